@@ -13,6 +13,7 @@ from graphpart.cli import main
 from graphpart.generate import noisy_image, planted_partition
 from graphpart.plotting import plot_changes, plot_history
 
+networkx = pytest.importorskip("networkx")
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 PROBLEM = planted_partition(60, 6, 2, seed=0).problem
@@ -154,3 +155,37 @@ def test_wrong_kinds_are_said():
         PROBLEM.plot(kind="map")
     with pytest.raises(gp.InvalidOption, match="lie on no grid"):
         gp.partition.greedy_joining(PROBLEM).plot(kind="image")
+
+
+def test_lifted_pairs_do_not_hide_a_grid():
+    G, L = networkx.grid_2d_graph(25, 25), networkx.Graph()
+    rng = np.random.default_rng(3)
+    for a, b in G.edges:
+        G.edges[a, b]["cost"] = rng.normal()
+    nodes = list(G)
+    while L.number_of_edges() < 700:
+        a, b = (nodes[k] for k in rng.choice(len(nodes), 2, replace=False))
+        if not G.has_edge(a, b):
+            L.add_edge(a, b, cost=rng.normal())
+    r = gp.solve(gp.SetPartition(G, lifted=L), "greedy-joining")
+    assert r.plot().get_images() and r.plot(kind="image").get_images()
+    legend = r.plot(kind="map").get_legend()  # without doubts
+    assert r.n_clusters > 36 and legend.get_title().get_text().endswith("clusters: the largest")
+    matplotlib.pyplot.close("all")
+
+
+@pytest.mark.parametrize("n", [12, 200])
+def test_new_elements_beside_an_old_result(n):
+    p = planted_partition(n, n // 6, 1.5, seed=2).problem
+    q = gp.SetPartition.from_pairs(n, tuple(p.pairs()[:2]), p.pairs()[2], nodes=[f"e{i}" for i in range(n)])
+    old = q.restrict(np.arange(n - 2))
+    r = gp.partition.greedy_joining(old)
+    s = gp.partition.greedy_joining(q)
+    left, right = plot_changes(q, r, s)
+    assert f"{r.n_clusters} clusters" in left.get_title() and f"cost {r.cost:.2f}"[:9] in left.get_title()
+    assert ", 2 new" in right.get_title()
+    rims = right.collections[-1].get_edgecolors()
+    red = np.count_nonzero((rims == matplotlib.colors.to_rgba("red")).all(1))
+    assert red == 2
+    assert len(right.collections[-1].get_offsets()) == len(left.collections[-1].get_offsets()) + 2
+    matplotlib.pyplot.close("all")

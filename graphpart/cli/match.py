@@ -18,10 +18,11 @@ from typing import Any
 from graphpart.cli import arguments
 from graphpart.cli.console import check_input, emit, emit_json, say
 from graphpart.cli.files import check_reports, check_writable, write_labels, write_report
-from graphpart.errors import FormatError
+from graphpart.errors import FormatError, InvalidProblem, no_column
 
 NAME = "match"
 HELP = "find the records that are of the same person or thing"
+FILE = "__file"  # the column that says from which file a row is
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +48,13 @@ def run(args: argparse.Namespace) -> int:
         check_reports()
     on = [name.strip() for name in args.on.split(",")]
     frame = _tables(args.files)
-    source = "FILE" if args.source == "FILE" and "FILE" in frame.columns else args.source
+    columns = [name for name in frame.columns if name != FILE]
+    source = FILE if args.source == "FILE" else args.source
+    for name in [*on, *(name for name in (args.id, source) if name not in (None, FILE))]:
+        if name not in columns:
+            raise InvalidProblem(no_column(name, columns))
+    if args.id is None and "id" in columns:
+        say("the table has a column 'id': --id id names records by it; without --id, their names are numbers of rows")
     result = match(frame, on, args.id, source, time_limit=args.time_limit, progress=say)
     if args.output is not None:
         write_labels(result, args.output)
@@ -62,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _tables(files: list[str]) -> Any:
-    """The rows of all tables as texts, with the column FILE, in a frame of pandas."""
+    """The rows of all tables as texts, with a column of files, in a frame of pandas."""
     from graphpart.errors import MissingDependency
 
     try:
@@ -79,5 +86,5 @@ def _tables(files: list[str]) -> Any:
         if tables and list(table.columns) != list(tables[0].columns[:-1]):
             found = ", ".join(table.columns)
             raise FormatError(file, 1, f"found the columns {found}: expected those of {files[0]}")
-        tables.append(table.assign(FILE=file))
+        tables.append(table.assign(**{FILE: file}))
     return pandas.concat(tables, ignore_index=True)

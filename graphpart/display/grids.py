@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["grid_of"]
+__all__ = ["grid_of", "grid_of_problem"]
 
 Integers = NDArray[np.integer[Any]]
 TWO = re.compile(r"\D*(\d{1,6})\D+(\d{1,6})\D*")
@@ -49,6 +49,18 @@ def grid_of(
     if len(names) < LEAST:
         return None
     return _by_name(names, u, v) or _by_neighbours(len(names), u, v)
+
+
+def grid_of_problem(problem: Any) -> tuple[Integers, Integers] | None:
+    """Rows and columns of the elements of a SetPartition; of pairs, only those that are not lifted are looked at."""
+    shape = None if problem.origin is None else problem.origin.shape
+    if not problem.n or (shape is None and problem.is_dense):  # of a matrix no neighbours can be told
+        return None
+    none = np.zeros(0, np.int64)
+    u, v = (none, none) if problem.is_dense else problem.pairs()[:2]
+    if problem.lifted is not None:
+        u, v = u[~problem.lifted], v[~problem.lifted]
+    return grid_of(problem.nodes, u, v, shape)
 
 
 def _by_shape(shape: tuple[int, ...]) -> tuple[Integers, Integers]:

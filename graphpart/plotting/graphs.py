@@ -25,7 +25,10 @@ def places(problem: Any, labels: Any) -> Any:
 
 
 def draw_graph(problem: Any, labels: Any, ax: Axes, position: Any = None, rims: Any = None) -> None:
-    """Elements cluster by cluster; with a partition, pairs that agree with it are faint, or not drawn."""
+    """Elements cluster by cluster; with a partition, pairs that agree with it are faint, or not drawn.
+
+    `rims` has a colour for each element.
+    """
     import networkx as nx
 
     G = nx.Graph()
@@ -70,7 +73,7 @@ def draw_nodes(G: Any, position: Any, labels: Any, names: Any, ax: Axes, rims: A
     colours = "lightgray" if labels is None else [labels[i] % 20 for i in G]
     options = {} if labels is None else {"cmap": "tab20", "vmin": 0, "vmax": 19}
     if rims is not None:
-        options["edgecolors"] = ["black" if rims[i] else "none" for i in G]
+        options["edgecolors"] = [rims[i] for i in G]
     nx.draw_networkx_nodes(G, position, list(G), ax=ax, node_color=colours, node_size=200, **options)
     if len(G) <= 40:
         shown = {i: str(names[i]).replace("$", r"\$")[:12] for i in G}  # a name is no formula

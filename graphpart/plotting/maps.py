@@ -73,11 +73,8 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
     ax.set_ylim(-y.max() - reach, -y.min() + reach)
     ax.set_aspect("equal")
     ax.set_axis_off()
-    some = (
-        ""
-        if len(chosen) == len(sizes)
-        else f"{len(chosen)} of {number(len(sizes))} clusters: the least sure, the largest"
-    )
+    which = "the least sure, the largest" if np.isfinite(doubt).any() else "the largest"
+    some = "" if len(chosen) == len(sizes) else f"{len(chosen)} of {number(len(sizes))} clusters: {which}"
     handles = [Line2D([], [], color=ATTRACT, alpha=0.5), Line2D([], [], color=REPEL, alpha=0.5)]
     ax.legend(handles, ["some pairs between them attract", "all of them repel"], title=some or None, loc="upper center",
               bbox_to_anchor=(0.5, 0.0), ncols=2, fontsize="small", title_fontsize="small", frameon=False)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphpart.display import number, plural
-from graphpart.display.grids import grid_of
+from graphpart.display.grids import grid_of_problem
 from graphpart.errors import InvalidOption
 from graphpart.plotting.figures import axes_for, pyplot
 from graphpart.plotting.graphs import draw_graph, places
@@ -32,7 +32,7 @@ def plot_partition(problem: Any, partition: Any = None, ax: Axes | None = None, 
     if kind not in KINDS:
         raise InvalidOption(f"kind is {kind!r}: expected one of {', '.join(KINDS)}")
     labels = None if partition is None else np.asarray(problem.labels(partition))
-    grid = _grid_of(problem) if kind in ("auto", "image") and labels is not None else None
+    grid = grid_of_problem(problem) if kind in ("auto", "image") and labels is not None else None
     if kind == "auto":
         if grid is not None:
             kind = "image"
@@ -62,6 +62,7 @@ def plot_changes(problem: Any, before: Any, after: Any, axes: Any = None) -> Any
     ----------
     problem : SetPartition
     before, after : Result or a partition in any form
+        Elements that `before` leaves out are new.
     axes : sequence of two matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
 
@@ -69,26 +70,31 @@ def plot_changes(problem: Any, before: Any, after: Any, axes: Any = None) -> Any
     -------
     ndarray of two matplotlib.axes.Axes
         Elements have the same places and clusters the same colours, as far as they correspond. Elements whose cluster
-        has other members than before have a dark rim. Clusters that are equal in both are left out if there are more
-        than 60 elements, and of the others those with the most elements are drawn.
+        has other members than before have a dark rim. New elements have a red rim, and are not drawn before. Clusters
+        that are equal in both are left out if there are more than 60 elements, and of the others those with the most
+        elements are drawn.
 
     Raises
     ------
     MissingDependency
         If matplotlib is not installed.
     """
-    old, new = (np.asarray(problem.labels(labels)).astype(np.int64) for labels in (before, after))
-    sizes, width = [np.bincount(x) for x in (old, new)], int(new.max(initial=0)) + 1
-    overlap = np.bincount(old * width + new, minlength=len(sizes[0]) * width).reshape(-1, width)
-    same = (overlap[old, new] == sizes[0][old]) & (overlap[old, new] == sizes[1][new])
+    old = np.asarray(problem.labels(before, partial=True)).astype(np.int64)
+    new = np.asarray(problem.labels(after)).astype(np.int64)
+    known = old >= 0
+    sizes, width = [np.bincount(x) for x in (old[known], new)], int(new.max(initial=0)) + 1
+    overlap = np.bincount(old[known] * width + new[known], minlength=len(sizes[0]) * width).reshape(-1, width)
+    same = known.copy()
+    same[known] = (overlap[old, new] == sizes[0][old])[known] & (overlap[old, new] == sizes[1][new])[known]
     colour = np.argmax(overlap, axis=0)  # of the old cluster that it has most elements of
     taken: set[int] = set()
     for k in np.argsort(-overlap.max(axis=0), kind="stable").tolist():
-        colour[k] = colour[k] if int(colour[k]) not in taken else len(sizes[0]) + k
+        if not overlap[:, k].any() or int(colour[k]) in taken:
+            colour[k] = len(sizes[0]) + k
         taken.add(int(colour[k]))
     if axes is None:
         axes = pyplot().subplots(1, 2, figsize=(11, 4.5), layout="constrained")[1]
-    grid, changed = _grid_of(problem), int((~same).sum())
+    grid, changed = grid_of_problem(problem), int((~same).sum())
     titles = [f"{what}: {plural(len(s), 'cluster')}" for what, s in zip(("before", "after"), sizes, strict=True)]
     if grid is not None:
         draw_clusters(grid, old, axes[0])
@@ -97,31 +103,27 @@ def plot_changes(problem: Any, before: Any, after: Any, axes: Any = None) -> Any
         kept = _most_changed(old, new, same) if problem.n > LARGEST_CHANGES else np.arange(problem.n)
         part = problem.restrict(kept)
         position = places(part, new[kept])
-        for ax, labels in ((axes[0], old[kept]), (axes[1], colour[new[kept]])):
-            draw_graph(part, labels, ax, position, ~same[kept])
+        rims = np.where(same[kept], "none", np.where(known[kept], "black", "red"))
+        there = np.flatnonzero(known[kept])
+        earlier = {i: position[k] for i, k in enumerate(there.tolist())}
+        draw_graph(problem.restrict(kept[there]), old[kept[there]], axes[0], earlier, rims[there])
+        draw_graph(part, colour[new[kept]], axes[1], position, rims)
         if len(kept) < problem.n:
             titles = [f"{title}, {len(kept)} elements drawn" for title in titles]
-    costs = [problem.evaluate_labels(x.astype(np.int32)) for x in (old, new)]
+    alone = np.where(known, old, len(sizes[0]) + np.arange(problem.n))  # new elements, so that they cost nothing
+    costs = [problem.evaluate_labels(x.astype(np.int32)) for x in (alone, new)]
+    more = "" if known.all() else f", {number(int((~known).sum()))} new"
     axes[0].set_title(f"{titles[0]}, cost {number(costs[0])}")
-    axes[1].set_title(f"{titles[1]}, cost {number(costs[1])}\n{plural(changed, 'element')} in changed clusters")
+    axes[1].set_title(f"{titles[1]}, cost {number(costs[1])}\n{plural(changed, 'element')} in changed clusters{more}")
     return axes
 
 
 def _most_changed(old: Any, new: Any, same: Any) -> Any:
     """The elements of clusters that differ, the smallest of these clusters first, as many as are drawn."""
     places = np.flatnonzero(~same)
-    sizes = np.bincount(old)[old[places]] + np.bincount(new)[new[places]]
+    before = np.append(np.bincount(old[old >= 0]), 0)  # the last one for new elements, whose label is -1
+    sizes = before[old[places]] + np.bincount(new)[new[places]]
     return np.sort(places[np.lexsort((new[places], old[places], sizes))][:LARGEST_CHANGES])
-
-
-def _grid_of(problem: Any) -> Any:
-    """Rows and columns of elements of a grid, else None."""
-    shape = None if problem.origin is None else problem.origin.shape
-    if not problem.n or (shape is None and problem.is_dense):  # of a matrix no neighbours can be told
-        return None
-    none = np.zeros(0, np.int64)
-    u, v = (none, none) if problem.is_dense else problem.pairs()[:2]
-    return grid_of(problem.nodes, u, v, shape)
 
 
 def _draw_matrix(problem: Any, labels: Any, ax: Axes) -> None:

@@ -51,7 +51,7 @@ LOWEST = -15.0  # match weight, below which a candidate counts as this
 @known_arguments
 def match(
     frame: Any,
-    on: Sequence[str],
+    on: Sequence[str] | None = None,
     id: str | None = None,
     source: str | None = None,
     pairs: Any = None,
@@ -71,7 +71,8 @@ def match(
     frame : DataFrame of pandas or polars, or Table of Arrow
         A row for each record.
     on : sequence of str
-        The columns to compare. What they hold decides how: dates, codes, categories, names or texts.
+        The columns to compare; they have to be named. What they hold decides how: dates, codes, categories, names or
+        texts.
     id : str, optional
         The column with the names of records; default: the row, counted from 0.
     source : str, optional
@@ -120,8 +121,9 @@ def match(
     except ImportError:
         raise MissingDependency("splink", "records", "matching records") from None
     tell = progress or (lambda _: None)
+    _check_one_table(frame, on)
     if isinstance(on, str) or not on:
-        raise InvalidOption(f"on is {on!r}: expected the names of the columns to compare, in a list")
+        raise InvalidOption(f"on is {on!r}: expected the names of the columns to compare, in a list{_of(frame)}")
     if prior is not None and not 0 < prior < 1:
         raise InvalidOption(f"prior is {prior!r}: expected a share between 0 and 1")
     table, names, sources = _records(frame, list(on), id, source)
@@ -155,6 +157,23 @@ def match(
     scores = _scores(scored, names, u, v, weight)
     result = replace(result, message=message)
     return extended(Matches, result, scores=scores, settings=settings)  # type: ignore[arg-type]
+
+
+def _check_one_table(frame: Any, on: Any) -> None:
+    """Raise InvalidOption if there are several tables: the message says how they become one with sources."""
+    several = isinstance(frame, tuple | list) and any(hasattr(one, "columns") for one in frame)
+    if several or hasattr(on, "columns"):
+        what = f"frame is a {type(frame).__name__} of tables" if several else "on is a table"
+        raise InvalidOption(
+            f"{what}: expected one table with a column of sources, such as match(pandas.concat([a.assign(source='a'), "
+            "b.assign(source='b')], ignore_index=True), on=[...], source='source')"
+        )
+
+
+def _of(frame: Any) -> str:
+    """The columns of a table, as the end of a message."""
+    columns = list(getattr(frame, "column_names", getattr(frame, "columns", ())))
+    return f"; the table has {', '.join(map(repr, columns[:20]))}{', ...' * (len(columns) > 20)}" if columns else ""
 
 
 def _records(frame: Any, on: list[str], id: str | None, source: str | None) -> tuple[Any, Any, Any]:

@@ -36,7 +36,13 @@ def chosen_clusters(sizes: Integers, doubtful: Integers) -> Integers:
 
 
 def map_chart(
-    chosen: Integers, shown: Integers, sizes: Integers, names: list[str], totals: PairTotals, remarks: list[str]
+    chosen: Integers,
+    shown: Integers,
+    sizes: Integers,
+    names: list[str],
+    totals: PairTotals,
+    remarks: list[str],
+    unsure: bool = True,
 ) -> Chart:
     """The map.
 
@@ -51,6 +57,8 @@ def map_chart(
     totals : PairTotals
         With sums between the chosen clusters.
     remarks : list of str
+    unsure : bool
+        Whether clusters of doubtful decisions are among them.
     """
     cost, pairs, attract = totals.between
     a, b = np.nonzero(np.triu(pairs, 1))
@@ -73,13 +81,14 @@ def map_chart(
         "x0", "y0", "x1", "y1", source=lines, color="colour", line_width="width", line_alpha=0.45, name="lines"
     )
     labels = shown[chosen]
+    members = [name[:LETTERS] for name in names]
     points = source(
         "clusters", x=x, y=y, radius=radius, label=labels.astype(np.int32), size=sizes[chosen].astype(np.int32),
-        colour=[COLOURS[k % len(COLOURS)] for k in labels.tolist()], member=[name[:LETTERS] for name in names],
-        below=y + radius,
+        colour=[COLOURS[k % len(COLOURS)] for k in labels.tolist()], member=members,
+        below=y + radius, text=members,
     )  # fmt: skip
     drawn.text(
-        "x", "below", text="member", source=points, text_align="center", text_baseline="top", text_font_size="11px",
+        "x", "below", text="text", source=points, text_align="center", text_baseline="top", text_font_size="11px",
         name="names",
     )  # fmt: skip
     drawn.circle("x", "y", radius="radius", source=points, color="colour", line_width=0, alpha=0.9, name="clusters")
@@ -89,9 +98,8 @@ def map_chart(
     if len(chosen) < len(sizes):
         inside = int(sizes[chosen].sum())
         some = f" These are {number(len(chosen))} of {plural(len(sizes), 'cluster')}, with {plural(inside, 'element')}."
-        remarks.append(
-            f"The map has {number(len(chosen))} of {plural(len(sizes), 'cluster')}: the largest and the least sure."
-        )
+        which = "the largest and the least sure" if unsure else "the largest"
+        remarks.append(f"The map has {number(len(chosen))} of {plural(len(sizes), 'cluster')}: {which}.")
     caption = (
         "Each point is a cluster, as large as it has members, with the name of its first element; press it to see its "
         "elements. Lines are sums of the costs of the pairs between two clusters: blue if some of these pairs attract, "

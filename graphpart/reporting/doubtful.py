@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from graphpart.partition.problem.origin import Origin
 from graphpart.reporting.page import Table, column
 from graphpart.reporting.payload import short
 
-__all__ = ["PairRows", "decisions_table", "elements_table"]
+__all__ = ["PairRows", "decisions_table", "elements_table", "pixel_name"]
 
 LEAST_SURE = 200  # rows of each table
 COLUMNS = 6  # of a frame of pairs that are shown
@@ -58,14 +59,24 @@ class PairRows:
         return found
 
 
-def decisions_table(p: SetPartition, doubts: Doubts, rows: PairRows | None) -> Table:
-    """The decisions, in words, with the pair that speaks most for each change."""
+def pixel_name(i: int, shape: Sequence[int]) -> str:
+    """The number of a pixel, and where it is, as the page's script has it, too."""
+    place = np.unravel_index(int(i), tuple(shape))
+    words = ("plane", "row", "column")[-len(place) :]
+    return f"{i} ({', '.join(f'{word} {at}' for word, at in zip(words, place, strict=True))})"
+
+
+def decisions_table(
+    p: SetPartition, doubts: Doubts, rows: PairRows | None, shape: Sequence[int] | None = None
+) -> Table:
+    """The decisions, in words, with the pair that speaks most for each change; `shape` is that of an image."""
     head = doubts.decisions.head(LEAST_SURE)
     index = (lambda name: int(name)) if isinstance(p.nodes, range) else p.index
     left, right = ([index(name) for name in head[side].tolist()] for side in ("left", "right"))
     clusters = list(zip(head["cluster"].tolist(), head["other"].tolist(), strict=True))
     pairs = list(zip(head["left"].tolist(), head["right"].tolist(), strict=True))
-    texts = [short(text) for text in in_words(head)]
+    named = in_words(head) if shape is None else in_words(head, partial(pixel_name, shape=shape))
+    texts = [short(text) for text in named]
     targets = [[[k for k in both if k >= 0], [i, j]] for both, i, j in zip(clusters, left, right, strict=True)]
     shown = [
         column("change", head["change"].tolist(), "text"),

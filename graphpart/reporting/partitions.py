@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.groups import first_of
 from graphpart.display import number, plural
-from graphpart.display.grids import grid_of
+from graphpart.display.grids import grid_of_problem
 from graphpart.partition.confidence.doubts import Doubts
 from graphpart.partition.problem import SetPartition
 from graphpart.reporting.cluster_map import chosen_clusters, map_chart
@@ -83,16 +83,25 @@ def partition_page(
     searched = 0 < p.n <= ELEMENTS
     if p.n:
         came: list[Any] = []
-        if (grid := grid_of(p.nodes, *_pairs_of_grid(p), None if origin is None else origin.shape)) is not None:
+        if (grid := grid_of_problem(p)) is not None:
+            if isinstance(p.nodes, range):  # pixels, which the page names by their places as well
+                known = origin is not None and origin.shape is not None and len(origin.shape) in (2, 3)
+                shape = origin.shape if known else [int(axis.max()) + 1 for axis in grid]
+                page.data["shape"] = list(shape)
             came.append(image_chart(*grid, labels, "cluster", "element", remarks))
         elif p.n > SMALL and len(sizes) > 1:
             names = [short(p.nodes[i]) for i in first[chosen].tolist()]
-            came.append(map_chart(chosen, shown, sizes, names, totals, remarks))
+            came.append(map_chart(chosen, shown, sizes, names, totals, remarks, doubts is not None))
         came += ["search", _graph(totals)] if searched else []
         came += [_clusters(p, labels, shown, sizes, order, totals, doubts, remarks), sizes_chart(sizes)]
         page.parts.append(("What came out", came))
         if doubts is not None:
-            page.parts.append(("What is doubtful", [decisions_table(p, doubts, rows), elements_table(p, doubts)]))
+            page.parts.append(
+                (
+                    "What is doubtful",
+                    [decisions_table(p, doubts, rows, page.data.get("shape")), elements_table(p, doubts)],
+                )
+            )
     good = [progress_chart(result, remarks), _matrix(p, np.sort(sizes)[::-1], totals) if cells else None]
     page.parts.append(("How good it is", [chart for chart in good if chart is not None]))
     if searched:
@@ -154,13 +163,6 @@ def _of_elements(p: SetPartition, doubts: Doubts | None) -> tuple[Floats, Intege
         )
         doubt[at], to[at] = doubts.elements["doubt"], doubts.elements["to"]
     return doubt, to
-
-
-def _pairs_of_grid(p: SetPartition) -> tuple[Integers, Integers]:
-    if p.matrix is not None:  # of a matrix no neighbours can be told
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    u, v, _ = p.pairs()
-    return u, v
 
 
 def _graph(totals: PairTotals) -> Any:

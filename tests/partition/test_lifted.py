@@ -352,3 +352,33 @@ def test_region_graphs_take_lifted_pairs():
 def test_distributed_refuses_lifted_pairs():
     with pytest.raises(gp.errors.InvalidOption, match="lifted pairs are not possible here"):
         gp.distributed.solve("pairs.parquet", lifted="far.parquet")
+
+
+def test_connected_is_true_or_false_and_lifted_pairs_have_a_form():
+    G, L = nx.path_graph(3), nx.Graph([(0, 2)])
+    for graph in (G, L):
+        nx.set_edge_attributes(graph, 1.0, "cost")
+    makers = [
+        lambda value: gp.solve(G, connected=value),
+        lambda value: gp.SetPartition(G, lifted=L, connected=value),
+        lambda value: gp.SetPartition.from_pairs(3, PATH[:2], [1.0, 1.0], connected=value),
+        lambda value: gp.SetPartition.from_affinities(np.full((1, 2, 2), 0.5), [(0, 1)], connected=value),
+    ]
+    for make in makers:
+        with pytest.raises(
+            gp.errors.InvalidOption, match=r"connected is a Graph: expected True or False; give the graph"
+        ):
+            make(L)
+        for value in (1, "yes", None, [True]):
+            with pytest.raises(gp.errors.InvalidOption, match=r"connected is .*: expected True or False; lifted="):
+                make(value)
+        make(np.True_)
+    triples = [(0, 2, -1.0), (0, 1, 1.0)]
+    for some in (triples, triples[:1]):
+        with pytest.raises(gp.errors.InvalidProblem, match=r"a list of triples: .* \(pairs, costs\), such as"):
+            gp.SetPartition.from_pairs(3, PATH[:2], [1.0, 1.0], lifted=some)
+        with pytest.raises(gp.errors.InvalidProblem, match=r"a list of triples: .*L.add_edge\(u, v, cost=c\)"):
+            gp.SetPartition(G, lifted=some)
+    three = np.array([[0, 2], [0, 1], [1, 2]])
+    for pairs in (three, list(three), three.tolist(), tuple(three.T)):
+        assert gp.SetPartition.from_pairs(3, PATH[:2], [1.0, 1.0], lifted=(pairs, [1.0, 2.0, 3.0])).connected

@@ -80,9 +80,30 @@ def test_mistakes(people, tmp_path, capsys):
         gp.records.match(frame, "given")
     with pytest.raises(gp.InvalidOption, match="prior is 2: expected a share between 0 and 1"):
         gp.records.match(frame, ON, prior=2)
+    halves = frame[::2], frame[1::2]
+    for call in (lambda: gp.records.match(*halves), lambda: gp.records.match(list(halves), ON)):
+        with pytest.raises(gp.InvalidOption, match=r"expected one table with a column of sources, .*pandas.concat"):
+            call()
+    with pytest.raises(gp.InvalidOption, match=r"on is None: expected the names .*; the table has 'given', 'surname'"):
+        gp.records.match(frame)
     (tmp_path / "empty.csv").write_text("")
     assert main(["match", str(tmp_path / "empty.csv"), "--on", "a"]) == 1
     assert "expected a CSV table with a header" in capsys.readouterr().err
+
+
+def test_hints_of_the_command_line(people, tmp_path, capsys):
+    path = str(tmp_path / "people.csv")
+    people[0].rename(columns={"key": "id"}).to_csv(path, index=False)
+    for wrong in (["--on", "givn"], ["--on", "given", "--id", "FILE"], ["--on", "given", "--source", "shop"]):
+        assert main(["match", path, *wrong]) == 1
+        error = capsys.readouterr().err
+        assert f"no column '{wrong[-1]}': expected one of 'given', " in error and "__file" not in error
+        assert "'FILE'" not in error.replace("no column 'FILE'", "")
+    (tmp_path / "few.csv").write_text("id,given\nr1,Ann\n")  # too few, which is found after the hint
+    assert main(["match", str(tmp_path / "few.csv"), "--on", "given"]) == 1
+    assert "column 'id': --id id names records by it" in capsys.readouterr().err
+    assert main(["match", str(tmp_path / "few.csv"), "--on", "given", "--id", "id"]) == 1
+    assert "--id id" not in capsys.readouterr().err
 
 
 def test_files_as_sources(tmp_path, capsys):

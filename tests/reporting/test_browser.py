@@ -467,3 +467,27 @@ def test_a_change_to_dark_is_followed(driver, pages):
     reached = numbers(column(driver, "families", "best cost reached"))
     assert reached == sorted(reached)
     clean(driver, pages / "benchmark.html")
+
+
+def test_tables_fit_pixels_have_places_and_names_do_not_overlap(driver, tmp_path):
+    rng = np.random.default_rng(5)
+    p = gp.SetPartition.from_affinities(rng.uniform(0.05, 0.95, (2, 12, 20)), [(0, 1), (1, 0)])
+    gp.report(p, gp.solve(p), tmp_path / "image.html")
+    opened(driver, tmp_path / "image.html")
+    assert all(re.search(r"\d+ \(row \d+, column \d+\)", text) for text in column(driver, "elements", "element"))
+    assert any("(row " in text for text in column(driver, "decisions", "what would change"))
+    wide = "const box = document.querySelector('#table-decisions .scroll'); return [box.scrollWidth, box.clientWidth]"
+    needed, there = driver.execute_script(wide)
+    assert needed <= there
+    u, v, cost = sparse_random(400, 1200, seed=1).problem.pairs()
+    q = gp.SetPartition.from_pairs(400, (u, v), cost, nodes=[f"a long name {i}" for i in range(400)])
+    gp.report(q, gp.partition.greedy_joining(q), tmp_path / "map.html")
+    opened(driver, tmp_path / "map.html")
+    shown = driver.execute_script(
+        "const d = rendererOf(charts.map, 'names')[0].data_source.data, s = scaleOf(charts.map);"
+        "return [...d.text].map((t, i) => [t, d.x[i] * s[0], d.below[i] * s[1], d.size[i], d.member[i]])"
+    )
+    names = [one for one in shown if one[0]]
+    assert 0 < len(names) < len(shown)
+    for (a, x, y, *_), (b, u, v, *_) in itertools.combinations(names, 2):
+        assert abs(x - u) >= 6.5 * (len(a) + len(b)) / 2 - 1e-6 or abs(y - v) >= 13 - 1e-6

@@ -8,7 +8,7 @@ for one change that is not named further. Of each decision the pair that speaks 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -126,12 +126,16 @@ def decisions_of(
     return Columns(columns | {"method": np.where(exact, "exact", "local search")})
 
 
-def in_words(decisions: Columns) -> NDArray[Any]:
-    """What would change, in words."""
+def _cut(name: Any) -> str:
+    return str(name)[:LETTERS]
+
+
+def in_words(decisions: Columns, name: Callable[[Any], str] = _cut) -> NDArray[Any]:
+    """What would change, in words; `name` makes the text for an element."""
     out = np.empty(decisions.rows, object)
     rows = zip(*(decisions[k].tolist() for k in ("change", "scope", "left", "right", "cluster", "other")), strict=True)
     for k, (change, scope, left, right, own, other) in enumerate(rows):
-        a, b = str(left)[:LETTERS], str(right)[:LETTERS]
+        a, b = name(left), name(right)
         if scope == "pair":
             out[k] = f"{a} and {b} {'together' if change == 'join' else 'apart'}"
         elif scope == "element":

@@ -14,14 +14,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InfeasibleProblem, InvalidProblem
+from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.kernels import _pairs
 
-__all__ = ["check_alone", "check_joins", "linked_parts", "unlinked", "with_lifted"]
+__all__ = ["asked_for", "check_alone", "check_joins", "linked_parts", "unlinked", "with_lifted"]
 
 Triples = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
 Integers = NDArray[np.int32]
 SHOWN = 6  # elements of a path that a message names at most
+SHORT = 40  # letters of a value that a message shows
 
 
 class Linked(Protocol):
@@ -34,6 +35,20 @@ class Linked(Protocol):
     def nodes(self) -> Sequence[Hashable]: ...
     def must_join_classes(self) -> Integers: ...
     def links(self) -> tuple[Integers, Integers]: ...
+
+
+def asked_for(lifted: Any, connected: Any) -> bool:
+    """Whether subsets have to be connected, by the arguments of a constructor; `connected` has to be a bool."""
+    if isinstance(connected, bool | np.bool_):
+        return bool(connected) or lifted is not None
+    if hasattr(connected, "is_directed"):
+        raise InvalidOption(
+            f"connected is a {type(connected).__name__}: expected True or False; give the graph whose pairs connect "
+            "first, and the other pairs as lifted="
+        )
+    text = repr(connected)
+    found = text if len(text) <= SHORT else f"of type {type(connected).__name__}"
+    raise InvalidOption(f"connected is {found}: expected True or False; lifted= takes pairs that do not connect")
 
 
 def check_alone(dense: Any, missing: Any, background: Any, groups: Any, limits: Any) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
-from graphpart.partition.problem.connectedness import with_lifted
+from graphpart.partition.problem.connectedness import asked_for, with_lifted
 from graphpart.partition.problem.demands import obeyed
 from graphpart.partition.problem.inputs import arrays_of_graph, names_of, node_attribute, pairs_of_lifted_graph
 from graphpart.partition.problem.misreadings import check_name, check_requirements
@@ -177,7 +177,7 @@ class FromData(PairCosts):
         place = f"column {column!r} has {{1}} in row {{0}}".format
         costs = _costs(kind, values, threshold, prior, clip, place)
         obey = obeyed(names, groups, group_cost, max_size, n_clusters, attribute)
-        if lifted is not None or connected:
+        if asked_for(lifted, connected):
             more = None
             if lifted is not None:
                 try:
@@ -364,7 +364,7 @@ class FromData(PairCosts):
         implicit = {"missing": missing, "background": background}
         names = names_of(nodes, n)
         obey = obeyed(names, groups, group_cost, max_size, n_clusters)
-        if lifted is not None or connected:
+        if asked_for(lifted, connected):
             more = None
             if lifted is not None:
                 if getattr(lifted, "shape", None) != (n, n) or not hasattr(lifted, "tocoo"):
@@ -413,8 +413,8 @@ class FromData(PairCosts):
         check_name(cost, "attribute")
         names, u, v, costs = arrays_of_graph(graph, cost, float)
         obey = obeyed(names, groups, group_cost, max_size, n_clusters, partial(node_attribute, graph))
-        if lifted is not None or connected:
-            more = None if lifted is None else pairs_of_lifted_graph(lifted, cost, names)
+        if asked_for(lifted, connected):
+            more = None if lifted is None else pairs_of_lifted_graph(names, lifted, cost)
             u, v, costs, obey["lifted"] = with_lifted(u, v, costs, more)
         p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, **obey)
         check_requirements(p, costs)
@@ -506,7 +506,7 @@ class FromData(PairCosts):
         costs[:base] = costs_of_far_pairs(shape, offsets, costs[:base], far, kind in ("cost", "weight"))
         nodes = range(math.prod(shape))
         obey = obeyed(nodes, groups, group_cost, max_size, n_clusters)
-        flags = np.arange(len(u)) >= base if lifted_offsets is not None or connected else None
+        flags = np.arange(len(u)) >= base if asked_for(lifted_offsets, connected) else None
         p = cls.of_pairs(nodes, u, v, costs, (), (), dense, missing=missing, lifted=flags, **obey)
         p.origin = Origin(kind, threshold=0.5 if threshold is None else threshold, prior=prior, shape=shape)
         if kind != "probability":

@@ -19,7 +19,7 @@ from graphpart.display import number, plural
 from graphpart.errors import InvalidProblem, known_arguments
 from graphpart.methods import METHODS
 from graphpart.partition.problem import derived
-from graphpart.partition.problem.connectedness import with_lifted
+from graphpart.partition.problem.connectedness import asked_for, with_lifted
 from graphpart.partition.problem.demands import obeyed
 from graphpart.partition.problem.from_others import FromOthers
 from graphpart.partition.problem.inputs import (
@@ -196,8 +196,8 @@ class SetPartition(FromOthers):
             if lifted is None and hasattr(data.get("lifted"), "subgraph"):
                 lifted = data["lifted"].subgraph(nodes)  # of a subgraph, those that it has
         flags = None
-        if lifted is not None or connected:
-            more = None if lifted is None else pairs_of_lifted_graph(lifted, cost, nodes)
+        if asked_for(lifted, connected):
+            more = None if lifted is None else pairs_of_lifted_graph(nodes, lifted, cost)
             u, v, costs, flags = with_lifted(u, v, costs, more)
         self._set_pairs(
             nodes, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, lifted=flags, **obey
@@ -362,7 +362,7 @@ class SetPartition(FromOthers):
         names = names_of(nodes, size_of(n))
         obey = obeyed(names, groups, group_cost, max_size, n_clusters)
         given, flags = weights, None
-        if lifted is not None or connected:
+        if asked_for(lifted, connected):
             more = None if lifted is None else pairs_and_costs_of(lifted, len(names))
             u, v, weights, flags = with_lifted(u, v, weights, more)
         p = cls.of_pairs(

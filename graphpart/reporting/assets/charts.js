@@ -16,8 +16,10 @@ async function drawChart(spec) {
   addControls(chart);
   colourChart(chart);
   watch(chart);
+  if (spec.kind === "map") plot.properties.inner_width.change.connect(() => showNames(chart));
 }
 
+const [LETTER, LINE] = [6.5, 13]; // pixels of a name on the map
 const ROOM = 800; // pixels that the whole map has to be wide for names
 const rendererOf = (chart, name) => chart.plot.renderers.filter((renderer) => renderer.name === name);
 const sourceOf = (chart, name) => rendererOf(chart, name)[0]?.data_source;
@@ -144,7 +146,21 @@ function showNames(chart) {
   if (chart.spec.kind !== "map") return;
   const { x_range: range } = chart.plot;
   const share = chart.home ? Math.abs((range.end - range.start) / (chart.home[1] - chart.home[0])) : 1;
-  rendererOf(chart, "names")[0].visible = chart.box.clientWidth / share >= ROOM;
+  const renderer = rendererOf(chart, "names")[0];
+  renderer.visible = chart.box.clientWidth / share >= ROOM;
+  if (!renderer.visible || !chart.plot.inner_width) return;
+  const [scaleX, scaleY] = scaleOf(chart);
+  const { x, below, size, member, text } = renderer.data_source.data;
+  const taken = []; // the left, right and lower ends of names: the largest clusters come first
+  const free = new Array(member.length).fill("");
+  for (const i of [...member.keys()].sort((a, b) => size[b] - size[a] || a - b)) {
+    const half = (LETTER * member[i].length) / 2;
+    const [at, high] = [x[i] * scaleX, below[i] * scaleY];
+    if (taken.some(([left, right, y]) => at - half < right && at + half > left && Math.abs(high - y) < LINE)) continue;
+    taken.push([at - half, at + half, high]);
+    free[i] = member[i];
+  }
+  if (free.some((name, i) => name !== text[i])) renderer.data_source.data = { ...renderer.data_source.data, text: free };
 }
 
 /** Move a place into the middle if it is outside or near the border, as near as the chart is now. */

@@ -5,7 +5,14 @@ const chosen = { element: null, group: null }; // what a press on an element or 
 const FOUND = 12;
 const MEMBERS = 200;
 
-const elementName = (i) => (elements?.names ? elements.names[i] : String(i));
+const elementName = (i) => (elements?.names ? elements.names[i] : data.shape ? pixelName(i) : String(i));
+
+/** The number of a pixel, and where it is. */
+function pixelName(i) {
+  const [height, width] = data.shape.slice(-2);
+  const plane = data.shape.length > 2 ? `plane ${Math.floor(i / (width * height))}, ` : "";
+  return `${i} (${plane}row ${Math.floor(i / width) % height}, column ${i % width})`;
+}
 
 async function loadElements(packed) {
   const [names, labels, order, doubt, to, own] = await Promise.all(

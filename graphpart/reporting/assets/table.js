@@ -40,7 +40,7 @@ function makeTable(spec) {
 
   function cell(column, row) {
     const kinds = { number: "number", element: "text name" };
-    const long = column.kind !== "number" && String(text(column, row)).length > 20;
+    const long = column.kind !== "number" && column.kind !== "element" && String(text(column, row)).length > 20;
     const attributes = { class: (kinds[column.kind] ?? "text") + (long ? " long" : "") };
     if (column.kind === "element" && chosen.element) {
       const act = () => chosen.element(column.values[row]);
