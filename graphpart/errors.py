@@ -163,6 +163,12 @@ WEIGHTS = (
     "expected SetPartition.from_similarity(G, 'weight', threshold=...) if large weights join, "
     "SetPartition(G, cost='weight') if they keep apart"
 )
+#: What tables call their column of values, and the line that leads on from there.
+COLUMNS_OF_VALUES = ("dist", "distance", "distances", "score", "scores", "sim", "value", "values", "weights")
+VALUES = (
+    "expected the column of values as one of cost (negative joins), weight (positive joins), similarity (above "
+    "threshold=... joins) or probability (of being the same); a distance is a cost after a threshold is subtracted"
+)
 
 
 def unknown_argument(what: str, name: str, known: Iterable[str]) -> InvalidOption:
@@ -170,6 +176,8 @@ def unknown_argument(what: str, name: str, known: Iterable[str]) -> InvalidOptio
     known = list(known)
     meant = next((one for one in ELSEWHERE.get(name, ()) if one in known), None)
     hint = f"; did you mean {meant!r}?" if meant else nearest(name, known)
+    if name in COLUMNS_OF_VALUES and {"left", "cost", "similarity", "probability"}.issubset(known):
+        return InvalidOption(f"{what} takes no {name}: {VALUES}")
     if name == "weight" and {"graph", "cost"}.issubset(known):
         return InvalidOption(f"{what} takes no weight: {WEIGHTS}")
     return InvalidOption(f"{what} takes no {name}: expected one of {', '.join(known)}{hint}")
