@@ -26,8 +26,10 @@ __all__ = [
     "InvalidPartition",
     "InvalidProblem",
     "MissingDependency",
+    "MissingFile",
     "SolverError",
     "TimeLimitReached",
+    "check_callback",
     "known_arguments",
     "nearest",
     "no_column",
@@ -118,6 +120,32 @@ class FormatError(GraphPartError, ValueError):
 
     def __reduce__(self) -> tuple[type[FormatError], tuple[str, int | None, str]]:
         return type(self), (self.path, self.line, self.problem)
+
+
+class MissingFile(FormatError, FileNotFoundError):
+    """There is no such file."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], line: int | None = None, problem: str = "No such file or directory"
+    ) -> None:
+        super().__init__(path, line, problem)
+
+
+def check_callback(callback: object) -> None:
+    """Raise InvalidOption unless a callback is None or can be called with two arguments, seconds and cost."""
+    if callback is None:
+        return
+    expected = "expected a callable taking (seconds, cost)"
+    if not callable(callback):
+        raise InvalidOption(f"callback is {callback!r}: {expected}")
+    try:
+        signature = inspect.signature(callback)
+    except (TypeError, ValueError):  # of a builtin, which does not tell
+        return
+    try:
+        signature.bind(0.0, 0.0)
+    except TypeError:
+        raise InvalidOption(f"callback takes {signature}: {expected}") from None
 
 
 def unknown(what: str, name: object, known: Iterable[str], also: Iterable[str] = ()) -> InvalidOption:

@@ -103,7 +103,7 @@ def test_a_photograph():
         ({"boundary": np.zeros((5, 5)), "spacing": (1, 1, 1)}, "2 positive numbers"),
         ({"affinities": np.zeros((1, 5, 5)), "offsets": [(0, 9)]}, "reaches beyond the shape"),
         ({"boundary": np.zeros((5, 5)), "affinities": np.zeros((1, 5, 5)), "offsets": [(0, 1)]}, "both given"),
-        ({"boundary": "missing.zarr"}, "no such file"),
+        ({"boundary": "missing.zarr"}, "missing.zarr: No such file or directory"),
     ],
 )
 def test_mistakes(arguments, message):
@@ -232,7 +232,7 @@ class TestCommand:
         (tmp_path / "cut.png").write_bytes((tmp_path / "b.png").read_bytes()[:90])
         for args, message in (
             (["cut.png", "-o", "x.npy"], "cut.png: cannot be read"),
-            (["none.tif", "-o", "x.npy"], "no such file"),
+            (["none.tif", "-o", "x.npy"], "none.tif: No such file or directory"),
             (["b.txt", "-o", "x.npy"], "expected a picture or volume"),
             (["b.png", "-o", "x.doc"], "labels go to a file that ends in"),
             (["b.png", "-o", "nowhere/x.npy"], "is no folder"),

@@ -98,3 +98,8 @@ def test_fifteen_labelings_of_sixty_elements_are_proven():
     runs = [np.where(rng.random(60) < 0.3, rng.integers(0, 6, 60), truth) for _ in range(15)]
     r = gp.consensus(runs)
     assert str(r.status) == "optimal" and r.disagreement_bound == r.disagreement
+
+
+def test_a_text_is_no_time_limit():
+    with pytest.raises(gp.InvalidOption, match="time_limit is '10': expected a number"):
+        gp.consensus([[0, 0, 1], [0, 1, 1]], time_limit="10")

@@ -19,7 +19,6 @@ from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.kernels import _pairs
 from graphpart.partition.problem.background import SMALL, Background, background_of
 from graphpart.partition.problem.connectedness import check_alone, check_joins, linked_parts
-from graphpart.partition.problem.frames import rows_of_two
 from graphpart.partition.problem.inputs import check_matrix_fits, frozen, size_of, tidy_pairs
 
 if TYPE_CHECKING:
@@ -250,8 +249,12 @@ class PairCosts(Shown):
         rows = []
         if not isinstance(pairs, Iterable):
             raise InvalidProblem(f"{what} is {pairs!r}: expected pairs of nodes")
+        if hasattr(pairs, "columns"):
+            from graphpart.partition.problem.frames import rows_of_two
+
+            pairs = rows_of_two(pairs, what)
         try:
-            for pair in rows_of_two(pairs, what):
+            for pair in pairs:
                 try:
                     a, b = pair
                 except (TypeError, ValueError):
