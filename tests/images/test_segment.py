@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import graphpart as gp
+from graphpart import images
+from graphpart.display import plural
 
 pytest.importorskip("skimage")
 
@@ -271,3 +273,9 @@ def test_electron_microscopy():
     given = distance(truth, s.labels)
     assert s.result.status == "optimal" and given <= 0.50
     assert distance(truth, gp.images.segment(boundary).labels) <= 1.2 * given
+
+
+def test_a_notebook_shows_the_sizes_of_segments():
+    s = images.segment(np.zeros((4, 6)), regions=np.repeat([[1, 1, 1, 2, 2, 2]], 4, 0), threshold=0.5)
+    shown = s._repr_html_()
+    assert f"{plural(s.n_segments, 'segment')} of 2 regions" in shown and "4 x 6" in shown and s.result.method in shown
