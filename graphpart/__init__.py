@@ -22,6 +22,7 @@ from graphpart.errors import (
     InvalidPartition,
     InvalidProblem,
     MissingDependency,
+    MissingFile,
     SolverError,
     TimeLimitReached,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "InvalidProblem",
     "LabelingResult",
     "MissingDependency",
+    "MissingFile",
     "PartitionResult",
     "Result",
     "SetPartition",

@@ -26,8 +26,10 @@ __all__ = [
     "InvalidPartition",
     "InvalidProblem",
     "MissingDependency",
+    "MissingFile",
     "SolverError",
     "TimeLimitReached",
+    "check_callback",
     "known_arguments",
     "nearest",
     "no_column",
@@ -120,6 +122,32 @@ class FormatError(GraphPartError, ValueError):
         return type(self), (self.path, self.line, self.problem)
 
 
+class MissingFile(FormatError, FileNotFoundError):
+    """There is no such file."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], line: int | None = None, problem: str = "No such file or directory"
+    ) -> None:
+        super().__init__(path, line, problem)
+
+
+def check_callback(callback: object) -> None:
+    """Raise InvalidOption unless a callback is None or can be called with two arguments, seconds and cost."""
+    if callback is None:
+        return
+    expected = "expected a callable taking (seconds, cost)"
+    if not callable(callback):
+        raise InvalidOption(f"callback is {callback!r}: {expected}")
+    try:
+        signature = inspect.signature(callback)
+    except (TypeError, ValueError):  # of a builtin, which does not tell
+        return
+    try:
+        signature.bind(0.0, 0.0)
+    except TypeError:
+        raise InvalidOption(f"callback takes {signature}: {expected}") from None
+
+
 def unknown(what: str, name: object, known: Iterable[str], also: Iterable[str] = ()) -> InvalidOption:
     """The exception for a name that is not known: what names are, and which of them or `also` is spelled most alike."""
     known = list(known)
@@ -163,6 +191,12 @@ WEIGHTS = (
     "expected SetPartition.from_similarity(G, 'weight', threshold=...) if large weights join, "
     "SetPartition(G, cost='weight') if they keep apart"
 )
+#: What tables call their column of values, and the line that leads on from there.
+COLUMNS_OF_VALUES = ("dist", "distance", "distances", "score", "scores", "sim", "value", "values", "weights")
+VALUES = (
+    "expected the column of values as one of cost (negative joins), weight (positive joins), similarity (above "
+    "threshold=... joins) or probability (of being the same); a distance is a cost after a threshold is subtracted"
+)
 
 
 def unknown_argument(what: str, name: str, known: Iterable[str]) -> InvalidOption:
@@ -170,6 +204,8 @@ def unknown_argument(what: str, name: str, known: Iterable[str]) -> InvalidOptio
     known = list(known)
     meant = next((one for one in ELSEWHERE.get(name, ()) if one in known), None)
     hint = f"; did you mean {meant!r}?" if meant else nearest(name, known)
+    if name in COLUMNS_OF_VALUES and {"left", "cost", "similarity", "probability"}.issubset(known):
+        return InvalidOption(f"{what} takes no {name}: {VALUES}")
     if name == "weight" and {"graph", "cost"}.issubset(known):
         return InvalidOption(f"{what} takes no weight: {WEIGHTS}")
     return InvalidOption(f"{what} takes no {name}: expected one of {', '.join(known)}{hint}")

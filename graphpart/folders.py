@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphpart.errors import GraphPartError, InvalidOption
+from graphpart.errors import GraphPartError, InvalidOption, MissingFile, check_callback
 from graphpart.files.labels import write_labels
 from graphpart.result import Result, Status
 from graphpart.solve import solve
@@ -107,6 +107,8 @@ def solve_files(
     ------
     InvalidOption
         If a folder has no instances, or an option is wrong.
+    MissingFile
+        If there is no such file or folder.
 
     Notes
     -----
@@ -127,7 +129,12 @@ def solve_files(
     broken None
     """
     single = isinstance(paths, str | os.PathLike)
-    files = instances_in([os.fspath(path) for path in ([paths] if single else paths)])
+    named = [os.fspath(path) for path in ([paths] if single else paths)]
+    for path in named:
+        if path != "-" and not os.path.exists(path):
+            raise MissingFile(path)
+    files = instances_in(named)
+    check_callback(options.get("callback"))
     if jobs < 1:
         raise InvalidOption(f"jobs is {jobs}: expected at least 1")
     return _solved(files, method, output, resume, jobs, format, progress, options)

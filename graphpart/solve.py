@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphpart.display import plural
-from graphpart.errors import WEIGHTS, InvalidOption, InvalidProblem
+from graphpart.errors import WEIGHTS, InvalidOption, InvalidProblem, check_callback
 from graphpart.methods import find_method, methods_for
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.partition.problem.inputs import advice, frozen
@@ -171,6 +171,7 @@ def run(
     **options: Any,
 ) -> Result:  # fmt: skip
     """Like `solve`, but without the check for costs that were probably not meant."""
+    check_callback(callback)  # here, since `progress` has a callback of its own
     found = find_method(method, problem_kind(problem))
     old, moved = options.get("initial"), 0
     if old is not None and found.problem == "partition" and "initial" in found.options:

@@ -20,7 +20,7 @@ import signal
 import threading
 from dataclasses import replace
 
-from graphpart.errors import InvalidOption, known_arguments
+from graphpart.errors import InvalidOption, check_callback, known_arguments
 from graphpart.kernels.clock cimport seconds as now
 from graphpart.result import Result, Status
 
@@ -95,8 +95,7 @@ cdef class Stopping:
         self.target = -INFINITY
         if target is not None:
             self.target = _number("target", target)
-        if callback is not None and not callable(callback):
-            raise InvalidOption(f"callback is {callback!r}: expected a callable taking (seconds, cost)")
+        check_callback(callback)
         self.callback = callback
         self.thread = PyThread_get_thread_ident()
         self.plus = 0.0
@@ -340,7 +339,7 @@ def _note_interrupt(number, frame):
 
 def _number(name, value):
     try:
-        number = float(value)
+        number = math.nan if isinstance(value, str | bytes) else float(value)  # which reads texts, too
     except (TypeError, ValueError):
         number = math.nan
     if math.isnan(number):

@@ -247,7 +247,7 @@ def _check_wrong_calls(solver: Solver) -> None:
         assert math.isfinite(solver(p, initial=[0, 1, 1]).cost), "a start that joins what must be cut is not repaired"
         calls += [(InvalidPartition, p, {"initial": start}) for start in ([0, 0], [{0, 1}, {1, 2}], 5)]
     if _takes(solver, "time_limit"):
-        calls += [(InvalidOption, p, {"time_limit": limit}) for limit in (-1, math.nan, "long")]
+        calls += [(InvalidOption, p, {"time_limit": limit}) for limit in (-1, math.nan, "long", "10")]
     for expected, problem, options in calls:
         error: Exception | None = None
         try:

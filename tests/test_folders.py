@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -135,3 +136,27 @@ def test_an_end_keeps_the_best_and_whole_files_only(tmp_path, number, jobs):
     for name in made:
         problem = gp.read(folder / name.removesuffix(".labels"))
         assert problem.evaluate(gp.read_labels(out / name, problem)) < 0
+
+
+def test_a_path_that_does_not_exist(tmp_path):
+    missing = f"{tmp_path}/nofolder"
+    for call in (gp.solve_files, gp.read):
+        with pytest.raises(gp.FormatError, match=r"nofolder: No such file or directory$") as caught:
+            call(missing)
+        assert isinstance(caught.value, FileNotFoundError)
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_a_path_in_place_of_a_problem(tmp_path):
+    with pytest.raises(gp.InvalidProblem, match=r"got str: .*; gp.read\(path\) reads one from a file"):
+        gp.solve("p.json")
+    for folder in (str(tmp_path), tmp_path, "inst/"):
+        with pytest.raises(gp.InvalidProblem, match=r"; gp.solve_files\(folder\) solves the files of a folder"):
+            gp.solve(folder)
+
+
+@pytest.mark.parametrize("progress", [False, True])
+def test_a_callback_of_one_argument_is_refused_before_the_run(progress):
+    p = gp.SetPartition.from_pairs(2, [(0, 1)], [-1.0])
+    with pytest.raises(gp.InvalidOption, match=r"callback takes \(c\): expected a callable taking"):
+        gp.solve(p, callback=lambda c: None, progress=progress)

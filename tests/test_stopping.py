@@ -195,6 +195,8 @@ def test_the_record_ends_with_the_result():
         ({"max_iterations": -1}, "max_iterations is -1"),
         ({"max_iterations": 2.5}, "max_iterations is 2.5: expected a whole number"),
         ({"target": math.nan}, "target is nan: expected a number"),
+        ({"time_limit": "10"}, "time_limit is '10': expected a number"),
+        ({"callback": lambda cost: True}, r"callback takes \(cost\): expected a callable taking \(seconds, cost\)"),
         ({"callback": "call me"}, "callback is 'call me': expected a callable"),
     ],
 )

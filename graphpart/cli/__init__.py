@@ -12,11 +12,11 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 from graphpart.cli.console import INTERRUPTED, discard_output, emit, say, say_error, say_warning
 from graphpart.cli.interrupt import termination
-from graphpart.errors import GraphPartWarning
+from graphpart.errors import GraphPartWarning, nearest
 
 __all__ = ["COMMANDS", "main"]
 
@@ -81,6 +81,18 @@ class _Parser(argparse.ArgumentParser):
             emit(self.format_help())
         else:
             super().print_help(file)
+
+    def error(self, message: str) -> NoReturn:
+        """Report a wrong call in one line, which leads to the help."""
+        self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise ArgumentError unless the value is among the choices; the message says which one is nearest."""
+        choices = action.choices
+        if choices is not None and value not in choices:
+            known = ", ".join(map(str, choices))
+            text = f"invalid choice: {value!r}: expected one of {known}{nearest(value, choices)}"
+            raise argparse.ArgumentError(action, text)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -181,9 +181,12 @@ def method(text: str) -> str:
 
 def seconds(text: str) -> float:
     """A duration."""
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
     if not 0 <= value < math.inf:
-        raise ValueError
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number of seconds, 0 or more")
     return value
 
 

@@ -58,9 +58,13 @@ class Shown(ABC):
         return html_of(self._title(), self._facts(), *self._preview())
 
 
-def html_of(title: str, facts: Mapping[str, Any], head: Sequence[str] = (), rows: Iterable[Sequence[Any]] = ()) -> str:
-    """A title, facts, and the first rows of a table, for notebooks."""
-    shown = f"<p><b>{escaped(title, len(title))}</b></p>" + table([], facts.items())
+def html_of(
+    title: str, facts: Mapping[str, Any], head: Sequence[str] = (), rows: Iterable[Sequence[Any]] = (), note: str = ""
+) -> str:
+    """A title, a note of any length, facts, and the first rows of a table, for notebooks."""
+    shown = f"<p><b>{escaped(title, len(title))}</b></p>"
+    shown += "".join(f"<p>{escaped(line, len(line))}</p>" for line in note.splitlines())
+    shown += table([], facts.items())
     return f"<div>{shown}{table(head, rows) if head else ''}</div>"
 
 

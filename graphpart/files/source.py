@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
-from graphpart.errors import FormatError
+from graphpart.errors import FormatError, MissingFile
 
 __all__ = ["Source", "bare_name", "opened", "replacing"]
 
@@ -183,7 +183,11 @@ def opened(path: PathOrStream) -> Iterator[Source]:
     elif os.fspath(path) == "-":
         yield Source(sys.stdin.buffer, "<stdin>")
     else:
-        with open(cast(str, path), "rb") as stream:
+        try:
+            stream = open(cast(str, path), "rb")  # noqa: SIM115
+        except FileNotFoundError:
+            raise MissingFile(os.fspath(path)) from None
+        with stream:
             yield Source(stream, os.fspath(path))
 
 

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.display import html_of, plural
 from graphpart.display.progress import Progress
 from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency, TimeLimitReached, known_arguments
 from graphpart.images.checks import check_threshold, spacing_of
@@ -74,6 +75,12 @@ class BlockSegmentation:
             f"BlockSegmentation({self.n_segments} segments of {self.n_regions} regions, shape "
             f"{tuple(self.labels.shape)}, {self.path})"
         )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: sizes, bound and place of the labels."""
+        title = f"BlockSegmentation: {plural(self.n_segments, 'segment')} of {plural(self.n_regions, 'region')}"
+        facts = {"shape": " x ".join(map(str, self.labels.shape)), "cost": self.cost, "lower bound": self.lower_bound}
+        return html_of(title, facts | {"seconds": float(f"{self.seconds:.3g}")}, note=f"labels: {self.path}")
 
 
 @known_arguments

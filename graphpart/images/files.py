@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import FormatError, InvalidOption, InvalidProblem, MissingDependency, SolverError, warn
+from graphpart.errors import (
+    FormatError,
+    InvalidOption,
+    InvalidProblem,
+    MissingDependency,
+    MissingFile,
+    SolverError,
+    warn,
+)
 from graphpart.files.source import replacing
 from graphpart.images.checks import probabilities_of
 
@@ -109,7 +117,7 @@ def open_array(path: Any) -> Any:
     """An array of zarr or a npy file, mapped into memory."""
     text = os.fspath(path)
     if not os.path.exists(text):
-        raise FormatError(text, None, "there is no such file")
+        raise MissingFile(text)
     if is_zarr(text):
         zarr = _zarr()
         try:
@@ -148,7 +156,7 @@ def read_array(path: Any) -> NDArray[Any]:
     if suffix not in (*PICTURES, *STACKS):
         raise FormatError(text, None, "expected a picture or volume that ends in .zarr, .npy, .tif, .png or .jpg")
     if not os.path.exists(text):
-        raise FormatError(text, None, "there is no such file")
+        raise MissingFile(text)
     reader = _package("skimage.io", "scikit-image", "reading pictures")
     try:
         return np.asarray(reader.imread(text))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.display import number, plural
+from graphpart.display import html_of, number, plural
 from graphpart.errors import InvalidOption, InvalidProblem, known_arguments, warn
 from graphpart.images.checks import affinities_of, mask_of, probabilities_of, spacing_of
 from graphpart.images.flooding import flooded
@@ -32,6 +32,7 @@ from graphpart.solve import run
 
 __all__ = ["Segmentation", "segment"]
 
+ROWS = 10  # of segments that a notebook shows
 SEVERAL = 5  # regions, from which on one segment of all is hardly what somebody wants
 
 
@@ -77,6 +78,14 @@ class Segmentation:
     def __repr__(self) -> str:
         counts = f"{plural(self.n_segments, 'segment')} of {plural(self.graph.n, 'region')}"
         return f"Segmentation({counts}, shape {self.labels.shape}, {self.result.status})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: sizes, and what the result says."""
+        title = f"Segmentation: {plural(self.n_segments, 'segment')} of {plural(self.graph.n, 'region')}"
+        facts = {"shape": " x ".join(map(str, self.labels.shape)), "cost": self.result.cost, **self.result._facts()}
+        present, sizes = np.unique(self.labels[self.labels > 0], return_counts=True)
+        largest = np.argsort(-sizes, kind="stable")[:ROWS]
+        return html_of(title, facts, ("segment", "size"), [(int(present[k]), int(sizes[k])) for k in largest])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.labels, dtype=dtype, copy=copy)

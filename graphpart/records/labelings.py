@@ -33,6 +33,7 @@ from graphpart.records._moving import move_rows
 from graphpart.records.results import Consensus, extended
 from graphpart.result import PartitionResult, Result, Status
 from graphpart.solve import run
+from graphpart.stopping import Stopping
 
 __all__ = ["consensus"]
 
@@ -99,6 +100,7 @@ def consensus(
     [0.83, 0.83, 0.67, 1.0, 1.0]
     """
     begin = time.perf_counter()
+    Stopping(time_limit)  # an error if it is no time
     table, names = _table(labelings, nodes)
     m = table.shape[1]
     w = np.ones(m) if weights is None else np.asarray(weights, np.float64)

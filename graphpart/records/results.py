@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -66,6 +66,26 @@ class Consensus(PartitionResult):
     disagreement_bound: float = 0.0
     stability: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0), repr=False)
     agreement: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0), repr=False)
+
+    def _facts(self) -> dict[str, Any]:
+        found = {"disagreement": self.disagreement, "its lower bound": self.disagreement_bound}
+        if len(self.agreement):
+            found["mean agreement"] = float(f"{self.agreement.mean():.4g}")
+        return found | super()._facts()
+
+    def _preview(self) -> tuple[Sequence[str], Any]:
+        """The clusters, with the stability of each and the agreement of its least sure element."""
+        heads, rows = super()._preview()
+        if not len(self.agreement):
+            return heads, rows
+        present = np.unique(self.labels)
+        more = []
+        for row in rows:
+            mine = np.flatnonzero(self.labels == row[0])
+            least = int(mine[np.argmin(self.agreement[mine])])
+            stability = self.stability[int(np.searchsorted(present, row[0]))]
+            more.append((*row, f"{stability:.4g}", f"{self.nodes[least]} ({self.agreement[least]:.4g})"))
+        return (*heads, "stability", "least agreement"), more
 
     def to_frame(self, library: str = "pandas") -> Any:
         """A data frame with a row for each element: `element`, `cluster`, `size`, and its `agreement`."""

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import graphpart as gp
+from graphpart import images
+from graphpart.display import plural
 
 pytest.importorskip("skimage")
 
@@ -103,7 +105,7 @@ def test_a_photograph():
         ({"boundary": np.zeros((5, 5)), "spacing": (1, 1, 1)}, "2 positive numbers"),
         ({"affinities": np.zeros((1, 5, 5)), "offsets": [(0, 9)]}, "reaches beyond the shape"),
         ({"boundary": np.zeros((5, 5)), "affinities": np.zeros((1, 5, 5)), "offsets": [(0, 1)]}, "both given"),
-        ({"boundary": "missing.zarr"}, "no such file"),
+        ({"boundary": "missing.zarr"}, "missing.zarr: No such file or directory"),
     ],
 )
 def test_mistakes(arguments, message):
@@ -232,7 +234,7 @@ class TestCommand:
         (tmp_path / "cut.png").write_bytes((tmp_path / "b.png").read_bytes()[:90])
         for args, message in (
             (["cut.png", "-o", "x.npy"], "cut.png: cannot be read"),
-            (["none.tif", "-o", "x.npy"], "no such file"),
+            (["none.tif", "-o", "x.npy"], "none.tif: No such file or directory"),
             (["b.txt", "-o", "x.npy"], "expected a picture or volume"),
             (["b.png", "-o", "x.doc"], "labels go to a file that ends in"),
             (["b.png", "-o", "nowhere/x.npy"], "is no folder"),
@@ -271,3 +273,9 @@ def test_electron_microscopy():
     given = distance(truth, s.labels)
     assert s.result.status == "optimal" and given <= 0.50
     assert distance(truth, gp.images.segment(boundary).labels) <= 1.2 * given
+
+
+def test_a_notebook_shows_the_sizes_of_segments():
+    s = images.segment(np.zeros((4, 6)), regions=np.repeat([[1, 1, 1, 2, 2, 2]], 4, 0), threshold=0.5)
+    shown = s._repr_html_()
+    assert f"{plural(s.n_segments, 'segment')} of 2 regions" in shown and "4 x 6" in shown and s.result.method in shown

@@ -394,3 +394,18 @@ def test_pairs_that_are_in_no_row() -> None:
     rows = dict(zip(zip(found["a"].tolist(), found["b"].tolist(), strict=True), found["text"].tolist(), strict=True))
     assert rows == {(1, 9): None, (5, 9): None}
     assert sorted(found["similarity"].tolist()) == [1.0, 2.0]
+
+
+def test_rows_of_decisions() -> None:
+    names = [f"record-{k}-of-the-second-source" for k in range(3)]
+    p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-3.0, -1.0, 2.0], names)
+    d = doubts(p, gp.solve(p))
+    rows = list(d)
+    assert len(rows) == len(d) == d.decisions.rows > 0 and rows[0] == d[0] and rows[-1] == d[-1]
+    assert [row["doubt"] for row in rows] == d.decisions["doubt"].tolist()
+    assert d[:2].rows == 2 and d[:2]["decision"].tolist() == [row["decision"] for row in rows[:2]]
+    with pytest.raises(IndexError):
+        d[len(d)]
+    with pytest.raises(gp.InvalidOption, match=r"expected a slice or a number; the tables are \.pairs"):
+        d["pairs"]  # type: ignore[call-overload]
+    assert repr(d).splitlines()[1].strip().replace("'", "&#x27;") in d._repr_html_()  # not cut

@@ -225,7 +225,7 @@ def test_wrong_graphs_of_lifted_pairs_are_named():
     H.add_edge(0, 2, weight=-3.0)
     with pytest.raises(gp.InvalidProblem, match=r"^in lifted, .*'cost' of edge \(0, 2\) is missing: .* have 'weight'$"):
         gp.SetPartition(G, lifted=H)
-    with pytest.raises(gp.InvalidProblem, match=r"^lifted is of type list: expected a graph .* attribute 'cost'$"):
+    with pytest.raises(gp.InvalidProblem, match=r"^lifted is a list of triples: expected a graph .*cost=c"):
         gp.solve(G, lifted=[(0, 2, -3.0)])
     p = gp.SetPartition(G, connected=True)
     for name in ("lifted", "connected"):

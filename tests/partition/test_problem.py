@@ -449,3 +449,11 @@ def test_contraction_takes_labels_there_and_back(joins):
             labels = c.lift(inner)
             assert c.project(labels).tolist() == inner.tolist() and canonical(labels).tolist() == labels.tolist()
             assert p.evaluate_labels(labels) == c.problem.evaluate_labels(inner) + c.constant
+
+
+def test_nan_among_similarities_and_among_costs():
+    matrix = np.array([[1.0, np.nan], [np.nan, 1.0]])
+    with pytest.raises(gp.InvalidProblem, match=r"is nan: expected a number, inf \(join\) or -inf \(cut\)"):
+        gp.SetPartition.from_similarity(matrix, threshold=0.5)
+    with pytest.raises(gp.InvalidProblem, match=r"is nan: expected a number, inf \(cut\) or -inf \(join\)"):
+        gp.SetPartition.from_matrix(matrix)

@@ -133,3 +133,15 @@ def test_fifteen_labelings_of_sixty_elements_are_proven():
     runs = [np.where(rng.random(60) < 0.3, rng.integers(0, 6, 60), truth) for _ in range(15)]
     r = gp.consensus(runs)
     assert str(r.status) == "optimal" and r.disagreement_bound == r.disagreement
+
+
+def test_a_text_is_no_time_limit():
+    with pytest.raises(gp.InvalidOption, match="time_limit is '10': expected a number"):
+        gp.consensus([[0, 0, 1], [0, 1, 1]], time_limit="10")
+
+
+def test_a_notebook_shows_the_agreement():
+    r = gp.consensus([[0, 0, 0, 1, 1], [5, 5, 5, 7, 7], [0, 0, 1, 1, 1]], nodes=list("abcde"))
+    shown = r._repr_html_()
+    assert "<td" in shown and "mean agreement" in shown and "disagreement" in shown
+    assert "c (0.6667)" in shown and f"{r.stability[0]:.4g}" in shown

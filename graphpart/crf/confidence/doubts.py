@@ -91,7 +91,7 @@ class LabelDoubts:
     def _repr_html_(self) -> str:
         """For notebooks: the least sure variables."""
         title, _, more = repr(self).partition("\n")
-        return html_of(title, {"note": more.strip()} if more else {}, tuple(self.variables), self.variables._first())
+        return html_of(title, {}, tuple(self.variables), self.variables._first(), note=more)
 
 
 @known_arguments

@@ -10,9 +10,9 @@ doubt.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,9 @@ TABLES = ("pairs", "elements", "clusters", "decisions")
 @dataclass(frozen=True, repr=False)
 class Doubts:
     """The doubts of a partition. In each table the rows are sorted by `doubt`, the least first.
+
+    ``doubts[:10]`` is a table of the ten least sure decisions, as `to_frame` shows them, ``doubts[0]`` the first of
+    them as a dictionary; ``len`` is the number of decisions.
 
     Attributes
     ----------
@@ -116,12 +119,42 @@ class Doubts:
         """
         return self._table(table).to_frame(library)
 
-    def _table(self, table: str, rows: int | None = None) -> Columns:
-        """The first rows of a table, with the columns that were given."""
+    def __len__(self) -> int:
+        """The number of decisions."""
+        return self.decisions.rows
+
+    def __bool__(self) -> bool:
+        return True  # also without decisions
+
+    @overload
+    def __getitem__(self, rows: slice) -> Columns: ...
+
+    @overload
+    def __getitem__(self, rows: int) -> dict[str, Any]: ...
+
+    def __getitem__(self, rows: slice | int) -> Columns | dict[str, Any]:
+        """Rows of the decisions, the least sure first: a table of those in a slice, or one row by column."""
+        if isinstance(rows, slice):
+            return self._table("decisions", rows)
+        if not hasattr(rows, "__index__"):
+            tables = ", ".join(f".{name}" for name in TABLES)
+            raise InvalidOption(f"rows of doubts are {rows!r}: expected a slice or a number; the tables are {tables}")
+        at = range(len(self))[rows]
+        return {name: array.tolist()[0] for name, array in self._table("decisions", slice(at, at + 1)).items()}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The decisions, one row after the other, each by column."""
+        table = self[:]
+        for row in zip(*(array.tolist() for array in table.values()), strict=True):
+            yield dict(zip(table, row, strict=True))
+
+    def _table(self, table: str, rows: slice | None = None) -> Columns:
+        """Rows of a table, with the columns that were given."""
         if table not in TABLES:
             raise InvalidOption(f"table is {table!r}: expected one of {', '.join(TABLES)}")
         columns: Columns = getattr(self, table)
-        columns = columns if rows is None else columns.head(rows)
+        if rows is not None:
+            columns = Columns({name: array[rows] for name, array in columns.items()})
         if table == "decisions":
             columns = Columns({"decision": in_words(columns), **columns})
         return as_given(columns, self.origin) if table in ("decisions", "pairs") else columns
@@ -146,10 +179,10 @@ class Doubts:
     def _repr_html_(self) -> str:
         """For notebooks: the least sure decisions."""
         title, _, more = repr(self).partition("\n")
-        table = self._table("decisions", 10)
+        table = self[:10]
         kept = [k for k in table if k not in ("change", "scope", "pairs", "method")]
         shown = Columns({k: table[k] for k in kept})
-        return html_of(title, {"note": more.strip()} if more else {}, kept, shown._first())
+        return html_of(title, {}, kept, shown._first(), note=more)
 
 
 @known_arguments

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.display import plural
 from graphpart.errors import InvalidProblem, unknown, warn
 from graphpart.kernels import _pairs
 
@@ -56,7 +57,9 @@ def once(names: Sequence[Hashable], u: NDArray[Any], v: NDArray[Any], values: An
     before = int(np.flatnonzero(keys == keys[row])[0])
     a, b = names[int(u[row])], names[int(v[row])]
     order = "" if u[row] == u[before] else ", the other way round,"
-    what = f"{len(u) - len(low)} rows repeat a pair: row {row} lists {a!r} and {b!r} as row {before} does{order}"
+    more = len(u) - len(low)
+    what = f"{plural(more, 'row')} {'repeats' if more == 1 else 'repeat'} a pair: "
+    what += f"row {row} lists {a!r} and {b!r} as row {before} does{order}"
     what += f" with {values[row]:g} and {values[before]:g}"
     choices = 'duplicates="mean" or "max" takes one value for each pair, "sum" adds up the costs'
     if how == "error":

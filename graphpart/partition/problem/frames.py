@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from graphpart.errors import InvalidProblem, MissingDependency, no_column, warn
 from graphpart.kernels import _pairs
 from graphpart.partition.problem.inputs import names_of
 
-__all__ = ["Table", "elements_of", "is_frame", "pairs_of_table", "ranked", "table_of"]
+__all__ = ["Table", "elements_of", "is_frame", "pairs_of_table", "ranked", "rows_of_two", "table_of"]
 
 Indices = NDArray[np.int64]
 Codes = tuple[Indices, Indices, Sequence[Hashable]]  # of both columns, -1 where null, and the names that they stand for
@@ -106,7 +107,7 @@ def pairs_of_table(
         check_column(table, name)
     numbers = table.numbers(value)
     if numbers is None:
-        raise InvalidProblem(f"column {value!r} does not hold numbers: expected a number in each row")
+        raise _no_numbers(table, value)
     numbers = np.ascontiguousarray(numbers, np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         suspicious = np.isnan(np.add.reduce(numbers))  # which a sum of inf and -inf is, too
@@ -134,10 +135,37 @@ def pairs_of_table(
     return order, renamed[u], renamed[v], numbers
 
 
+def _no_numbers(table: Table, value: Hashable) -> InvalidProblem:
+    """The exception for a column of values that are no numbers, which names the first of them."""
+    rows = enumerate(table.values(value))
+    row, found = next(((k, x) for k, x in rows if x is not None and not isinstance(x, Real)), (None, None))
+    first = "" if row is None else f", row {row} has {found!r}"
+    hint = f"; pandas.to_numeric(frame[{value!r}]) makes numbers of texts" if isinstance(found, str) else ""
+    return InvalidProblem(f"column {value!r} does not hold numbers{first}: expected a number in each row{hint}")
+
+
 def check_column(table: Table, name: Hashable, where: str = "") -> None:
     """Raise InvalidProblem, which lists the columns, unless a table has one of this name."""
     if name not in table.columns:
         raise InvalidProblem(no_column(name, table.columns, where))
+
+
+def rows_of_two(pairs: Iterable[Any], what: str) -> Iterable[Any]:
+    """The rows of a frame of two columns as pairs; anything else as it is.
+
+    Raises
+    ------
+    InvalidProblem
+        If a frame has another number of columns.
+    """
+    if not is_frame(pairs):
+        return pairs
+    table = table_of(pairs)
+    if len(table.columns) != 2:
+        raise InvalidProblem(f"{what} is a table of {len(table.columns)} columns: expected two, the elements of pairs")
+    columns = [table.values(name) for name in table.columns]
+    left, right = (x.tolist() if isinstance(x, np.ndarray) else x for x in columns)
+    return zip(left, right, strict=True)
 
 
 def elements_of(frame: Any, name: Hashable | None) -> tuple[list[Hashable], Callable[[str], Any]]:

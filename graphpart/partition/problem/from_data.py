@@ -291,7 +291,7 @@ class FromData(PairCosts):
                 "the data frame has a row for each pair: name the columns of its elements by left, right"
             )
         given, nodes = matrix_and_names(data, nodes)
-        costs, _ = symmetric(given, copy=True)
+        costs, _ = symmetric(given, copy=True, similarities=True)
         limit = path_threshold(costs, similarity=True) if threshold is None else threshold
         np.subtract(limit, costs, out=costs)
         np.fill_diagonal(costs, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
@@ -279,7 +280,11 @@ def _present(graph: Any, attribute: str, advised: bool) -> str:
 
 
 def advice(thing: Any) -> str:
-    """The constructor that takes an object that is no graph, as the end of a message; empty if there is none."""
+    """The function that takes an object that is no graph, as the end of a message; empty if there is none."""
+    if isinstance(thing, str | os.PathLike):
+        path = os.fspath(thing)
+        call = "gp.solve_files(folder)" if os.path.isdir(path) or path.endswith(("/", os.sep)) else ""
+        return f"; {call} solves the files of a folder" if call else "; gp.read(path) reads one from a file"
     if hasattr(thing, "tocoo"):
         return ", or SetPartition.from_scipy(matrix)"
     if type(thing).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow") or hasattr(

@@ -64,8 +64,10 @@ def tolerances(dtype: Any, largest: float) -> tuple[float, float]:
     return max(SYMMETRY, SINGLE if precision > 1e-12 else 0.0, 8 * precision), UNITS * precision * largest
 
 
-def symmetric(matrix: Any, copy: bool) -> tuple[NDArray[np.float64], int]:
+def symmetric(matrix: Any, copy: bool, similarities: bool = False) -> tuple[NDArray[np.float64], int]:
     """A dense matrix, made exactly symmetric with zero diagonal, and its number of non-zero entries above it.
+
+    `similarities`: whether large entries join, for messages.
 
     Raises
     ------
@@ -89,7 +91,8 @@ def symmetric(matrix: Any, copy: bool) -> tuple[NDArray[np.float64], int]:
         a, b, nonzeros = _pairs.symmetrise(copied, relative, rounding)
     if a >= 0:
         if math.isnan(copied[a, b]):
-            raise InvalidProblem(f"matrix[{a}, {b}] is nan: expected a number, inf (cut) or -inf (join)")
+            infinite = "inf (join) or -inf (cut)" if similarities else "inf (cut) or -inf (join)"
+            raise InvalidProblem(f"matrix[{a}, {b}] is nan: expected a number, {infinite}")
         raise InvalidProblem(
             f"matrix[{a}, {b}] is {copied[a, b]} but matrix[{b}, {a}] is {copied[b, a]}: expected a symmetric "
             "matrix; if both directions carry evidence, pass C + C.T"

@@ -245,20 +245,40 @@ class PairCosts(Shown):
         self._told: dict[str, Any] = {}  # what a constructor chose, for `repr`
 
     def _indices(self, pairs: Pairs, what: str = "must_join or must_cut") -> NDArray[np.int32]:
-        """Pairs of nodes as an (k, 2) array of indices, smaller first."""
+        """Pairs of nodes, or a frame of two columns, as an (k, 2) array of indices, smaller first."""
         rows = []
         if not isinstance(pairs, Iterable):
             raise InvalidProblem(f"{what} is {pairs!r}: expected pairs of nodes")
-        for pair in pairs:
-            try:
-                a, b = pair
-            except (TypeError, ValueError):
-                raise InvalidProblem(f"{pair!r} in {what}: expected a pair of nodes") from None
-            i, j = self.index(a), self.index(b)
-            if i == j:
-                raise InvalidProblem(f"({a!r}, {b!r}) in {what}: expected two different elements")
-            rows.append((min(i, j), max(i, j)))
+        if hasattr(pairs, "columns"):
+            from graphpart.partition.problem.frames import rows_of_two
+
+            pairs = rows_of_two(pairs, what)
+        try:
+            for pair in pairs:
+                try:
+                    a, b = pair
+                except (TypeError, ValueError):
+                    raise InvalidProblem(f"{pair!r} in {what}: expected a pair of nodes") from None
+                i, j = self.index(a), self.index(b)
+                if i == j:
+                    raise InvalidProblem(f"({a!r}, {b!r}) in {what}: expected two different elements")
+                rows.append((min(i, j), max(i, j)))
+        except InvalidProblem:
+            if isinstance(pairs, tuple | list) and len(pairs) == 2 and all(map(self._has, pairs)):
+                a, b = pairs
+                raise InvalidProblem(
+                    f"{what} is one pair: expected a list of pairs, such as [({a!r}, {b!r})]"
+                ) from None
+            raise
         return np.array(rows, np.int32).reshape(-1, 2)
+
+    def _has(self, node: Any) -> bool:
+        """Whether it is the name of an element."""
+        try:
+            self.index(node)
+        except InvalidProblem:
+            return False
+        return True
 
     def _require(self, joins: NDArray[np.int32]) -> None:
         """Store the required joins; check that they contradict no required cut, and that sums of costs are finite."""
