@@ -142,7 +142,7 @@ def _check_options(problem: Any, options: Iterable[str], method: str) -> None:
             raise InvalidOption(f"{name} belongs to the problem: {WEIGHTS}")
         if name in known or (is_graph and name in DEMANDS):
             continue
-        if name in DEMANDS or (not is_graph and name in ("together", "apart")):
+        if not is_graph and name in inspect.signature(SetPartition.require).parameters:
             raise InvalidOption(f"{name} belongs to the problem: expected gp.solve(p.require({name}=...))")
         for kind in (SetPartition, SetPartition.from_frame) if not is_graph else (SetPartition,):
             if name in inspect.signature(kind).parameters:
