@@ -145,7 +145,7 @@ def _check_options(problem: Any, options: Iterable[str], method: str) -> None:
         if name in ("lifted", "connected"):
             given = f"SetPartition(G, {name}=...), SetPartition.from_pairs(n, pairs, costs, {name}=...)"
             raise InvalidOption(f"{name} belongs to the problem: expected it where the problem is made, as in {given}")
-        if name in DEMANDS or (not is_graph and name in ("together", "apart")):
+        if not is_graph and name in inspect.signature(SetPartition.require).parameters:
             raise InvalidOption(f"{name} belongs to the problem: expected gp.solve(p.require({name}=...))")
         for kind in (SetPartition, SetPartition.from_frame) if not is_graph else (SetPartition,):
             if name in inspect.signature(kind).parameters:

@@ -46,8 +46,8 @@ def asked_for(lifted: Any, connected: Any) -> bool:
             f"connected is a {type(connected).__name__}: expected True or False; give the graph whose pairs connect "
             "first, and the other pairs as lifted="
         )
-    text = repr(connected)
-    found = text if len(text) <= SHORT else f"of type {type(connected).__name__}"
+    plain = connected is None or isinstance(connected, int | float | str)
+    found = repr(connected)[:SHORT] if plain else f"of type {type(connected).__name__}"
     raise InvalidOption(f"connected is {found}: expected True or False; lifted= takes pairs that do not connect")
 
 
