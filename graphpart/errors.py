@@ -123,7 +123,7 @@ class FormatError(GraphPartError, ValueError):
 
 
 class MissingFile(FormatError, FileNotFoundError):
-    """There is no such file."""
+    """There is no such file; also a `FormatError`."""
 
     def __init__(
         self, path: str | os.PathLike[str], line: int | None = None, problem: str = "No such file or directory"
