@@ -14,7 +14,8 @@ def first_linked(const offset_t[::1] links, const element_t[::1] neighbours, con
     """
     cdef Py_ssize_t n = links.shape[0] - 1, k, turn
     cdef element_t a, b, x
-    cdef offset_t i, j, size[2]
+    cdef offset_t i, j
+    cdef offset_t size[2]
     cdef offset_t head[2]
     cdef bint met
     cdef offset_t[::1] barred = np.full(neighbours.shape[0] + 1, -1, np.int64)      # the cut that an arc is in
