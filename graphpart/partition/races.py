@@ -143,7 +143,7 @@ class Races:
         self._tight = 0  # components that are proven by their negative costs
         self.assigned = assigned
         if assigned is not None:
-            self._set(assigned.elements, canonical(assigned.labels[assigned.elements]))
+            _put(self._labels, assigned.elements, canonical(assigned.labels[assigned.elements]))
             self.cost = p.evaluate_labels(self.labels)
             self._closed = assigned.cost - assigned.allowance
         self._parts = sorted(self._open_parts(), key=lambda part: part.problem.n)
@@ -350,23 +350,15 @@ class Races:
 
     def _with(self, part: _Part, labels: Labels) -> Labels:
         """All labels, with other ones of a part."""
-        if len(part.elements) == self.p.n:
-            return labels
-        kept = self._labels
-        self._labels = kept.copy()
-        self._set(part.elements, labels)
-        found, self._labels = self.labels, kept
-        return found
-
-    def _set(self, elements: Elements, labels: Labels) -> None:
-        """Canonical labels of elements that share no subset with others."""
-        self._labels[elements] = elements[first_of(labels)][labels]
+        found = self._labels.copy()
+        _put(found, part.elements, labels)
+        return canonical(found)
 
     def _take(self, part: _Part, labels: Labels, cost: float) -> None:
         """Labels of a part, with which the whole has this cost, if they are better."""
         if cost < self.cost:
             self.cost = cost
-            self._set(part.elements, labels)
+            _put(self._labels, part.elements, labels)
 
     def _raise(self, part: _Part, bound: float) -> None:
         """A bound of a part, which is one of the whole with those of all others."""
@@ -391,6 +383,11 @@ class Races:
         counts["not proven"] = self.open
         total, what = sum(counts.values()), ", ".join(f"{number} {how}" for how, number in counts.items() if number)
         return f"{total} component{'s' * (total != 1)}: {what}" if total else "no pair has a cost"
+
+
+def _put(found: Elements, elements: Elements, labels: Labels) -> None:
+    """Give elements, which share no subset with others, canonical labels: the least element of each subset."""
+    found[elements] = elements[first_of(labels)][labels]
 
 
 def _of_background(
