@@ -70,6 +70,12 @@ class Method:
         result: Result = self.function(problem, time_limit=time_limit, callback=callback, **options)
         return result
 
+    def takes(self, problem: Any) -> bool:
+        """Whether the method obeys what a set partition problem requires of sizes, numbers and connected subsets."""
+        return (self.limits or getattr(problem, "limits", None) is None) and (
+            self.connected or getattr(problem, "lifted", None) is None
+        )
+
     def check(self, options: Iterable[str]) -> None:
         """Raise InvalidOption if the method has no option of one of these names."""
         known = sorted(list(inspect.signature(self.function).parameters)[1:])

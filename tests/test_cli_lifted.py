@@ -49,3 +49,11 @@ def test_methods_and_limits_that_do_not_go_together(run, instance):
     assert status == 1 and "together with max_size or n_clusters is not possible" in err
     status, _, err = run("solve", instance, "--missing", "0.5")
     assert status != 0 and "together with missing is not possible" in err
+
+
+def test_bench_leaves_out_methods_that_refuse_lifted_pairs(run, instance):
+    status, out, err = run("bench", instance, "--verbose")
+    assert (status, err) == (0, "")
+    assert "greedy-joining" in out and "mutex-watershed" not in out
+    status, _, err = run("bench", instance, "--method", "mutex-watershed")  # asked for: an error that says why
+    assert status == 1 and "cannot keep clusters connected" in err

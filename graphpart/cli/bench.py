@@ -126,7 +126,7 @@ def suitable(problem: Any, wanted: Sequence[str] | None) -> list[str]:
     """The methods to run on a problem, of those wanted."""
     methods = {method.name: method for method in methods_for(problem_kind(problem))}
     if wanted is None:
-        kept = [m.name for m in methods.values() if not (m.exact or m.anytime or m.restricted)]
+        kept = [m.name for m in methods.values() if not (m.exact or m.anytime or m.restricted) and m.takes(problem)]
         if is_factor_graph(problem):
             if np.diff(problem.scope_start).max(initial=0) <= 2:
                 kept.append("expansion")
