@@ -2,14 +2,15 @@
 switches.
 
 For stored pairs, one pass over a subset lists its elements at the border with each other one. Elements that may switch
-wait in a heap, keyed by the change of cost. An element is looked at when it becomes linked to the other subset; from then on a switch of a neighbour changes its key by twice the cost of the
-pair. For a matrix, all elements of both subsets are linked, and the best one is found by a pass over them. With a
-background, groups or limits, a switch changes the keys of all that wait; so keys are of stored pairs alone, what else is
-paid is computed when it is needed, and the best one is found by a pass, too. Where subsets have to be connected
-(kernels/connected.pxd), elements wait that a base pair links to the other subset. The best one is looked at before it
-switches: if its subset would not stay connected, it is barred until a switch may have freed it. All sums, also those along a sequence, are
-exact, in fixed point (see kernels/fixed.pxd): a sequence that ends where it began, with the two subsets exchanged, is no
-improvement by chance of rounding.
+wait in a heap, keyed by the change of cost. An element is looked at when it becomes linked to the other subset; from
+then on a switch of a neighbour changes its key by twice the cost of the pair. For a matrix, all elements of both
+subsets are linked, and the best one is found by a pass over them. With a background, groups or limits, a switch
+changes the keys of all that wait; so keys are of stored pairs alone, what else is paid is computed when it is needed,
+and the best one is found by a pass, too. Where subsets have to be connected (kernels/connected.pxd), elements wait
+that a base pair links to the other subset. The best one is looked at before it switches: if its subset would not stay
+connected, it is barred until a switch may have freed it. All sums, also those along a sequence, are exact, in fixed
+point (see kernels/fixed.pxd): a sequence that ends where it began, with the two subsets exchanged, is no improvement
+by chance of rounding.
 """
 
 import numpy as np
