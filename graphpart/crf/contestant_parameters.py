@@ -21,7 +21,9 @@ class ContestantParameters:
     iteration: float = 1.2e-8  #: for an iteration of it, until one was measured
     certifying: float = 2e-8  #: for the bound in the end,
     late: float = 0.1  #: which may take so many seconds beyond the limit
-    tightening: float = 5e-8  #: to tighten it once
+    tightening: float = 5e-8  #: to tighten it once,
+    cycle: float = 3e-9  #: for each path of two pairs, times labels^3,
+    look: float = 0.01  #: and the seconds of iterations that may tighten it before the next look at the clock
     passed: float = 2.0**29  #: entries of all iterations, about, where there is no time limit,
     slice: int = 10  #: iterations after which these are counted
     move: float = 2e-8  #: for an expansion, until one was measured

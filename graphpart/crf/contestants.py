@@ -18,6 +18,7 @@ from graphpart.common.steps import round_up
 from graphpart.crf.anytime_search import tasks
 from graphpart.crf.anytime_search.portfolio import Portfolio
 from graphpart.crf.bounds.message_passing import Ascent
+from graphpart.crf.bounds.tightening import CANDIDATES
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered, relaxed
 from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.contestant_parameters import ContestantParameters
@@ -84,7 +85,7 @@ class Passing(Contestant):
         self._rest()
 
     def _in_time(self, ascent: Ascent, stopping: Stopping, until: float) -> None:
-        count = 1
+        count, self.needs = 1, 0.0
         while self.affords(self._each, stopping) and not stopping.check(self.cost):
             ascent.stopping = stopping.child(iterations=count)
             began, before = stopping.seconds, ascent.iterations
@@ -95,13 +96,25 @@ class Passing(Contestant):
                 if ascent.tightening or ascent.closed():
                     self._rest()
                     return
-                if not self.affords(self.parameters.tightening * len(self.f.tables), stopping):
+                self.needs = self._cycles()
+                if not self.affords(self.needs, stopping):
                     return
                 ascent.tightening = True
+                if self.needs > until - stopping.seconds:  # in a turn of its own
+                    return
+                self.needs = 0.0
             left = until - stopping.seconds
             if left <= 0:
                 return
+            # Triplets that are added may make iterations many times as long: look at the clock in between.
+            left = min(left, self.parameters.look) if ascent.tightening else left
             count = max(1, min(2 * count, int(left / max(self._each, 1e-9))))
+
+    def _cycles(self) -> float:
+        """Seconds to look for cycles that tighten the bound, about: paths of two pairs, times labels^3."""
+        degree, labels = np.diff(self.f.incidence()[0]).astype(np.float64), float(self.f.domains.mean())
+        paths = min(float((degree * degree).sum()) / 2, float(CANDIDATES))
+        return self.parameters.tightening * len(self.f.tables) + self.parameters.cycle * paths * labels**3
 
     def _rest(self) -> None:
         self.ended, self._resting = True, self.cost
