@@ -17,6 +17,7 @@ __all__ = [
     "SlowParameters",
     "StartParameters",
     "TabuParameters",
+    "TemperingParameters",
 ]
 
 
@@ -53,6 +54,7 @@ class PopulationParameters:
     fewest: int = 4  #: fewest members
     share: float = 1 / 16  #: members per element, within these limits
     children: int = 6  #: estimated children per member before a population ends
+    independent: int = 12  #: partitions that chains of replicas have made, before populations begin with them
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,20 @@ class TabuParameters:
 
 
 @dataclass(frozen=True)
+class TemperingParameters:
+    """Parameters of rounds of replica exchange."""
+
+    largest: int = 2000  #: most elements of a problem
+    work: float = 1e8  #: nanoseconds of work of a task at first
+    hot: float = 0.17  #: heat of the hottest replica,
+    cold: float = 0.03  #: and of the coldest
+    most: int = 32  #: most replicas of a chain
+    cooling: float = 25.0  #: sweeps per element of the annealing that a chain begins with,
+    longest: float = 3e9  #: or so many nanoseconds of work
+    before: float = 0.1  #: work of annealing before chains begin, as a share of their first round
+
+
+@dataclass(frozen=True)
 class PortfolioParameters:
     """Parameters of the distribution of rounds to strategies."""
 
@@ -137,3 +153,4 @@ class SearchParameters:
     fusion: FusionParameters = field(default_factory=FusionParameters)
     slow: SlowParameters = field(default_factory=SlowParameters)
     tabu: TabuParameters = field(default_factory=TabuParameters)
+    tempering: TemperingParameters = field(default_factory=TemperingParameters)

@@ -36,6 +36,7 @@ from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
 from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
 from graphpart.partition.anytime_search.tabu import TabuRounds
+from graphpart.partition.anytime_search.tempering import TemperingRounds
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.enumeration.brute_force import enumerated
 from graphpart.partition.local_search.limited import listed
@@ -176,9 +177,19 @@ class Portfolio:
             return [AnnealingRounds(turn, all_.annealing, 0.05, polish), LevelRounds(turn, all_.fusion, 1.0)]
         small = p.n <= all_.tabu.largest and p.limits is None and p.lifted is None
         strategies: list[Strategy] = []
+        tempering, until = None, math.inf
+        if p.is_dense and p.n <= all_.tempering.largest:
+            tempering = TemperingRounds(turn, all_.tempering, 0.3 if small else 1.0)
+            strategies.append(tempering)
+            if not small:  # annealing does not keep up with the chains
+                until = all_.tempering.before * tempering.first_work(turn)
         if not light or p.n <= all_.portfolio.whole:
-            strategies.append(AnnealingRounds(turn, all_.annealing, 0.3 if small else 0.4 if sparse else 0.1, polish))
-            strategies.append(PopulationRounds(turn, all_.population, 0.4 if small or sparse else 0.9, polish))
+            share = 0.3 if small else 0.4 if sparse else 0.1
+            strategies.append(AnnealingRounds(turn, all_.annealing, share, polish, until))
+            share = 0.4 if small or sparse or tempering else 0.9
+            strategies.append(
+                PopulationRounds(turn, all_.population, share, polish, tempering is not None and not small)
+            )
         if sparse:
             if p.n <= all_.portfolio.whole:
                 strategies.append(SlowAnnealing(turn, all_.slow, 0.3, polish))
