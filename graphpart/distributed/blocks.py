@@ -22,7 +22,7 @@ from graphpart.distributed import pairs
 from graphpart.distributed._streaming import numbered, unite_below, unite_strong
 from graphpart.distributed.folder import Folder
 
-__all__ = ["NOBODY", "divide", "packed"]
+__all__ = ["NOBODY", "count_ends", "divide", "packed"]
 
 CLASSES = 16  # of strength
 SAMPLE = 2**16  # costs from each range, of which the classes are made
@@ -44,7 +44,7 @@ def divide(
     for k in range(ranges):
         u, v, cost = pairs.load(folder, level, k)
         unite_below(parent, u, v, cost, 0.0)
-        _count(degree, u, v)
+        count_ends(degree, u, v)
     component = parent
     count = numbered(component)
     weights = np.bincount(component, degree, count) / 2  # pairs, also those to other components
@@ -73,7 +73,8 @@ def divide(
     return {"components": len(large), "blocks": count, "tasks": ends[2], "whole": ends[1], "divided": divided}
 
 
-def _count(degree: NDArray[np.int32], u: NDArray[np.int32], v: NDArray[np.int32]) -> None:
+def count_ends(degree: NDArray[np.int32], u: NDArray[np.int32], v: NDArray[np.int32]) -> None:
+    """Add the number of pairs of each element; `u` ascends."""
     if len(u):
         first = int(u[0])
         degree[first : int(u[-1]) + 1] += np.bincount(u - first).astype(np.int32)

@@ -17,7 +17,7 @@ from graphpart.distributed.folder import Folder
 from graphpart.distributed.identifiers import elements_of
 from graphpart.distributed.inputs import Chunk, Columns, read
 
-__all__ = ["Triple", "boundaries", "concatenated", "load", "merge", "save", "save_sorted", "translate"]
+__all__ = ["Triple", "boundaries", "concatenated", "load", "merge", "save", "save_sorted", "sums", "translate"]
 
 Triple = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 
@@ -50,7 +50,7 @@ def translate(
 
 def save_sorted(folder: Folder, stage: str, number: int, a: Any, b: Any, cost: Any) -> dict[str, Any]:
     """Write pairs of different elements as a part; a sample of their first elements."""
-    u, v, cost = _sums(np.minimum(a, b), np.maximum(a, b), cost)
+    u, v, cost = sums(np.minimum(a, b), np.maximum(a, b), cost)
     save(folder, stage, number, (u, v, cost))
     places = (len(u) * np.arange(SAMPLES, dtype=np.int64)) // SAMPLES
     return {"pairs": len(u), "sample": u[places].tolist() if len(u) else []}
@@ -75,7 +75,7 @@ def merge(folder: Folder, stage: str, number: int, parts: str, count: int, first
     for k in range(count):
         begin, end = np.searchsorted(folder.load(parts, f"{k}.u"), [first, last]).tolist()
         found.append(load(folder, parts, k, slice(begin, end)))
-    u, v, cost = _sums(*concatenated(found))
+    u, v, cost = sums(*concatenated(found))
     kept = cost != 0
     u, v, cost = u[kept], v[kept], cost[kept]
     save(folder, stage, number, (u, v, cost))
@@ -102,7 +102,7 @@ def concatenated(triples: list[Triple]) -> Triple:
     return u, v, cost
 
 
-def _sums(u: Any, v: Any, cost: Any) -> Triple:
+def sums(u: Any, v: Any, cost: Any) -> Triple:
     """Sorted by both elements; costs of equal pairs are added in their order."""
     key = u.astype(np.int64) << 32 | v
     order = np.argsort(key, kind="stable")
