@@ -55,7 +55,7 @@ def route(
         folder.save(around, f"{number}.starts", starts)
         ends = np.concatenate([a[one], b[two]])[order], np.concatenate([b[one], a[two]])[order]
         pairs.save(folder, around, number, (*ends, np.concatenate([cost[others[one]], cost[others[two]]])[order]))
-    answer = {"between": _negative(cost[~within])}
+    answer = {"between": _negative(cost[~within]), "others": len(u) - len(inner)}
     if left:
         rest = folder.load(left, f"{number}")
         folder.save(stage, f"{number}.left", rest[inner])
@@ -104,16 +104,24 @@ def gathered(
     left: bool = False,
     dense: bool | None = None,
     grouped: Grouped | None = None,
-) -> tuple[Any, SetPartition]:
-    """The elements of a task, ascending, and the problem over them, with costs as they are or as they are left."""
+) -> tuple[Any, SetPartition, int]:
+    """The elements of a task, ascending, the problem over them, and its number of pairs.
+
+    Costs are as they are, or as they are left.
+    """
     u, v, cost = routed(folder, routes, number, ranges, left)
+    if not pairs.ascending(u, v):  # rows as they were read
+        u, v, cost = pairs.sums(u, v, cost)
+        kept = cost != 0
+        u, v, cost = u[kept], v[kept], cost[kept]
     seen = np.zeros(n, bool)
     seen[u] = seen[v] = True
     elements = np.flatnonzero(seen).astype(np.int32)
     place = np.empty(n, np.int32)
     place[elements] = np.arange(len(elements), dtype=np.int32)
     groups = groups_of(folder, grouped, elements)
-    return elements, SetPartition.of_pairs(range(len(elements)), place[u], place[v], cost, dense=dense, groups=groups)
+    p = SetPartition.of_pairs(range(len(elements)), place[u], place[v], cost, dense=dense, groups=groups)
+    return elements, p, len(u)
 
 
 def solved(
@@ -129,7 +137,7 @@ def solved(
     grouped: tuple[str, float] | None = None,
 ) -> dict[str, Any]:
     """A task: labels of its elements. Saves ``elements`` and ``labels``."""
-    elements, p = gathered(folder, routes, number, ranges, n, grouped=grouped and Grouped(*grouped))
+    elements, p, m = gathered(folder, routes, number, ranges, n, grouped=grouped and Grouped(*grouped))
     if fewer is not None:
         result = run(p, "greedy-joining", max_iterations=int(p.n * fewer))
     else:
@@ -139,6 +147,7 @@ def solved(
     folder.save(stage, f"{number}.labels", result.labels)
     return {
         "elements": p.n,
+        "pairs": m,
         "clusters": result.subsets,
         "cost": result.cost,
         "optimal": result.status == "optimal",
@@ -169,8 +178,7 @@ def bounded(
     if grouped is not None and left and math.isfinite(grouped[1]):
         grouped = None
     dense = False if leave else None
-    _, p = gathered(folder, routes, number, ranges, n, left, dense, grouped and Grouped(*grouped))
-    m = len(p.pairs()[2])
+    _, p, m = gathered(folder, routes, number, ranges, n, left, dense, grouped and Grouped(*grouped))
     found = lower_bound(p, method, time_limit=max(FEWEST, seconds / 2, m * PER_PAIR))
     answer = {"bound": found.bound, "constant": 0.0}
     if leave:

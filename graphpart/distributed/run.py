@@ -96,14 +96,10 @@ class Run:
         of_blocks = chunks_of(self.blocks, given.NAMES, self.rows) if isinstance(self.blocks, list) else []
         of_groups = chunks_of(self.groups, grouped.NAMES, self.rows) if isinstance(self.groups, list) else []
         found = map_("range", identifiers.ranged, [(chunk, columns) for chunk in chunks])
-        self.wrong = sum(answer["wrong"] for answer in found)
-        self.warnings = [text for answer in found for text in answer["named"]][:NAMED]
-        rows = sum(answer["rows"] for answer in found)
-        if self.wrong:
-            warn(f"{self.wrong} of {self.wrong + rows} rows are left out, the first: {self.warnings[0]}")
         kinds = {answer["text"] for answer in found if answer["rows"]}
         if len(kinds) > 1:
             raise InvalidProblem("identifiers are integers in some files and strings in others: expected one type")
+        rows = sum(answer["rows"] for answer in found)
         ranges = [(answer["low"], answer["high"]) for answer in found if answer["low"] is not None]
         low = min((r[0] for r in ranges), default=0)
         span = max((r[1] for r in ranges), default=-1) - low + 1
@@ -124,12 +120,24 @@ class Run:
             raise InvalidProblem(f"there are {self.n} elements: expected at most {MOST_ELEMENTS}")
         arguments = [(chunk, columns, "buckets", self.starts, self.low) for chunk in chunks]
         translated = map_("pairs", pairs.translate, arguments)
+        self.wrong = sum(answer["wrong"] for answer in translated)
+        self.warnings = [text for answer in translated for text in answer["named"]][:NAMED]
+        self.pairs = sum(answer["pairs"] for answer in translated)
+        if self.wrong:
+            warn(f"{self.wrong} of {self.wrong + self.pairs} rows are left out, the first: {self.warnings[0]}")
         if direct:
             firsts = [answer["first"] for answer in translated]
             self.elements = map_("seen", labels.seen, [(self.n, "pairs", firsts)])[0]
         else:
             self.elements = self.n
-        self.ranges = self.merge("level-0", "pairs", translated, self.n)
+        self.level, self.ranges = "pairs", translated
+        self.division = map_("components", divisions.whole, [(self.n, "pairs", len(chunks), self.most)])[0]
+        if self.division["divided"]:
+            ordered = map_("ordered", pairs.ordered, [("pairs",)] * len(chunks))
+            self.folder.remove("pairs")
+            self.level = "level-0"
+            self.ranges = self.merge("level-0", "ordered", ordered, self.n)
+            self.pairs = sum(answer["pairs"] for answer in self.ranges)
         self.magnitude = -math.fsum(answer["negative"] for answer in self.ranges)
         text = kinds == {True}
         if self.blocks is not None:
@@ -173,14 +181,17 @@ class Run:
         """Steps 2 and 3."""
         n, ranges = self.n, self.ranges
         for k in range(LEVELS):
-            level = f"level-{k}"
+            level = f"level-{k}" if k else self.level
             count = sum(answer["pairs"] for answer in ranges)
             blocks = "given" if self.blocks is not None and k == 0 else ""
-            argument = (n, level, len(ranges), self.most, blocks)
-            division = self.engine.map(f"divide-{k}", divisions.divide, [argument])[0]
+            stage, division = "components", self.division
+            if division["divided"] or k:
+                argument = (n, level, len(ranges), self.most, blocks)
+                stage = f"divide-{k}"
+                division = self.engine.map(stage, divisions.divide, [argument])[0]
             divided = division["divided"]
             self.more = divided and self.rounds > 0
-            sizes = self.part(f"{k}", n, level, len(ranges), f"divide-{k}", division, k == 0)
+            sizes = self.part(k, n, level, len(ranges), stage, division)
             stage = f"labels-{k}"
             subsets = self.engine.map(stage, levels.numbered, [(n, f"solve-{k}", sizes)])[0]
             self.levels.append({"elements": n, "pairs": count, **division, "subsets": subsets})
@@ -207,27 +218,26 @@ class Run:
             if k:
                 self.folder.remove(level)
 
-    def part(
-        self, name: str, n: int, level: str, ranges: int, division: str, found: dict[str, Any], bounding: bool
-    ) -> list[int]:
-        """Solve the parts of a division: the number of subsets of each; their bound if they have all elements.
+    def part(self, k: int, n: int, level: str, ranges: int, division: str, found: dict[str, Any]) -> list[int]:
+        """Solve the parts of the division of level k: the number of subsets of each; at first also their bound.
 
         Tasks after the whole ones have blocks of larger components, which are completed at the next level.
         """
         map_ = self.engine.map
-        routes, tasks = f"route-{name}", found["tasks"]
-        of_level = self.grouped[int(level.rpartition("-")[2])]
+        routes, tasks, of_level = f"route-{k}", found["tasks"], self.grouped[k]
         routed = map_(routes, parts.route, [(level, division, tasks, "")] * ranges)
         arguments = [
-            (routes, ranges, n, self.method, self.options, FEWER if k >= found["whole"] else None, of_level)
-            for k in range(tasks)
+            (routes, ranges, n, self.method, self.options, FEWER if task >= found["whole"] else None, of_level)
+            for task in range(tasks)
         ]
-        solved = map_(f"solve-{name}", parts.solved, arguments)
-        if bounding:
+        solved = map_(f"solve-{k}", parts.solved, arguments)
+        if level == "pairs":
+            self.pairs = sum(answer["others"] for answer in routed) + sum(answer["pairs"] for answer in solved)
+        if k == 0:
             self.proven = all(answer["optimal"] for answer in solved)
             bounds = [answer["bound"] for answer in solved]
             if self.bound is not None:
-                better = self.raise_bound(name, level, ranges, division, routed, [a["seconds"] for a in solved])
+                better = self.raise_bound(f"{k}", level, ranges, division, routed, [a["seconds"] for a in solved])
                 bounds = [max(a, b) for a, b in zip(bounds, better, strict=True)]
             self.raised(math.fsum([*(answer["between"] for answer in routed), *bounds]))
         self.folder.remove(routes)
@@ -332,7 +342,7 @@ class Run:
             stage = f"named-{self.best}"
             map_(stage, refinement.relabelled, [(self.best, "", [], True)])
             self.best = stage
-        evaluated = map_(f"cost-{self.best}", labels.evaluated, [("level-0", self.best)] * len(self.ranges))
+        evaluated = map_(f"cost-{self.best}", labels.evaluated, [(self.level, self.best)] * len(self.ranges))
         if self.grouped[0] is not None:
             stage = f"group-cost-{self.best}"
             evaluated = [*evaluated, *map_(stage, grouped.evaluated, [(*self.grouped[0], self.best)])]
@@ -365,7 +375,7 @@ class Run:
             status=status,
             message=message,
             elements=self.elements,
-            pairs=sum(answer["pairs"] for answer in self.ranges),
+            pairs=self.pairs,
             subsets=subsets,
             levels=tuple(self.levels),
             seconds=self.stopping.seconds,
