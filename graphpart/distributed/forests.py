@@ -24,8 +24,6 @@ def save(folder: Folder, stage: str, number: int, u: Any, v: Any, cost: Any) -> 
     """Save edges ``child``, ``parent`` of a chunk, and the number of rows at some elements of each tree."""
     first = int(u.min(initial=MOST))
     span = int(v.max(initial=first)) + 1 - first  # each u is less than its v
-    attractive = np.flatnonzero(cost < 0)
-    child, parent, root, rows = v[attractive], u[attractive], u, np.ones(len(u), np.int64)
     if span <= SPARSE * len(u):
         tree = np.arange(span, dtype=np.int32)
         a = u - np.int32(first)
@@ -37,6 +35,9 @@ def save(folder: Folder, stage: str, number: int, u: Any, v: Any, cost: Any) -> 
         numbered(tree)
         rows = np.bincount(tree[a], minlength=len(root))
         root, rows = root[rows > 0] + np.int32(first), rows[rows > 0]
+    else:
+        attractive = np.flatnonzero(cost < 0)
+        child, parent, root, rows = v[attractive], u[attractive], u, np.ones(len(u), np.int64)
     for name, array in (("child", child), ("parent", parent), ("root", root), ("rows", rows)):
         folder.save(stage, f"{number}.{name}", array)
 
