@@ -33,7 +33,7 @@ def save(folder: Folder, stage: str, number: int, u: Any, v: Any, cost: Any) -> 
         parent = tree[child] + np.int32(first)
         child += np.int32(first)
         numbered(tree)
-        rows = np.bincount(tree[a], minlength=len(root))
+        rows = np.bincount(tree, np.bincount(a, minlength=span), len(root)).astype(np.int64)
         root, rows = root[rows > 0] + np.int32(first), rows[rows > 0]
     else:
         attractive = np.flatnonzero(cost < 0)

@@ -195,9 +195,12 @@ def read(chunk: Chunk, columns: Columns) -> tuple[Any, Any, NDArray[np.float64],
         raise
     except Exception as error:
         raise FormatError(chunk.path, None, f"cannot be read as Parquet ({' '.join(str(error).split())})") from None
-    costs = cost.fill_null(math.nan).to_numpy(zero_copy_only=False)
-    missing = pc.or_(pc.is_null(u), pc.is_null(v)).to_numpy(zero_copy_only=False)
-    same = pc.fill_null(pc.equal(u, v), False).to_numpy(zero_copy_only=False)
+    costs = (cost.fill_null(math.nan) if cost.null_count else cost).to_numpy(zero_copy_only=False)
+    missing = np.zeros(len(costs), bool)
+    if u.null_count or v.null_count:
+        missing = pc.or_(pc.is_null(u), pc.is_null(v)).to_numpy(zero_copy_only=False)
+    same = pc.equal(u, v)
+    same = (pc.fill_null(same, False) if same.null_count else same).to_numpy(zero_copy_only=False)
     unknown = np.isnan(costs) | (costs == -np.inf)
     wrong = missing | same | unknown
     named = []
