@@ -33,7 +33,7 @@ def test_both_curves_end_where_the_result_says():
 
 
 def test_a_name_of_a_file_is_no_axes():
-    with pytest.raises(gp.InvalidOption, match="ax is 'x.png': expected axes of matplotlib.*savefig"):
+    with pytest.raises(gp.InvalidOption, match=r"ax is 'x.png': expected axes of matplotlib.*savefig"):
         gp.solve(PROBLEM, method="greedy-joining").plot(ax="x.png")
     with pytest.raises(gp.InvalidOption, match="savefig"):
         plot_history(gp.partition.exact(PROBLEM), "x.png")
