@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 __all__ = [
     "AnnealingParameters",
+    "EvolutionParameters",
     "FusionParameters",
     "PopulationParameters",
     "PortfolioParameters",
@@ -76,6 +77,14 @@ class FusionParameters:
 
 
 @dataclass(frozen=True)
+class EvolutionParameters:
+    """Parameters of rounds of localised evolution."""
+
+    work: float = 2e7  #: nanoseconds of work of a task at first, at least,
+    each: float = 8e3  #: and for each of its elements
+
+
+@dataclass(frozen=True)
 class SlowParameters:
     """Parameters of rounds of slow annealing."""
 
@@ -127,6 +136,7 @@ class PortfolioParameters:
     slower_later: int = 16  #: the same if there are populations
     alone: int = 16  #: rounds of annealing before other strategies begin, unless two in a row find nothing better
     wait: float = 0.5  #: work of others before a strategy begins, as a share of its first round
+    longer: float = 2.0  #: the same with a background, as long as each round finds something better
     fade: float = 0.8  #: share of the recorded gain of a strategy that is kept at each of its rounds
     earned: float = 0.8  #: share of the time that is distributed by gains; the rest is distributed by fixed shares
     doubt: float = 0.5  #: part of `earned` that is left when no strategy has gained anything for long
@@ -150,6 +160,7 @@ class SearchParameters:
     portfolio: PortfolioParameters = field(default_factory=PortfolioParameters)
     annealing: AnnealingParameters = field(default_factory=AnnealingParameters)
     population: PopulationParameters = field(default_factory=PopulationParameters)
+    evolution: EvolutionParameters = field(default_factory=EvolutionParameters)
     fusion: FusionParameters = field(default_factory=FusionParameters)
     slow: SlowParameters = field(default_factory=SlowParameters)
     tabu: TabuParameters = field(default_factory=TabuParameters)
