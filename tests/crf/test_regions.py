@@ -28,10 +28,14 @@ def factor_graph(rng: np.random.Generator) -> gp.FactorGraph:
     return f
 
 
+def energy(factors: list[tuple[list[int], np.ndarray]], labels: np.ndarray) -> float:
+    return math.fsum(float(table[tuple(labels[scope])]) for scope, table in factors)
+
+
 def test_a_region_is_minimised_exactly_given_the_others():
     rng = np.random.default_rng(30)
     better = repaired = kept = 0
-    for trial in range(400):
+    for trial in range(150):
         f = Model(factor_graph(rng)).f
         regions = Regions(f)
         labels = rng.integers(0, f.domains, dtype=np.int32)
@@ -42,25 +46,21 @@ def test_a_region_is_minimised_exactly_given_the_others():
         outside = np.setdiff1d(np.arange(f.n), inside)
         assert (found[outside] == labels[outside]).all(), trial
         # A factor outside that forbids does not matter: its entry is the same for all labels inside.
-        touching = [k for k in range(f.m) if set(f.factor(k)[0]) & set(inside.tolist())]
-
-        def energy(some):
-            return math.fsum(float(f.factor(k)[1][tuple(some[list(f.factor(k)[0])])]) for k in touching)
-
+        factors = [(list(scope), table) for scope, table in map(f.factor, range(f.m)) if {*scope} & {*inside.tolist()}]
         energies = []
         for choice in itertools.product(*(range(f.domains[v]) for v in inside)):
             some = labels.copy()
             some[inside] = choice
-            energies.append(energy(some))
+            energies.append(energy(factors, some))
         least = min(energies)
         if least == math.inf:
             assert (found == labels).all(), trial
             continue
-        assert abs(energy(found) - least) <= 1e-9 * max(1.0, abs(least)), trial
-        better += energy(found) < energy(labels) < math.inf
-        repaired += energy(labels) == math.inf
+        assert abs(energy(factors, found) - least) <= 1e-9 * max(1.0, abs(least)), trial
+        better += energy(factors, found) < energy(factors, labels) < math.inf
+        repaired += energy(factors, labels) == math.inf
         kept += (found == labels).all()
-    assert better > 50 and repaired > 50 and kept > 50
+    assert min(better, repaired, kept) > 15
 
 
 def test_regions_with_too_large_tables_are_left_alone():

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.derive import merge, rows_of
+from graphpart.crf.problem.labeling import named
 from graphpart.errors import InfeasibleProblem
 
 __all__ = ["Contraction", "contraction"]
@@ -49,7 +50,7 @@ def contraction(f: FactorGraph) -> Contraction | None:
     Raises
     ------
     InfeasibleProblem
-        If all labels of a variable are without a partner.
+        If all labels of a variable are without a partner, or a table of the result forbids all labels.
     """
     links = _one_to_one(f)
     if not links:
@@ -72,7 +73,12 @@ def contraction(f: FactorGraph) -> Contraction | None:
     scope_start, scope, tables = _rewritten(f, leader, labels)
     places = place[scope].astype(np.int32)
     g = FactorGraph.of_csr(names, domains, scope_start, places, tables, f.constant, f.offset, f.sense)
-    return Contraction(merge(g), place[leader], start[:-1], np.concatenate(labels))
+    g = merge(g)
+    if g.m:
+        bad = np.flatnonzero(np.isposinf(np.minimum.reduceat(g.tables, g.table_start[:-1])))
+        if len(bad):
+            raise InfeasibleProblem(f"every labeling is forbidden: what is left of {named(g, int(bad[0]))} forbids it")
+    return Contraction(g, place[leader], start[:-1], np.concatenate(labels))
 
 
 def _one_to_one(f: FactorGraph) -> list[tuple[int, int, Wholes, Wholes]]:

@@ -273,7 +273,8 @@ class _State:
 
     def exhaust(self, steps: Sequence[Step], weak: bool, stopping: Stopping) -> None:
         """Go through the steps in turn until none finds anything."""
-        self._contract()
+        if not stopping.check(math.inf):
+            self._contract()
         idle = 0
         for step in cycle(steps):
             if idle == len(steps) or self.g.n == 0 or stopping.check(math.inf):
