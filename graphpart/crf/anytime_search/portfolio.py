@@ -1,12 +1,12 @@
 """All searches that are applicable to a factor graph take turns; each continues from the best labeling of the others.
 
 `LabelingSearch` is applicable to every factor graph, `BinarySearch` to binary quadratic forms (see `binary_quadratic`).
-The next round belongs to the search that has done less work so far; the work of the one that did not find the best
-labeling counts `LAGGING` times. Work is estimated without looking at the clock, so the result after a number of rounds
-does not depend on the number of threads.
+The next round belongs to the search that has done less work so far. Work is estimated without looking at the clock, so
+the result after a number of rounds does not depend on the number of threads.
 
 If the energy stays the same when all labels flip, as in maximum cut, message passing and expansions have nothing to
-start from. `BinarySearch` then begins, and `LabelingSearch` goes on from its labeling.
+start from. `BinarySearch` then begins, and `LabelingSearch` has turns only when that has found nothing better for
+`STUCK` rounds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from graphpart.stopping import Stopping
 __all__ = ["Portfolio"]
 
 Labels = NDArray[np.int32]
-LAGGING = 8.0
+STUCK = 8
 
 
 class Portfolio:
@@ -57,10 +57,11 @@ class Portfolio:
         symmetric = q is not None and Walker(q).symmetric
         first = LabelingSearch(f, labels, seed, threads, prepared or symmetric, symmetric)
         self.searches: list[LabelingSearch | BinarySearch] = [first]
+        self.favourite: BinarySearch | None = None
         if q is not None:
-            self.searches.insert(not symmetric, BinarySearch(f, first.labels, seed, threads))
+            self.searches.append(binary := BinarySearch(f, first.labels, seed, threads))
+            self.favourite = binary if symmetric else None
         self.labels, self.cost = first.labels, first.cost
-        self.leader: LabelingSearch | BinarySearch | None = None  # who found these labels
         self.idle = 0
 
     def offer(self, labels: Labels, cost: float) -> None:
@@ -87,7 +88,9 @@ class Portfolio:
         while not stopping.check(self.cost):
             if patience is not None and self.idle >= patience * len(self.searches):
                 break
-            current = min(self.searches, key=self._counted)
+            current = min(self.searches, key=lambda one: one.work)
+            if self.favourite is not None and self.favourite.idle < STUCK:
+                current = self.favourite
             if self.cost < current.cost:
                 current.offer(self.labels, self.cost)
             inner = stopping.child(iterations=1)
@@ -97,12 +100,9 @@ class Portfolio:
                 current.run(inner)
             improved = current.cost < self.cost
             if improved:
-                self.labels, self.cost, self.leader = current.labels, current.cost, current
+                self.labels, self.cost = current.labels, current.cost
                 stopping.record(self.cost)
             if serve is not None:
                 serve()
             self.idle = 0 if improved else self.idle + 1
             stopping.step(self.cost)
-
-    def _counted(self, one: LabelingSearch | BinarySearch) -> float:
-        return one.work if self.leader in (None, one) else LAGGING * one.work

@@ -51,7 +51,12 @@ SWEEPS = (30, 1000)  # fewest and most sweeps at first
 HOT, COLD = 0.25, 0.02  # temperatures, see walks.py
 WARM = 0.1  # where annealing starts after labelings were combined
 AGAIN = 0.25  # times as many sweeps then
-SLOWER = (2.0, 16.0)  # rounds after which annealing takes twice as long; the latter if combinations are fruitful
+SLOWER = (1.0, 16.0)  # rounds after which annealing takes twice as long; the latter if combinations are fruitful
+SLOWER_MANY = 2.0  # the same, if variables have many neighbours
+INNER = (
+    0.3,
+    10.0,
+)  # of the time of annealing one labeling, for a contracted form; but at most so many times the sweeps
 FADE = 0.8  # of the share of combined labelings that are better, each time that labelings are combined
 LONGEST = 2e9  # nanoseconds of annealing one labeling at most
 FITS = 0.9  # of the time that is left, what a round may take
@@ -210,7 +215,7 @@ class BinarySearch:
             if task.kind == "family" and k in found and self.walker.few_neighbours:
                 better = found[k] < min(self.walker.energy(one) for one in task.elite)
                 self.fruitful = FADE * self.fruitful + (1 - FADE) * better
-        self.doublings += 1 / SLOWER[self.fruitful > 0.5]
+        self.doublings += 1 / (SLOWER[self.fruitful > 0.5] if self.walker.few_neighbours else SLOWER_MANY)
         self.rounds += 1
         self.idle = 0 if improved else self.idle + 1
         stopping.step(self._about(stopping))
@@ -277,7 +282,10 @@ class BinarySearch:
             form = open_.walker.q
             kernel = Kernel(form) if walker.few_neighbours and form is not None else None
             inner = open_.walker if kernel is None else Walker(kernel.q)
-            flips = inner.anneal(np.full(inner.n, -1, np.int8), task.sweeps, HOT, COLD, _seed(rng), stopping)
+            share, most = INNER
+            times = max(1.0, min(most, share * walker.sweep_work / max(inner.sweep_work, 1.0)))
+            start = np.full(inner.n, -1, np.int8)
+            flips = inner.anneal(start, int(task.sweeps * times), HOT, COLD, _seed(rng), stopping)
             spins = open_.lift(flips if kernel is None else kernel.lift(flips))
             spins = walker.anneal(spins, int(task.sweeps * AGAIN), WARM, COLD, _seed(rng), stopping)
             if walker.few_neighbours:
