@@ -10,6 +10,7 @@ import graphpart as gp
 from graphpart.crf.binary_quadratic import _dense, _sparse
 from graphpart.crf.binary_quadratic.crossover import Contraction, best_of_regions
 from graphpart.crf.binary_quadratic.form import QuadraticForm, quadratic_form
+from graphpart.crf.binary_quadratic.low_degree import Kernel
 from graphpart.crf.binary_quadratic.search import BinarySearch
 from graphpart.crf.binary_quadratic.walks import FOREVER, Walker, _variates
 from graphpart.errors import InvalidOption, InvalidProblem
@@ -151,9 +152,9 @@ class Naive:
                 met, best, found, since = True, self.energy(), self.spins.copy(), 0
         return (best, found, now) if met else (self.energy(), self.spins, now)
 
-    def anneal(self, temperatures, variates):
-        best, found, at = self.energy(), self.spins.copy(), 0
-        for t in temperatures:
+    def anneal(self, temperatures, variates, first):
+        best, found, at = self.energy() if first == 0 else math.inf, self.spins.copy(), 0
+        for sweep, t in enumerate(temperatures):
             heat = np.float32(t)
             for b in range(0, self.n, 16):
                 if b % 4096 == 0:
@@ -162,7 +163,7 @@ class Naive:
                 for k in range(b, min(b + 16, self.n)):
                     if self.gain(k) <= int(heat * variates[at + k - b]):
                         self.spins[k] *= -1
-            if self.energy() < best:
+            if sweep >= first and self.energy() < best:
                 best, found = self.energy(), self.spins.copy()
         while any(self.gain(k) < 0 for k in range(self.n)):
             for k in range(self.n):
@@ -216,12 +217,12 @@ def test_annealing_is_the_naive_walk(kind):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(1, 50))
         q = random_form(rng, n, rng.random() ** 2, kind)
-        start = random_spins(rng, n)
+        start, first = random_spins(rng, n), int(rng.integers(4))
         for walker in walkers(q):
             temperatures = walker.unit * np.array([0.25, 0.1, 0.03])
             spins = start.copy()
-            energy = walker.kernel.anneal(*walker.arrays, spins, temperatures, _variates(), seed, Stopping())
-            naive = Naive(walker, start, seed).anneal(temperatures, _variates())
+            energy = walker.kernel.anneal(*walker.arrays, spins, temperatures, _variates(), first, seed, Stopping())
+            naive = Naive(walker, start, seed).anneal(temperatures, _variates(), first)
             assert (energy, spins.tolist()) == (naive[0], naive[1].tolist()), (seed, walker.dense)
 
 
@@ -288,6 +289,62 @@ def test_relinking_ends_between():
         assert (walker.relink(a, a, 1, Stopping()) == a).all()
 
 
+# ------------------------------------------------------------------------------ variables with at most three neighbours
+
+
+def sparse_form(rng, n, m, kind):
+    """Random couplings, among them repeated pairs; without fields, the energy is the same if all labels flip."""
+    u, v = rng.integers(0, n, (2, m))
+    kept = u != v
+    u, v = u[kept], v[kept]
+    couplings = rng.standard_normal(len(u)) if kind == "real" else rng.integers(-3, 4, len(u)).astype(float)
+    linear = -(np.bincount(u, couplings, n) + np.bincount(v, couplings, n)) / 2
+    if kind == "fields":
+        linear += rng.integers(-2, 3, n)
+    if kind == "huge":
+        couplings, linear = couplings * 2.0**900, linear * 2.0**900
+    return QuadraticForm.from_pairs(linear, u, v, couplings, 1.5)
+
+
+@pytest.mark.parametrize("kind", ["whole", "fields", "real", "huge"])
+def test_what_is_left_is_the_minimum_over_the_others(kind):
+    left = []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(1, 10))
+        q = sparse_form(rng, n, int(rng.integers(0, 4 * n)), kind)
+        kernel = Kernel(q)
+        left.append(kernel.q.n)
+        labels = np.array(list(itertools.product((0, 1), repeat=n)))
+        energy = np.array([q.energy(one) for one in labels])
+        slack = 1e-12 * (abs(energy).max() + 1)
+        for inner in itertools.product((0, 1), repeat=kernel.q.n):
+            best = energy[(labels[:, kernel.left] == inner).all(1)].min()
+            spins = 2 * np.array(inner, np.int8) - 1
+            lifted = kernel.lift(spins)
+            assert (kernel.project(lifted) == spins).all()
+            assert abs(kernel.q.energy(np.array(inner, int)) - best) <= slack, seed
+            assert abs(q.energy(lifted > 0) - best) <= slack, seed
+        degrees = np.diff(kernel.q.starts)
+        assert kernel.q.n == 0 or degrees.min() >= (3 if kind == "fields" else 4), seed
+    assert max(left) >= 4 and left.count(0) > 10
+
+
+@pytest.mark.parametrize("spokes", [1, 2, 3])
+def test_hubs_take_linear_time(spokes):
+    n = 30_000
+    rng = np.random.default_rng(spokes)
+    u = np.repeat(np.arange(spokes, n), spokes)
+    v = np.tile(np.arange(spokes), n - spokes)
+    couplings = rng.integers(1, 4, len(u)).astype(float)
+    linear = -(np.bincount(u, couplings, n) + np.bincount(v, couplings, n)) / 2
+    q = QuadraticForm.from_pairs(linear, u, v, couplings)
+    kernel = Kernel(q)
+    spins = kernel.lift(np.ones(kernel.q.n, np.int8))
+    assert kernel.q.n == (0 if spokes == 1 else n)  # two hubs have too many edges to find the one between them
+    assert kernel.q.energy(np.ones(kernel.q.n)) == q.energy(spins > 0)
+
+
 # ----------------------------------------------------------------------------------------------------------- search
 
 
@@ -342,7 +399,7 @@ def test_offers_and_starts():
     best.run(Stopping(max_iterations=8))
     given = best.labels
     search = BinarySearch(q, seed=2)
-    assert search.cost == q.constant
+    assert search.cost == q.energy(search.labels) <= q.constant  # eliminated variables are at their best
     assert search.offer(given, best.cost) and search.cost <= best.cost and not search.offer(given)
     assert BinarySearch(q, given).cost == best.cost
     assert given.tolist() == best.labels.tolist()

@@ -65,6 +65,8 @@ class LabelingSearch:
         Default: as many as there are processors for this process.
     prepared : bool
         Leave out message passing and expansions at the beginning, because the given labels are their result.
+    annealed : bool
+        Leave out the first annealing of a large factor graph, too.
 
     Attributes
     ----------
@@ -85,6 +87,7 @@ class LabelingSearch:
         seed: int = 0,
         threads: int | None = None,
         prepared: bool = False,
+        annealed: bool = False,
     ) -> None:
         self.f, self.seed = f, seed
         self.threads = processors() if threads is None else threads
@@ -103,7 +106,7 @@ class LabelingSearch:
         self.solved = SOLVED  # variables of regions that are just solved
         self.heats = {kind: np.ones(HEATS) for kind in RANGE}
         self.least_weight = 0.0
-        self.begun, self.prepared = False, prepared
+        self.begun, self.prepared, self.annealed = False, prepared, annealed
         self.stopping = Stopping()
         self.serve: Callable[[], object] | None = None
 
@@ -172,7 +175,7 @@ class LabelingSearch:
         if not self.prepared:
             kinds = ["message passing"] + ["expansion"] * (self.model.pairs and work <= MOST)
             tasks = [Task(kind, self.seed, best, False, n, [], 0, 0.0, 0.0, 0.0, 0.0) for kind in kinds]
-        if work > MOST:
+        if work > MOST and not self.annealed:
             if self.stopping.remaining is not None:
                 work = max(SHORT * self.operators.sweep, min(work, FIRST * 1e9 * self.stopping.remaining))
             level = HEATS // 3

@@ -3,6 +3,10 @@
 `LabelingSearch` is applicable to every factor graph, `BinarySearch` to binary quadratic forms (see `binary_quadratic`).
 The next round belongs to the search that has done less work so far. Work is estimated without looking at the clock, so
 the result after a number of rounds does not depend on the number of threads.
+
+If the energy stays the same when all labels flip, as in maximum cut, message passing and expansions have nothing to
+start from. `BinarySearch` then begins, and `LabelingSearch` has turns only when that has found nothing better for
+`STUCK` rounds.
 """
 
 from __future__ import annotations
@@ -15,12 +19,14 @@ from numpy.typing import NDArray
 from graphpart.crf.anytime_search.labeling_search import LabelingSearch
 from graphpart.crf.binary_quadratic.form import quadratic_form
 from graphpart.crf.binary_quadratic.search import BinarySearch
+from graphpart.crf.binary_quadratic.walks import Walker
 from graphpart.crf.problem import FactorGraph
 from graphpart.stopping import Stopping
 
 __all__ = ["Portfolio"]
 
 Labels = NDArray[np.int32]
+STUCK = 8
 
 
 class Portfolio:
@@ -47,10 +53,14 @@ class Portfolio:
         threads: int | None = None,
         prepared: bool = False,
     ) -> None:
-        first = LabelingSearch(f, labels, seed, threads, prepared)
+        q = quadratic_form(f)
+        symmetric = q is not None and Walker(q).symmetric
+        first = LabelingSearch(f, labels, seed, threads, prepared or symmetric, symmetric)
         self.searches: list[LabelingSearch | BinarySearch] = [first]
-        if quadratic_form(f) is not None:
-            self.searches.append(BinarySearch(f, first.labels, seed, threads))
+        self.favourite: BinarySearch | None = None
+        if q is not None:
+            self.searches.append(binary := BinarySearch(f, first.labels, seed, threads))
+            self.favourite = binary if symmetric else None
         self.labels, self.cost = first.labels, first.cost
         self.idle = 0
 
@@ -79,6 +89,8 @@ class Portfolio:
             if patience is not None and self.idle >= patience * len(self.searches):
                 break
             current = min(self.searches, key=lambda one: one.work)
+            if self.favourite is not None and self.favourite.idle < STUCK:
+                current = self.favourite
             if self.cost < current.cost:
                 current.offer(self.labels, self.cost)
             inner = stopping.child(iterations=1)

@@ -2,5 +2,6 @@
 
 `form` turns such a factor graph into linear terms and couplings, and these into integers. `walks` runs annealing and
 tabu search on them, with the kernels `_sparse` (compressed rows) and `_dense` (a matrix), which share `flips.pxd`.
-`crossover` combines labelings. `search` runs all of these in rounds for as long as there is time.
+`low_degree` eliminates variables with few neighbours, `crossover` combines labelings. `search` runs all of these in
+rounds for as long as there is time.
 """

@@ -1,18 +1,20 @@
 """Search on a binary quadratic form: annealing, and combination of labelings into larger and larger families.
 
+Variables with at most three neighbours are eliminated first, unless variables have many neighbours (see low_degree.py).
 Annealing makes labelings from random ones (see _sparse.pyx). FAMILY of these labelings are then combined into one. To
-combine labelings (see crossover.py), what they have in common is contracted, and the form that is left is annealed from
-scratch. The result is annealed once more, from a temperature at which it changes only a little, and takes over all
-regions in which one of the labelings is better. If variables have many neighbours, annealing and combination both end
-with tabu search. FAMILY combined labelings are combined in turn, then FAMILY of the results, and so on. A labeling is
-only combined with labelings of as much work that were found independently of it. So the longer the search, the larger
-the families.
+combine labelings (see crossover.py), what they have in common is contracted, variables with few neighbours are again
+eliminated, and the form that is left is annealed from scratch. The result is annealed once more, from a temperature at
+which it changes only a little, and takes over all regions in which one of the labelings is better. If variables have
+many neighbours, annealing and combination both end with tabu search. FAMILY combined labelings are combined in turn,
+then FAMILY of the results, and so on. A labeling is only combined with labelings of as much work that were found
+independently of it. So the longer the search, the larger the families.
 
 A round consists of TASKS tasks, which run in parallel and independently of each other: first the combinations for which
 enough labelings are there, those of the largest families first, then annealing. The best labeling takes over all
-regions in which the result of a task is better. Annealing becomes slower from round to round. As long as nothing better
-is found, one task of every second round starts from the best labeling: annealing from a low temperature, or tabu
-search.
+regions in which the result of a task is better. Annealing becomes slower from round to round: soon, if combined
+labelings are hardly ever better than the best of those that were combined, later otherwise, because then more labelings
+are worth more than better ones. As long as nothing better is found, one task of every second round starts from the best
+labeling: annealing from a low temperature, or tabu search.
 
 The random numbers of a task follow from the seed, the number of the round and of the task; so the result after a number
 of rounds is the same on any number of threads.
@@ -31,6 +33,7 @@ from numpy.typing import NDArray
 from graphpart.common.rounds import attend, check_seed_and_threads
 from graphpart.crf.binary_quadratic.crossover import Contraction, best_of_regions
 from graphpart.crf.binary_quadratic.form import QuadraticForm, quadratic_form
+from graphpart.crf.binary_quadratic.low_degree import Kernel
 from graphpart.crf.binary_quadratic.walks import Spins, Walker
 from graphpart.crf.problem import FactorGraph
 from graphpart.errors import InvalidProblem
@@ -48,7 +51,13 @@ SWEEPS = (30, 1000)  # fewest and most sweeps at first
 HOT, COLD = 0.25, 0.02  # temperatures, see walks.py
 WARM = 0.1  # where annealing starts after labelings were combined
 AGAIN = 0.25  # times as many sweeps then
-SLOWER = 2.0  # rounds after which annealing takes twice as long
+SLOWER = (1.0, 16.0)  # rounds after which annealing takes twice as long; the latter if combinations are fruitful
+SLOWER_MANY = 2.0  # the same, if variables have many neighbours
+INNER = (
+    0.3,
+    10.0,
+)  # of the time of annealing one labeling, for a contracted form; but at most so many times the sweeps
+FADE = 0.8  # of the share of combined labelings that are better, each time that labelings are combined
 LONGEST = 2e9  # nanoseconds of annealing one labeling at most
 FITS = 0.9  # of the time that is left, what a round may take
 MOVES = 10  # of tabu search, for each variable, at first
@@ -115,28 +124,43 @@ class BinarySearch:
                 "the problem has no quadratic form: expected two labels for each variable, factors of at most two "
                 "variables, and no forbidden entries"
             )
-        self.problem, self.q = problem, q
+        self.problem = problem
         self.seed, self.threads = int(seed), threads or processors()
         self.walker = Walker(q)
+        self.kernel: Kernel | None = None
+        if self.walker.few_neighbours and (kernel := Kernel(q)).q.n < q.n:
+            self.kernel, q = kernel, kernel.q
+            self.walker = Walker(q)
+        self.q = q
         # Seconds that a round takes for each sweep of its annealing.
         self.pace = 1e-9 * self.walker.sweep_work * TASKS / min(TASKS, self.threads)
         self.rounds = self.idle = 0
-        self.work = 0.0
+        self.work = self.doublings = 0.0
+        self.fruitful = float(
+            self.walker.few_neighbours
+        )  # share of combined labelings that are better than all that were combined
         self.waiting: list[list[Spins]] = []  # to be combined, by the number of generations
-        self.best = _spins(np.zeros(q.n, np.int32) if labels is None else labels)
+        self.best = np.full(q.n, -1, np.int8) if labels is None else self._inner(labels)
         self.energy = self.walker.energy(self.best)
         self._evaluated: tuple[Spins | None, float] = (None, math.inf)
 
     @property
     def labels(self) -> Labels:
         """The best labels found."""
-        return (self.best > 0).astype(np.int32)
+        spins = self.best if self.kernel is None else self.kernel.lift(self.best)
+        return (spins > 0).astype(np.int32)
+
+    def _inner(self, labels: Any) -> Spins:
+        """Spins of the variables that are not eliminated."""
+        spins = np.where(np.asarray(labels) > 0, 1, -1).astype(np.int8)
+        return spins if self.kernel is None else self.kernel.project(spins)
 
     @property
     def cost(self) -> float:
         """The energy of the best labels, evaluated in the problem. O(n + m) if they are new"""
         if self._evaluated[0] is not self.best:
-            evaluate = self.q.energy if isinstance(self.problem, QuadraticForm) else self.problem.evaluate_labels
+            problem = self.problem
+            evaluate = problem.energy if isinstance(problem, QuadraticForm) else problem.evaluate_labels
             self._evaluated = self.best, evaluate(self.labels)
         return self._evaluated[1]
 
@@ -151,7 +175,7 @@ class BinarySearch:
         The labels join the youngest generation and are combined with others of it. `cost` is part of the common
         interface of searches; here the energy is recomputed.
         """
-        spins = _spins(labels)
+        spins = self._inner(labels)
         self._wait(0, spins)
         return self._take(spins)
 
@@ -174,6 +198,7 @@ class BinarySearch:
     def _round(self, executor: ThreadPoolExecutor, stopping: Stopping) -> None:
         begun, tasks = stopping.seconds, self._plan(stopping.remaining)
         children = [stopping.child(plus=math.inf) for _ in tasks]
+        found: dict[int, int] = {}
         futures = [executor.submit(self._perform, *pair) for pair in zip(tasks, children, strict=True)]
 
         def take(k: int, spins: Spins) -> bool:
@@ -182,9 +207,15 @@ class BinarySearch:
                 stopping.record(self._about(stopping))
             if tasks[k].kind != "best":
                 self._wait(tasks[k].level, spins)
+            found[k] = self.walker.energy(spins)
             return better
 
         improved = attend(futures, children, stopping, take, lambda: stopping.check(self._about(stopping)))
+        for k, task in enumerate(tasks):
+            if task.kind == "family" and k in found and self.walker.few_neighbours:
+                better = found[k] < min(self.walker.energy(one) for one in task.elite)
+                self.fruitful = FADE * self.fruitful + (1 - FADE) * better
+        self.doublings += 1 / (SLOWER[self.fruitful > 0.5] if self.walker.few_neighbours else SLOWER_MANY)
         self.rounds += 1
         self.idle = 0 if improved else self.idle + 1
         stopping.step(self._about(stopping))
@@ -211,7 +242,7 @@ class BinarySearch:
         seeds = rng.integers(2**62, size=TASKS).tolist()
         walker = self.walker
         first = max(SWEEPS[0], min(SWEEPS[1], WORK / walker.sweep_work))
-        sweeps = min(first * 2.0 ** min(self.rounds / SLOWER, 40.0), max(first, LONGEST / walker.sweep_work))
+        sweeps = min(first * 2.0 ** min(self.doublings, 40.0), max(first, LONGEST / walker.sweep_work))
         if remaining is not None:  # a round that ends too late is worth nothing
             sweeps = max(SWEEPS[0], min(sweeps, remaining * FITS / self.pace))
         moves = int(min(1e9, MOVES * self.q.n * sweeps / first)) if not walker.few_neighbours else 0
@@ -237,7 +268,8 @@ class BinarySearch:
             spins = task.elite[0]
             if walker.few_neighbours or int(rng.integers(2)):
                 heat = WARM * 2.0 ** -float(rng.integers(-1, 2))
-                spins = walker.anneal(spins, task.sweeps, heat, COLD, _seed(rng), stopping)
+                forget = walker.few_neighbours  # since the best labeling takes over better regions of any other
+                spins = walker.anneal(spins, task.sweeps, heat, COLD, _seed(rng), stopping, forget)
             return self._tabu(spins, task, rng, stopping)
         if task.kind == "fresh":
             start = np.where(rng.random(walker.n) < 0.5, 1, -1).astype(np.int8)
@@ -247,9 +279,14 @@ class BinarySearch:
         spins = elite[0]
         if not stopping.check(math.inf):
             open_ = Contraction(walker, elite)
-            start = np.full(open_.walker.n, -1, np.int8)
-            flips = open_.walker.anneal(start, task.sweeps, HOT, COLD, _seed(rng), stopping)
-            spins = open_.lift(flips)
+            form = open_.walker.q
+            kernel = Kernel(form) if walker.few_neighbours and form is not None else None
+            inner = open_.walker if kernel is None else Walker(kernel.q)
+            share, most = INNER
+            times = max(1.0, min(most, share * walker.sweep_work / max(inner.sweep_work, 1.0)))
+            start = np.full(inner.n, -1, np.int8)
+            flips = inner.anneal(start, int(task.sweeps * times), HOT, COLD, _seed(rng), stopping)
+            spins = open_.lift(flips if kernel is None else kernel.lift(flips))
             spins = walker.anneal(spins, int(task.sweeps * AGAIN), WARM, COLD, _seed(rng), stopping)
             if walker.few_neighbours:
                 for other in elite:
@@ -264,7 +301,3 @@ class BinarySearch:
 
 def _seed(rng: np.random.Generator) -> int:
     return int(rng.integers(2**62))
-
-
-def _spins(labels: Any) -> Spins:
-    return np.where(np.asarray(labels) > 0, 1, -1).astype(np.int8)

@@ -119,11 +119,16 @@ class Walker:
         gains: NDArray[Any] = self.kernel.energy_and_gains(*self.arrays, spins)[1]
         return gains.astype(np.int64)
 
-    def anneal(self, start: Spins, sweeps: int, hot: float, cold: float, seed: int, stopping: Stopping) -> Spins:
-        """Anneal: the temperature falls geometrically from `hot` to `cold` units; return the best spins, descended."""
+    def anneal(
+        self, start: Spins, sweeps: int, hot: float, cold: float, seed: int, stopping: Stopping, forget: bool = False
+    ) -> Spins:
+        """Anneal: the temperature falls geometrically from `hot` to `cold` units; return the best spins, descended.
+
+        With `forget`, what is met in the first half of the sweeps, and the start, does not count.
+        """
         spins = start.copy()
         temperatures = geometric(hot * self.unit, cold * self.unit, sweeps) if sweeps else np.zeros(0)
-        self.kernel.anneal(*self.arrays, spins, temperatures, _variates(), seed, stopping)
+        self.kernel.anneal(*self.arrays, spins, temperatures, _variates(), sweeps // 2 if forget else 0, seed, stopping)
         return spins
 
     def descend(self, start: Spins, stopping: Stopping) -> Spins:

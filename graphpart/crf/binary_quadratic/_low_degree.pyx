@@ -1,0 +1,229 @@
+"""Kernels that eliminate spins with at most three neighbours, and set them again afterwards.
+
+The energy is ``sum J_ij s_i s_j + sum f_i s_i`` with spins of 1 and -1. A field is a coupling to one more spin, the
+ghost, which is always 1. Minimised over a spin i with neighbours a, b, c, the energy is ``-|J_a s_a + J_b s_b + J_c s_c|``.
+This stays the same if the three spins flip together, so that it has four values, and equals a constant and a coupling
+of each of the three pairs: the star becomes a triangle. With fewer neighbours, one or two couplings are zero.
+
+Spins are eliminated as long as one has at most three neighbours, the ghost included; those with the fewest first. Each
+half of an edge is in the linked list of its spin. The edges of a triangle take the places of those of the star.
+"""
+
+from libc.math cimport fabs
+from libc.stdint cimport int8_t, int32_t
+
+import numpy as np
+
+from graphpart.kernels.types cimport element_t
+
+cdef extern from *:
+    """
+    #define GP_LONGEST 64   /* edges of a spin that are searched for one of them */
+    """
+    enum:
+        GP_LONGEST
+
+
+cdef struct Graph:
+    element_t* ends  # of edge e: 2 e and 2 e + 1
+    element_t* following  # half of an edge in the list of the same spin; -1 at its end
+    element_t* heads
+    element_t* degrees
+    int8_t* alive  # edges
+    double* couplings
+    double* fields
+
+
+cdef struct Stack:
+    element_t* items
+    int8_t* inside
+    Py_ssize_t size
+
+
+cdef inline void push(Stack* stack, element_t i) noexcept nogil:
+    if not stack.inside[i]:
+        stack.inside[i] = 1
+        stack.items[stack.size] = i
+        stack.size += 1
+
+
+cdef inline element_t pop(Stack* stack) noexcept nogil:
+    cdef element_t i
+    stack.size -= 1
+    i = stack.items[stack.size]
+    stack.inside[i] = 0
+    return i
+
+
+cdef inline element_t next_alive(Graph* g, element_t i, element_t half) noexcept nogil:
+    """The half of an edge after this one, -1 for the first, in the list of spin i; takes dead ones out of the list."""
+    cdef element_t* place = &g.heads[i] if half < 0 else &g.following[half]
+    while place[0] >= 0 and not g.alive[place[0] >> 1]:
+        place[0] = g.following[place[0]]
+    return place[0]
+
+
+cdef element_t find(Graph* g, element_t a, element_t b) noexcept nogil:
+    """The edge between two spins; -1 if there is none, -2 if both have too many neighbours."""
+    cdef element_t half
+    if g.degrees[a] > g.degrees[b]:
+        a, b = b, a
+    if g.degrees[a] > GP_LONGEST:
+        return -2
+    half = next_alive(g, a, -1)
+    while half >= 0:
+        if g.ends[half ^ 1] == b:
+            return half >> 1
+        half = next_alive(g, a, half)
+    return -1
+
+
+cdef inline void couple(Graph* g, element_t half, element_t b, element_t edge, double J) noexcept nogil:
+    """Couple the spin of this half of an edge with b, by the edge between them or by this one, whose other end is gone."""
+    cdef element_t a = g.ends[half], other = half ^ 1
+    g.alive[half >> 1] = 0
+    if edge >= 0:
+        g.couplings[edge] += J
+        if g.couplings[edge] == 0:
+            g.alive[edge] = 0
+            g.degrees[a] -= 1
+            g.degrees[b] -= 1
+    elif J != 0:
+        g.alive[half >> 1] = 1
+        g.couplings[half >> 1] = J
+        g.ends[other] = b
+        g.following[other] = g.heads[b]
+        g.heads[b] = other
+        g.degrees[a] += 1
+        g.degrees[b] += 1
+
+
+cdef bint eliminated(Graph* g, element_t i, element_t ghost, element_t* near, double* strength) noexcept nogil:
+    """Eliminate a spin; false if it has to stay. Tells its neighbours, at most three, the rest -1, and couplings."""
+    cdef element_t halves[3]
+    cdef element_t edges[3]
+    cdef element_t half = next_alive(g, i, -1), k = 0, count
+    cdef double sums[4]
+    cdef double x, y, z, ab, bc, ca
+    while half >= 0:
+        halves[k] = half ^ 1
+        near[k] = g.ends[half ^ 1]
+        strength[k] = g.couplings[half >> 1]
+        k += 1
+        half = next_alive(g, i, half)
+    count = k
+    if g.fields[i] != 0:
+        near[k] = ghost
+        strength[k] = g.fields[i]
+        k += 1
+    while k < 3:
+        near[k] = -1
+        strength[k] = 0
+        k += 1
+    edges[0] = edges[1] = edges[2] = -1
+    if count >= 2:
+        edges[0] = find(g, near[0], near[1])
+    if count == 3:
+        edges[1] = find(g, near[1], near[2])
+        edges[2] = find(g, near[2], near[0])
+    if edges[0] == -2 or edges[1] == -2 or edges[2] == -2:
+        return False
+    x, y, z = strength[0], strength[1], strength[2]
+    sums[0], sums[1], sums[2], sums[3] = fabs(x + y + z), fabs(x + y - z), fabs(x - y + z), fabs(y + z - x)
+    ab = (sums[2] + sums[3] - sums[0] - sums[1]) / 4
+    bc = (sums[1] + sums[2] - sums[0] - sums[3]) / 4
+    ca = (sums[1] + sums[3] - sums[0] - sums[2]) / 4
+    for k in range(count):
+        g.degrees[near[k]] -= 1
+        g.alive[halves[k] >> 1] = 0
+    if count == 1 and near[1] == ghost:
+        g.fields[near[0]] += ab
+    if count >= 2:
+        couple(g, halves[0], near[1], edges[0], ab)
+    if count == 2 and near[2] == ghost:
+        g.fields[near[0]] += ca
+        g.fields[near[1]] += bc
+    if count == 3:
+        couple(g, halves[1], near[2], edges[1], bc)
+        couple(g, halves[2], near[0], edges[2], ca)
+    return True
+
+
+def eliminate(element_t[:, ::1] ends, double[::1] couplings, double[::1] fields):
+    """Eliminate spins with at most three neighbours.
+
+    Parameters
+    ----------
+    ends : ndarray of int32, shape (m, 2)
+        The spins of each edge, at most one edge for each pair; changed.
+    couplings, fields : ndarray of float64, shapes (m,) and (n,)
+        Not zero for any edge; changed to those of the spins that are left.
+
+    Returns
+    -------
+    order : ndarray of int32, shape (k,)
+        The spins in the order of elimination.
+    near : ndarray of int32, shape (k, 3)
+        Their neighbours then; n is the ghost, -1 none.
+    strengths : ndarray of float64, shape (k, 3)
+        The couplings with these.
+    alive : ndarray of bool, shape (m,)
+        Whether an edge is left.
+    """
+    cdef Py_ssize_t n = fields.shape[0], m = couplings.shape[0], e, count = 0
+    cdef element_t i, j
+    cdef int32_t degree, k
+    order, near, strengths = np.empty(n, np.int32), np.empty((n, 3), np.int32), np.empty((n, 3))
+    alive = np.ones(m, np.int8)
+    cdef element_t[::1] order_ = order
+    cdef element_t[:, ::1] near_ = near
+    cdef double[:, ::1] strengths_ = strengths
+    cdef int8_t[::1] alive_ = alive, gone = np.zeros(n, np.int8), inside = np.zeros(2 * n, np.int8)
+    cdef element_t[::1] following = np.empty(2 * m, np.int32), heads = np.full(n, -1, np.int32)
+    cdef element_t[::1] degrees = np.zeros(n, np.int32), items = np.empty(2 * n, np.int32)
+    cdef Stack few, three
+    cdef Graph g
+    if n:
+        few.items, few.inside, few.size = &items[0], &inside[0], 0
+        three.items, three.inside, three.size = &items[0] + n, &inside[0] + n, 0
+        g.heads, g.degrees, g.fields = &heads[0], &degrees[0], &fields[0]
+    if m:
+        g.ends, g.following, g.alive, g.couplings = &ends[0, 0], &following[0], &alive_[0], &couplings[0]
+    with nogil:
+        for e in range(2 * m):
+            i = g.ends[e]
+            following[e] = heads[i]
+            heads[i] = <element_t>e
+            degrees[i] += 1
+        for e in range(n - 1, -1, -1):
+            degree = degrees[e] + (fields[e] != 0)
+            if degree <= 3:
+                push(&three if degree == 3 else &few, <element_t>e)
+        while few.size or three.size:
+            i = pop(&few) if few.size else pop(&three)
+            degree = degrees[i] + (fields[i] != 0)
+            if gone[i] or degree > 3 or not eliminated(&g, i, <element_t>n, &near_[count, 0], &strengths_[count, 0]):
+                continue
+            gone[i] = 1
+            order_[count] = i
+            for k in range(3):
+                j = near_[count, k]
+                if 0 <= j < n:
+                    degree = degrees[j] + (fields[j] != 0)
+                    if degree <= 3:
+                        push(&three if degree == 3 else &few, j)
+            count += 1
+    return order[:count], near[:count], strengths[:count], alive.view(bool)
+
+
+def set_again(const element_t[::1] order, const element_t[:, ::1] near, const double[:, ::1] strengths, int8_t[::1] spins):
+    """Set eliminated spins to what is best given the others; the ghost is the last of `spins`."""
+    cdef Py_ssize_t e, k
+    cdef double field
+    with nogil:
+        for e in range(order.shape[0] - 1, -1, -1):
+            field = 0
+            for k in range(3):
+                if near[e, k] >= 0:
+                    field += strengths[e, k] * spins[near[e, k]]
+            spins[order[e]] = 1 if field < 0 else -1

@@ -1,0 +1,68 @@
+"""The quadratic form that is left after minimising over variables with at most three neighbours, and the way back.
+
+A minimum over one variable with two neighbours is a coupling of these (and linear terms). With three neighbours it is a
+triangle of couplings, if the variable has no linear term in the form of spins. Here a linear term counts as a
+neighbour. The way is exact and repeated until every variable has at least four neighbours (see _low_degree.pyx). In
+spin glasses the star-triangle transformation is due to Fisher (1959); for max cut see Ferizovic et al. (2020).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.binary_quadratic import _low_degree
+from graphpart.crf.binary_quadratic.form import QuadraticForm
+
+__all__ = ["Kernel"]
+
+Spins = NDArray[np.int8]
+ROUNDING = 2.0**-44  # of the costs of a variable, up to which its field counts as zero
+
+
+class Kernel:
+    """What is left of a quadratic form without variables of at most three neighbours.
+
+    Parameters
+    ----------
+    q : QuadraticForm
+
+    Attributes
+    ----------
+    q : QuadraticForm
+        Of the variables that are left. The energy of labels is that of the lifted labels, up to rounding.
+    left : ndarray of int
+        The indices of these variables.
+    """
+
+    def __init__(self, q: QuadraticForm) -> None:
+        u, v, couplings = q.pairs()
+        couplings = couplings / 4
+        fields = q.linear / 2 + np.bincount(q.rows, q.couplings / 4, q.n)
+        fields[np.abs(fields) <= ROUNDING * q.magnitudes] = 0.0
+        constant = q.constant + float(q.linear.sum()) / 2 + float(couplings.sum())
+        ends = np.stack([u, v], 1)
+        self._n = q.n
+        self._order, self._near, self._strengths, alive = _low_degree.eliminate(ends, couplings, fields)
+        eliminated = np.zeros(q.n, bool)
+        eliminated[self._order] = True
+        self.left = np.flatnonzero(~eliminated)
+        place = np.cumsum(~eliminated, dtype=np.int32) - np.int32(1)
+        x, y, z = self._strengths.T
+        sums = np.abs(x + y + z) + np.abs(x + y - z) + np.abs(x - y + z) + np.abs(y + z - x)
+        u, v, couplings = place[ends[alive, 0]], place[ends[alive, 1]], couplings[alive]
+        fields = fields[self.left]
+        linear = 2 * (fields - np.bincount(u, couplings, len(fields)) - np.bincount(v, couplings, len(fields)))
+        constant += float(couplings.sum()) - float(fields.sum()) - float(sums.sum()) / 4
+        self.q = QuadraticForm.from_pairs(linear, u, v, 4 * couplings, constant)
+
+    def lift(self, spins: Spins) -> Spins:
+        """Spins of all variables from those that are left, the others at their best."""
+        found = np.ones(self._n + 1, np.int8)
+        found[self.left] = spins
+        _low_degree.set_again(self._order, self._near, self._strengths, found)
+        return found[:-1]
+
+    def project(self, spins: Spins) -> Spins:
+        """Those of the given spins that are left; lifted, they are at least as good."""
+        return np.ascontiguousarray(spins[self.left])
