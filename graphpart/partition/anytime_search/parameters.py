@@ -55,7 +55,7 @@ class PopulationParameters:
     fewest: int = 4  #: fewest members
     share: float = 1 / 16  #: members per element, within these limits
     children: int = 6  #: estimated children per member before a population ends
-    independent: int = 12  #: partitions that chains of replicas have made, before populations begin with them
+    independent: int = 16  #: partitions that chains of replicas have to make before each round of populations
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,8 @@ class TemperingParameters:
     most: int = 32  #: most replicas of a chain
     cooling: float = 25.0  #: sweeps per element of the annealing that a chain begins with,
     longest: float = 3e9  #: or so many nanoseconds of work
+    patience: float = 1.0  #: work without a better partition, in that of this annealing, before a chain begins anew,
+    slower: float = 1.5  #: with so many times as many sweeps
     before: float = 0.1  #: work of annealing before chains begin, as a share of their first round
 
 

@@ -13,7 +13,7 @@ partitions have in common is mostly right, and the problem that is left when it 
 In a round of populations, three of four populations begin with partitions that are annealed from all elements apart, or
 together, independently of earlier results. The fourth begins with the best partitions found so far, most of which come
 from such populations. Where chains of replicas make independent partitions (see tempering.py), all populations of a
-round begin with some of the best partitions, chosen at random, as soon as chains have made enough of them. On random
+round begin with some of the best partitions, chosen at random, whenever chains have made enough new ones. On random
 complete graphs, they find in a second what the chains, which are in different local optima, would take much longer for.
 
 Other populations begin when annealing has found nothing better for two rounds, or after a number of
@@ -45,21 +45,27 @@ CHOSEN = 8  # members from the pool, where chains make them
 
 
 def best_of_population(
-    annealer: Annealer, first: Callable[[int], Labels], size: int, seed: int, stopping: Stopping
+    annealer: Annealer,
+    first: Callable[[int], Labels],
+    size: int,
+    seed: int,
+    stopping: Stopping,
+    most: float = np.inf,
 ) -> Labels:
-    """The best member at the end; `first(k)` makes the k-th of the first members."""
+    """The best member at the end, after `most` children at most; `first(k)` makes the k-th of the first members."""
     p, rng = annealer.p, np.random.default_rng(seed)
     members: list[tuple[float, Labels]] = []  # ascending
     while len(members) < size and not (members and stopping.check(members[0][0])):
         labels = first(len(members))
         members.append((p.evaluate_labels(labels), labels))
         members.sort(key=lambda member: member[0])
-    failures, cool = 0, annealer.temperatures(members[0][1], COOL)
-    while len(members) > 1 and failures < FAILURES * size and not stopping.check(members[0][0]):
+    failures, children, cool = 0, 0, annealer.temperatures(members[0][1], COOL)
+    while len(members) > 1 and failures < FAILURES * size and children < most and not stopping.check(members[0][0]):
         i, j = rng.choice(len(members), 2, replace=False).tolist()
         x, y, draw = members[i][1], members[j][1], int(rng.integers(2**62))
         labels = recombined(annealer, x, y, HOT, cool, SWEEPS, draw, stopping)
         cost = p.evaluate_labels(labels)
+        children += 1
         if cost < members[-1][0] and all(abs(cost - other) > p.tolerance for other, _ in members):
             members[-1] = (cost, labels)
             members.sort(key=lambda member: member[0])
@@ -105,7 +111,7 @@ class PopulationRounds:
         chains: bool = False,
     ) -> None:
         self.annealer, self.parameters, self.share, self.polish = turn.annealer, parameters, share, polish
-        self.chains = chains
+        self.chains, self.seen = chains, 0
 
     def young(self) -> int:
         """The number of sweeps of annealing for each of the first members."""
@@ -113,7 +119,7 @@ class PopulationRounds:
 
     def ready(self, turn: Turn) -> bool:
         if self.chains:
-            return turn.pool.independent >= self.parameters.independent
+            return turn.pool.independent - self.seen >= self.parameters.independent
         first = self.parameters.members * self.young() * self.annealer.work(turn.pool.labels)
         return turn.mature and first <= self.parameters.largest
 
@@ -133,6 +139,7 @@ class PopulationRounds:
         size = int(self.size() * 2 ** (turn.level / 2))
         tasks = [PopulationTask(pool.labels, seed, size, self.young(), None) for seed in turn.seeds]
         if self.chains:
+            self.seen = pool.independent
             for k, seed in enumerate(turn.seeds):
                 chosen = sorted(turn.rng.choice(len(pool), min(CHOSEN, len(pool)), replace=False).tolist())
                 tasks[k] = PopulationTask(pool.labels, seed, len(chosen), 0, [pool.members[i][1] for i in chosen])
@@ -152,7 +159,9 @@ class PopulationRounds:
             start = other_start(annealer.p, task.start, task.seed + k)
             return annealer.run(start, task.sweeps, temperatures, task.seed + k, stopping)
 
-        labels = best_of_population(annealer, first, task.size, task.seed, stopping)
+        # A population from the pool finds soon, or not at all: what children of similar members replace is endless.
+        most = self.parameters.children * task.size if self.chains else np.inf
+        labels = best_of_population(annealer, first, task.size, task.seed, stopping, most)
         if self.polish is not None and not stopping.check(np.inf):
             labels = self.polish(labels, stopping)
             annealer.spent += POLISH * (annealer.p.n + annealer.p.m)

@@ -6,7 +6,8 @@ what is decided at middle temperatures is never undone at low ones. Replicas at 
 
 Each task of a round goes on with a chain of its own: the replicas of one ladder of temperatures, which begin from all
 elements apart, or together. Chains know nothing of each other or of the best partition. So they are in different local
-optima, and their results join the pool as they are, where populations recombine them.
+optima, and their results join the pool as they are, where populations recombine them. A chain that has found nothing
+better than its own best partition for as much work as its beginning took begins anew, and more slowly.
 
 The first task of a chain anneals through LEVELS temperatures, and keeps the partition and the mean cost of each. The
 ladder is chosen from these, from the hottest to the coldest, such that neighbours change places often enough: between
@@ -42,6 +43,10 @@ class Chain:
 
     temperatures: NDArray[np.float64]  # falling, in units of the matrix of integers
     labels: NDArray[np.int32]  # (temperatures, n)
+    slower: float  # how many times as many sweeps as a first chain it began with
+    cooling: float  # nanoseconds of work for these
+    cost: float = np.inf  # of its best partition
+    idle: float = 0.0  # nanoseconds of work since it was found
 
 
 @dataclass(frozen=True)
@@ -74,45 +79,49 @@ class TemperingRounds:
     def ready(self, turn: Turn) -> bool:
         return True
 
-    def sweeps(self, labels: Labels) -> int:
-        """The number of sweeps at each temperature before the first exchange."""
-        a, n = self.parameters, self.annealer.p.n
-        return max(2, int(min(a.cooling * n, a.longest / self.annealer.work(labels)) / LEVELS))
+    def cooling(self, labels: Labels, slower: float) -> tuple[int, float]:
+        """The number of sweeps at each level before the first exchange, and the nanoseconds of work of all of them."""
+        a, sweep = self.parameters, self.annealer.work(labels)
+        sweeps = max(2, int(slower * min(a.cooling * self.annealer.p.n, a.longest / sweep) / LEVELS))
+        return sweeps, LEVELS * sweeps * sweep
 
     def first_work(self, turn: Turn) -> float:
-        labels = turn.pool.labels
-        cooling = LEVELS * self.sweeps(labels) * self.annealer.work(labels)
-        return len(turn.seeds) * (RUN + cooling + self.parameters.work)
+        return len(turn.seeds) * (RUN + self.cooling(turn.pool.labels, 1.0)[1] + self.parameters.work)
 
     def plan(self, turn: Turn) -> list[TemperingTask]:
         work = self.parameters.work * 2 ** (turn.level / 2)
         return [TemperingTask(turn.pool.labels, seed, k, self.chains[k], work) for k, seed in enumerate(turn.seeds)]
 
     def perform(self, task: TemperingTask, stopping: Stopping) -> Found:
-        annealer, chain, work = self.annealer.copy(), task.chain, RUN
-        if chain is None:
-            chain = self._begun(task, stopping)
-            work += LEVELS * self.sweeps(task.start) * annealer.work(task.start)
-        count = len(chain.temperatures)
+        annealer, chain, work = self.annealer, task.chain, RUN
+        if chain is None or chain.idle >= self.parameters.patience * chain.cooling:
+            chain = self._begun(task, 1.0 if chain is None else chain.slower * self.parameters.slower, stopping)
+            work += chain.cooling
         step = sum(annealer.work(labels) for labels in chain.labels)
         steps = max(1, int(task.work / step))
-        tempering = _tempering.Tempering(annealer.matrix, annealer.variates, count)
-        best, labels = tempering.run(chain.labels, chain.temperatures, steps, task.seed, stopping)
-        chain = replace(chain, labels=np.stack([canonical(each) for each in labels]))
-        best = canonical(best)
-        if annealer.p.evaluate_labels(best) == np.inf:  # integers too coarse for what attracts less
+        kernel = _tempering.Tempering(annealer.matrix, annealer.variates, len(chain.temperatures))
+        best, labels = kernel.run(chain.labels, chain.temperatures, steps, task.seed, stopping)
+        best, cost = canonical(best), annealer.p.evaluate_labels(best)
+        chain = replace(
+            chain,
+            labels=np.stack([canonical(each) for each in labels]),
+            cost=min(cost, chain.cost),
+            idle=0.0 if cost < chain.cost else chain.idle + steps * step,
+        )
+        if cost == np.inf:  # integers too coarse for what attracts less
             best = task.start
         return Found(best, work + steps * step, independent=True, arm=(task.number, chain))
 
-    def _begun(self, task: TemperingTask, stopping: Stopping) -> Chain:
+    def _begun(self, task: TemperingTask, slower: float, stopping: Stopping) -> Chain:
         annealer, a = self.annealer, self.parameters
         hot, cold = (annealer.temperatures(task.start, heat)[0] * annealer.scale for heat in (a.hot, a.cold))
         temperatures = geometric(hot, cold, LEVELS)
         start = other_start(annealer.p, task.start, task.number)
+        sweeps, work = self.cooling(task.start, slower)
         kernel = _tempering.Tempering(annealer.matrix, annealer.variates, 1)
-        labels, costs = kernel.cool(start, temperatures, self.sweeps(task.start), task.seed, stopping)
+        labels, costs = kernel.cool(start, temperatures, sweeps, task.seed, stopping)
         chosen = ladder(temperatures, costs, a.most)
-        return Chain(temperatures[chosen], np.stack([canonical(labels[k]) for k in chosen]))
+        return Chain(temperatures[chosen], np.stack([canonical(labels[k]) for k in chosen]), slower, work)
 
     def learn(self, found: Found, gain: float) -> None:
         number, chain = found.arm
