@@ -21,6 +21,8 @@ def examine(
     share: NDArray[np.float64],
     limit: float,
     room: int,
+    target: float,
+    few: int,
     work: int,
     stopping: Stopping,
-) -> tuple[NDArray[np.uint8], bool, int]: ...
+) -> tuple[NDArray[np.uint8], bool]: ...

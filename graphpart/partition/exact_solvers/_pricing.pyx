@@ -194,14 +194,14 @@ cdef void flow(State* s) noexcept nogil:
 
 def examine(const double[:, ::1] cost, const double[::1] weight, const double[::1] price, const offset_t[::1] starts,
             const element_t[::1] heads, const offset_t[::1] mate, const double[::1] attraction, double[::1] share,
-            double limit, Py_ssize_t room, offset_t work, Stopping stopping):
-    """Subsets whose reduced cost is below `limit`: (subsets as rows, whether these are all, nodes).
+            double limit, Py_ssize_t room, double target, Py_ssize_t few, offset_t work, Stopping stopping):
+    """Subsets whose reduced cost is below `limit`: (subsets as rows, whether these are all).
 
-    At most `room` subsets, and `work` nodes. The pairs that attract are arcs ``starts[a]`` to ``starts[a + 1]`` from a to
+    It ends with more than `room` subsets, with `few` of them below `target`, or after `work` nodes. The pairs that attract are arcs ``starts[a]`` to ``starts[a + 1]`` from a to
     ``heads[i]``; ``mate[i]`` is the arc in the other direction, and `share` may be any division, which changes. The
     costs are symmetric, with 0 on the diagonal; they may be inf.
     """
-    cdef Py_ssize_t n = price.shape[0], a, count = 0, top = 0, trail = 0, depth = 0, chosen
+    cdef Py_ssize_t n = price.shape[0], a, count = 0, below = 0, top = 0, trail = 0, depth = 0, chosen
     cdef offset_t nodes = 0
     cdef double base = 0.0, tangent = 0.0, bound, low, high, small, large, value, best
     cdef int turn
@@ -284,11 +284,12 @@ def examine(const double[:, ::1] cost, const double[::1] weight, const double[::
                         if value > best:
                             best, chosen = value, a
         if not pruned and chosen < 0 and depth and base < limit:     # all is decided, and the subset costs less
-            if count == room:
-                complete = False
-                break
             subsets.append(np.asarray(status)[:n] == IN)
             count += 1
+            below += base < target
+            if count > room or below >= few:
+                complete = False
+                break
         if pruned or chosen < 0:
             # back to the last element whose other way is open
             while top and not stack[top - 1].is_in:
@@ -320,4 +321,4 @@ def examine(const double[:, ::1] cost, const double[::1] weight, const double[::
                     trail += 1
             depth += 1
             tangent = max(0.0, tangent - weight[chosen])
-    return np.array(subsets, np.uint8).reshape(-1, n), complete, nodes
+    return np.array(subsets, np.uint8).reshape(-1, n), complete

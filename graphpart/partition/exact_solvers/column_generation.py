@@ -46,13 +46,13 @@ __all__ = ["ColumnGeneration"]
 Floats = NDArray[np.float64]
 LARGEST = 10  # the largest cost is below 2 to the power of that; tolerances of HiGHS are absolute
 FINEST = 1e-10  # tolerance of HiGHS
-HALFWAY = 0.5  # weight of the last prices
+HALFWAY, TRIES = 0.5, 8  # weight of the last prices at the first attempt, and attempts to find subsets
 BEST, CHANGED = 150, 2.0  # subsets of least reduced cost from which the search starts; elements changed in each
-KEPT = 6  # subsets for each element that a divided problem takes over
-FOUND = 50  # subsets that the exact search adds at once
+KEPT = 15  # subsets for each element that a divided problem takes over
+FOUND, MOST_ADDED = 50, 200  # subsets at which the exact search ends, and that are added at once
 ROOM, WORK = 20_000, 400_000  # subsets that are enumerated; nodes of the search for them
 NEAR, NEARER = 0.005, 0.7  # of the cost: the gap at which bounds are proven at first; factor if enumeration fails
-ROUNDING = 10  # every so many linear programs, one is rounded
+ROUNDING, ROUNDINGS = 10, 20  # every so many linear programs, one is rounded to so many partitions
 TOLERANCE = 1e-10  # reduced costs that count
 USED, DECIDED = 1e-6, 1e-4  # values of subsets that count; pairs that are nearer to 0 or 1 are decided
 
@@ -101,6 +101,21 @@ class Master:
         if not np.isfinite(u).all():
             raise Unsolved
         return float(self._highs.getInfo().objective_function_value), u, np.array(solution.col_value)
+
+    def dive(self, values: Floats) -> Floats:
+        """Values of subsets that are a partition: the largest that is below 1 becomes 1, again and again."""
+        raised = []
+        while True:
+            left = np.where((values > USED) & (values < 1.0 - DECIDED), values, 0.0)
+            k = int(np.argmax(left))
+            if left[k] == 0.0:
+                break
+            raised.append(k)
+            self._highs.changeColBounds(k, 1.0, np.inf)
+            values = self.solve()[2]
+        for k in raised:
+            self._highs.changeColBounds(k, 0.0, np.inf)
+        return values
 
 
 class ColumnGeneration:
@@ -181,29 +196,42 @@ class ColumnGeneration:
         master = Master(n)
         master.add(subsets, costs)
         centre: Floats | None = None
-        proven = -math.inf
+        proven, limit = -math.inf, 0.0
         for turn in count(1):
             yield
             value, u, values = master.solve()
             if turn % ROUNDING == 0:
                 self._round(node, subsets, values)
             found = np.zeros((0, n), np.uint8)
-            for aim in (u,) if centre is None else (HALFWAY * centre + (1 - HALFWAY) * u, u):
+            for attempt in range(TRIES):
+                aim = u if centre is None or attempt else HALFWAY * centre + (1 - HALFWAY) * u
                 centre = aim
-                near = pricing.near(-aim, self._starts(subsets, costs - subsets @ aim), self._stopping)
+                near = pricing.near(-aim, self._starts(subsets, costs - subsets @ aim, attempt), self._stopping)
                 found = _new(near[pricing.costs(near) - near @ u < -TOLERANCE], seen)
                 if len(found):
                     break
             if not len(found):
                 self._round(node, subsets, values)
-                missing = self.wanted - value - node.constant
-                if node is not self._root and missing > self._near * abs(self.wanted):
+                gap, most = self.wanted - value - node.constant, self._near * abs(self.wanted)
+                if gap > most:
+                    self._round(node, subsets, master.dive(values))
+                    gap = self.wanted - value - node.constant
+                yield
+                if node is not self._root and gap > most:
                     break
-                less, is_all = pricing.below(-u, -TOLERANCE, FOUND, WORK, self._stopping)
+                for reach in (max(gap, 0.0), 0.0) if gap <= most else (0.0,):
+                    limit = reach + 2 * n * TOLERANCE + 4 * pricing.error(u)
+                    few, is_all = pricing.below(-u, limit, ROOM, -TOLERANCE, FOUND, WORK, self._stopping)
+                    less = few[pricing.costs(few) - few @ u < -TOLERANCE]
+                    if is_all or len(less) >= FOUND:
+                        break
+                    self._near *= NEARER
                 found = _new(less, seen)
                 if not len(found):
                     if is_all:
                         proven = proves(node, u, less)
+                    elif node is self._root:
+                        raise Unsolved
                     break
             subsets, more = np.concatenate([subsets, found]), pricing.costs(found)
             costs = np.concatenate([costs, more])
@@ -213,35 +241,33 @@ class ColumnGeneration:
             self._raise(bound)
         if bound >= self.wanted:
             return []
-        if proven > -math.inf:
-            yield
-            limit = self.wanted - proven + pricing.error(u)
-            few, is_all = pricing.below(-u, limit, ROOM, WORK, self._stopping)
-            if is_all:
-                yield from self._choose(node, few)
-                return []
-            self._near *= NEARER
+        if self.wanted - proven + pricing.error(u) <= limit:  # so it has all subsets of such a partition
+            yield from self._choose(node, few)
+            return []
         if self._stopping.check(np.inf):
             raise Unsolved
         return self._divide(node, subsets, costs - subsets @ u, values, bound)
 
-    def _starts(self, subsets: Subsets, reduced: Floats) -> Subsets:
-        """Single elements, and the best subsets with a few elements changed."""
+    def _starts(self, subsets: Subsets, reduced: Floats, attempt: int) -> Subsets:
+        """Single elements, and the best subsets with a few elements changed, more in later attempts."""
         n = subsets.shape[1]
         best = subsets[np.argsort(reduced, kind="stable")[:BEST]]
-        changed = self._rng.random(best.shape) < CHANGED / n
+        changed = self._rng.random(best.shape) < (CHANGED + attempt) / n
         return np.concatenate([np.eye(n, dtype=np.uint8), best ^ changed.astype(np.uint8)])
 
     def _round(self, node: Node, subsets: Subsets, values: Floats) -> None:
-        """Offer a partition of subsets with large values."""
+        """Offer partitions of subsets with large values."""
         some = np.flatnonzero(values > USED)
-        left = np.ones(node.pricing.n, bool)
-        labels = np.arange(node.pricing.n)
-        for k in some[np.argsort(-values[some] * (0.5 + self._rng.random(len(some))), kind="stable")]:
-            inside = subsets[k] > 0
-            if left[inside].all():
-                labels[inside], left[inside] = np.flatnonzero(inside)[0], False
-        self._offer(canonical(labels.astype(np.int32)[node.merged]))
+        labels = np.empty(node.pricing.n, np.int32)
+        for _ in range(ROUNDINGS):
+            labels[:] = -1
+            for k in some[np.argsort(-values[some] * self._rng.random(len(some)), kind="stable")]:
+                inside = subsets[k] > 0
+                if (labels[inside] < 0).all():
+                    labels[inside] = np.flatnonzero(inside)[0]
+            single = np.flatnonzero(labels < 0)
+            labels[single] = single
+            self._offer(canonical(labels[node.merged]))
 
     # ------------------------------------------------------------------------------------------------ division in two
 
@@ -249,8 +275,9 @@ class ColumnGeneration:
         self, node: Node, subsets: Subsets, reduced: Floats, values: Floats, bound: float
     ) -> list[tuple[float, Node]]:
         """Two nodes: a pair cut, and joined."""
-        weight = node.pricing.weight
-        pair = fractional(subsets, values, np.outer(weight, weight) + np.abs(node.pricing.finite))
+        weight, cost = node.pricing.weight, node.pricing.cost
+        importance = np.where(np.isfinite(cost), np.outer(weight, weight) + np.abs(node.pricing.finite), 0.0)
+        pair = fractional(subsets, values, importance)
         subsets = subsets[np.argsort(reduced, kind="stable")[: KEPT * subsets.shape[1]]]
         return [(bound, child) for child in (_cut(node, pair, subsets), _joined(node, pair, subsets)) if child]
 
@@ -268,7 +295,7 @@ class ColumnGeneration:
             _, u, values = master.solve()
             reduced = costs[chosen] - subsets[chosen] @ u
             bound = math.fsum(u) + node.constant
-            bound += n * min(0.0, float(reduced.min(initial=0.0))) - 2 * n * node.pricing.error(u)
+            bound += n * min(0.0, float(reduced.min(initial=0.0))) - 2 * node.pricing.error(u)
             if bound >= self.wanted:
                 continue
             self._round(node, subsets[chosen], values[n:])
@@ -281,17 +308,19 @@ class ColumnGeneration:
 
 
 def proves(node: Node, u: Floats, less: Subsets) -> float:
-    """The bound that u proves, if no subset but some known ones is below u by more than the tolerance."""
-    pricing = node.pricing
-    over = float((less @ u - pricing.costs(less)).max(initial=TOLERANCE))
-    return math.fsum(u) + node.constant - pricing.n * (over + 2 * pricing.error(u))
+    """The bound that u proves, if all subsets below u but some known ones are so by no more than the tolerance.
+
+    Rounding errors are in proportion to the costs within subsets, which add up to those of the whole.
+    """
+    over = float((less @ u - node.pricing.costs(less)).max(initial=TOLERANCE))
+    return math.fsum(u) + node.constant - node.pricing.n * over - 2 * node.pricing.error(u)
 
 
 def _new(found: Subsets, seen: set[bytes]) -> Subsets:
     """Those of some subsets that are not seen yet; they are now."""
     chosen = []
     for k, key in enumerate(map(bytes, np.packbits(found, axis=1))):
-        if key not in seen:
+        if key not in seen and len(chosen) < MOST_ADDED:
             seen.add(key)
             chosen.append(k)
     return found[chosen]
@@ -334,14 +363,14 @@ def with_singles(subsets: Subsets) -> Subsets:
 
 
 def fractional(subsets: Subsets, values: Floats, importance: Floats) -> tuple[int, int]:
-    """A pair that is together in some of the chosen subsets and apart in others."""
+    """A pair that is together in some of the chosen subsets and apart in others; any pair, if there is none."""
     some = values > USED
     rows = subsets[some].astype(np.float64)
     together = (rows.T * values[some]) @ rows
-    np.fill_diagonal(together, 0.0)
-    undecided = np.minimum(together, 1.0 - together)
-    undecided = np.where(undecided > DECIDED, undecided * importance, 0.0)
-    a, b = sorted(divmod(int(np.argmax(undecided)), len(undecided)))
-    if not undecided[a, b] > 0:
+    importance = np.triu(importance, 1)
+    undecided = np.where(np.abs(together - 0.5) < 0.5 - DECIDED, np.minimum(together, 1.0 - together) * importance, 0.0)
+    score = undecided if undecided.any() else importance
+    if not score.any():
         raise Unsolved
+    a, b = divmod(int(np.argmax(score)), len(score))
     return a, b

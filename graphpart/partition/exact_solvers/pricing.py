@@ -23,11 +23,12 @@ Floats = NDArray[np.float64]
 Subsets = NDArray[np.uint8]
 REPEATS, CLOSE = 10, 1e-12  # of the fit; the relative error of weights, which are reduced by it
 FITS = 0.8  # share of the pairs that repel, for which products of weights have to be right
+ATTRACTING = 10  # pairs that attract, for each element, at most: with more, bounds on subsets are weak
 STEPS = 40  # of the search from each subset
 
 
 def fitting_weights(cost: Floats) -> Floats | None:
-    """Weights whose products are the costs of most pairs that repel, or None.
+    """Weights whose products are the costs of most pairs that repel; None if there are none, or if too much attracts.
 
     Parameters
     ----------
@@ -51,7 +52,8 @@ def fitting_weights(cost: Floats) -> Floats | None:
     weight = np.where(some, exp(weight), 0.0) * (1.0 - CLOSE)
     products = np.outer(weight, weight)
     fits = np.abs(cost[repels] - products[repels]) <= 4 * CLOSE * cost[repels]
-    return weight if np.count_nonzero(fits) >= FITS * len(fits) else None
+    attracts = np.count_nonzero(cost < products) / 2
+    return weight if np.count_nonzero(fits) >= FITS * len(fits) and attracts <= ATTRACTING * n else None
 
 
 class Pricing:
@@ -101,10 +103,15 @@ class Pricing:
         _pricing.descend(self.finite, prices, found, STEPS, stopping)
         return found
 
-    def below(self, prices: Floats, limit: float, room: int, work: int, stopping: Stopping) -> tuple[Subsets, bool]:
-        """Subsets whose cost, with the prices of their elements, is below a limit; whether these are all."""
-        found, is_all, _ = _pricing.examine(
+    def below(
+        self, prices: Floats, limit: float, room: int, target: float, few: int, work: int, stopping: Stopping
+    ) -> tuple[Subsets, bool]:
+        """Subsets whose cost, with the prices of their elements, is below a limit; whether these are all.
+
+        All that are below the limit by more than `error` are found. It ends with more than `room` subsets, with `few`
+        of them below `target`, or after so much `work`.
+        """
+        return _pricing.examine(
             self.cost, self.weight, prices, self.starts, self.heads, self.mate, self.attraction, self.share,
-            limit, room, work, stopping,
+            limit, room, target, few, work, stopping,
         )  # fmt: skip
-        return found, is_all

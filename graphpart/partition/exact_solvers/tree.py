@@ -55,7 +55,7 @@ class TreeParameters:
     semidefinite: int = 80  #: elements from which on the semidefinite relaxation goes on where the linear one ends,
     far: float = 0.01  #: if this share of the cost is missing; with less, division in two does more
     columns: tuple[int, int] = (30, 400)  #: elements of problems that column generation takes over at the root, ...
-    slow: float = 0.05  #: ... after two rounds that close a smaller share of what is missing
+    slow: float = 0.05  #: ... after two rounds in turn that close a smaller share of what is missing
     shrunk: float = 0.3  #: share of the pairs with a cost: if so many more are fixed, what is left is solved anew
     dive: int = 20  #: every so many nodes, a dive begins
     regions: int = 300  #: elements from which on regions are solved apart,
@@ -274,7 +274,7 @@ class Tree:
             if not decisions and self._has_regions():  # no division makes up for a relaxation that is not solved
                 progress = r.bound - before > a.converged * missing or (added > 0 and not r.is_thorough)
             idle = 0 if progress else idle + 1
-            if not decisions and r.complete and r.connecting is None:
+            if not decisions and r.complete and r.connecting is None and slow < 2:
                 slow = 0 if r.bound - before > a.slow * missing else slow + 1
                 columns = self._columns() if slow == 2 else None
                 if columns is not None and (yield from self._generate(columns)):
