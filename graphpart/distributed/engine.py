@@ -18,7 +18,7 @@ from graphpart.errors import GraphPartError, InvalidOption, MissingDependency, S
 from graphpart.machine import forget_peak, peak
 from graphpart.stopping import Stopping
 
-__all__ = ["Ended", "Engine", "Performed", "memory_of"]
+__all__ = ["Ended", "Engine", "OutOfMemory", "Performed", "memory_of"]
 
 SERVE = 0.2  # seconds between two looks at the clock
 RETRIES = 5  # of a task whose worker is lost
@@ -36,6 +36,10 @@ class Performed(NamedTuple):
     processor: float
     bytes: int
     memory: int
+
+
+class OutOfMemory(SolverError):
+    """A task needs more memory than its worker has."""
 
 
 class Ended(Exception):
@@ -179,7 +183,7 @@ class Engine:
                     self.report(stage, done, len(answers))
                 waiting -= ended
         except dask.KilledWorker as error:
-            raise SolverError(
+            raise OutOfMemory(
                 f"stage {stage}: a task has lost its worker again and again ({error.task}); most likely it needs more "
                 f"memory than {self.memory / 1e9:.3g} GB: raise memory_limit, with another work folder"
             ) from None
@@ -205,7 +209,7 @@ def performed(folder: Folder, stage: str, number: int, task: Task, arguments: tu
         except GraphPartError:
             raise
         except MemoryError:
-            raise SolverError(f"stage {stage}, task {number}: out of memory; raise memory_limit") from None
+            raise OutOfMemory(f"stage {stage}, task {number}: out of memory; raise memory_limit") from None
     return Performed(answer, time.process_time() - began, folder.written - before, peak())
 
 

@@ -6,6 +6,7 @@ changed. So a task that has an answer is done.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -80,7 +81,6 @@ class Folder:
     def save(self, stage: str, name: str, array: NDArray[Any]) -> None:
         """Write an array."""
         file = self._file(stage, f"{name}.npy")
-        os.makedirs(os.path.dirname(file), exist_ok=True)
         self._replace(file, lambda stream: np.save(stream, np.ascontiguousarray(array)))
 
     def load(self, stage: str, name: str, mapped: bool = True) -> NDArray[Any]:
@@ -101,8 +101,11 @@ class Folder:
                     os.unlink(os.path.join(folder, name))
 
     def delete(self) -> None:
-        """Remove it all."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        """Remove it all. Under another name first: a worker that still writes finds no folder."""
+        with contextlib.suppress(OSError):
+            os.rename(self.path, self.path + ".removed")
+        for path in (self.path, self.path + ".removed"):
+            shutil.rmtree(path, ignore_errors=True)
 
     def size(self) -> int:
         """Bytes of all files."""
@@ -112,11 +115,14 @@ class Folder:
         return os.path.join(self.path, stage, name)
 
     def _write(self, file: str, data: bytes) -> None:
-        os.makedirs(os.path.dirname(file), exist_ok=True)
         self._replace(file, lambda stream: stream.write(data))
 
     def _replace(self, file: str, fill: Any) -> None:
         """Write under another name first, so that a file is never incomplete. Two writers of one file do no harm."""
+        if not os.path.isdir(self.path):  # removed, while a worker repeats a task that is no longer needed
+            raise SolverError(f"work folder {self.path} is not there: expected a folder that all workers can reach")
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(os.path.dirname(file))
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(file), suffix=".part")
         try:
             with os.fdopen(handle, "wb") as stream:

@@ -12,6 +12,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 EXACT = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}  # types whose range a file can state
+BATCH = 2**16  # rows that are read at once from a row group that is divided
 NAMED = 5  # wrong rows that are named
 NAMES_OF = {"input-blocks": "blocks", "input-groups": "groups"}  # what folders of tables hold, pairs otherwise
 
@@ -49,12 +51,13 @@ class Columns:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive row groups of a file; `row` is that of its first one, from 0."""
+    """Consecutive row groups of a file, or some rows of one, from its row `skip` on. `row` is the first row, from 0."""
 
     path: str
     groups: tuple[int, ...]
     row: int
     rows: int
+    skip: int = 0
 
 
 @dataclass
@@ -145,7 +148,7 @@ def signature_of(files: list[str]) -> list[list[Any]]:
 
 
 def chunks_of(files: list[str], columns: Sequence[str], rows: int) -> list[Chunk]:
-    """Row groups of all files; small ones are put together until a chunk has at least so many rows.
+    """Row groups of all files; small ones are put together until a chunk would have more rows, large ones are divided.
 
     Raises
     ------
@@ -165,12 +168,16 @@ def chunks_of(files: list[str], columns: Sequence[str], rows: int) -> list[Chunk
             if column not in names:
                 raise FormatError(file, None, f"has no column {column!r}: it has {', '.join(map(repr, names))}")
         begun, first, held = 0, 0, 0
-        for k, size in enumerate(sizes):
+        for k, size in enumerate([*sizes, rows]):
+            if held and held + size > rows:
+                parts = -(-held // rows) if k == begun + 1 else 1
+                ends = [held * part // parts for part in range(parts + 1)]
+                groups = tuple(range(begun, k))
+                chunks += [Chunk(file, groups, first + a, b - a, a) for a, b in pairwise(ends)]
+                first, held = first + held, 0
+            if not held:
+                begun = k
             held += size
-            if held >= rows or k == len(sizes) - 1:
-                if held:
-                    chunks.append(Chunk(file, tuple(range(begun, k + 1)), first, held))
-                begun, first, held = k + 1, first + held, 0
     return chunks
 
 
@@ -241,8 +248,20 @@ def read_columns(chunk: Chunk, names: Sequence[str]) -> list[Any]:
 
 
 def _table(chunk: Chunk, names: Sequence[str]) -> Any:
+    import pyarrow as pa
+
     with parquet().ParquetFile(chunk.path, page_checksum_verification=True) as opened:
-        return opened.read_row_groups(list(chunk.groups), columns=list(names))
+        if chunk.rows == sum(opened.metadata.row_group(k).num_rows for k in chunk.groups):
+            return opened.read_row_groups(list(chunk.groups), columns=list(names))
+        found, at, end = [], 0, chunk.skip + chunk.rows
+        for batch in opened.iter_batches(BATCH, list(chunk.groups), list(names)):
+            first, last = max(chunk.skip - at, 0), min(end - at, len(batch))
+            if first < last:
+                found.append(batch.slice(first, last - first))
+            at += len(batch)
+            if at >= end:
+                break
+        return pa.Table.from_batches(found)
 
 
 def _identifiers(values: Any, path: str, name: str) -> Any:

@@ -130,13 +130,15 @@ def ascending(u: NDArray[np.int32], v: NDArray[np.int32]) -> bool:
 
 def sums(u: Any, v: Any, cost: Any) -> Triple:
     """Sorted by both elements; costs of equal pairs are added in their order."""
-    key = u.astype(np.int64) << 32 | v
+    key = u.astype(np.int64) << 32
+    key |= v
+    del u, v
     order = np.argsort(key, kind="stable")
     key, cost = key[order], cost[order]
+    del order
     new = np.concatenate([[True], key[1:] != key[:-1]]) if len(key) else np.zeros(0, bool)
-    at = np.flatnonzero(new)
-    if len(at) < len(key):
+    if not new.all():
         with np.errstate(invalid="ignore"):
-            cost = np.bincount(np.cumsum(new) - 1, cost, len(at))  # one after the other
-        key = key[at]
+            cost = np.bincount(np.cumsum(new) - 1, cost)  # one after the other
+        key = key[new]
     return (key >> 32).astype(np.int32), (key & 0xFFFFFFFF).astype(np.int32), np.asarray(cost, np.float64)

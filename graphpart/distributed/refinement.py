@@ -199,8 +199,12 @@ def improved(
         outer = one < 0
         one[outer] = node[label[x[outer]]]
         kept &= one >= 0
-    u, v, cost = pairs.sums(np.minimum(*at)[kept], np.maximum(*at)[kept], cost[kept])
-    del at, kept, outer
+    del u, v, x, outer
+    cost = cost[kept]
+    at = [one[kept] for one in at]
+    ends = [np.minimum(*at), np.maximum(*at)]
+    del at, kept, one
+    u, v, cost = pairs.sums(ends.pop(0), ends.pop(), cost)
     nodes = inside + len(subsets)
     outside = np.arange(inside, nodes)
     rules = [Groups(nodes, outside, np.zeros(len(outside), int), np.ones(len(outside), int), [math.inf])]

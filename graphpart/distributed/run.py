@@ -9,7 +9,7 @@ from typing import Any
 
 from graphpart.distributed import blocks as divisions
 from graphpart.distributed import given, grouped, identifiers, labels, levels, pairs, parts, refinement
-from graphpart.distributed.engine import Ended, Engine
+from graphpart.distributed.engine import Ended, Engine, OutOfMemory
 from graphpart.distributed.folder import Folder
 from graphpart.distributed.inputs import NAMED, Chunk, Columns, chunks_of
 from graphpart.distributed.result import DistributedResult
@@ -65,6 +65,8 @@ class Run:
         self.lower = -math.inf
         self.constant = 0.0  # beside the costs that the bounds of earlier divisions have left,
         self.left = ""  # which this stage has; none: as they are
+        self.halved = ""  # for each time that parts were made smaller, "-half" in the names of stages
+        self.first = ""  # the stage with the first division into blocks
         self.more = False  # whether another division follows
         self.proven = True
         self.levels: list[dict[str, Any]] = []
@@ -131,14 +133,7 @@ class Run:
         else:
             self.elements = self.n
         self.level, self.ranges = "pairs", translated
-        self.division = map_("components", divisions.whole, [(self.n, "pairs", len(chunks), self.most)])[0]
-        if self.division["divided"]:
-            ordered = map_("ordered", pairs.ordered, [("pairs",)] * len(chunks))
-            self.folder.remove("pairs")
-            self.level = "level-0"
-            self.ranges = self.merge("level-0", "ordered", ordered, self.n)
-            self.pairs = sum(answer["pairs"] for answer in self.ranges)
-        self.magnitude = -math.fsum(answer["negative"] for answer in self.ranges)
+        self.magnitude = -math.fsum(answer["negative"] for answer in translated)
         text = kinds == {True}
         if self.blocks is not None:
             self.look_up("given", self.blocks, of_blocks, text, given.NAMES)
@@ -182,18 +177,19 @@ class Run:
         n, ranges = self.n, self.ranges
         for k in range(LEVELS):
             level = f"level-{k}" if k else self.level
-            count = sum(answer["pairs"] for answer in ranges)
-            blocks = "given" if self.blocks is not None and k == 0 else ""
-            stage, division = "components", self.division
-            if division["divided"] or k:
-                argument = (n, level, len(ranges), self.most, blocks)
-                stage = f"divide-{k}"
-                division = self.engine.map(stage, divisions.divide, [argument])[0]
-            divided = division["divided"]
-            self.more = divided and self.rounds > 0
-            sizes = self.part(k, n, level, len(ranges), stage, division)
+            while True:
+                name, divided_by, division = self.divide(k, n, level, ranges)
+                if k == 0:
+                    level, ranges = self.level, self.ranges
+                self.more = division["divided"] and self.rounds > 0
+                try:
+                    sizes = self.part(k, name, n, level, len(ranges), divided_by, division)
+                    break
+                except OutOfMemory as error:
+                    self.halve(error)
+            count = self.pairs if k == 0 else sum(answer["pairs"] for answer in ranges)
             stage = f"labels-{k}"
-            subsets = self.engine.map(stage, levels.numbered, [(n, f"solve-{k}", sizes)])[0]
+            subsets = self.engine.map(stage, levels.numbered, [(n, f"solve-{name}", sizes)])[0]
             self.levels.append({"elements": n, "pairs": count, **division, "subsets": subsets})
             if self.best is not None:
                 composed = f"composed-{k}"
@@ -209,7 +205,7 @@ class Run:
                 self.grouped.append((of_level, self.group_cost))
             else:
                 self.grouped.append(None)
-            arguments = [(level, f"divide-{k}", f"labels-{k}", False)] * len(ranges)
+            arguments = [(level, divided_by, f"labels-{k}", False)] * len(ranges)
             contracted = self.engine.map(f"contract-{k}", levels.contract, arguments)
             ranges = self.merge(f"level-{k + 1}", f"contract-{k}", contracted, subsets)
             if subsets > PROGRESS * n:
@@ -218,26 +214,58 @@ class Run:
             if k:
                 self.folder.remove(level)
 
-    def part(self, k: int, n: int, level: str, ranges: int, division: str, found: dict[str, Any]) -> list[int]:
+    def divide(self, k: int, n: int, level: str, ranges: list[Any]) -> tuple[str, str, dict[str, Any]]:
+        """The division of level k: its name, its stage and its answer. If components are too large, rows are sorted."""
+        name = f"{k}{self.halved}"
+        if self.level == level == "pairs":
+            stage = f"components{self.halved}"
+            found = self.engine.map(stage, divisions.whole, [(n, level, len(ranges), self.most)])[0]
+            if not found["divided"]:
+                return name, stage, found
+            self.engine.stopping = Stopping()  # a result needs either rows or pairs
+            ordered = self.engine.map("ordered", pairs.ordered, [(level,)] * len(ranges))
+            self.folder.remove(level)
+            self.level = level = "level-0"
+            self.ranges = ranges = self.merge(level, "ordered", ordered, n)
+            self.pairs = sum(answer["pairs"] for answer in ranges)
+            self.magnitude = -math.fsum(answer["negative"] for answer in ranges)
+            self.engine.stopping = self.stopping
+        stage = f"divide-{name}"
+        if k == 0:
+            self.first = stage
+        argument = (n, level, len(ranges), self.most, "given" if self.blocks is not None and k == 0 else "")
+        return name, stage, self.engine.map(stage, divisions.divide, [argument])[0]
+
+    def halve(self, error: OutOfMemory) -> None:
+        """Make parts half as large from now on, since a worker had too little memory for one."""
+        if self.most < 2 * LEAST:
+            raise error
+        self.most //= 2
+        self.halved += "-half"
+        warn(f"{str(error).split(':')[0]}: a part did not fit into memory: from now on, parts have {self.most} pairs")
+
+    def part(
+        self, k: int, name: str, n: int, level: str, ranges: int, division: str, found: dict[str, Any]
+    ) -> list[int]:
         """Solve the parts of the division of level k: the number of subsets of each; at first also their bound.
 
         Tasks after the whole ones have blocks of larger components, which are completed at the next level.
         """
         map_ = self.engine.map
-        routes, tasks, of_level = f"route-{k}", found["tasks"], self.grouped[k]
+        routes, tasks, of_level = f"route-{name}", found["tasks"], self.grouped[k]
         routed = map_(routes, parts.route, [(level, division, tasks, "")] * ranges)
         arguments = [
             (routes, ranges, n, self.method, self.options, FEWER if task >= found["whole"] else None, of_level)
             for task in range(tasks)
         ]
-        solved = map_(f"solve-{k}", parts.solved, arguments)
+        solved = map_(f"solve-{name}", parts.solved, arguments)
         if level == "pairs":
             self.pairs = sum(answer["others"] for answer in routed) + sum(answer["pairs"] for answer in solved)
         if k == 0:
             self.proven = all(answer["optimal"] for answer in solved)
             bounds = [answer["bound"] for answer in solved]
             if self.bound is not None:
-                better = self.raise_bound(f"{k}", level, ranges, division, routed, [a["seconds"] for a in solved])
+                better = self.raise_bound(name, level, ranges, division, routed, [a["seconds"] for a in solved])
                 bounds = [max(a, b) for a, b in zip(bounds, better, strict=True)]
             self.raised(math.fsum([*(answer["between"] for answer in routed), *bounds]))
         self.folder.remove(routes)
@@ -276,30 +304,37 @@ class Run:
     # ----------------------------------------------------------------------------------------------------- refinement
 
     def refine_rounds(self) -> None:
-        """Step 4, repeated until it gains little. If workers have too little memory, the result is kept as it is."""
+        """Step 4, repeated until it gains little. If a round fails, the result is kept as it is."""
+        before = self.first
         for k in range(self.rounds):
             try:
-                if not self.refine(k):
+                while True:
+                    try:
+                        before, gain = self.refine(k, before)
+                        break
+                    except OutOfMemory as error:
+                        self.halve(error)
+                if gain <= WORTH * self.magnitude:
                     return
             except SolverError as error:
                 warn(f"refinement ended in round {k + 1} of {self.rounds}, the labels before it are kept: {error}")
                 return
 
-    def refine(self, k: int) -> bool:
-        """One round of step 4; return whether another one may be worth its time."""
-        assert self.best is not None
+    def refine(self, k: int, before: str) -> tuple[str, float]:
+        """One round of step 4: the stage of its division, and by how much the cost has fallen."""
         if not any(level["divided"] for level in self.levels if "divided" in level):
-            return False
-        map_, name, ranges = self.engine.map, f"refine-{k}", len(self.ranges)
+            return before, 0.0
+        self.rename()
+        assert self.best is not None
+        map_, name, ranges = self.engine.map, f"refine-{k}{self.halved}", len(self.ranges)
         arguments = [("level-0", "", self.best, True)] * ranges
-        contracted = map_(f"border-pairs-{k}", levels.contract, arguments)
-        borders = self.merge(f"borders-{k}", f"border-pairs-{k}", contracted, self.n)
-        before = "divide-0" if k == 0 else f"group-{k - 1}"
-        argument = (self.n, "level-0", ranges, f"borders-{k}", len(borders), self.best, before, self.most)
-        found = map_(f"group-{k}", refinement.group, [argument])[0]
-        self.folder.remove(f"borders-{k}")
+        contracted = map_(f"border-pairs-{name}", levels.contract, arguments)
+        borders = self.merge(f"borders-{name}", f"border-pairs-{name}", contracted, self.n)
+        argument = (self.n, "level-0", ranges, f"borders-{name}", len(borders), self.best, before, self.most)
+        found = map_(f"group-{name}", refinement.group, [argument])[0]
+        self.folder.remove(f"borders-{name}")
         self.more = k + 1 < self.rounds
-        division, routes, around = f"group-{k}", f"route-{name}", f"around-{name}"
+        division, routes, around = f"group-{name}", f"route-{name}", f"around-{name}"
         tasks, of_level = found["tasks"], self.grouped[0]
         left = self.left if self.bound is not None else ""
         routed = map_(routes, parts.route, [("level-0", division, tasks, left, around)] * ranges)
@@ -328,7 +363,14 @@ class Run:
                 self.raised(math.fsum([*(answer["between"] for answer in routed), *bounds]))
         self.folder.remove(routes)
         self.levels.append({"elements": self.n, **found, "subsets": subsets, "gain": gain})
-        return -gain > WORTH * self.magnitude
+        return division, -gain
+
+    def rename(self) -> None:
+        """Make the best labels 0, 1, ..., if they are those of a wave."""
+        if not self.named:
+            stage = f"named-{self.best}"
+            self.engine.map(stage, refinement.relabelled, [(self.best, "", [], True)])
+            self.best, self.named = stage, True
 
     # --------------------------------------------------------------------------------------------------------- result
 
@@ -338,10 +380,7 @@ class Run:
         if self.best is None:
             map_("alone", levels.numbered, [(self.n, "", [])])
             self.best = "alone"
-        if not self.named:
-            stage = f"named-{self.best}"
-            map_(stage, refinement.relabelled, [(self.best, "", [], True)])
-            self.best = stage
+        self.rename()
         evaluated = map_(f"cost-{self.best}", labels.evaluated, [(self.level, self.best)] * len(self.ranges))
         if self.grouped[0] is not None:
             stage = f"group-cost-{self.best}"
