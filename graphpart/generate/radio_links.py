@@ -15,7 +15,7 @@ CHOICES = (FREQUENCIES, FREQUENCIES[np.arange(44) % 11 % 10 > 0], FREQUENCIES[np
 SHARES = (0.6, 0.25, 0.15)  # of the links that have each choice
 WEIGHTS = (1.0, 10.0, 100.0, 1000.0)  # of an interference
 NEAREST = 6  # sites to which a site is linked
-WIDEST = 160  # the mean separation that interferences of the nearest links ask for
+SEPARATION = (60.0, 200.0)  # the mean that interferences of the farthest, and of the nearest links ask for
 
 
 def radio_links(
@@ -73,7 +73,7 @@ def radio_links(
         f.add_factor((2 * k, 2 * k + 1), np.where(differ == DUPLEX, 0.0, np.inf))
     i, j = np.triu_indices(links, 1)
     distance = ((place[i] - place[j]) ** 2).sum(axis=1) * (0.5 + rng.random(len(i)))
-    left = min(count, 4 * len(i))
+    left = total = min(count, 4 * len(i))
     for turn, pair in enumerate(np.argsort(distance, kind="stable").tolist()):
         if not left:
             break
@@ -81,7 +81,7 @@ def radio_links(
         directions = rng.permutation(4)[: min(left, max(least, int(rng.integers(1, 5))))]
         for direction in directions.tolist():
             u, v = 2 * int(i[pair]) + direction // 2, 2 * int(j[pair]) + direction % 2
-            separation = 2 * WIDEST * left / max(count, 1) * rng.random() * rng.random()
+            separation = 2 * (SEPARATION[0] + (SEPARATION[1] - SEPARATION[0]) * left / total) * rng.random()
             weight = WEIGHTS[int(rng.integers(4))]
             near = np.abs(frequencies[u // 2][:, None] - frequencies[v // 2]) <= separation
             f.add_factor((u, v), np.where(near, np.inf if hard and weight == WEIGHTS[-1] else weight, 0.0))

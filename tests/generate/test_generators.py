@@ -83,7 +83,7 @@ CHECKSUMS = {
     "qubo": ({"n": 60, "density": 0.5}, "415e6c0ae6c546ae"),
     "max-cut": ({"n": 100, "weights": "signs"}, "24d142231888cbcc"),
     "spin-glass": ({"length": 18, "couplings": "normal", "field": 0.5}, "01553b89c42d6c04"),
-    "radio-links": ({"links": 12, "hard": True}, "76d172c3b671f39a"),
+    "radio-links": ({"links": 12, "hard": True}, "077cf99c123fd7eb"),
 }
 
 
