@@ -14,7 +14,8 @@ from scipy.sparse import csr_array
 
 import graphpart as gp
 from graphpart import highs
-from graphpart.milp import Program, _bound_in_log, common_step, pick_solver
+from graphpart.milp.program import Program, common_step
+from graphpart.milp.solvers import _bound_in_log, pick_solver
 from graphpart.partition.bounds import simplex
 from graphpart.stopping import Stopping
 
@@ -64,7 +65,7 @@ def test_any_multipliers_prove_a_bound_in_exact_arithmetic():
         program, dense, rhs = random_program(rng, "cbc")
         program._multipliers = rng.normal(size=len(rhs)) * 3  # positive ones prove nothing and must not count
         optimum = least(program, dense, rhs)
-        multipliers = [Fraction(min(x, 0.0)) * Fraction(program.unit) for x in program._multipliers.tolist()]
+        multipliers = [Fraction(min(x, 0.0)) for x in program._multipliers.tolist()]
         exact = sum((p * Fraction(b) for p, b in zip(multipliers, rhs.tolist(), strict=True)), Fraction(0))
         for j, c in enumerate(program.costs.tolist()):
             paid = sum(p * Fraction(row[j]) for p, row in zip(multipliers, dense.tolist(), strict=True))

@@ -157,7 +157,7 @@ def test_an_error_in_the_callback_is_raised():
 
 @pytest.mark.parametrize("solver", ["cbc", "highs"])
 def test_ctrl_c_returns_the_best_so_far(solver, ctrl_c):
-    import graphpart.milp  # noqa: F401, PuLP swallows Ctrl-C while it is imported
+    import graphpart.milp.solvers  # noqa: F401, PuLP swallows Ctrl-C while it is imported
 
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
