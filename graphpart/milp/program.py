@@ -30,6 +30,7 @@ MARGIN = 0.1  # share of the time left, but at most a second, that a solver has 
 WHOLE = 2.0**20  # costs that are multiples of one number are scaled to whole numbers if these are at most so large
 MAGNITUDE = 2.0**10  # else the largest cost is scaled to about this
 INTEGRAL = 1e-5  # a bound this close below a whole number counts as that number
+RESOLUTION = 1e-6  # relative to the largest cost of a variable that is not fixed: what solvers do not tell apart
 EPSILON = 2.0**-52  # relative error of an operation
 
 
@@ -66,8 +67,6 @@ class Program:
 
     Attributes
     ----------
-    RESOLUTION : float
-        Relative to the largest cost of a variable that is not fixed: what solvers do not tell apart.
     step : float
         All costs are multiples of it; 0 if no such number is known.
     lower, upper : ndarray of float64, shape (m,)
@@ -76,12 +75,11 @@ class Program:
         The variables that are 0 or 1 in some solution of least cost among those in which these have any given values.
     """
 
-    RESOLUTION = 1e-7
-
     def __init__(self, costs: Vector, solver: Any, integer: NDArray[np.bool_] | None = None) -> None:
         self.costs = costs
         self.solver = solver
         self.step = common_step(costs)
+        self._relative = getattr(solver, "resolution", RESOLUTION)
         self.lower, self.upper = np.zeros(len(costs)), np.ones(len(costs))
         self.binary = np.ones(len(costs), bool)
         self._make = pulp.LpProblem("graphpart")
@@ -106,12 +104,12 @@ class Program:
     @property
     def resolution(self) -> float:
         """So much solvers may be wrong; 0 if all costs are multiples of a number, which they tell apart."""
-        return 0.0 if self.step else self.RESOLUTION * self.largest
+        return 0.0 if self.step else self._relative * self.largest
 
     def drowning(self, tolerance: float) -> NDArray[np.bool_]:
         """The variables, not fixed, with so large a cost that solvers do not tell apart what differs by a tolerance."""
         open_ = self.binary & (self.lower < self.upper)
-        large: NDArray[np.bool_] = open_ & (self.RESOLUTION * np.abs(self.costs) > tolerance)
+        large: NDArray[np.bool_] = open_ & (self._relative * np.abs(self.costs) > tolerance)
         return large
 
     def add_rows(self, matrix: csr_array, rhs: Vector, equal: bool = False, always: bool = False) -> None:
@@ -253,16 +251,16 @@ class Program:
         return found
 
     def reduced_costs(self) -> tuple[Vector, Vector]:
-        """``costs - A' multipliers``, by the multipliers of the rows in the last relaxation, and how wrong it can be."""
+        """``costs - A' multipliers``, by the multipliers of the rows in the last relaxation, and their errors."""
         transposed, multipliers = self._matrix.T, self.multipliers
         sizes = abs(transposed) @ np.abs(multipliers) + np.abs(self.costs)
         terms = np.bincount(self._matrix.indices, minlength=len(self.costs)) + 2
         return self.costs - transposed @ multipliers, EPSILON * terms * sizes
 
     def fix(self, most: float) -> None:
-        """Fix variables that no solution of at most this cost has otherwise, by the last relaxation."""
+        """Fix binary variables that no solution of at most this cost has otherwise, by the last relaxation."""
         reduced, error = self.reduced_costs()
-        hopeless = self.proven() + np.abs(reduced) - 2 * error > most
+        hopeless = self.binary & (self.proven() + np.abs(reduced) - 2 * error > most)
         self.upper[hopeless & (reduced > 0)] = self.lower[hopeless & (reduced > 0)]
         self.lower[hopeless & (reduced < 0)] = self.upper[hopeless & (reduced < 0)]
 

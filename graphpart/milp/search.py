@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,11 +25,13 @@ from graphpart.stopping import Stopping
 if TYPE_CHECKING:
     from graphpart.milp.program import Program
 
-__all__ = ["Search"]
+__all__ = ["EXACT", "UNPROVEN", "Search"]
 
 Vector = NDArray[np.float64]
 
+TOLERANCE = 1e-7  # relative to the cost of a solution that is called optimal
 EXACT = 2.0**-50  # relative to the largest cost: what sums of costs may be wrong by
+UNPROVEN = "the solver stopped at a limit of its own, or costs differ by more than it tells apart"
 TURNS = 20  # choices of values for large costs, after which the search ends without a proof
 
 
@@ -45,9 +46,11 @@ class Search(ABC):
     bound : float
         No better solution costs less.
     least : float
-        An easy lower bound, at most 0: costs are as exact as the smaller of ``|cost|`` and ``cost - least`` needs.
+        An easy lower bound.
     base : float
         What each solution costs in addition.
+    others : float
+        What other programs and constants cost in addition.
     """
 
     program: Program
@@ -55,7 +58,7 @@ class Search(ABC):
     cost: float
     bound: float
     least = 0.0
-    base = 0.0
+    base = others = 0.0
 
     @abstractmethod
     def solve_rounds(self) -> Vector | None:
@@ -66,13 +69,17 @@ class Search(ABC):
 
     @property
     def tolerance(self) -> float:
-        """The bound may be so much below the cost of an optimal solution."""
+        """The bound may be so much below the cost of an optimal solution.
+
+        This is relative to the smallest of the cost of everything, of the program, and of what is above `least`.
+        """
         if self.program.step:
             return self.program.step / 2
         if not math.isfinite(self.cost):
             return 0.0
-        scale = min(abs(self.cost + self.base), self.cost - self.least)
-        return max(self.program.RESOLUTION * scale, EXACT * max(self.program.largest, abs(self.base)))
+        own = self.cost + self.base
+        scale = min(abs(own), abs(own + self.others), self.cost - self.least)
+        return max(TOLERANCE * scale, EXACT * max(self.program.largest, abs(self.base)))
 
     @property
     def proven(self) -> bool:

@@ -26,11 +26,16 @@ __all__ = ["pick_solver"]
 
 Vector = NDArray[np.float64]
 
+TIGHT = 1e-9  # tolerance of the two solvers, absolute; the default is 1e-6 or 1e-7
+CBC_TOLERANCES = ("increment", "integerTolerance", "primalTolerance", "dualTolerance")
+HIGHS_TOLERANCES = ("mip_feasibility_tolerance", "primal_feasibility_tolerance", "dual_feasibility_tolerance")
+
 
 class Cbc(pulp.COIN_CMD):  # type: ignore[misc,unused-ignore]
     """CBC as a process that ends at Ctrl-C and at the time limit; the bound is read from its log."""
 
     name = "CBC"
+    resolution = 10 * TIGHT
     stopping: Stopping
     best_cost = math.inf
     bound = -math.inf
@@ -60,7 +65,8 @@ class Cbc(pulp.COIN_CMD):  # type: ignore[misc,unused-ignore]
             status, values, _, multipliers, _, found = self.readsol_MPS(solution, lp, variables, names, rows)
             lp.assignVarsVals(values)
             lp.assignConsPi(multipliers)
-            lp.assignStatus(status, found)
+            infeasible = status == pulp.LpStatusInfeasible  # for PuLP, "Integer infeasible" only is no solution found
+            lp.assignStatus(status, pulp.LpSolutionInfeasible if infeasible else found)
             return int(status)
 
     def _run(self, command: list[str], log: str) -> bool:
@@ -108,6 +114,7 @@ def _last_line(log: str) -> str:
 class Highs(pulp.HiGHS):  # type: ignore[misc,unused-ignore]
     """HiGHS in a thread, so that Ctrl-C and the time limit end it."""
 
+    resolution = 10 * TIGHT  # relative to the largest cost: what it does not tell apart
     stopping: Stopping
     best_cost = math.inf
     bound = -math.inf
@@ -188,12 +195,12 @@ def _named_solver(solver: str, options: dict[str, Any]) -> Any:
     try:
         if name == "cbc":
             path = options.pop("path", pulp.PULP_CBC_CMD.pulp_cbc_path)
-            options["options"] = ["increment 1e-9", *options.get("options", [])]
+            options["options"] = [*(f"{one} {TIGHT}" for one in CBC_TOLERANCES), *options.get("options", [])]
             return Cbc(path=path, **options)
         if name == "highs":
             if (error := fault()) is not None:
                 raise error
-            return Highs(**{"gapAbs": 0.0, **options})
+            return Highs(**{"gapAbs": 0.0, **dict.fromkeys(HIGHS_TOLERANCES, TIGHT), **options})
         known = {known.lower(): known for known in pulp.listSolvers()}
         if name not in known:
             raise InvalidOption(f"solver is {solver!r}: expected cbc, highs, or one of {', '.join(sorted(known))}")

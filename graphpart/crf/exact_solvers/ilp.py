@@ -25,10 +25,10 @@ from graphpart.crf.exact_solvers.local_polytope import chosen_labels, program_of
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import rows_of, split
-from graphpart.crf.problem.labeling import finish, trivial_bound
+from graphpart.crf.problem.labeling import finish, least_entries, trivial_bound
 from graphpart.crf.problem.labels import start_of
 from graphpart.errors import InfeasibleProblem
-from graphpart.milp.search import Search
+from graphpart.milp.search import EXACT, UNPROVEN, Search
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -69,8 +69,9 @@ def ilp(
     Returns
     -------
     LabelingResult
-        With status ``optimal`` if no labeling costs less by more than 1e-7 times the largest absolute entry of a table,
-        else the best labeling found and a valid lower bound. `iterations` counts programs solved.
+        With status ``optimal`` if, in each component, no labeling costs less by more than 1e-7 times the absolute cost
+        (exactly optimal if all entries are multiples of one number at least 1e-6 times the largest), else the best
+        labeling found and a valid lower bound. `iterations` counts programs solved.
 
     Raises
     ------
@@ -84,7 +85,9 @@ def ilp(
     Notes
     -----
     Meant as a reference: exponential time at worst. The program has a variable for each label and each finite entry,
-    and rows for functions of many variables that are inequalities; see :func:`to_milp`.
+    and rows for functions of many variables that are inequalities; see :func:`to_milp`. Solvers do not tell costs apart
+    that differ by less than 1e-8 times the largest. Where that matters, what has a large cost is fixed as in the
+    labeling found, the rest is solved for, and another program looks for other choices of the former.
 
     Examples
     --------
@@ -106,8 +109,7 @@ def ilp(
     labels, _ = improve(f, labels, stopping.child())
     if any(one.rows for one in f.owner.functions):
         labels, bound, proven = solve_rows(f, labels, chosen, stopping)
-        status = Status.OPTIMAL if proven else Status.FEASIBLE
-        return finish(f, labels, stopping, "ilp", status, lower_bound=bound)
+        return _result(f, labels, stopping, proven, bound, {"components": 1})
     simple = f.simplify()
     parts = sorted(split(simple, simple.components()), key=lambda one: len(one[1].tables))
     bounds, proven = [trivial_bound(part) for _, part in parts], True
@@ -123,8 +125,15 @@ def ilp(
         stopping.raise_bound(f.constant + sum(bounds))
         proven &= optimal
     bound = f.constant + sum(bounds)
+    return _result(f, labels, stopping, proven, bound, {"components": len(parts)})
+
+
+def _result(
+    f: FactorGraph, labels: NDArray[np.int32], stopping: Stopping, proven: bool, bound: float, info: dict[str, Any]
+) -> LabelingResult:
     status = Status.OPTIMAL if proven else Status.FEASIBLE
-    return finish(f, labels, stopping, "ilp", status, lower_bound=bound, info={"components": len(parts)})
+    message = None if proven or stopping.reason else UNPROVEN
+    return finish(f, labels, stopping, "ilp", status, message, bound, info)
 
 
 def solve_component(
@@ -144,10 +153,12 @@ def solve_rows(
 class _Energies(Search):
     """The integer program of a factor graph, and the best labels known."""
 
+    read: Callable[[Floats], NDArray[np.int32]]  # labels from a solution
+    start: Callable[[], Floats] | None = None  # the solution that corresponds to the labels
+
     def __init__(self, f: FactorGraph, labels: NDArray[np.int32], stopping: Stopping) -> None:
         self.f, self.labels, self.stopping = f, labels, stopping
-        self.energy = f.evaluate_labels(labels)
-        self.start: Callable[[], Floats] | None = None
+        self.energy, self.others = f.evaluate_labels(labels), stopping.plus
 
     def solved(self, state: Callable[[_Energies], None]) -> tuple[NDArray[np.int32], float, bool]:
         """Labels, a lower bound, and whether the labels are optimal; the program is stated only if there is time."""
@@ -159,7 +170,9 @@ class _Energies(Search):
         self.settle()
         if self.energy == self.bound == math.inf:
             raise InfeasibleProblem("every labeling is forbidden: the integer program has no solution")
-        return self.labels, min(max(easy, self.bound + self.base), self.energy), self.proven
+        least, _ = least_entries(self.f)
+        rounding = EXACT * (abs(self.f.constant) + float(np.abs(least).sum())) if easy != self.base else 0.0
+        return self.labels, min(max(easy, self.bound + self.base - rounding), self.energy), self.proven
 
     def state_tables(self, solver: Any) -> None:
         """State the program of tables."""

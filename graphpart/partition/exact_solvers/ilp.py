@@ -40,7 +40,7 @@ from graphpart.common.groups import first_of
 from graphpart.common.local_search import improved
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.kernels._pairs import connected_components
-from graphpart.milp.search import EXACT, Search
+from graphpart.milp.search import EXACT, UNPROVEN, Search
 from graphpart.partition.bounds.connecting import Connecting
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.local_search.greedy_joining import join, joined
@@ -108,8 +108,8 @@ def ilp(
     Returns
     -------
     PartitionResult
-        With status ``optimal`` if no partition costs less by more than 1e-7 times the largest absolute cost of a pair
-        (exactly optimal if all costs are multiples of one number at least 1e-6 times that cost), else the best
+        With status ``optimal`` if, in each component, no partition costs less by more than 1e-7 times the absolute
+        cost (exactly optimal if all costs are multiples of one number at least 1e-6 times the largest), else the best
         partition found and a valid lower bound. `iterations` counts rounds; `info` has ``rounds``, ``inequalities``
         and ``components``.
 
@@ -126,7 +126,9 @@ def ilp(
 
     Notes
     -----
-    Meant as a reference: exponential time at worst. CBC is started as a process for each round.
+    Meant as a reference: exponential time at worst. CBC is started as a process for each round. Solvers do not tell
+    costs apart that differ by less than 1e-8 times the largest. Where that matters, pairs with large costs are fixed as
+    in the partition found, the others are solved for, and another round looks for other values of the former.
 
     Examples
     --------
@@ -211,7 +213,7 @@ def _result(
     )
     status = Status.OPTIMAL if proven else found.status
     work = f"{rounds} rounds, {inequalities} inequalities, {len(components)} components, {solver}"
-    ended = "the solver stopped at a limit of its own" if status == Status.FEASIBLE else MESSAGES[status]
+    ended = UNPROVEN if status == Status.FEASIBLE else MESSAGES[status]
     return replace(
         found,
         status=status,
