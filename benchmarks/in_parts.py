@@ -18,8 +18,8 @@
 `solve` measures a run in parts: seconds, bytes and the largest memory of a worker for each stage; the memory of the
 coordinating process; cost, bound and gap; and the variation of information from the truth, if there is one. With
 `--kill-every`, a worker is killed every so many seconds. `whole` runs joining and Kernighan-Lin on one machine, with
-all pairs in memory. `components` computes the components of attractive pairs in parts, from files by way of sorted
-pairs with summed costs, and compares this with one pass of union-find over the rows of the same files in one process.
+all pairs in memory. `components` computes the components of attractive rows in parts, with the rows as pairs on disk, as `solve` does first.
+It compares this with one pass of union-find over the rows of the same files in one process.
 Each command prints one JSON object; `--csv` adds a line to a file.
 """
 
@@ -304,7 +304,7 @@ def components(options) -> dict:
 
     import pyarrow.parquet as pq
 
-    from graphpart.distributed import blocks, inputs
+    from graphpart.distributed import inputs
     from graphpart.distributed._streaming import numbered, unite_below
     from graphpart.distributed.engine import Engine, memory_of
     from graphpart.distributed.folder import Folder
@@ -327,14 +327,13 @@ def components(options) -> dict:
         with Engine(folder, None, options.workers, memory, stopping, lambda *_: None) as engine:
             began = time.perf_counter()
             run = Run(engine, folder, inputs.Columns(), "", {}, None, None, memory, stopping)
+            run.most = 2**62
             run.input(inputs.files_of(options.folder, folder))
-            found = engine.map("divide-0", blocks.divide, [(run.n, "level-0", len(run.ranges), 2**62)])[0]
             seconds = time.perf_counter() - began
-    finer = found["components"] - run.n - (count - said["elements"])
-    assert finer >= 0, "sums of rows attract where no row does"
+    assert run.division["components"] - run.n == count - said["elements"]
     processor = {name: round(stage["processor"], 2) for name, stage in engine.stages.items()}
     row |= {"seconds": seconds, "ratio": seconds / row["single"], "processor": sum(processor.values())}
-    return said | row | {"subsets": count, "finer": finer, "stages": processor, "workers": options.workers}
+    return said | row | {"subsets": count, "stages": processor, "workers": options.workers}
 
 
 COMMANDS = {"make": make, "solve": solve, "whole": whole, "components": components}

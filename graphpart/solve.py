@@ -19,14 +19,8 @@ from graphpart.result import PartitionResult, Result
 
 __all__ = ["problem_kind", "solve"]
 
-DEMANDS = (
-    "groups",
-    "group_cost",
-    "max_size",
-    "n_clusters",
-    "lifted",
-    "connected",
-)  # of a problem, which solve takes for a graph
+# What belongs to a set partition problem, but which solve takes beside a graph.
+DEMANDS = ("groups", "group_cost", "max_size", "n_clusters", "lifted", "connected")
 
 
 def solve(

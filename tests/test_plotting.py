@@ -32,6 +32,13 @@ def test_both_curves_end_where_the_result_says():
     matplotlib.pyplot.close("all")
 
 
+def test_a_name_of_a_file_is_no_axes():
+    with pytest.raises(gp.InvalidOption, match=r"ax is 'x.png': expected axes of matplotlib.*savefig"):
+        gp.solve(PROBLEM, method="greedy-joining").plot(ax="x.png")
+    with pytest.raises(gp.InvalidOption, match="savefig"):
+        plot_history(gp.partition.exact(PROBLEM), "x.png")
+
+
 def test_results_without_a_bound_have_one_curve():
     r = gp.partition.kernighan_lin(PROBLEM)
     assert not math.isfinite(r.lower_bound) and set(curves(plot_history(r))) == {"cost"}

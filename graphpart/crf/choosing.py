@@ -2,9 +2,9 @@
 
 If there are linear functions of many variables and else unary factors, an integer program gets half of the time.
 
-Factors over the same variables are merged first. Then leaves are eliminated by min-sum: that solves acyclic components,
-and strips the trees off the others without loss, their messages becoming unary costs. Each connected component of the
-rest is minimised by what fits it, tried in this order:
+Factors over the same variables are merged first, and variables whose labels follow from each other. Then leaves are
+eliminated by min-sum: that solves acyclic components, and strips the trees off the others without loss, their messages
+becoming unary costs. Each connected component of the rest is minimised by what fits it, tried in this order:
 
 1. enumeration, if it has few labelings;
 2. a minimum cut, where pairs are submodular;
@@ -240,6 +240,11 @@ class _Solver:
     def whole(self, f: FactorGraph, start: Labels | None, smaller: bool = False) -> Node:
         """What minimises any factor graph."""
         simple = merge(f)
+        if simple.has_forbidden:
+            small = reduced(simple, (), self.stopping.child(plus=math.inf))
+            if small.problem is not simple:  # variables were contracted
+                own = simple.m - small.problem.m
+                return Reduced(small, self.whole(small.problem, _projected(small, start), smaller), -math.inf, own)
         scheme, layout, flat = simple._scheme(), simple._layout(), simple._flat()
         order, parent, scattered = scheme.order, scheme.parent, scheme.scattered
         merged = int(np.diff(f.incidence()[0]).max(initial=0)) * layout.largest_arity if simple.m < f.m else 0
@@ -379,7 +384,7 @@ class _Solver:
     def _of_reduced(self, small: LabelingReduction, start: Labels | None, bound: float, merged: int = 0) -> Node:
         if small.problem.n == 0:
             self.done["by reduction"] += 1
-        inner = self.whole(small.problem, None if start is None else small.project(start), True)
+        inner = self.whole(small.problem, _projected(small, start), True)
         return Reduced(small, inner, bound, merged + 1)
 
     def _by_enumeration(self, part: FactorGraph) -> Found | None:
@@ -424,6 +429,10 @@ class _Solver:
             return f"proven optimal: {ways or 'acyclic, by min-sum'}"
         text = MESSAGES[self.stopping.reason or Status.FEASIBLE]
         return f"{text}: {ways}" if ways else text
+
+
+def _projected(small: LabelingReduction, start: Labels | None) -> Labels | None:
+    return None if start is None else small.project(start)
 
 
 def _entries(one: Open) -> int:

@@ -21,9 +21,13 @@ class ContestantParameters:
     iteration: float = 1.2e-8  #: for an iteration of it, until one was measured
     certifying: float = 2e-8  #: for the bound in the end,
     late: float = 0.1  #: which may take so many seconds beyond the limit
-    tightening: float = 5e-8  #: to tighten it once
+    tightening: float = 5e-8  #: to tighten it once,
+    cycle: float = 3e-9  #: for each path of two pairs, times labels^3,
+    look: float = 0.01  #: and the seconds of iterations that may tighten it before the next look at the clock
     passed: float = 2.0**29  #: entries of all iterations, about, where there is no time limit,
     slice: int = 10  #: iterations after which these are counted
+    pairs: float = 4.0  #: pairs for each variable from which on the semidefinite relaxation is tried
+    rounding: float = 5e-9  #: for a round of it, for each cube of the number of variables, until one was measured
     move: float = 2e-8  #: for an expansion, until one was measured
     modelling: float = 1.2e-8  #: to prepare search
     sweeps: float = 700.0  #: sweeps of annealing that take as long as the first round of search,

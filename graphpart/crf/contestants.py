@@ -1,25 +1,34 @@
 """Who takes part in the race on a hard component (see `common/race.py`): each knows how to go on where it was.
 
-`Passing` raises a bound and rounds to labelings, `Expanding` and `Searching` improve labelings, and `Relaxing`,
-mini-buckets, looks for an allowed labeling where none is known; `Branching` stands in `branch_and_bound`. None begins
-what cannot end in the time that is left: what its first step takes is estimated from the sizes of the tables.
+`Passing` raises a bound and rounds to labelings, `Squaring` raises a bound where pairs are dense, `Expanding` and
+`Searching` improve labelings, and `Relaxing`, mini-buckets, looks for an allowed labeling where none is known;
+`Branching` stands in `branch_and_bound`. None begins what cannot end in the time that is left: what its first step
+takes is estimated from the sizes of the tables.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.blas import one_thread
 from graphpart.common.steps import round_up
 from graphpart.crf.anytime_search import tasks
 from graphpart.crf.anytime_search.portfolio import Portfolio
-from graphpart.crf.bounds.message_passing import Ascent
+from graphpart.crf.binary_quadratic.form import quadratic_form
+from graphpart.crf.bounds.message_passing import TOLERANCE, Ascent
+from graphpart.crf.bounds.semidefinite import LARGEST, Semidefinite
+from graphpart.crf.bounds.tightening import CANDIDATES
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered, relaxed
 from graphpart.crf.bucket_elimination.order import find_order
+from graphpart.crf.bucket_elimination.plan import magnitude
+from graphpart.crf.certificates.certificate import common_step
+from graphpart.crf.certificates.squares import bound_of_squares
 from graphpart.crf.contestant_parameters import ContestantParameters
 from graphpart.crf.graph_cuts._moves import Moves
 from graphpart.crf.graph_cuts.expansion import Expansions, random_expansions
@@ -29,7 +38,7 @@ from graphpart.machine import processors
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
-__all__ = ["Expanding", "Passing", "Relaxing", "Searching"]
+__all__ = ["Expanding", "Passing", "Relaxing", "Searching", "Squaring"]
 
 Labels = NDArray[np.int32]
 WAIT = 0.05  # seconds between two looks at the clock while another thread works
@@ -84,7 +93,7 @@ class Passing(Contestant):
         self._rest()
 
     def _in_time(self, ascent: Ascent, stopping: Stopping, until: float) -> None:
-        count = 1
+        count, self.needs = 1, 0.0
         while self.affords(self._each, stopping) and not stopping.check(self.cost):
             ascent.stopping = stopping.child(iterations=count)
             began, before = stopping.seconds, ascent.iterations
@@ -95,13 +104,25 @@ class Passing(Contestant):
                 if ascent.tightening or ascent.closed():
                     self._rest()
                     return
-                if not self.affords(self.parameters.tightening * len(self.f.tables), stopping):
+                self.needs = self._cycles()
+                if not self.affords(self.needs, stopping):
                     return
                 ascent.tightening = True
+                if self.needs > until - stopping.seconds:  # in a turn of its own
+                    return
+                self.needs = 0.0
             left = until - stopping.seconds
             if left <= 0:
                 return
+            # Triplets that are added may make iterations many times as long: look at the clock in between.
+            left = min(left, self.parameters.look) if ascent.tightening else left
             count = max(1, min(2 * count, int(left / max(self._each, 1e-9))))
+
+    def _cycles(self) -> float:
+        """Seconds to look for cycles that tighten the bound, about: paths of two pairs, times labels^3."""
+        degree, labels = np.diff(self.f.incidence()[0]).astype(np.float64), float(self.f.domains.mean())
+        paths = min(float((degree * degree).sum()) / 2, float(CANDIDATES))
+        return self.parameters.tightening * len(self.f.tables) + self.parameters.cycle * paths * labels**3
 
     def _rest(self) -> None:
         self.ended, self._resting = True, self.cost
@@ -120,6 +141,54 @@ class Passing(Contestant):
         """Compute what the messages prove. O(size of all tables)"""
         if self.ascent is not None and self.ascent.iterations:
             self.certified = max(self.certified, round_up(self.ascent.passes.proven(), self.ascent.step))
+
+
+class Squaring(Contestant):
+    """The semidefinite relaxation in whole rounds, for two labels and many pairs."""
+
+    name = "semidefinite relaxation"
+    proves = True
+
+    def __init__(self, f: FactorGraph, labels: Labels, cost: float, parameters: ContestantParameters) -> None:
+        super().__init__(f, labels, cost)
+        dense = f.n <= LARGEST and np.count_nonzero(np.diff(f.scope_start) == 2) >= parameters.pairs * f.n
+        q = quadratic_form(f) if dense else None
+        self.relaxation = None if q is None else Semidefinite(q)
+        self.ended = self.relaxation is None
+        self._each = 0.0 if q is None else parameters.rounding * float(q.n) ** 3  # seconds for a round
+        self.proving = self._each  # and for the certified bound
+        self._step, self._tolerance = (0.0, 0.0) if q is None else (common_step(f), TOLERANCE * magnitude(f))
+
+    def run(self, stopping: Stopping, until: float | None) -> None:
+        """A turn; without `until` as many rounds as the number of variables allows."""
+        with one_thread():
+            self._rounds(stopping, until)
+
+    def _rounds(self, stopping: Stopping, until: float | None) -> None:
+        relaxation = self.relaxation
+        assert relaxation is not None  # it takes no part otherwise
+        while not stopping.check(self.cost) and self.affords(self._each + self.proving, stopping):
+            began = stopping.seconds
+            going = relaxation.round(self.cost)
+            self._each = stopping.seconds - began
+            self.bound = relaxation.bound
+            if self.cost - round_up(self.bound - self._tolerance, self._step) <= self._tolerance:
+                self.certify()
+                if self.cost - self.certified <= self._tolerance:
+                    self.bound, self.ended = self.cost, True
+                    return
+            self.ended = not going or (relaxation.enough if until is None else relaxation.done)
+            if self.ended or (until is not None and stopping.seconds >= until):
+                return
+
+    def certify(self) -> None:
+        """Compute what the squares prove. O(variables^3)"""
+        if self.relaxation is not None and self.relaxation.rounds:
+            began = time.perf_counter()
+            with one_thread():
+                proven = bound_of_squares(self.f, self.relaxation.proof())
+            self.certified = max(self.certified, round_up(proven, self._step))
+            self.proving = time.perf_counter() - began
 
 
 class Expanding(Contestant):

@@ -1,8 +1,9 @@
 """One component of a factor graph that nothing exact fits: the best labeling, and a bound, in the time that there is.
 
-Iterated conditional modes give a first labeling. Then message passing, expansions, search, branch and bound and, as
-long as only forbidden labelings are known, mini-buckets take turns: see `contestants` for what each does, and
-`common/race.py` for who has the next turn. Without a time limit each has one turn, which counts iterations.
+Iterated conditional modes give a first labeling. Then message passing, a semidefinite relaxation where pairs are
+dense, expansions, search, branch and bound and, as long as only forbidden labelings are known, mini-buckets take turns:
+see `contestants` for what each does, and `common/race.py` for who has the next turn. Without a time limit each has one
+turn, which counts iterations.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from graphpart.common.race import Race
 from graphpart.crf.branch_and_bound.contestant import Branching
 from graphpart.crf.contestant_parameters import ContestantParameters
-from graphpart.crf.contestants import Expanding, Passing, Relaxing, Searching
+from graphpart.crf.contestants import Expanding, Passing, Relaxing, Searching, Squaring
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import trivial_bound
@@ -64,11 +65,13 @@ class HardComponent:
         labels, cost = improve(f, labels, stopping.child(), "sweep")
         seed = int(rng.integers(2**31))
         self.passing = Passing(f, labels, cost, parameters)
+        self.squaring = Squaring(f, labels, cost, parameters)
         self.searching = Searching(f, labels, cost, parameters, seed)
         self.branching = Branching(f, labels, cost, parameters.branching)
         self.relaxing = Relaxing(f, labels, cost, parameters)
         self.contestants = (
             self.passing,
+            self.squaring,
             self.relaxing,
             Expanding(f, labels, cost, parameters, rng),
             self.searching,
@@ -89,11 +92,12 @@ class HardComponent:
         """Go on, and see in the end what message passing has proven."""
         remaining, parameters = stopping.remaining, self.parameters
         self._prepare(parameters.nominal if remaining is None else remaining)
-        needed = parameters.certifying * len(self.f.tables)
+        needed = parameters.certifying * len(self.f.tables) + self.squaring.proving
         self._run(stopping.child(None if remaining is None else remaining - min(needed, remaining / 4)))
         remaining = stopping.remaining
         if remaining is None or needed <= 2 * remaining + self.parameters.late:  # else only its labels are of use
             self.passing.certify()
+            self.squaring.certify()
         if self.searching.portfolio is None and self.race.proven:
             self.close()
 

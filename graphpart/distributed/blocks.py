@@ -1,14 +1,19 @@
 """The division of elements: components of attractive pairs, and blocks of components that are too large.
 
 In some optimal partition, two elements that no path of attractive pairs connects are apart, so components are solved
-one by one. A component with more pairs than fit into a task is divided into blocks by Kruskal's algorithm with sets of
+one by one. Each task that reads rows leaves a spanning forest of the attractive ones; these forests have the same
+components as all rows. If each component fits into a task, its rows go there, and no other row is needed. Otherwise all
+rows are sorted, and costs of equal pairs are added.
+
+A component with more pairs than fit into a task is divided into blocks by Kruskal's algorithm with sets of
 limited size. It goes through the attractive pairs from the strongest to the weakest: in classes of strength, which
 divide a sample of the pairs evenly, and within a class in the order on disk. For each pair, the sets of both elements
 are united, unless the union would have more pairs than fit. If blocks are given, like the tiles of an image, pairs
 between different given blocks are skipped, so that each block lies within a given one. Small components are packed into
 tasks, in the order of their first elements, and blocks into other tasks.
 
-One worker does this in passes over the pairs on disk. It keeps some numbers for each element in memory.
+One worker does this from the forests, or in passes over the pairs on disk. It keeps some numbers for each element in
+memory.
 """
 
 from __future__ import annotations
@@ -18,11 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.distributed import pairs
+from graphpart.distributed import forests, pairs
 from graphpart.distributed._streaming import numbered, unite_below, unite_strong
 from graphpart.distributed.folder import Folder
 
-__all__ = ["NOBODY", "divide", "packed"]
+__all__ = ["NOBODY", "count_ends", "divide", "packed", "whole"]
 
 CLASSES = 16  # of strength
 SAMPLE = 2**16  # costs from each range, of which the classes are made
@@ -44,7 +49,7 @@ def divide(
     for k in range(ranges):
         u, v, cost = pairs.load(folder, level, k)
         unite_below(parent, u, v, cost, 0.0)
-        _count(degree, u, v)
+        count_ends(degree, u, v)
     component = parent
     count = numbered(component)
     weights = np.bincount(component, degree, count) / 2  # pairs, also those to other components
@@ -58,6 +63,20 @@ def divide(
         block = _blocks(folder, level, ranges, degree, most, of_elements)
         count = int(block.max(initial=-1)) + 1
         weights = np.bincount(block, degree, count) / 2
+    return _tasks(folder, stage, component, large, block, weights, most) | {"divided": divided}
+
+
+def _tasks(
+    folder: Folder,
+    stage: str,
+    component: NDArray[np.int32],
+    large: NDArray[np.bool_],
+    block: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    most: int,
+) -> dict[str, Any]:
+    """Pack blocks with so many pairs into tasks, and save it all."""
+    count = len(weights)
     alone = np.bincount(block, minlength=count) == 1
     partial = np.zeros(count, bool)  # blocks of large components
     partial[block] = large[component]
@@ -70,10 +89,21 @@ def divide(
     folder.save(stage, "large", large)
     folder.save(stage, "block", block)
     folder.save(stage, "task", task_of_block[block])
-    return {"components": len(large), "blocks": count, "tasks": ends[2], "whole": ends[1], "divided": divided}
+    return {"components": len(large), "blocks": count, "tasks": ends[2], "whole": ends[1]}
 
 
-def _count(degree: NDArray[np.int32], u: NDArray[np.int32], v: NDArray[np.int32]) -> None:
+def whole(folder: Folder, stage: str, number: int, n: int, rows: str, chunks: int, most: int) -> dict[str, Any]:
+    """A task: what `divide` saves, if each component has at most so many rows; otherwise "divided" is true."""
+    component, weights = forests.united(folder, rows, chunks, n)
+    count = len(weights)
+    if weights[np.bincount(component, minlength=count) > 1].max(initial=0) > most:
+        return {"components": count, "divided": True}
+    large = np.zeros(count, bool)
+    return _tasks(folder, stage, component, large, component, weights, most) | {"divided": False}
+
+
+def count_ends(degree: NDArray[np.int32], u: NDArray[np.int32], v: NDArray[np.int32]) -> None:
+    """Add the number of pairs of each element; `u` ascends."""
     if len(u):
         first = int(u[0])
         degree[first : int(u[-1]) + 1] += np.bincount(u - first).astype(np.int32)

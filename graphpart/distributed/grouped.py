@@ -15,7 +15,7 @@ from graphpart.distributed.folder import Folder
 from graphpart.distributed.given import NOWHERE
 from graphpart.partition.problem.groups import Groups
 
-__all__ = ["NAMES", "Grouped", "contracted", "evaluated", "groups_of", "memberships"]
+__all__ = ["NAMES", "Grouped", "contracted", "evaluated", "groups_of", "groups_of_nodes", "memberships"]
 
 NAMES = "id", "group"
 PARTS = "starts", "group", "count"
@@ -51,6 +51,14 @@ def groups_of(folder: Folder, grouped: Grouped | None, elements: NDArray[np.int3
     if not len(part):
         return None
     return Groups(part.n, part.element, part.group, part.count, np.full(len(part), grouped.price))
+
+
+def groups_of_nodes(folder: Folder, grouped: Grouped, node: NDArray[np.int64], n: int) -> Groups:
+    """The groups of `n` nodes that stand for elements of a level: the node of each element, -1 for none."""
+    whole = _load(folder, grouped.stage)
+    at = node[whole.element]
+    known = at >= 0
+    return Groups(n, at[known], whole.group[known], whole.count[known], np.full(len(whole), grouped.price))
 
 
 def evaluated(folder: Folder, stage: str, number: int, of: str, price: float, labels: str) -> float:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from graphpart.distributed.folder import Folder
-from graphpart.distributed.inputs import Chunk, Columns, read
+from graphpart.distributed.inputs import Chunk, Columns, read, stated
 
 __all__ = ["bucketed", "elements_of", "hashes", "merged", "names_of", "ranged"]
 
@@ -23,14 +23,16 @@ SPARSE = 4  # times the rows that the range of integers may be, to be taken as i
 
 
 def ranged(folder: Folder, stage: str, number: int, chunk: Chunk, columns: Columns) -> dict[str, Any]:
-    """A task: the range of integers in a chunk, and the rows that are wrong."""
-    u, v, cost, wrong = read(chunk, columns)
-    text = not str(u.type).startswith("int")
-    low = high = None
-    if not text and len(cost):
-        ids = u.to_numpy(), v.to_numpy()
-        low, high = int(min(a.min() for a in ids)), int(max(a.max() for a in ids))
-    return {"text": text, "low": low, "high": high, "rows": len(cost), "wrong": wrong.count, "named": wrong.named}
+    """A task: the range of integers in a chunk, as its file states it, if it does."""
+    found = stated(chunk, (columns.u, columns.v))
+    if found is None:
+        u, v, cost, _ = read(chunk, columns)
+        if not str(u.type).startswith("int"):
+            return {"text": True, "low": None, "high": None, "rows": len(cost)}
+        ends = [(a.min(), a.max()) for a in (u.to_numpy(), v.to_numpy()) if len(a)]
+        found = (int(min(e[0] for e in ends)), int(max(e[1] for e in ends))) if ends else None
+    low, high = found or (None, None)
+    return {"text": False, "low": low, "high": high, "rows": 0 if found is None else chunk.rows}
 
 
 def bucketed(folder: Folder, stage: str, number: int, chunk: Chunk, columns: Columns, buckets: int) -> int:

@@ -20,8 +20,20 @@ from numpy.typing import NDArray
 from graphpart.distributed.folder import Folder
 from graphpart.errors import FormatError, InvalidProblem, MissingDependency
 
-__all__ = ["Chunk", "Columns", "Wrong", "chunks_of", "files_of", "is_files", "paths_of", "read", "read_columns"]
+__all__ = [
+    "Chunk",
+    "Columns",
+    "Wrong",
+    "chunks_of",
+    "files_of",
+    "is_files",
+    "paths_of",
+    "read",
+    "read_columns",
+    "stated",
+]
 
+EXACT = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}  # types whose range a file can state
 NAMED = 5  # wrong rows that are named
 NAMES_OF = {"input-blocks": "blocks", "input-groups": "groups"}  # what folders of tables hold, pairs otherwise
 
@@ -183,9 +195,12 @@ def read(chunk: Chunk, columns: Columns) -> tuple[Any, Any, NDArray[np.float64],
         raise
     except Exception as error:
         raise FormatError(chunk.path, None, f"cannot be read as Parquet ({' '.join(str(error).split())})") from None
-    costs = cost.fill_null(math.nan).to_numpy(zero_copy_only=False)
-    missing = pc.or_(pc.is_null(u), pc.is_null(v)).to_numpy(zero_copy_only=False)
-    same = pc.fill_null(pc.equal(u, v), False).to_numpy(zero_copy_only=False)
+    costs = (cost.fill_null(math.nan) if cost.null_count else cost).to_numpy(zero_copy_only=False)
+    missing = np.zeros(len(costs), bool)
+    if u.null_count or v.null_count:
+        missing = pc.or_(pc.is_null(u), pc.is_null(v)).to_numpy(zero_copy_only=False)
+    same = pc.equal(u, v)
+    same = (pc.fill_null(same, False) if same.null_count else same).to_numpy(zero_copy_only=False)
     unknown = np.isnan(costs) | (costs == -np.inf)
     wrong = missing | same | unknown
     named = []
@@ -198,6 +213,20 @@ def read(chunk: Chunk, columns: Columns) -> tuple[Any, Any, NDArray[np.float64],
         right = pa.array(~wrong)
         u, v, costs = u.filter(right), v.filter(right), costs[~wrong]
     return u, v, np.ascontiguousarray(costs, np.float64), Wrong(int(wrong.sum()), named)
+
+
+def stated(chunk: Chunk, names: Sequence[str]) -> tuple[int, int] | None:
+    """The least and largest integer in columns of a chunk, rows that are wrong included, if the file states them."""
+    try:
+        with parquet().ParquetFile(chunk.path) as opened:
+            at = [opened.schema_arrow.names.index(name) for name in names]
+            whole = [opened.metadata.row_group(k).column(c).statistics for k in chunk.groups for c in at]
+            exact = all(s is not None and s.has_min_max and s.physical_type in ("INT32", "INT64") for s in whole)
+            exact = exact and all(str(opened.schema_arrow.types[c]) in EXACT for c in at)
+            ends = [(s.min, s.max) for s in whole] if exact else []
+    except Exception as error:
+        raise FormatError(chunk.path, None, f"cannot be read as Parquet ({' '.join(str(error).split())})") from None
+    return (min(e[0] for e in ends), max(e[1] for e in ends)) if ends else None
 
 
 def read_columns(chunk: Chunk, names: Sequence[str]) -> list[Any]:

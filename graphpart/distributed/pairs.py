@@ -1,8 +1,9 @@
-"""The pairs of a level: sorted, each once, in ranges of their first element, on disk.
+"""The rows of the input as pairs of elements, and the pairs of a level on disk.
 
-Each task writes its pairs as a part, sorted by their two elements. The pairs of a range of elements are merged from all
-parts. Costs of equal pairs are added in the order of the parts, so that sums do not depend on the workers. Pairs whose
-sum is 0 are left out.
+If each component of attractive rows fits into a task, rows stay in chunks, as they are. Otherwise they become a level:
+pairs that are sorted, each once, in ranges of their first element. Each task writes its pairs as a part, sorted by
+their two elements. The pairs of a range of elements are merged from all parts. Costs of equal pairs are added in the
+order of the parts, so that sums do not depend on the workers. Pairs whose sum is 0 are left out.
 """
 
 from __future__ import annotations
@@ -12,16 +13,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.distributed import forests
 from graphpart.distributed._streaming import compensated_sum
 from graphpart.distributed.folder import Folder
 from graphpart.distributed.identifiers import elements_of
 from graphpart.distributed.inputs import Chunk, Columns, read
 
-__all__ = ["Triple", "boundaries", "concatenated", "load", "merge", "save", "save_sorted", "translate"]
+__all__ = [
+    "Triple",
+    "ascending",
+    "boundaries",
+    "concatenated",
+    "load",
+    "merge",
+    "ordered",
+    "save",
+    "save_sorted",
+    "sums",
+    "translate",
+]
 
 Triple = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 
-MOST = 2**31 - 1
 SAMPLES = 512  # first elements of pairs, by which ranges are made equal
 NAMES = "u", "v", "cost"
 
@@ -36,21 +49,29 @@ def translate(
     starts: list[int],
     low: int | None,
 ) -> dict[str, Any]:
-    """A task: the rows of a chunk as pairs of elements."""
-    u, v, cost, _ = read(chunk, columns)
-    a, b = (elements_of(folder, ids, identifiers, starts, low) for ids in (u, v))
+    """A task: the rows of a chunk as pairs of elements, and their forest; which rows are wrong."""
+    first, second, cost, wrong = read(chunk, columns)
+    a, b = (elements_of(folder, ids, identifiers, starts, low) for ids in (first, second))
+    u, v = np.minimum(a, b), np.maximum(a, b)
+    save(folder, stage, number, (u, v, cost))
+    forests.save(folder, stage, number, u, v, cost)
+    answer = {"pairs": len(u), "negative": compensated_sum(cost[cost < 0]), "wrong": wrong.count, "named": wrong.named}
     if low is not None:
-        first = int(min(a.min(initial=MOST), b.min(initial=MOST)))
-        seen = np.zeros(max(a.max(initial=first), b.max(initial=first)) + 1 - first, bool)
-        seen[a - first] = seen[b - first] = True
+        answer["first"] = least = int(u.min(initial=forests.MOST))
+        seen = np.zeros(v.max(initial=least) + 1 - least, bool)
+        seen[u - least] = seen[v - least] = True
         folder.save(stage, f"{number}.seen", np.packbits(seen))
-        return save_sorted(folder, stage, number, a, b, cost) | {"first": first}
-    return save_sorted(folder, stage, number, a, b, cost)
+    return answer
+
+
+def ordered(folder: Folder, stage: str, number: int, rows: str) -> dict[str, Any]:
+    """A task: the rows of a chunk as a part."""
+    return save_sorted(folder, stage, number, *load(folder, rows, number))
 
 
 def save_sorted(folder: Folder, stage: str, number: int, a: Any, b: Any, cost: Any) -> dict[str, Any]:
     """Write pairs of different elements as a part; a sample of their first elements."""
-    u, v, cost = _sums(np.minimum(a, b), np.maximum(a, b), cost)
+    u, v, cost = sums(np.minimum(a, b), np.maximum(a, b), cost)
     save(folder, stage, number, (u, v, cost))
     places = (len(u) * np.arange(SAMPLES, dtype=np.int64)) // SAMPLES
     return {"pairs": len(u), "sample": u[places].tolist() if len(u) else []}
@@ -75,7 +96,7 @@ def merge(folder: Folder, stage: str, number: int, parts: str, count: int, first
     for k in range(count):
         begin, end = np.searchsorted(folder.load(parts, f"{k}.u"), [first, last]).tolist()
         found.append(load(folder, parts, k, slice(begin, end)))
-    u, v, cost = _sums(*concatenated(found))
+    u, v, cost = sums(*concatenated(found))
     kept = cost != 0
     u, v, cost = u[kept], v[kept], cost[kept]
     save(folder, stage, number, (u, v, cost))
@@ -102,7 +123,12 @@ def concatenated(triples: list[Triple]) -> Triple:
     return u, v, cost
 
 
-def _sums(u: Any, v: Any, cost: Any) -> Triple:
+def ascending(u: NDArray[np.int32], v: NDArray[np.int32]) -> bool:
+    """Whether pairs are sorted, each once."""
+    return bool(((u[1:] > u[:-1]) | ((u[1:] == u[:-1]) & (v[1:] > v[:-1]))).all())
+
+
+def sums(u: Any, v: Any, cost: Any) -> Triple:
     """Sorted by both elements; costs of equal pairs are added in their order."""
     key = u.astype(np.int64) << 32 | v
     order = np.argsort(key, kind="stable")

@@ -21,31 +21,41 @@ from graphpart.distributed import pairs
 from graphpart.distributed._streaming import compensated_sum
 from graphpart.distributed.folder import Folder
 from graphpart.distributed.grouped import Grouped, groups_of
-from graphpart.distributed.levels import compact
 from graphpart.partition.bounds.lower_bound import lower_bound
 from graphpart.partition.certificates.certificate import reduced_costs
 from graphpart.partition.problem import SetPartition
 from graphpart.result import PartitionResult
 from graphpart.solve import run
 
-__all__ = ["bounded", "left_over", "route", "solved"]
+__all__ = ["bounded", "left_over", "route", "routed", "solved"]
 
 FEWEST, PER_PAIR = 1.0, 4e-6  # seconds for a lower bound at least
 SMALL = 2**15  # tasks, whose numbers NumPy sorts in linear time
 
 
 def route(
-    folder: Folder, stage: str, number: int, level: str, division: str, tasks: int, left: str = ""
+    folder: Folder, stage: str, number: int, level: str, division: str, tasks: int, left: str = "", around: str = ""
 ) -> dict[str, float]:
     """A task: the pairs of a range that lie within blocks, by task; the sum of negative costs of all others.
 
-    `left` names the stage with the costs of all pairs that an earlier division has left; their sum is "left".
+    `left` names the stage with the costs of all pairs that an earlier division has left; their sum is "left". `around`
+    names a stage for all other pairs with an element of a task, once for each such task, this element first.
     """
     u, v, cost = pairs.load(folder, level, number)
     within, inner, starts = _inner(folder, division, u, v, tasks)
     folder.save(stage, f"{number}.starts", starts)
     pairs.save(folder, stage, number, (u[inner], v[inner], cost[inner]))
-    answer = {"between": _negative(cost[~within])}
+    if around:
+        task = folder.load(division, "task")
+        others = np.flatnonzero(~within)
+        a, b, of_a, of_b = u[others], v[others], task[u[others]], task[v[others]]
+        one, two = of_a >= 0, (of_b >= 0) & (of_b != of_a)
+        owner = np.concatenate([of_a[one], of_b[two]])
+        order, starts = _by_task(owner, tasks)
+        folder.save(around, f"{number}.starts", starts)
+        ends = np.concatenate([a[one], b[two]])[order], np.concatenate([b[one], a[two]])[order]
+        pairs.save(folder, around, number, (*ends, np.concatenate([cost[others[one]], cost[others[two]]])[order]))
+    answer = {"between": _negative(cost[~within]), "others": len(u) - len(inner)}
     if left:
         rest = folder.load(left, f"{number}")
         folder.save(stage, f"{number}.left", rest[inner])
@@ -59,14 +69,30 @@ def _inner(folder: Folder, division: str, u: Any, v: Any, tasks: int) -> tuple[A
     of_u = task[u]
     within = (block[u] == block[v]) & (of_u >= 0)
     inner = np.flatnonzero(within)
-    of_inner = of_u[inner]
-    order = np.argsort(of_inner.astype(np.int16) if tasks < SMALL else of_inner, kind="stable")
-    starts = np.searchsorted(of_inner[order], np.arange(tasks + 1))
-    return within, inner[order], starts.astype(np.int64)
+    order, starts = _by_task(of_u[inner], tasks)
+    return within, inner[order], starts
+
+
+def _by_task(owner: NDArray[np.int32], tasks: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The places of pairs in the order of their tasks, and the start of each task."""
+    order = np.argsort(owner.astype(np.int16) if tasks < SMALL else owner, kind="stable")
+    starts = np.zeros(tasks + 1, np.int64)
+    np.cumsum(np.bincount(owner, minlength=tasks), out=starts[1:])
+    return order, starts
 
 
 def _negative(cost: NDArray[np.float64]) -> float:
     return compensated_sum(np.ascontiguousarray(cost[cost < 0]))
+
+
+def routed(folder: Folder, routes: str, number: int, ranges: int, left: bool = False) -> pairs.Triple:
+    """The pairs of a task from all ranges, with costs as they are or as they are left."""
+    found = []
+    for k in range(ranges):
+        which = slice(*folder.load(routes, f"{k}.starts")[number : number + 2].tolist())
+        u, v, cost = pairs.load(folder, routes, k, which)
+        found.append((u, v, folder.load(routes, f"{k}.left")[which] if left else cost))
+    return pairs.concatenated(found)
 
 
 def gathered(
@@ -78,22 +104,24 @@ def gathered(
     left: bool = False,
     dense: bool | None = None,
     grouped: Grouped | None = None,
-) -> tuple[Any, SetPartition]:
-    """The elements of a task, ascending, and the problem over them, with costs as they are or as they are left."""
-    found = []
-    for k in range(ranges):
-        which = slice(*folder.load(routes, f"{k}.starts")[number : number + 2].tolist())
-        u, v, cost = pairs.load(folder, routes, k, which)
-        found.append((u, v, folder.load(routes, f"{k}.left")[which] if left else cost))
-    u, v, cost = pairs.concatenated(found)
-    del found
+) -> tuple[Any, SetPartition, int]:
+    """The elements of a task, ascending, the problem over them, and its number of pairs.
+
+    Costs are as they are, or as they are left.
+    """
+    u, v, cost = routed(folder, routes, number, ranges, left)
+    if not pairs.ascending(u, v):  # rows as they were read
+        u, v, cost = pairs.sums(u, v, cost)
+        kept = cost != 0
+        u, v, cost = u[kept], v[kept], cost[kept]
     seen = np.zeros(n, bool)
     seen[u] = seen[v] = True
     elements = np.flatnonzero(seen).astype(np.int32)
     place = np.empty(n, np.int32)
     place[elements] = np.arange(len(elements), dtype=np.int32)
     groups = groups_of(folder, grouped, elements)
-    return elements, SetPartition.of_pairs(range(len(elements)), place[u], place[v], cost, dense=dense, groups=groups)
+    p = SetPartition.of_pairs(range(len(elements)), place[u], place[v], cost, dense=dense, groups=groups)
+    return elements, p, len(u)
 
 
 def solved(
@@ -105,31 +133,23 @@ def solved(
     n: int,
     method: str,
     options: dict[str, Any],
-    start: tuple[str, str] | None,
     fewer: float | None,
     grouped: tuple[str, float] | None = None,
 ) -> dict[str, Any]:
-    """A task: labels of its elements. Saves ``elements`` and ``labels``.
-
-    `start` names an array of labels of all elements to start from.
-    """
-    elements, p = gathered(folder, routes, number, ranges, n, grouped=grouped and Grouped(*grouped))
-    initial = None
-    if start is not None:
-        initial = compact(folder.load(*start)[elements], n)
+    """A task: labels of its elements. Saves ``elements`` and ``labels``."""
+    elements, p, m = gathered(folder, routes, number, ranges, n, grouped=grouped and Grouped(*grouped))
     if fewer is not None:
         result = run(p, "greedy-joining", max_iterations=int(p.n * fewer))
     else:
-        result = run(p, method, initial=initial, **options)
+        result = run(p, method, **options)
     assert isinstance(result, PartitionResult)
     folder.save(stage, f"{number}.elements", elements)
     folder.save(stage, f"{number}.labels", result.labels)
-    before = None if initial is None else p.evaluate(initial)
     return {
         "elements": p.n,
+        "pairs": m,
         "clusters": result.subsets,
         "cost": result.cost,
-        "before": before,
         "optimal": result.status == "optimal",
         "bound": result.lower_bound,
         "seconds": result.seconds,
@@ -158,8 +178,7 @@ def bounded(
     if grouped is not None and left and math.isfinite(grouped[1]):
         grouped = None
     dense = False if leave else None
-    _, p = gathered(folder, routes, number, ranges, n, left, dense, grouped and Grouped(*grouped))
-    m = len(p.pairs()[2])
+    _, p, m = gathered(folder, routes, number, ranges, n, left, dense, grouped and Grouped(*grouped))
     found = lower_bound(p, method, time_limit=max(FEWEST, seconds / 2, m * PER_PAIR))
     answer = {"bound": found.bound, "constant": 0.0}
     if leave:

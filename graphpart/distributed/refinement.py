@@ -1,22 +1,43 @@
-"""Refinement: groups of neighbouring subsets, across former borders of blocks, are solved again together.
+"""Refinement: groups of neighbouring subsets, across former borders of blocks, are solved again.
 
 Subsets that attractive pairs connect are united to groups of limited weight, from the strongest attraction to the
-weakest. Subsets that were in no common group before come first. A group consists of whole subsets. A change within a
-group therefore does not affect other groups, the gains of all groups add up, and no round increases the cost.
+weakest. Subsets that were in no common group before come first. A group consists of whole subsets, and some groups make
+a task.
+
+The elements of a task may also move to subsets outside. So the problem of a task has a node for each subset outside to
+which pairs lead. This node stands for the elements of this subset that are not of the task, and the costs of pairs with
+these elements are added. Any two of these nodes are kept apart by a group of price ``inf``.
+
+Tasks are performed in waves. In a wave, each subset belongs to at most one task, either with its elements or as a node
+outside. A wave of one task offers all other subsets to this task. In a wave of several tasks, a subset that is of no
+task of this wave is offered to the task that attracts it most. So labels of different tasks of a wave differ, pairs
+between these tasks stay apart, and the gains of all tasks add up. No wave increases the cost.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphpart.distributed import pairs
 from graphpart.distributed._streaming import numbered, unite_within
-from graphpart.distributed.blocks import NOBODY, packed
+from graphpart.distributed.blocks import NOBODY, count_ends, packed
 from graphpart.distributed.folder import Folder
+from graphpart.distributed.grouped import Grouped, groups_of_nodes
+from graphpart.distributed.levels import compact
+from graphpart.distributed.parts import routed
+from graphpart.kernels import _pairs
+from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.groups import Groups, joined
+from graphpart.result import PartitionResult
+from graphpart.solve import run
 
-__all__ = ["group"]
+__all__ = ["WAVES", "group", "improved", "relabelled"]
+
+WAVES = 8  # of tasks; at most so many tasks are performed one after the other
 
 
 def group(
@@ -34,34 +55,183 @@ def group(
 ) -> dict[str, Any]:
     """A task: for each element its group, as ``block``, and its ``task``, as `divide` saves them.
 
-    `borders` has the attraction between subsets, `before` the division whose blocks were solved last.
+    `borders` has the attraction between subsets, `before` the division whose blocks were solved last. A task has at
+    most `most` pairs, those with elements outside included. If there are more than `WAVES` tasks, ``offered.w`` says to
+    which task of wave w each subset is offered.
     """
     label = folder.load(labels, "labels", mapped=False)
-    k = int(label.max(initial=-1)) + 1
-    weights = np.zeros(k, np.int64)
+    degree = np.zeros(n, np.int32)
     for r in range(ranges):
         u, v, _ = pairs.load(folder, level, r)
-        weights += np.bincount(label[u], minlength=k) + np.bincount(label[v], minlength=k)
-    last = np.empty(k, np.int32)
-    last[label] = folder.load(before, "block")  # of any of its elements
-    alone = weights.copy()
-    parent = np.arange(k, dtype=np.int32)
+        count_ends(degree, u, v)
+    piece, subset = _pieces(label, degree, most)
+    alone = np.bincount(piece, degree, len(subset)).astype(np.int64)
+    last = np.zeros(len(subset), np.int32)
+    last[piece] = folder.load(before, "block")  # of any of its elements
+    for limit in (2 * most, most):  # the first one suffices where most pairs lie within groups
+        parent, count = _united(folder, borders, parts, last, alone, limit)
+        weights = np.bincount(parent, alone, count).astype(np.int64)  # pairs with an element of each group
+        for r in range(ranges):
+            u, v, _ = pairs.load(folder, level, r)
+            of_u = parent[piece[u]]
+            weights -= np.bincount(of_u[of_u == parent[piece[v]]], minlength=count)
+        if weights.max(initial=0) <= most:
+            break
+    task_of = np.full(count, NOBODY, np.int32)
+    task_of[weights > 0] = packed(weights[weights > 0], most)
+    tasks = int(task_of.max(initial=NOBODY)) + 1
+    block = parent[piece]
+    folder.save(stage, "block", block)
+    folder.save(stage, "task", task_of[block])
+    if tasks > WAVES:
+        _offer(folder, stage, borders, parts, task_of[parent], subset, tasks)
+    return {"blocks": count, "tasks": tasks}
+
+
+def _pieces(
+    label: NDArray[np.int32], degree: NDArray[np.int32], most: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The piece of each element, and the subset of each piece: only subsets with too many pairs have several.
+
+    The first piece of each subset has the number of the subset.
+    """
+    k = int(label.max(initial=-1)) + 1
+    large = np.bincount(label, degree, k) > most
+    piece, subset = label, [np.arange(k, dtype=np.int32)]
+    if large.any():
+        piece, count = label.copy(), k
+        for one in np.flatnonzero(large).tolist():
+            mine = np.flatnonzero(label == one)
+            number = np.cumsum(degree[mine], dtype=np.int64) // max(1, most // 2)
+            piece[mine[number > 0]] = count - 1 + number[number > 0]
+            subset.append(np.full(int(number[-1]), one, np.int32))
+            count += int(number[-1])
+    return piece, np.concatenate(subset)
+
+
+def _united(
+    folder: Folder, borders: str, parts: int, last: NDArray[np.int32], alone: NDArray[np.int64], limit: int
+) -> tuple[NDArray[np.int32], int]:
+    """The group of each subset, and how many groups there are."""
+    parent, weights = np.arange(len(last), dtype=np.int32), alone.copy()
     for fresh in (True, False):
         for r in range(parts):
             u, v, cost = pairs.load(folder, borders, r)
             mine = np.flatnonzero((last[u] != last[v]) == fresh)
             mine = mine[np.argsort(cost[mine], kind="stable")]
-            unite_within(parent, u, v, cost, mine, weights, 2 * most)
-    count = numbered(parent)
-    block = parent[label]
-    subsets = np.bincount(parent, minlength=count)
-    pairs_of = np.bincount(parent, alone, count) / 2
-    idle = subsets == 1
-    pairs_of[idle] = 0
-    task = packed(pairs_of, most).astype(np.int32)
-    task[idle] = NOBODY
-    used, renamed = np.unique(task[~idle], return_inverse=True)
-    task[~idle] = renamed
-    folder.save(stage, "block", block)
-    folder.save(stage, "task", task[block])
-    return {"blocks": count, "tasks": len(used)}
+            unite_within(parent, u, v, cost, mine, weights, limit)
+    return parent, numbered(parent)
+
+
+def _offer(
+    folder: Folder,
+    stage: str,
+    borders: str,
+    parts: int,
+    task: NDArray[np.int32],
+    subset: NDArray[np.int32],
+    tasks: int,
+) -> None:
+    """Save for each wave the task to which each subset is offered: its own, or that which attracts it most.
+
+    `task` and `subset` are those of pieces.
+    """
+    k = int(subset.max(initial=-1)) + 1
+    u, v, cost = pairs.concatenated([pairs.load(folder, borders, r) for r in range(parts)])
+    for wave in range(WAVES):
+        mine = (task >= 0) & (task % WAVES == wave)
+        offered = np.full(k, NOBODY, np.int32)
+        offered[subset[mine]] = task[mine]  # of several tasks with pieces of a subset, only the last one has it
+        active = offered >= 0
+        keys, costs = [], []
+        for inside, outside in ((u, v), (v, u)):
+            mine = active[inside] & ~active[outside]
+            keys.append(outside[mine].astype(np.int64) * tasks + offered[inside[mine]])
+            costs.append(cost[mine])
+        key, place = np.unique(np.concatenate(keys), return_inverse=True)
+        total = np.bincount(place, np.concatenate(costs), len(key))
+        order = np.argsort(-total, kind="stable")  # the strongest comes last, and counts
+        offered[key[order] // tasks] = (key[order] % tasks).astype(np.int32)
+        folder.save(stage, f"offered.{wave}", offered)
+
+
+def improved(
+    folder: Folder,
+    stage: str,
+    number: int,
+    routes: str,
+    around: str,
+    ranges: int,
+    division: str,
+    tasks: int,
+    task: int,
+    labels: str,
+    method: str,
+    options: dict[str, Any],
+    grouped: tuple[str, float] | None,
+) -> dict[str, Any]:
+    """A task of a wave: better labels of its elements. Saves ``elements`` and ``labels``.
+
+    A label of at least 0 is that of a subset that was there before, others are those of new subsets: -1, -2, ...
+    """
+    label, of = folder.load(labels, "labels"), folder.load(division, "task")
+    elements = np.flatnonzero(of == task)
+    offered = folder.load(division, f"offered.{task % WAVES}") if tasks > WAVES else None
+    if offered is not None:
+        elements = elements[offered[label[elements]] == task]
+    n, inside = len(of), len(elements)
+    place = np.full(n, -1, np.int32)
+    place[elements] = np.arange(inside, dtype=np.int32)
+    found = [routed(folder, stage, task, ranges) for stage in (routes, around)]
+    u, v, cost = pairs.concatenated(found)
+    del found
+    at = [place[u], place[v]]
+    subsets = np.unique(
+        np.concatenate([label[x[(one < 0) & (other >= 0)]] for x, one, other in ((u, *at), (v, *at[::-1]))])
+    )
+    if offered is not None:
+        subsets = subsets[subsets < len(offered)]  # others are new in this round
+        subsets = subsets[offered[subsets] == task]
+    node = np.full(int(label.max(initial=-1)) + 1, -1, np.int32)  # of each subset
+    node[subsets] = inside + np.arange(len(subsets), dtype=np.int32)
+    kept = (at[0] >= 0) | (at[1] >= 0)
+    for one, x in zip(at, (u, v), strict=True):
+        outer = one < 0
+        one[outer] = node[label[x[outer]]]
+        kept &= one >= 0
+    u, v, cost = pairs.sums(np.minimum(*at)[kept], np.maximum(*at)[kept], cost[kept])
+    del at, kept, outer
+    nodes = inside + len(subsets)
+    outside = np.arange(inside, nodes)
+    rules = [Groups(nodes, outside, np.zeros(len(outside), int), np.ones(len(outside), int), [math.inf])]
+    if grouped is not None:
+        rules.append(groups_of_nodes(folder, Grouped(*grouped), np.where(place < 0, node[label], place), nodes))
+    p = SetPartition.of_pairs(range(nodes), u, v, cost, groups=joined(rules))
+    del u, v, cost, place, node
+    initial = np.unique(np.concatenate([label[elements], subsets]), return_inverse=True)[1].ravel()
+    before = p.evaluate(initial)
+    result = run(p, method, initial=initial, **options)
+    assert isinstance(result, PartitionResult)
+    better = result.labels if result.cost < before else initial
+    name = np.full(int(better.max(initial=-1)) + 1, -1, np.int64)
+    name[better[inside:]] = subsets
+    new = np.flatnonzero(name < 0)
+    name[new] = -1 - np.arange(len(new))
+    folder.save(stage, f"{number}.elements", elements.astype(np.int32))
+    folder.save(stage, f"{number}.labels", name[better[:inside]])
+    return {"new": len(new), "gain": min(0.0, result.cost - before), "seconds": result.seconds}
+
+
+def relabelled(
+    folder: Folder, stage: str, number: int, labels: str, solutions: str, sizes: list[int], last: bool
+) -> dict[str, int]:
+    """A task: all labels after a wave whose tasks have found so many new subsets; from 0 on if it is the last."""
+    label = folder.load(labels, "labels", mapped=False).astype(np.int64)
+    count = int(label.max(initial=-1)) + 1
+    for k, size in enumerate(sizes):
+        found = folder.load(solutions, f"{k}.labels")
+        label[folder.load(solutions, f"{k}.elements")] = np.where(found < 0, count - 1 - found, found)
+        count += size
+    canonical, subsets = _pairs.canonical_labels(compact(label, count))
+    folder.save(stage, "labels", canonical if last else label.astype(np.int32))
+    return {"subsets": subsets}

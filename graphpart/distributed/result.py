@@ -29,6 +29,8 @@ class DistributedResult(Shown):
     message : str
         A description of the run, in one line.
     elements, pairs, subsets : int
+        Pairs whose costs add up to 0 are not counted. If each component fits into one part, rows that repel between
+        components are not looked at further: each of them is counted as a pair.
     levels : tuple of dict
         Numbers for each level and each round of refinement, by name: elements, pairs, blocks, tasks.
     seconds : float

@@ -28,7 +28,8 @@ LARGEST_CHUNK = 2**22  # rows
 LEVELS = 30  # at most
 PROGRESS = 0.98  # of the elements of a level, that the next one may have at most
 FEWER = 0.25  # joins of a block, for each of its elements, where blocks had to be made: the rest is decided later
-WORTH = 1e-5  # of the cost, by which a round of refinement has to lower it for another one to follow
+IMPROVING = {"kernighan-lin": "kernighan-lin-pairs"}  # methods by which labels are improved in refinements
+WORTH = 1e-5  # of all attraction, by which a round of refinement has to lower the cost for another one to follow
 ROUNDING, TOLERANCE = 1e-12, 1e-11  # of sums of costs: what they may be wrong by; below it, a gap is none
 MOST_ELEMENTS = 2**31 - 1
 
@@ -60,6 +61,7 @@ class Run:
         self.most = max(LEAST, free // BYTES_OF_PAIR)
         self.range = max(LEAST, free // BYTES_OF_RANGE)
         self.best: str | None = None  # the stage with the best labels of elements of the first level
+        self.named = True  # whether these are 0, 1, ...
         self.lower = -math.inf
         self.constant = 0.0  # beside the costs that the bounds of earlier divisions have left,
         self.left = ""  # which this stage has; none: as they are
@@ -94,14 +96,10 @@ class Run:
         of_blocks = chunks_of(self.blocks, given.NAMES, self.rows) if isinstance(self.blocks, list) else []
         of_groups = chunks_of(self.groups, grouped.NAMES, self.rows) if isinstance(self.groups, list) else []
         found = map_("range", identifiers.ranged, [(chunk, columns) for chunk in chunks])
-        self.wrong = sum(answer["wrong"] for answer in found)
-        self.warnings = [text for answer in found for text in answer["named"]][:NAMED]
-        rows = sum(answer["rows"] for answer in found)
-        if self.wrong:
-            warn(f"{self.wrong} of {self.wrong + rows} rows are left out, the first: {self.warnings[0]}")
         kinds = {answer["text"] for answer in found if answer["rows"]}
         if len(kinds) > 1:
             raise InvalidProblem("identifiers are integers in some files and strings in others: expected one type")
+        rows = sum(answer["rows"] for answer in found)
         ranges = [(answer["low"], answer["high"]) for answer in found if answer["low"] is not None]
         low = min((r[0] for r in ranges), default=0)
         span = max((r[1] for r in ranges), default=-1) - low + 1
@@ -122,12 +120,25 @@ class Run:
             raise InvalidProblem(f"there are {self.n} elements: expected at most {MOST_ELEMENTS}")
         arguments = [(chunk, columns, "buckets", self.starts, self.low) for chunk in chunks]
         translated = map_("pairs", pairs.translate, arguments)
+        self.wrong = sum(answer["wrong"] for answer in translated)
+        self.warnings = [text for answer in translated for text in answer["named"]][:NAMED]
+        self.pairs = sum(answer["pairs"] for answer in translated)
+        if self.wrong:
+            warn(f"{self.wrong} of {self.wrong + self.pairs} rows are left out, the first: {self.warnings[0]}")
         if direct:
             firsts = [answer["first"] for answer in translated]
             self.elements = map_("seen", labels.seen, [(self.n, "pairs", firsts)])[0]
         else:
             self.elements = self.n
-        self.ranges = self.merge("level-0", "pairs", translated, self.n)
+        self.level, self.ranges = "pairs", translated
+        self.division = map_("components", divisions.whole, [(self.n, "pairs", len(chunks), self.most)])[0]
+        if self.division["divided"]:
+            ordered = map_("ordered", pairs.ordered, [("pairs",)] * len(chunks))
+            self.folder.remove("pairs")
+            self.level = "level-0"
+            self.ranges = self.merge("level-0", "ordered", ordered, self.n)
+            self.pairs = sum(answer["pairs"] for answer in self.ranges)
+        self.magnitude = -math.fsum(answer["negative"] for answer in self.ranges)
         text = kinds == {True}
         if self.blocks is not None:
             self.look_up("given", self.blocks, of_blocks, text, given.NAMES)
@@ -170,16 +181,17 @@ class Run:
         """Steps 2 and 3."""
         n, ranges = self.n, self.ranges
         for k in range(LEVELS):
-            level = f"level-{k}"
+            level = f"level-{k}" if k else self.level
             count = sum(answer["pairs"] for answer in ranges)
             blocks = "given" if self.blocks is not None and k == 0 else ""
-            argument = (n, level, len(ranges), self.most, blocks)
-            division = self.engine.map(f"divide-{k}", divisions.divide, [argument])[0]
+            stage, division = "components", self.division
+            if division["divided"] or k:
+                argument = (n, level, len(ranges), self.most, blocks)
+                stage = f"divide-{k}"
+                division = self.engine.map(stage, divisions.divide, [argument])[0]
             divided = division["divided"]
             self.more = divided and self.rounds > 0
-            sizes = self.part(
-                f"{k}", n, level, len(ranges), f"divide-{k}", division["tasks"], None, k == 0, division["whole"]
-            )
+            sizes = self.part(k, n, level, len(ranges), stage, division)
             stage = f"labels-{k}"
             subsets = self.engine.map(stage, levels.numbered, [(n, f"solve-{k}", sizes)])[0]
             self.levels.append({"elements": n, "pairs": count, **division, "subsets": subsets})
@@ -206,73 +218,60 @@ class Run:
             if k:
                 self.folder.remove(level)
 
-    def part(
-        self,
-        name: str,
-        n: int,
-        level: str,
-        ranges: int,
-        division: str,
-        tasks: int,
-        start: tuple[str, str] | None,
-        bounding: bool,
-        whole: int | None = None,
-    ) -> list[int]:
-        """Solve the parts of a division: the number of subsets of each; their bound if they have all elements.
+    def part(self, k: int, n: int, level: str, ranges: int, division: str, found: dict[str, Any]) -> list[int]:
+        """Solve the parts of the division of level k: the number of subsets of each; at first also their bound.
 
-        Tasks from number `whole` on have blocks of larger components, which are completed at the next level.
+        Tasks after the whole ones have blocks of larger components, which are completed at the next level.
         """
         map_ = self.engine.map
-        routes = f"route-{name}"
-        of_level = self.grouped[int(level.rpartition("-")[2])]
-        routed = map_(routes, parts.route, [(level, division, tasks, self.left if bounding else "")] * ranges)
-        some = tasks if whole is None else whole
+        routes, tasks, of_level = f"route-{k}", found["tasks"], self.grouped[k]
+        routed = map_(routes, parts.route, [(level, division, tasks, "")] * ranges)
         arguments = [
-            (routes, ranges, n, self.method, self.options, start, FEWER if k >= some else None, of_level)
-            for k in range(tasks)
+            (routes, ranges, n, self.method, self.options, FEWER if task >= found["whole"] else None, of_level)
+            for task in range(tasks)
         ]
-        solved = map_(f"solve-{name}", parts.solved, arguments)
-        if bounding:
-            self.proven = self.proven and all(answer["optimal"] for answer in solved)
-            found = [answer["bound"] for answer in solved]
+        solved = map_(f"solve-{k}", parts.solved, arguments)
+        if level == "pairs":
+            self.pairs = sum(answer["others"] for answer in routed) + sum(answer["pairs"] for answer in solved)
+        if k == 0:
+            self.proven = all(answer["optimal"] for answer in solved)
+            bounds = [answer["bound"] for answer in solved]
             if self.bound is not None:
-                found = self.raise_bound(name, level, ranges, division, routed, solved)
-            total = math.fsum([*(answer["between"] for answer in routed), *found])
-            self.lower = max(self.lower, total - ROUNDING * abs(total))
+                better = self.raise_bound(f"{k}", level, ranges, division, routed, [a["seconds"] for a in solved])
+                bounds = [max(a, b) for a, b in zip(bounds, better, strict=True)]
+            self.raised(math.fsum([*(answer["between"] for answer in routed), *bounds]))
         self.folder.remove(routes)
-        self.gain = math.fsum(answer["cost"] - answer["before"] for answer in solved if answer["before"] is not None)
         return [answer["clusters"] for answer in solved]
 
+    def raised(self, bound: float) -> None:
+        """A lower bound that sums of rounded costs have given."""
+        self.lower = max(self.lower, bound - ROUNDING * abs(bound))
+
     def raise_bound(
-        self, name: str, level: str, ranges: int, division: str, routed: list[Any], solved: list[Any]
+        self, name: str, level: str, ranges: int, division: str, routed: list[Any], seconds: list[float]
     ) -> list[float]:
-        """Step 5 for one division.
+        """Step 5 for one division, whose parts took so many seconds.
 
         The bounds of its parts, for the costs that earlier divisions have left, are added to the lower bound of the
         problem. The costs that these bounds leave are saved for the next division.
         """
         map_, left = self.engine.map, self.left
-        found = [answer["bound"] for answer in solved]
-        leave = self.more
         given = [
-            (f"route-{name}", ranges, self.n, self.bound, answer["seconds"], bool(left), leave, self.grouped[0])
-            for answer in solved
+            (f"route-{name}", ranges, self.n, self.bound, one, bool(left), self.more, self.grouped[0])
+            for one in seconds
         ]
         better = map_(f"bound-{name}", parts.bounded, given)
         if left:
-            whole = math.fsum([self.constant, *(a["left"] for a in routed), *(b["bound"] for b in better)])
-            self.lower = max(self.lower, whole - ROUNDING * abs(whole))
-        else:
-            found = [max(a, b["bound"]) for a, b in zip(found, better, strict=True)]
-        if leave:
-            arguments = [(level, division, f"route-{name}", f"bound-{name}", len(solved), left)] * ranges
+            self.raised(math.fsum([self.constant, *(a["left"] for a in routed), *(b["bound"] for b in better)]))
+        if self.more:
+            arguments = [(level, division, f"route-{name}", f"bound-{name}", len(seconds), left)] * ranges
             map_(f"left-{name}", parts.left_over, arguments)
             self.constant = math.fsum([self.constant, *(b["constant"] for b in better)])
             self.left = f"left-{name}"
             self.folder.remove(f"bound-{name}")
         if left:
             self.folder.remove(left)
-        return found
+        return [answer["bound"] for answer in better]
 
     # ----------------------------------------------------------------------------------------------------- refinement
 
@@ -291,22 +290,45 @@ class Run:
         assert self.best is not None
         if not any(level["divided"] for level in self.levels if "divided" in level):
             return False
-        name, ranges = f"refine-{k}", len(self.ranges)
+        map_, name, ranges = self.engine.map, f"refine-{k}", len(self.ranges)
         arguments = [("level-0", "", self.best, True)] * ranges
-        contracted = self.engine.map(f"border-pairs-{k}", levels.contract, arguments)
+        contracted = map_(f"border-pairs-{k}", levels.contract, arguments)
         borders = self.merge(f"borders-{k}", f"border-pairs-{k}", contracted, self.n)
         before = "divide-0" if k == 0 else f"group-{k - 1}"
         argument = (self.n, "level-0", ranges, f"borders-{k}", len(borders), self.best, before, self.most)
-        found = self.engine.map(f"group-{k}", refinement.group, [argument])[0]
+        found = map_(f"group-{k}", refinement.group, [argument])[0]
         self.folder.remove(f"borders-{k}")
-        start = (self.best, "labels")
         self.more = k + 1 < self.rounds
-        sizes = self.part(name, self.n, "level-0", ranges, f"group-{k}", found["tasks"], start, True)
-        stage = f"labels-{name}"
-        subsets = self.engine.map(stage, levels.numbered, [(self.n, f"solve-{name}", sizes, self.best)])[0]
-        self.best = stage
-        self.levels.append({"elements": self.n, **found, "subsets": subsets, "gain": self.gain})
-        return -self.gain > WORTH * abs(self.lower)
+        division, routes, around = f"group-{k}", f"route-{name}", f"around-{name}"
+        tasks, of_level = found["tasks"], self.grouped[0]
+        left = self.left if self.bound is not None else ""
+        routed = map_(routes, parts.route, [("level-0", division, tasks, left, around)] * ranges)
+        method = IMPROVING.get(self.method, self.method)
+        gain, seconds = 0.0, [0.0] * tasks
+        for wave in range(min(refinement.WAVES, tasks)):
+            mine = range(wave, tasks, refinement.WAVES)
+            arguments = [
+                (routes, around, ranges, division, tasks, task, self.best, method, self.options, of_level)
+                for task in mine
+            ]
+            stage = f"solve-{name}-{wave}"
+            answers = map_(stage, refinement.improved, arguments)
+            last = wave + 1 == min(refinement.WAVES, tasks)
+            after = f"labels-{name}" if last else f"labels-{name}-{wave}"
+            sizes = [answer["new"] for answer in answers]
+            subsets = map_(after, refinement.relabelled, [(self.best, stage, sizes, last)])[0]["subsets"]
+            self.best, self.named = after, last
+            gain += math.fsum(answer["gain"] for answer in answers)
+            for task, answer in zip(mine, answers, strict=True):
+                seconds[task] = answer["seconds"]
+        self.folder.remove(around)
+        if self.bound is not None:
+            bounds = self.raise_bound(name, "level-0", ranges, division, routed, seconds)
+            if not left:
+                self.raised(math.fsum([*(answer["between"] for answer in routed), *bounds]))
+        self.folder.remove(routes)
+        self.levels.append({"elements": self.n, **found, "subsets": subsets, "gain": gain})
+        return -gain > WORTH * self.magnitude
 
     # --------------------------------------------------------------------------------------------------------- result
 
@@ -316,15 +338,19 @@ class Run:
         if self.best is None:
             map_("alone", levels.numbered, [(self.n, "", [])])
             self.best = "alone"
-        evaluated = map_(f"cost-{self.best}", labels.evaluated, [("level-0", self.best)] * len(self.ranges))
+        if not self.named:
+            stage = f"named-{self.best}"
+            map_(stage, refinement.relabelled, [(self.best, "", [], True)])
+            self.best = stage
+        evaluated = map_(f"cost-{self.best}", labels.evaluated, [(self.level, self.best)] * len(self.ranges))
         if self.grouped[0] is not None:
             stage = f"group-cost-{self.best}"
             evaluated = [*evaluated, *map_(stage, grouped.evaluated, [(*self.grouped[0], self.best)])]
         cost = math.fsum(evaluated) + 0.0
-        trivial = math.fsum(answer["negative"] for answer in self.ranges)
-        lower = max(self.lower, trivial - ROUNDING * abs(trivial))
+        self.raised(-self.magnitude)
+        lower = self.lower
         lower = min(lower, cost)
-        if status is Status.FEASIBLE and (self.proven or cost - lower <= TOLERANCE * abs(trivial)):
+        if status is Status.FEASIBLE and (self.proven or cost - lower <= TOLERANCE * self.magnitude):
             status, lower = Status.OPTIMAL, cost
         os.makedirs(target, exist_ok=True)
         names = "buckets" if self.low is None else "seen"
@@ -349,7 +375,7 @@ class Run:
             status=status,
             message=message,
             elements=self.elements,
-            pairs=sum(answer["pairs"] for answer in self.ranges),
+            pairs=self.pairs,
             subsets=subsets,
             levels=tuple(self.levels),
             seconds=self.stopping.seconds,

@@ -55,12 +55,19 @@ class Form:
         The name of the list of rows in JSON; default: arrays are lists.
     row : str
         A description of a row, for messages.
+    optional : str, optional
+        The names of arrays that a file need not have begin so; they are empty then.
     """
 
     name: str
     arrays: dict[str, type[np.generic]]
     rows: str | None = None
     row: str = "numbers"
+    optional: str | None = None
+
+    def needs(self, name: str) -> bool:
+        """Whether a file has to have this array."""
+        return self.optional is None or not name.startswith(self.optional)
 
 
 def check_name(path: str | os.PathLike[str]) -> None:
@@ -85,11 +92,13 @@ def write_certificate(
     fields = {"format": form.name, "version": 1} | {name: getattr(certificate, name) for name in HEADER}
     with replacing(path) as stream:
         if os.fspath(path).endswith(".npz"):
-            named: dict[str, Any] = {name: arrays[name] for name in form.arrays}
+            named: dict[str, Any] = {name: arrays[name] for name in form.arrays if name in arrays}
             np.savez_compressed(stream, allow_pickle=False, header=np.array(json.dumps(fields)), **named)
             return
         if rows is None:
-            body = ",\n".join(f'"{name}": {json.dumps(arrays[name].tolist())}' for name in form.arrays)
+            body = ",\n".join(
+                f'"{name}": {json.dumps(arrays[name].tolist())}' for name in form.arrays if name in arrays
+            )
         else:
             body = f'"{form.rows}": [\n' + ",\n".join(json.dumps(row) for row in rows()) + "\n]"
         stream.write(f"{json.dumps(fields)[:-1]}, {body}}}\n".encode())
@@ -117,7 +126,8 @@ def _object(
 ) -> tuple[dict[str, Any], Arrays]:
     header = load(source, "a certificate")
     if form.rows is None or arrays_of is None:
-        return header, {name: _vector(source, name, header.pop(name, None), kind) for name, kind in form.arrays.items()}
+        lists = {name: header.pop(name, None if form.needs(name) else []) for name in form.arrays}
+        return header, {name: _vector(source, name, lists[name], kind) for name, kind in form.arrays.items()}
     rows = header.pop(form.rows, None)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise source.error(None, f"expected an object with a list of objects as {form.rows}")
@@ -142,7 +152,11 @@ def _archive(source: Source, form: Form) -> tuple[dict[str, Any], Arrays]:
     arrays: Arrays = {}
     try:
         with zipfile.ZipFile(io.BytesIO(source.read())) as archive:
+            there = archive.namelist()
             for name in ("header", *form.arrays):
+                if name != "header" and not form.needs(name) and f"{name}.npy" not in there:
+                    arrays[name] = np.zeros(0, form.arrays[name])
+                    continue
                 with archive.open(f"{name}.npy") as stream:
                     shape, dtype, fortran = read_header(stream, source.name, name)
                     fits = (

@@ -17,6 +17,7 @@ from graphpart.generate.noisy_image import noisy_image
 from graphpart.generate.person_records import NICKNAMES, PersonRecords, person_records
 from graphpart.generate.planted_partition import planted_partition
 from graphpart.generate.qubo import qubo
+from graphpart.generate.radio_links import radio_links
 from graphpart.generate.scene import scene
 from graphpart.generate.soft_requirements import soft_requirements
 from graphpart.generate.sparse_random import sparse_random
@@ -49,6 +50,7 @@ __all__ = [
     "person_records",
     "planted_partition",
     "qubo",
+    "radio_links",
     "scene",
     "soft_requirements",
     "sparse_random",

@@ -29,6 +29,7 @@ from graphpart.generate.modularity import modularity
 from graphpart.generate.noisy_image import noisy_image
 from graphpart.generate.planted_partition import planted_partition
 from graphpart.generate.qubo import qubo
+from graphpart.generate.radio_links import radio_links
 from graphpart.generate.scene import scene
 from graphpart.generate.soft_requirements import soft_requirements
 from graphpart.generate.sparse_random import sparse_random
@@ -135,6 +136,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("qubo", qubo),
     Family("max-cut", max_cut),
     Family("spin-glass", spin_glass),
+    Family("radio-links", radio_links),
 )
 
 

@@ -8,6 +8,7 @@ name of each parameter and brackets. Lists marked by "all" have a row for each v
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -62,7 +63,7 @@ def check(good: bool, what: str) -> None:
         raise InvalidProblem(what)
 
 
-class Parameters:
+class Parameters(ABC):
     """The parameters of a function, from a file that writes them in the order of `FORMS`.
 
     `wcsp` and `cfn` differ in how lists are written: `Listed` and `Nested` have the two ways.
@@ -81,21 +82,21 @@ class Parameters:
     ) -> None:
         self.keyword, self.scope, self.names, self.variables = keyword, scope, names, variables
 
+    @abstractmethod
     def word(self, name: str) -> str:
         """The next word."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rows(self, name: str, width: int, count: int | None) -> list[list[str]]:
         """The next list of rows; `count` of them if that is known."""
-        raise NotImplementedError
 
+    @abstractmethod
     def groups(self, name: str, width: int) -> list[list[list[str]]]:
         """The next list of lists of rows, one for each variable of the scope."""
-        raise NotImplementedError
 
+    @abstractmethod
     def problem(self) -> Any:
         """The next problem."""
-        raise NotImplementedError
 
     def read(self) -> dict[str, Any]:
         """All parameters by their names."""

@@ -11,7 +11,15 @@ __all__ = ["axes_for", "check_picture", "picture", "pyplot"]
 
 
 def axes_for(ax: Any = None) -> Any:
-    """The axes that are given, else those of a new figure."""
+    """The axes that are given, else those of a new figure.
+
+    Raises
+    ------
+    InvalidOption
+        If something else is given, such as the name of a file.
+    """
+    if ax is not None and not hasattr(ax, "get_figure"):
+        raise InvalidOption(f"ax is {ax!r}: expected axes of matplotlib; .plot().figure.savefig('picture.png') saves")
     return pyplot().figure(layout="constrained").add_subplot() if ax is None else ax
 
 

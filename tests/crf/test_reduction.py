@@ -10,8 +10,9 @@ from strategies_crf import random_factor_graph
 
 import graphpart as gp
 from graphpart.crf.exact_solvers.brute_force import brute_force
-from graphpart.crf.reduction.persistency import persistency, reduce
+from graphpart.crf.reduction.persistency import persistency, reduce, reduced
 from graphpart.errors import InfeasibleProblem
+from graphpart.stopping import Stopping
 
 TRIALS = int(os.environ.get("GRAPHPART_TRIALS", "3000"))  # 10^5 were run once
 
@@ -149,3 +150,53 @@ def test_chain_is_walked_and_time_limit_is_kept():
     assert r.problem.n == 0 and f.evaluate(r.lift([])) == pytest.approx(r.constant)
     stopped = reduce(f, time_limit=0)
     assert stopped.problem.n == n and stopped.constant == 0.0 and r.completed and not stopped.completed
+
+
+def one_to_one(rng, d, whole):
+    """A table that allows one label of each variable for each label of the other, or none for some."""
+    table = np.full((d, d), np.inf)
+    at = rng.permutation(d)
+    costs = rng.integers(-4, 5, d).astype(float) if whole else rng.standard_normal(d)
+    table[np.arange(d), at] = np.where(rng.random(d) < 0.15, np.inf, costs)
+    return table
+
+
+def test_variables_whose_labels_follow_from_each_other_become_one():
+    rng = np.random.default_rng(24)
+    contracted = proven = 0
+    for trial in range(160):
+        whole = bool(trial % 2)
+        n, d = int(rng.integers(2, 7)), int(rng.integers(2, 4))
+        f = gp.FactorGraph.from_arrays([d] * n, [])
+        for _ in range(int(rng.integers(1, n + 1))):  # chains and cycles of pairs, in both directions
+            f.add_factor([int(v) for v in rng.choice(n, 2, replace=False)], one_to_one(rng, d, whole))
+        for _ in range(int(rng.integers(1, 2 * n))):
+            scope = rng.choice(n, int(rng.integers(1, min(n, 3) + 1)), replace=False)
+            table = rng.integers(-4, 5, (d,) * len(scope)) * 10.0 ** rng.integers(0, 4)
+            f.add_factor([int(v) for v in scope], np.where(rng.random(table.shape) < 0.05, np.inf, table))
+        energies = all_energies(f)
+        least = energies.min()
+        try:
+            small = reduced(f, (), Stopping())
+        except InfeasibleProblem:
+            assert least == math.inf, trial
+            continue
+        known = np.flatnonzero(small.labels >= 0)
+        assert small.problem.n < n
+        contracted += n - len(known) - small.problem.n
+        allowed = np.argwhere(energies < math.inf)
+        inside = all_energies(small.problem)
+        # Allowed labelings are the same, one to one, and have the same energies.
+        assert np.isfinite(inside).sum() == len(allowed), trial
+        for labels in np.argwhere(np.isfinite(np.atleast_1d(inside)))[:20, : small.problem.n]:
+            lifted = small.lift(labels)
+            assert (small.project(lifted) == labels).all()
+            assert f.evaluate(lifted) == pytest.approx(small.problem.evaluate(labels) + small.constant), trial
+        if least < math.inf:
+            for r in (gp.solve(f), gp.crf.exact(f)):
+                assert str(r.status) == "optimal" and r.cost == pytest.approx(least), trial
+                proven += 1
+            assert gp.crf.search(f, max_iterations=1).cost >= least - 1e-9
+            r = reduce(f)
+            assert brute_force(r.problem).cost + r.constant == pytest.approx(least), trial
+    assert contracted > 100 and proven > 100

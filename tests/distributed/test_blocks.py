@@ -156,12 +156,14 @@ def test_overlapping_blocks_raise_the_bound(divided):
 # ----------------------------------------------------------------------------------------------------- what is reported
 
 
-def test_stages_say_what_they_took(divided):
-    rows, _ = grid(np.arange(SIDE * SIDE), seed=2)
+@pytest.mark.parametrize(("seed", "stages"), [(None, {"level-0", "divide-0"}), (2, set())])
+def test_stages_say_what_they_took(seed, stages, divided):
+    rows, _ = grid(np.arange(SIDE * SIDE), seed)
     result = solve(rows, workers=0, memory_limit=1e7)
-    assert {"range", "pairs", "level-0", "divide-0", "solve-0"} <= {*result.stages}
+    assert {"range", "pairs", "components", "solve-0"} | stages <= {*result.stages}
+    assert result.levels[0]["divided"] == bool(stages)
     assert all(facts["tasks"] > 0 and facts["seconds"] >= 0 for facts in result.stages.values())
-    assert result.stages["level-0"]["bytes"] >= 16 * result.pairs
+    assert result.stages["level-0" if stages else "pairs"]["bytes"] >= 16 * result.pairs
     assert "memory of a worker" in result.summary()
 
 

@@ -372,15 +372,12 @@ def test_a_worker_without_memory_is_said(cluster, tmp_path, monkeypatch):
 def test_labels_before_a_refinement_without_memory_are_kept(tiny, monkeypatch):
     rows = rows_of(np.random.default_rng(3), 18, 100)
     before = solve(rows, workers=0, memory_limit=1e7, refine=0)
-    solved = MODULE.parts.solved
 
     def fails(folder, stage, *arguments):
-        if stage.startswith("solve-refine"):
-            raise gp.SolverError(f"stage {stage}: out of memory")
-        return solved(folder, stage, *arguments)
+        raise gp.SolverError(f"stage {stage}: out of memory")
 
-    monkeypatch.setattr(MODULE.parts, "solved", fails)
-    with pytest.warns(gp.GraphPartWarning, match="labels before it are kept: stage solve-refine-0: out of memory"):
+    monkeypatch.setattr(MODULE.refinement, "improved", fails)
+    with pytest.warns(gp.GraphPartWarning, match="labels before it are kept: stage solve-refine-0-0: out of memory"):
         result = solve(rows, workers=0, memory_limit=1e7, refine=2)
     assert any(level["divided"] for level in before.levels)
     assert labels_of(result) == labels_of(before) and result.cost == before.cost

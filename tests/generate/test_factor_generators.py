@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphpart as gp
-from graphpart.generate import factor_chain, factor_grid, factor_tree, max_cut, noisy_image, qubo, scene, spin_glass
+from graphpart.generate import (
+    factor_chain,
+    factor_grid,
+    factor_tree,
+    max_cut,
+    noisy_image,
+    qubo,
+    radio_links,
+    scene,
+    spin_glass,
+)
 
 
 def by_scope(f):
@@ -208,3 +218,21 @@ def test_spin_glasses(length, dimensions, periodic):
 def test_what_quadratic_generators_refuse(make, message):
     with pytest.raises(gp.InvalidOption, match=message):
         make()
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_radio_links(hard):
+    f, truth = radio_links(30, 200, hard, seed=3)
+    assert truth is None and f.n == 60 and f.m == 230 and set(f.domains.tolist()) <= {44, 36, 24}
+    weights = set()
+    for k in range(f.m):
+        (u, v), table = f.factor(k)
+        if k < 30:  # both directions of a link: one frequency follows from the other
+            finite = np.isfinite(table)
+            assert v == u + 1 and (finite.sum(axis=0) == 1).all() and (finite.sum(axis=1) == 1).all()
+        else:
+            assert u // 2 != v // 2 and table.min() == 0.0
+            weights |= set(np.unique(table[table > 0]).tolist())
+    assert weights == {1.0, 10.0, 100.0, np.inf if hard else 1000.0}
+    assert radio_links(5, 10**6).problem.m == 5 + 4 * 10 and radio_links(0).problem.n == 0
+    assert gp.crf.reduce(f, time_limit=0).problem.n == 60  # nothing is done without time

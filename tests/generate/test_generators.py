@@ -34,6 +34,7 @@ SMALL = {
     "qubo": {"n": 20},
     "max-cut": {"n": 30, "density": 0.3},
     "spin-glass": {"length": 4},
+    "radio-links": {"links": 6},
 }
 
 
@@ -82,6 +83,7 @@ CHECKSUMS = {
     "qubo": ({"n": 60, "density": 0.5}, "415e6c0ae6c546ae"),
     "max-cut": ({"n": 100, "weights": "signs"}, "24d142231888cbcc"),
     "spin-glass": ({"length": 18, "couplings": "normal", "field": 0.5}, "01553b89c42d6c04"),
+    "radio-links": ({"links": 12, "hard": True}, "76d172c3b671f39a"),
 }
 
 

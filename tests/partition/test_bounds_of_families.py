@@ -73,5 +73,6 @@ def test_bounds_optima_and_costs_are_in_order(family):
 def test_all_families_of_set_partition_are_there():
     factor_graphs = {
         "factor-tree", "factor-chain", "factor-grid", "noisy-image", "scene", "qubo", "max-cut", "spin-glass",
+        "radio-links",
     }  # fmt: skip
     assert set(FAMILIES) == {family.name for family in gp.generate.FAMILIES} - factor_graphs

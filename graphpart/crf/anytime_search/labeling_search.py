@@ -25,14 +25,23 @@ POOL = 12  # labelings kept
 WORK = 1.2e5  # nanoseconds of a task at first, for each variable,
 LEAST, LONGEST = 2e7, 5e9  # at least, and at last
 SLOWER = 3  # rounds in a row without improvement, after which tasks take longer
-KINDS = ("labels", "blocks", "descent", "cross", "expansion")
-FLOOR = {"labels": 0.5, "blocks": 0.5, "descent": 0.15, "cross": 0.3, "expansion": 0.1}  # credit that every kind has
+KINDS = ("labels", "blocks", "descent", "cross", "expansion", "regions")
+FLOOR = {
+    "labels": 0.5,
+    "blocks": 0.5,
+    "descent": 0.15,
+    "cross": 0.3,
+    "expansion": 0.1,
+    "regions": 0.5,
+}  # credit that every kind has
 FLOOR_HEAT = 0.1  # and every temperature
+SOLVED, WHOLE = 12.0, 2**25  # variables of the first region that is solved; entries of all tables, at most
 FADE = 0.9  # of credit, each time that a kind is tried
 FRESH = 0.3  # share of tasks that begin with random labels
 LIMITS = (4, 6, 8, 10, 12, 14, 16, 18)  # binary logarithms of entries of the tables of blocks
 FIRST = 0.4  # share of the time for the first annealing of a large factor graph,
 SHORT = 20  # and its sweeps at least
+REGIONS = 2e8  # nanoseconds of the first regions that are solved
 LIMIT = 2.0**9  # entries of tables of blocks after the first annealing of a large factor graph
 BLOCKS = 8  # blocks that there is time for, at least, with the largest of these
 HEATS = 6  # first temperatures of annealing,
@@ -91,6 +100,7 @@ class LabelingSearch:
         self.credit = dict.fromkeys(KINDS, 1.0)
         self.heat_credit = {kind: np.full(HEATS, FLOOR_HEAT) for kind in RANGE}
         self.weight = model.penalty
+        self.solved = SOLVED  # variables of regions that are just solved
         self.heats = {kind: np.ones(HEATS) for kind in RANGE}
         self.least_weight = 0.0
         self.begun, self.prepared = False, prepared
@@ -151,10 +161,14 @@ class LabelingSearch:
             self.weight = min(self.model.penalty, START_WEIGHT * unit)
 
     def _first(self) -> list[Task]:
-        """Run message passing, then expansions or, in a large factor graph, one annealing of all variables."""
+        """Run message passing, expansions and regions, or, in a large factor graph, one annealing of all variables."""
         n, best = self.model.f.n, self.pool[0][1]
         work = LONG * self.operators.sweep
         tasks = []
+        if work <= MOST and len(self.model.f.tables) <= WHOLE:
+            tasks.append(
+                Task("regions", self.seed, best, False, n, [], 0, 0.0, LIMIT, REGIONS, self.weight, self.solved)
+            )
         if not self.prepared:
             kinds = ["message passing"] + ["expansion"] * (self.model.pairs and work <= MOST)
             tasks = [Task(kind, self.seed, best, False, n, [], 0, 0.0, 0.0, 0.0, 0.0) for kind in kinds]
@@ -188,6 +202,8 @@ class LabelingSearch:
                 credit[KINDS.index("cross")] = 0.0
             if not self.model.pairs:
                 credit[KINDS.index("expansion")] = 0.0
+            if len(self.model.f.tables) > WHOLE:
+                credit[KINDS.index("regions")] = 0.0
             kind = KINDS[int(np.searchsorted(np.cumsum(credit), rng.random() * credit.sum()))]
             level, heat = 0, 0.0
             if kind in RANGE:
@@ -203,8 +219,11 @@ class LabelingSearch:
             others = [self.pool[int(k)][1] for k in order[1 : 1 + FUSE]]
             if best is not start:
                 others.append(best)
-            size = self.operators.affordable(kind, limit, work)
-            tasks.append(Task(kind, seed, start, fresh, size, others, level, heat, limit, work, self.weight))
+            size = self.model.f.n if kind == "regions" else self.operators.affordable(kind, limit, work)
+            exactly, blocks = credit[KINDS.index("regions")], credit[KINDS.index("descent")]
+            solving = bool(rng.random() * (exactly + blocks) < exactly)
+            settings = (limit, work, self.weight, self.solved, solving)
+            tasks.append(Task(kind, seed, start, fresh, size, others, level, heat, *settings))
         return tasks
 
     def _check(self) -> bool:
@@ -219,6 +238,8 @@ class LabelingSearch:
         if task.kind == "labels" and self.model.f.has_forbidden:
             factor = 1.0 / SOFTER if found.allowed else HARDER
             self.weight = min(self.model.penalty, max(self.weight * factor, self.least_weight))
+        if found.solved:
+            self.solved = found.solved
         better = self._join(self.model.best_of_regions(self.pool[0][1], found.labels))
         if task.size >= self.model.f.n:
             joined = self._join(found.own)

@@ -3,7 +3,7 @@
 Labels that are not needed for an optimal labeling are left out first (see `reduction/`), and components with few
 labelings are enumerated. The search begins with changes of single labels and with message passing. If factors have at
 most two variables, expansions improve the labeling that message passing rounds to. After that come rounds of four
-tasks, which run in parallel and independently of each other. There are five kinds of tasks:
+tasks, which run in parallel and independently of each other. There are six kinds of tasks:
 
 * **labels**: simulated annealing over single labels (Kirkpatrick, Gelatt & Vecchi 1983), one run or several shorter
   ones;
@@ -12,9 +12,12 @@ tasks, which run in parallel and independently of each other. There are five kin
   temperature;
 * **descent**: blocks without random numbers;
 * **cross**: two or more of the best labelings are combined: a block is made of the variables in which they differ;
-* **expansion**: two rounds of expansions of the best labeling, where factors are pairs.
+* **expansion**: two rounds of expansions of the best labeling, where factors are pairs;
+* **regions**: branch and bound minimises exactly over one region after the other, each so large that this takes few
+  nodes (see `regions`).
 
-The result of annealing is improved by blocks without random numbers, and then crossed with some of the best labelings.
+The result of annealing is improved by blocks without random numbers or by regions, and then crossed with some of the
+best labelings.
 The best labeling takes over the regions in which this result is better. The result joins the pool of the best
 labelings, which all have different energies. In large factor graphs a task changes one region only, so small that there
 is time for all these steps.
@@ -28,8 +31,8 @@ In annealing over single labels, a forbidden entry has a finite penalty, which r
 forbidden, and falls as long as they are allowed. Everywhere else a forbidden entry costs more than any allowed
 labeling.
 
-On binary grids and pedigrees, blocks find the best known labelings. On dense factor graphs, whose blocks are small,
-annealing over single labels finds them.
+On binary grids, blocks find the best known labelings. On dense factor graphs, whose blocks are small, annealing over
+single labels and regions find them, and on proteins, pedigrees and frequency assignment regions do.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from graphpart.common.variates import exponential_variates, gumbel_variates
 from graphpart.crf.anytime_search._annealing import Annealing
 from graphpart.crf.anytime_search._blocks import Blocks
 from graphpart.crf.anytime_search.model import Model
+from graphpart.crf.anytime_search.regions import Regions
 from graphpart.crf.bounds.message_passing import Ascent
 from graphpart.crf.graph_cuts._moves import Moves
 from graphpart.crf.graph_cuts.expansion import expanded
@@ -43,6 +44,8 @@ ITERATIONS = 200  # of message passing
 ROUNDS = 2  # of expansions of all labels, in a task
 BEGIN = 0.4  # share of the time that message passing and expansions get
 FUSIONS = 3  # blocks for each labeling to fuse with
+GROW, SHRINK = 1.03, 0.85  # the size of regions after one that is solved, and one that is not
+FEWEST_INSIDE = 4.0  # variables of these
 DEEP, WIDE = 2.0**9, 2.0**12  # entries of tables after annealing, and where labelings differ, at least
 NONE = np.zeros(0, np.int32)
 
@@ -53,7 +56,7 @@ class Task:
 
     Attributes
     ----------
-    kind : {"labels", "blocks", "descent", "cross", "message passing", "expansion", "first annealing"}
+    kind : {"labels", "blocks", "descent", "cross", "regions", "message passing", "expansion", "first annealing"}
     start : ndarray of int32
     fresh : bool
         Begin with random labels.
@@ -69,6 +72,10 @@ class Task:
         The estimated number of nanoseconds that the task takes.
     weight : float
         The cost of a forbidden entry in annealing of single labels.
+    solved : float
+        The number of variables of the first region that branch and bound solves.
+    solving : bool
+        Whether regions are solved after annealing, in place of descent by blocks.
     """
 
     kind: str
@@ -82,15 +89,21 @@ class Task:
     limit: float
     work: float
     weight: float
+    solved: float = 0.0
+    solving: bool = False
 
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a task: the best labels, those before fusion with others, and whether the latter are allowed."""
+    """The result of a task: the best labels, those before fusion with others, and whether the latter are allowed.
+
+    `solved` is the number of variables of regions that branch and bound just solves; 0 if there were none.
+    """
 
     labels: Labels
     own: Labels
     allowed: bool
+    solved: float = 0.0
 
 
 @dataclass
@@ -115,6 +128,7 @@ class Operators:
         self.room = ROOM[1] if len(model.f.tables) > ROOM[1] else ROOM[0]
         self.idle: SimpleQueue[_Worker] = SimpleQueue()
         self.moves: SimpleQueue[Moves] = SimpleQueue()
+        self._regions: Regions | None = None
         links = len(model.near)
         self.sweep = VISIT * self.n + LINK * links * (1.0 if model.binary else float(model.domains.mean()))
         self.noise = gumbel_variates(VARIATES)
@@ -169,7 +183,7 @@ class Operators:
                 labels = self._pass(labels, rng, stopping)
             return Found(labels, labels, True)
         worker = self._worker()
-        labels, allowed = task.start, True
+        labels, allowed, solved = task.start, True, 0.0
         inside = NONE if task.size >= self.n else worker.blocks.around(task.size, _draw(rng))
         size = len(inside) if len(inside) else self.n
         if task.fresh:
@@ -182,7 +196,10 @@ class Operators:
             labels = self._anneal_labels(worker, labels, inside, temperatures, task.weight, _draw(rng), stopping)
         elif task.kind == "blocks":
             labels = self._anneal_blocks(worker, labels, inside, task, rng, stopping)
-        if task.kind != "cross":
+        if task.kind == "regions" or (task.solving and not len(inside)):
+            share = task.work if task.kind == "regions" else task.work / 2
+            labels, solved = self._solve_regions(worker, labels, task.solved, share, rng, stopping)
+        elif task.kind != "cross":
             labels = self._descend_blocks(worker, labels, inside, max(DEEP, task.limit), task.work / 2, rng, stopping)
         own = labels
         for other in task.others:
@@ -190,7 +207,7 @@ class Operators:
                 break
             labels = self._fused(worker, labels, other, max(WIDE, task.limit), rng, stopping)
         self.idle.put(worker)
-        return Found(labels, own, allowed)
+        return Found(labels, own, allowed, solved)
 
     def _pass(self, labels: Labels, rng: np.random.Generator, stopping: Stopping) -> Labels:
         """The best rounding of message passing."""
@@ -279,6 +296,22 @@ class Operators:
             spent += size * EACH + (blocks.work - before) * ENTRY
             stale = 0 if gain < 0 else stale + 1
         return labels
+
+    def _solve_regions(
+        self, worker: _Worker, labels: Labels, size: float, work: float, rng: np.random.Generator, stopping: Stopping
+    ) -> tuple[Labels, float]:
+        """Improve labels within one region after the other, which are as large as branch and bound solves quickly."""
+        if self._regions is None:
+            self._regions = Regions(self.model.f)
+        spent = 0.0
+        while spent < work and not stopping.check(np.inf):
+            inside = worker.blocks.around(int(size), _draw(rng))
+            labels, proven, took = self._regions.improved(labels, inside, stopping)
+            if proven and len(inside) == self.n:
+                break
+            size = min(float(self.n), GROW * size) if proven else max(FEWEST_INSIDE, SHRINK * size)
+            spent += took
+        return labels, size
 
     def _fused(
         self, worker: _Worker, labels: Labels, other: Labels, limit: float, rng: np.random.Generator,

@@ -1,7 +1,8 @@
 """Branch and bound: the best labeling of any factor graph, with a proof that there is no better one.
 
-1. Factors over the same variables are merged. Cyclic components are minimised apart, acyclic ones together, the
-   smallest first: by elimination where the sums of tables are small, else as follows.
+1. Factors over the same variables are merged, and variables whose labels follow from each other. Cyclic components
+   are minimised apart, acyclic ones together, the smallest first: by elimination where the sums of tables are small,
+   else as follows.
 2. Costs become whole numbers of a small unit: exactly where all are multiples of one number, else rounded down. So no
    sum in the search is ever rounded, and what it proves holds for the energies.
 3. What can be eliminated without larger tables goes (see `shrinking`); labels of which one at most can be chosen get
@@ -42,6 +43,7 @@ from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import merge, split
 from graphpart.crf.problem.labeling import finish, trivial_bound
 from graphpart.crf.problem.labels import start_of
+from graphpart.crf.reduction.persistency import reduced
 from graphpart.machine import memory
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -124,16 +126,26 @@ def exact(
     f = as_factor_graph(problem)
     stopping = Stopping(time_limit, max_iterations, target, callback)
     start = np.zeros(f.n, np.int32) if initial is None else start_of(f, initial)
-    labels, cost = improve(f, start, stopping.child(), "best" if len(f.tables) <= SMALL else "sweep")
-    run = _Run(f, labels, cost, stopping)
+    small = reduced(f, (), stopping.child(plus=math.inf)) if f.has_forbidden else None
+    inner = f if small is None or small.problem is f else _with_constant(small.problem, small.constant)
+    start = start if small is None else small.project(start)
+    labels, cost = improve(inner, start, stopping.child(), "best" if len(f.tables) <= SMALL else "sweep")
+    run = _Run(inner, labels, cost, stopping)
     run.solve()
-    bound = round_up(run.lower_bound(), common_step(f))
+    bound = run.lower_bound()
+    bound = round_up(bound if inner is f else lowered(f, bound, f.m), common_step(f))
     info = run.info()
     # What is proven does not depend on why the run ended.
     status = Status.OPTIMAL if run.proven else (stopping.reason or Status.FEASIBLE)
     message = f"{MESSAGES[status]} ({info['nodes']} nodes, {info['open']} open)"
     stopping.iterations = info["nodes"]
-    return finish(f, run.labels, stopping, "exact", status, message, bound, info)
+    labels = run.labels if small is None else small.lift(run.labels)
+    return finish(f, labels, stopping, "exact", status, message, bound, info)
+
+
+def _with_constant(f: FactorGraph, constant: float) -> FactorGraph:
+    domains, start, scope, _, tables = f._flat()
+    return FactorGraph.of_csr(f.variables, domains, start, scope, tables, f.constant + constant)
 
 
 class _Part:

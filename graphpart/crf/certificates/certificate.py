@@ -30,6 +30,7 @@ from graphpart.common.proof import Proof
 from graphpart.common.steps import are_multiples, round_up, step_of
 from graphpart.crf.certificates import _certificate
 from graphpart.crf.certificates.exact_check import exact_bound
+from graphpart.crf.certificates.squares import Squares, bound_of_squares
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.errors import FormatError, InfeasibleProblem, InvalidCertificate
 from graphpart.files.certificates import Form, read_certificate, write_certificate
@@ -48,7 +49,12 @@ FORM = Form(
         "extra_scope": np.int32,
         "links": np.int32,
         "link_messages": np.float64,
+        "square_start": np.int64,
+        "square_members": np.int32,
+        "square_numbers": np.int64,
+        "square_weights": np.float64,
     },
+    optional="square_",
 )
 
 
@@ -96,6 +102,8 @@ class Certificate(Proof):
         for each variable of its scope in order: the amount sent to each label of the variable.
     extra : Extra
         Larger factors, and what factors send to each other.
+    squares : Squares
+        If there are any, they prove the bound, and messages prove nothing.
     step : float
         A number of which the constant and all costs are multiples; the bound was rounded up to a multiple of it. 0 if
         it was not rounded.
@@ -126,6 +134,7 @@ class Certificate(Proof):
     problem: str = field(repr=False)
     cost: float | None = None
     seal: str = field(default="", repr=False)
+    squares: Squares = field(default_factory=Squares.none, repr=False)
 
     def with_cost(self, cost: float | None) -> Certificate:
         """The same certificate, with the energy of a labeling stated."""
@@ -151,8 +160,8 @@ class Certificate(Proof):
         else:
             if self.step and not are_multiples(_finite_costs(f), self.step):
                 raise InvalidCertificate(f"not all costs are multiples of {self.step}")
-            proven = round_up(proven_bound(f, self.messages, self.extra), self.step)
-        self._compare(proven, "messages")
+            proven = round_up(_proven(f, self.messages, self.extra, self.squares), self.step)
+        self._compare(proven, "squares" if len(self.squares) else "messages")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate to a file: ``.json`` (for people and other programs) or ``.npz`` (small and fast).
@@ -169,7 +178,9 @@ class Certificate(Proof):
             raise FormatError(path, None, f"links has {len(arrays['links'])} numbers: expected pairs of factors")
         links = arrays["links"].reshape(-1, 2)
         extra = Extra(arrays["extra_start"], arrays["extra_scope"], links, arrays["link_messages"])
-        certificate = _frozen(Certificate(messages=arrays["messages"], extra=extra, **header))
+        squares = Squares(*(arrays[f"square_{name}"] for name in ("start", "members", "numbers", "weights")))
+        squares = squares if len(squares) else Squares.none()
+        certificate = _frozen(Certificate(messages=arrays["messages"], extra=extra, squares=squares, **header))
         if certificate.seal != seal_of(certificate):
             problem = "the seal does not fit: the certificate was altered after it was made"
             raise FormatError(path, None, problem)
@@ -182,6 +193,7 @@ def certify(
     method: str,
     *,
     extra: Extra | None = None,
+    squares: Squares | None = None,
     cost: float | None = None,
     step: float | None = None,
 ) -> Certificate:
@@ -195,6 +207,8 @@ def certify(
     method : str
     extra : Extra, optional
         Larger factors, and what factors send to each other; default: none.
+    squares : Squares, optional
+        What proves the bound in place of messages; default: none.
     cost : float, optional
         The energy of the best labeling known.
     step : float, optional
@@ -217,10 +231,15 @@ def certify(
     own = np.array(messages, np.float64, order="C").reshape(-1)
     extra = Extra.none() if extra is None else extra
     step = common_step(f) if step is None else step
-    bound = round_up(proven_bound(f, own, extra), step)
+    squares = Squares.none() if squares is None else squares
+    bound = round_up(_proven(f, own, extra, squares), step)
     if bound == math.inf or (f.has_forbidden and bound > _largest_energy(f)):
         raise InfeasibleProblem("every labeling is forbidden: messages prove a bound above all finite energies")
-    return sealed(Certificate(bound, method, own, extra, step, f.n, fingerprint(f), cost))
+    return sealed(Certificate(bound, method, own, extra, step, f.n, fingerprint(f), cost, squares=squares))
+
+
+def _proven(f: FactorGraph, messages: Floats, extra: Extra, squares: Squares) -> float:
+    return bound_of_squares(f, squares) if len(squares) else proven_bound(f, messages, extra)
 
 
 def sealed(certificate: Certificate) -> Certificate:
@@ -239,9 +258,10 @@ def seal_of(certificate: Certificate) -> str:
 
 
 def _arrays(c: Certificate) -> dict[str, NDArray[Any]]:
-    e = c.extra
-    parts = (c.messages, e.start, e.scope, e.links, e.messages)
-    return dict(zip(("messages", "extra_start", "extra_scope", "links", "link_messages"), parts, strict=True))
+    e, s = c.extra, c.squares
+    parts = (c.messages, e.start, e.scope, e.links, e.messages, s.start, s.members, s.numbers, s.weights)
+    count = len(parts) if len(s) else 5
+    return dict(zip(tuple(FORM.arrays)[:count], parts[:count], strict=True))
 
 
 def _frozen(certificate: Certificate) -> Certificate:

@@ -26,7 +26,7 @@ def check_certificate(problem: Any, certificate: Any, labels: Sequence[int] | No
     problem : FactorGraph
         Read through `n`, `m`, `domains`, `constant` and `factor` only.
     certificate : Certificate
-        Read through `bound`, `step`, `n`, `cost`, `messages` and `extra` only.
+        Read through `bound`, `step`, `n`, `cost`, `messages`, `extra` and `squares` only.
     labels : sequence of n integers, optional
         A labeling. The check fails if it is forbidden, if it costs less than the bound, or if the certificate states
         another cost.
@@ -95,6 +95,9 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction | float:
             raise InvalidCertificate(f"an added factor has the scope {scope}: expected different variables")
         scopes.append(scope)
         tables.append({y: Fraction(0) for y in product(*(range(domains[v]) for v in scope))})
+    if len(certificate.squares.weights):
+        rest = _with_squares(problem.n, domains, unary, scopes, tables, certificate.squares)
+        return _rounded_up(finite[0] + rest, certificate, finite)
     # What factors send to variables, then what they send to each other.
     amounts = iter(_finite(certificate.messages))
     for scope, table in zip(scopes, tables, strict=True):
@@ -123,12 +126,59 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction | float:
     if not all(reduced):
         return math.inf  # a variable without a label, or a table that forbids everything
     bound = sum((min(table.values()) for table in reduced), Fraction(problem.constant))
+    return _rounded_up(bound, certificate, finite)
+
+
+def _rounded_up(bound: Fraction, certificate: Any, finite: list[Fraction]) -> Fraction:
+    """Rounded up to a multiple of the step, of which all finite costs have to be multiples."""
     if certificate.step:
         step = Fraction(certificate.step)
         if step < 0 or any((x / step).denominator != 1 for x in finite):
             raise InvalidCertificate(f"not all costs are multiples of {certificate.step!r}")
         bound = math.ceil(bound / step) * step
     return bound
+
+
+def _with_squares(
+    n: int, domains: list[int], unary: list[Table], scopes: list[tuple[int, ...]], tables: list[Table], squares: Any
+) -> Fraction:
+    """The bound that squares of sums of spins prove, without the constant: see `squares`."""
+    if any(d != 2 for d in domains) or any(len(scope) > 2 for scope in scopes) or not all(map(len, unary)):
+        raise InvalidCertificate("squares are for two labels and factors of at most two variables")
+    if any(len(table) < 2 ** len(scope) for scope, table in zip(scopes, tables, strict=True)) or any(
+        len(table) < 2 for table in unary
+    ):
+        raise InvalidCertificate("squares are for finite costs")
+    product_of: dict[tuple[int, int], Fraction] = {}  # the coefficient of each product of two spins; spin n is 1
+    total = Fraction(0)
+
+    def add(i: int, j: int, amount: Fraction) -> None:
+        key = min(i, j), max(i, j)
+        product_of[key] = product_of.get(key, Fraction(0)) + amount
+
+    for scope, table in [*zip([(v,) for v in range(n)], unary, strict=True), *zip(scopes, tables, strict=True)]:
+        for y, x in table.items():
+            x /= len(table)
+            total += x
+            spins = [2 * label - 1 for label in y]
+            for v, s in zip(scope, spins, strict=True):
+                add(v, n, s * x)
+            if len(scope) == 2:
+                add(*scope, spins[0] * spins[1] * x)
+    start, members, numbers = squares.start.tolist(), squares.members.tolist(), squares.numbers.tolist()
+    weights = _finite(squares.weights)
+    if len(start) != len(weights) + 1 or start[0] != 0 or not start[-1] == len(members) == len(numbers):
+        raise InvalidCertificate("the starts of the squares do not fit")
+    for (a, b), weight in zip(pairwise(start), weights, strict=True):
+        row = dict(zip(members[a:b], numbers[a:b], strict=True))
+        if not a < b or weight < 0 or len(row) < b - a or not all(0 <= v <= n for v in row):
+            raise InvalidCertificate("a square is damaged")
+        total += weight * (sum(row.values()) % 2 - sum(x * x for x in row.values()))
+        for v, x in row.items():
+            for other, y in row.items():
+                if v < other:
+                    add(v, other, -2 * weight * x * y)
+    return total - sum(map(abs, product_of.values()), Fraction(0))
 
 
 def _finite(values: Any) -> list[Fraction]:

@@ -8,9 +8,10 @@ The following steps find labels that can be left out. They are repeated until no
 * **roof duality**: where all variables are binary and all factors pairs (see `graph_cuts/roof_duality.py`), optionally
   with probing.
 
-A variable with only one label left is known: the tables of its factors are reduced to this label. The result is a
-smaller problem. First only labels that no optimal labeling has are left out (strong), then labels such that some
-optimal labeling is left (weak), which breaks ties.
+A variable with only one label left is known: the tables of its factors are reduced to this label. Variables whose
+labels follow from each other become one (see `contraction`). The result is a smaller problem. First only labels that
+no optimal labeling has are left out (strong), then labels such that some optimal labeling is left (weak), which breaks
+ties.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from graphpart.crf.graph_cuts.roof_duality import roof_dual
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import least_entries, named, places
 from graphpart.crf.reduction import _dead_ends
+from graphpart.crf.reduction.contraction import contraction
 from graphpart.crf.reduction.improving_mapping import improving_mapping
 from graphpart.display import Shown, plural
 from graphpart.errors import InfeasibleProblem
@@ -74,11 +76,12 @@ class LabelingReduction(Reduction[FactorGraph]):
     Attributes
     ----------
     problem : FactorGraph
-        Over the variables that are not known, by their names, with the labels that remain, renumbered.
+        Over the variables that are not known, by their names, with the labels that remain, renumbered. Of variables
+        that are contracted it has one.
     constant : float
         Energy of a lifted labeling minus its energy in the smaller problem.
     labels : ndarray of int32, shape (n,)
-        Labels that are known; -1 for the variables of the smaller problem. If functions of many variables were
+        Labels that are known; -1 where a variable of the smaller problem decides. If functions of many variables were
         decomposed, auxiliary variables follow, here and in `problem`; `lift` leaves them out.
     persistency : Persistency
     completed : bool
@@ -89,25 +92,27 @@ class LabelingReduction(Reduction[FactorGraph]):
     labels: NDArray[np.int32] = field(repr=False)
     persistency: Persistency = field(repr=False)
     completed: bool
-    _options: NDArray[np.int32] = field(repr=False)  # for each label of the smaller problem, what it was
+    _leader: NDArray[np.int64] = field(repr=False)  # the variable of the smaller problem, where the label is -1
+    _options: NDArray[np.int32] = field(repr=False)  # for each label of that variable, what it stands for
     _whole: FactorGraph | None = field(default=None, repr=False)  # if it was decomposed: has auxiliary variables
 
     def lift(self, labels: Any) -> NDArray[np.int32]:
         """Labels of all variables from a labeling of the smaller problem."""
         inner = self.problem.labels(labels)
         out = self.labels.copy()
-        out[out < 0] = self._options[places(self.problem)[:-1] + inner]
+        sizes = self.problem.domains[self._leader].astype(np.int64)
+        out[out < 0] = self._options[np.cumsum(sizes) - sizes + inner[self._leader]]
         return out if self._whole is None else out[: self._whole.owner.n]
 
     def project(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
         """Labels of the smaller problem from labels of all variables: 0 where the label was left out."""
         if self._whole is not None:
             labels = self._whole.labels(labels)
-        wanted = np.repeat(labels[self.labels < 0], self.problem.domains)
-        at = np.flatnonzero(self._options == wanted)
-        variable = np.repeat(np.arange(self.problem.n), self.problem.domains)[at]
+        sizes = self.problem.domains[self._leader].astype(np.int64)
+        at = np.flatnonzero(self._options == np.repeat(labels[self.labels < 0], sizes))
+        member = np.repeat(np.arange(len(sizes)), sizes)[at]
         out = np.zeros(self.problem.n, np.int32)
-        out[variable] = at - places(self.problem)[variable]
+        out[self._leader[member]] = at - (np.cumsum(sizes) - sizes)[member]
         return out
 
 
@@ -193,9 +198,10 @@ def reduced(f: FactorGraph, steps: Sequence[Step], stopping: Stopping) -> Labeli
     remaining = np.zeros(start[-1], bool)
     decided = np.flatnonzero(state.known >= 0)
     remaining[start[decided] + state.known[decided]] = True
-    remaining[np.repeat(start[state.members], state.g.domains) + state.options] = True
+    remaining[np.repeat(start[state.members], state.g.domains[state.leader]) + state.options] = True
     proof = Persistency(strong, state.known.copy(), remaining)
-    return LabelingReduction(state.g, state.constant, state.known, proof, stopping.reason is None, state.options)
+    done = stopping.reason is None
+    return LabelingReduction(state.g, state.constant, state.known, proof, done, state.leader, state.options)
 
 
 def dead_end_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
@@ -255,9 +261,10 @@ class _State:
     def __init__(self, f: FactorGraph) -> None:
         self.f = f
         self.known = np.full(f.n, -1, np.int32)
-        self.members = np.arange(f.n)  # the variable that each one left was
+        self.members = np.arange(f.n)  # the variables that are not known,
+        self.leader = np.arange(f.n)  # for each the one of `g` that it has become,
         first = places(f)
-        self.options = (np.arange(first[-1]) - np.repeat(first[:-1], f.domains)).astype(np.int32)  # as above, of labels
+        self.options = (np.arange(first[-1]) - np.repeat(first[:-1], f.domains)).astype(np.int32)  # and for its labels
         self.g, self.constant = f, 0.0
         self.probed: FactorGraph | None = None
         self.mapping = True  # whether to look for improving mappings
@@ -266,6 +273,8 @@ class _State:
 
     def exhaust(self, steps: Sequence[Step], weak: bool, stopping: Stopping) -> None:
         """Go through the steps in turn until none finds anything."""
+        if not stopping.check(math.inf):
+            self._contract()
         idle = 0
         for step in cycle(steps):
             if idle == len(steps) or self.g.n == 0 or stopping.check(math.inf):
@@ -281,7 +290,26 @@ class _State:
                 self.mapping = alive is not None and float(alive.mean()) <= 1.0 - AGAIN
             if step is probing_step:
                 self.probed = self.g
-            idle = 0 if alive is not None and self._restrict(alive) else idle + 1
+            if alive is not None and self._restrict(alive):
+                self._contract()
+                idle = 0
+            else:
+                idle += 1
+
+    def _contract(self) -> None:
+        """Make one variable of those whose labels follow from each other."""
+        found = contraction(self.g)
+        if found is None:
+            return
+        sizes = self.g.domains[self.leader].astype(np.int64)
+        begins = np.cumsum(sizes) - sizes
+        self.g, before = found.problem, self.leader
+        self.leader = found.leader[before]
+        sizes = self.g.domains[self.leader].astype(np.int64)
+        label = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        self.options = self.options[
+            np.repeat(begins, sizes) + found.options[np.repeat(found.start[before], sizes) + label]
+        ]
 
     def _restrict(self, alive: NDArray[np.uint8], always: bool = False) -> bool:
         """Leave out labels, and variables with only one label; return whether there were any."""
@@ -293,13 +321,17 @@ class _State:
         if bad >= 0:
             raise InfeasibleProblem(f"every labeling is forbidden: what is left of {named(g, bad)} forbids it")
         counts = np.diff(np.concatenate([[0], np.cumsum(alive, dtype=np.int64)])[first])
-        chosen = alive.astype(bool)
-        single, free = counts == 1, counts > 1
-        of_label = np.repeat(single, g.domains) & chosen
-        self.known[self.members[single]] = self.options[of_label]
-        self.options = self.options[np.repeat(free, g.domains) & chosen]
-        self.members = self.members[free]
+        free = counts > 1
+        sizes = g.domains[self.leader].astype(np.int64)
+        label = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        chosen = alive.astype(bool)[np.repeat(first[self.leader], sizes) + label]
+        undecided = free[self.leader]
+        inside = np.repeat(undecided, sizes)
+        self.known[self.members[~undecided]] = self.options[~inside & chosen]
+        self.options = self.options[inside & chosen]
+        self.members = self.members[undecided]
         place = (np.cumsum(free) - 1).astype(np.int32)
+        self.leader = place[self.leader[undecided]].astype(np.int64)
         names = [g.variables[i] for i in np.flatnonzero(free).tolist()]
         self.constant = math.fsum([self.constant, g.constant, *constants.tolist()])
         domains = counts[free].astype(np.int32)

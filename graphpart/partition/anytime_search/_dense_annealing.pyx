@@ -80,26 +80,46 @@ cdef Py_ssize_t LINE = 64        # bytes of a line of the cache; where rows begi
 cdef int32_t NEVER = -(3 << 29)  # of what is behind the last element, the cost to its own subset: no threshold is 3 * 2**29
 
 
-cdef struct State:
-    Py_ssize_t n
-    Py_ssize_t stride       # n and PADDING, and what fills up the line
-    const int32_t* matrix
-    int32_t* table          # (capacity, stride), each row at the beginning of a line
-    void* room              # in which the table is
-    Py_ssize_t capacity
-    int32_t* own            # cost of each element to its own subset
-    element_t* label        # subset of each element
-    element_t* size
-    element_t* active       # the subsets in use, in any order
-    element_t* place        # of each subset among them
-    Py_ssize_t subsets      # how many
-    element_t* unused       # the others
-    Py_ssize_t unuseds
-    int64_t cost            # since the start
-    uint64_t random
-    const float* variates
-    uint64_t shifts         # places in the table of variates where a row may start
-    bint failed
+cdef bint open_state(State* s, const int32_t[:, ::1] matrix, const float[::1] variates) noexcept nogil:
+    """Room for all but the table, which `build` makes; False if there is none. The arrays have to outlive the state."""
+    cdef Py_ssize_t n = matrix.shape[0], a
+    cdef int32_t* room
+    memset(s, 0, sizeof(State))
+    s.n = n
+    s.stride = (4 * (n + PADDING) + LINE - 1) // LINE * LINE // 4
+    s.matrix = &matrix[0, 0]
+    s.variates = &variates[0]
+    s.shifts = variates.shape[0] - n - PADDING
+    room = new_table(1, 2 * s.stride + 4 * (n + 2), &s.arrays)
+    if room == NULL:
+        return False
+    s.own, s.label, s.size = room, room + s.stride, room + 2 * s.stride
+    s.active, s.place, s.unused = s.size + n + 2, s.size + 2 * (n + 2), s.size + 3 * (n + 2)
+    for a in range(s.stride):
+        s.own[a] = NEVER
+        s.label[a] = 0
+    return True
+
+
+cdef void close_state(State* s) noexcept nogil:
+    free(s.room)
+    free(s.arrays)
+
+
+cdef bint copy_state(State* s, const State* other) noexcept nogil:
+    """Make a state like another one of the same problem; False if there is no room for its table."""
+    if s.capacity < other.capacity:
+        free(s.room)
+        s.table = new_table(other.capacity, s.stride, &s.room)
+        if s.table == NULL:
+            s.capacity = 0
+            s.failed = True
+            return False
+    s.capacity = other.capacity
+    memcpy(s.table, other.table, s.capacity * s.stride * sizeof(int32_t))
+    memcpy(s.own, other.own, (2 * s.stride + 4 * (s.n + 2)) * sizeof(int32_t))  # all arrays, which follow it
+    s.subsets, s.unuseds, s.cost = other.subsets, other.unuseds, other.cost
+    return True
 
 
 cdef int32_t* new_table(Py_ssize_t capacity, Py_ssize_t stride, void** room) noexcept nogil:
@@ -130,21 +150,25 @@ cdef bint grow(State* s) noexcept nogil:
     return True
 
 
-cdef bint build(State* s) noexcept nogil:
-    """Fill the table for the present labels. O(n^2)"""
+cdef bint build(State* s, const element_t* labels) noexcept nogil:
+    """Begin from canonical labels: fill the table. False if there is no room for it. O(n^2)"""
     cdef Py_ssize_t n = s.n, a, b, k = 0
     cdef int32_t* into
     cdef const int32_t* row
+    s.failed = False
+    memcpy(s.label, labels, n * sizeof(element_t))
     for a in range(n):
         k = max(k, s.label[a] + 1)
     s.capacity = min(n + 1, k + 8)
     free(s.room)
     s.table = new_table(s.capacity, s.stride, &s.room)
     if s.table == NULL:
+        s.capacity = 0
         s.failed = True
         return False
     memset(s.table, 0, s.capacity * s.stride * sizeof(int32_t))
     memset(s.size, 0, (n + 1) * sizeof(element_t))
+    s.cost = 0
     for a in range(n):
         s.size[s.label[a]] += 1
         row = s.matrix + a * n
@@ -153,6 +177,8 @@ cdef bint build(State* s) noexcept nogil:
             into[b] += row[b]
     for a in range(n):
         s.own[a] = s.table[s.label[a] * s.stride + a]
+        s.cost += s.own[a]
+    s.cost //= 2  # each pair was counted twice
     s.subsets = k
     for a in range(k):
         s.active[a] = s.place[a] = <element_t>a
@@ -205,16 +231,17 @@ cdef bint offer(State* s, element_t U, float temperature, int32_t least) noexcep
         b += 1
 
 
-cdef void sweep(State* s, float temperature) noexcept nogil:
+cdef void sweep(State* s, double temperature) noexcept nogil:
     """Offer all elements to random subsets and the empty set, to as many as there are."""
     cdef Py_ssize_t i, k
+    cdef float hot = <float>min(HOTTEST, temperature)
     for i in range(s.subsets + 1):
         if s.unuseds == 0:
             grow(s)
             if s.failed:
                 break
         k = random_below(&s.random, s.subsets + 1)
-        offer(s, s.active[k] if k < s.subsets else s.unused[s.unuseds - 1], temperature, 0)
+        offer(s, s.active[k] if k < s.subsets else s.unused[s.unuseds - 1], hot, 0)
 
 
 cdef bint descend(State* s) noexcept nogil:
@@ -229,13 +256,6 @@ cdef bint descend(State* s) noexcept nogil:
     return moved
 
 
-def aligned(count, value):
-    """So many integers, each the value, at the beginning of a line."""
-    room = np.full(count + LINE // 4, value, np.int32)
-    first = -room.ctypes.data % LINE // 4
-    return room[first : first + count]
-
-
 cdef class Annealing:
     """Simulated annealing on one matrix.
 
@@ -247,46 +267,24 @@ cdef class Annealing:
         Exponential variates.
     """
     cdef State s
-    cdef list kept
-    cdef object labels, best_array
-    cdef element_t[::1] label, best
+    cdef object kept
 
     def __cinit__(self, const int32_t[:, ::1] matrix, const float[::1] variates):
-        cdef Py_ssize_t n = matrix.shape[0]
-        cdef element_t[::1] size, active, place, unused
-        cdef int32_t[::1] own
-        self.label, self.best = aligned(n + PADDING, 0), np.zeros(n, np.int32)
-        size, active, place = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
-        unused, own = np.zeros(n + 2, np.int32), aligned(n + PADDING, NEVER)
-        self.kept = [matrix, variates, size, active, place, unused, own]
-        self.s.n = n
-        self.s.stride = (4 * (n + PADDING) + LINE - 1) // LINE * LINE // 4
-        self.s.matrix = &matrix[0, 0]
-        self.s.variates = &variates[0]
-        self.s.shifts = variates.shape[0] - n - PADDING
-        self.s.table = NULL
-        self.s.room = NULL
-        self.s.own = &own[0]
-        self.s.label = &self.label[0]
-        self.s.size = &size[0]
-        self.s.active = &active[0]
-        self.s.place = &place[0]
-        self.s.unused = &unused[0]
+        self.kept = matrix, variates
+        if not open_state(&self.s, matrix, variates):
+            raise MemoryError()
 
     def __dealloc__(self):
-        free(self.s.room)
+        close_state(&self.s)
 
     def one_pass(self, const element_t[::1] labels, element_t subset, double temperature, unsigned long long seed):
         """Labels after all elements were offered to one subset, from canonical labels; the next number is a new one."""
         cdef State* s = &self.s
-        self.label[: s.n] = labels
-        s.cost = 0
         s.random = seed
-        s.failed = False
-        if not build(s):
+        if not build(s, &labels[0]):
             raise MemoryError()
         offer(s, subset, min(HOTTEST, temperature), 0)
-        return np.array(self.label[: s.n])
+        return np.array(<element_t[: s.n]>s.label)
 
     def run(
         self,
@@ -308,23 +306,21 @@ cdef class Annealing:
         cdef Py_ssize_t n = s.n
         cdef long long t
         cdef double[::1] temperatures = geometric(hot, cold, sweeps)
-        cdef int64_t best = 0
+        cdef element_t[::1] best_labels = np.array(labels, np.int32)
+        cdef int64_t first = 0, best = 0
         cdef bint ended = False
         with nogil:
-            self.label[:n] = labels
-            self.best[:] = labels
-            s.cost = 0
             s.random = seed
-            s.failed = False
-            build(s)
+            build(s, &labels[0])
+            first = best = s.cost
             for t in range(sweeps):
                 if s.failed:
                     break
-                sweep(s, min(HOTTEST, temperatures[t]))
+                sweep(s, temperatures[t])
                 if s.cost < best:
                     best = s.cost
-                    self.best[:] = self.label[:n]
-                if stopping.poll(cost + best / scale):
+                    memcpy(&best_labels[0], s.label, n * sizeof(element_t))
+                if stopping.poll(cost + (best - first) / scale):
                     ended = True
                     break
             # What is left to gain without accepting anything worse.
@@ -333,6 +329,6 @@ cdef class Annealing:
         if s.failed:
             raise MemoryError()
         if ended:
-            return np.array(self.best), best / scale
-        return np.array(self.label[:n]), s.cost / scale
+            return np.array(best_labels), (best - first) / scale
+        return np.array(<element_t[:n]>s.label), (s.cost - first) / scale
 

@@ -25,3 +25,12 @@ class Annealing:
         cost: float,
         stopping: Stopping,
     ) -> tuple[NDArray[np.int32], float]: ...
+    def evolve(
+        self,
+        labels: NDArray[np.int32],
+        centers: NDArray[np.int32],
+        steps: int,
+        seed: int,
+        cost: float,
+        stopping: Stopping,
+    ) -> tuple[NDArray[np.int32], float]: ...

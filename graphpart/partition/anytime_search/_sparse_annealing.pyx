@@ -25,11 +25,24 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 from graphpart.kernels.connected cimport Base, base_look, may_leave, take_base
-from graphpart.kernels.random cimport random_below
+from graphpart.kernels.random cimport random_below, random_bits
 from graphpart.kernels.groups cimport groups_at
 from graphpart.kernels.terms cimport Terms, take_terms, terms_at, terms_between, terms_clear, terms_move, terms_put
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
+
+cdef enum:
+    STEPS = 8               # an element takes as long as so many of its neighbours
+    MUTATED = 12            # elements of a trial that are mutated, at most,
+    NEAR = 16               # neighbours of each that are repaired, at most,
+    SWEEPS = 5              # and sweeps over them
+    FOLLOWS = 154           # of 256 chances, those that a neighbour is mutated, too
+
+cdef enum Wanted:
+    BEST                    # the best subset, its own included
+    BEST_OTHER
+    ANY_OTHER
+    ALONE
 
 cdef double SMALLEST = 5e-324      # where all costs are 0, moves that change nothing must not go on for ever
 
@@ -51,6 +64,7 @@ cdef struct State:
     element_t* linked
     Py_ssize_t links
     double cost             # since the start
+    int64_t steps           # elements and neighbours looked at
     uint64_t random
     Terms terms
     Base base
@@ -61,6 +75,7 @@ cdef inline void look_at(State* s, element_t a) noexcept nogil:
     cdef offset_t k
     cdef element_t U
     s.links = 0
+    s.steps += STEPS + s.starts[a + 1] - s.starts[a]
     for k in range(s.starts[a], s.starts[a + 1]):
         U = s.label[s.neighbours[k]]
         if not s.seen[U]:
@@ -75,6 +90,43 @@ cdef inline void clear_look(State* s) noexcept nogil:
     for i in range(s.links):
         s.sums[s.linked[i]] = 0.0
         s.seen[s.linked[i]] = False
+
+
+cdef inline double change(State* s, element_t a, element_t U, double own, double* least) noexcept nogil:
+    """The change of cost if a looked-at element moves to another subset; `least` is lowered to it less what groups pay."""
+    cdef double delta = s.sums[U] - own
+    if s.terms.k:
+        delta += terms_between(&s.terms, s.terms.weights + a * s.terms.k, s.terms.total + U * s.terms.k)
+    least[0] = min(least[0], delta)
+    if s.terms.groups.any:
+        delta += groups_at(&s.terms.groups, a, U, False)
+    return delta
+
+
+cdef void move(State* s, element_t a, element_t target, double delta) noexcept nogil:
+    """Move an element to another subset, which changes the cost by `delta`. O(degree)"""
+    cdef element_t U, mine = s.label[a]
+    cdef offset_t k
+    s.cost += delta
+    s.label[a] = target
+    s.size[mine] -= 1
+    s.size[target] += 1
+    terms_move(&s.terms, a, mine, target)
+    if s.size[target] == 1:
+        s.unuseds -= 1
+        if s.terms.groups.limited:
+            s.place[target] = <element_t>(s.n - s.unuseds)
+            s.used[s.place[target]] = target
+    if s.size[mine] == 0:
+        if s.terms.groups.limited:
+            U = s.used[s.n - s.unuseds]
+            s.used[s.place[mine]] = U
+            s.place[U] = s.place[mine]
+        s.unused[s.unuseds] = mine
+        s.unuseds += 1
+    s.gap[a] = -INFINITY
+    for k in range(s.starts[a], s.starts[a + 1]):
+        s.gap[s.neighbours[k]] = -INFINITY
 
 
 cdef element_t within_limits(
@@ -117,7 +169,6 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
     """Move an element at random, if a move is cheap enough. O(degree)"""
     cdef element_t U, mine = s.label[a], target = -1
     cdef Py_ssize_t i, eligible = 0
-    cdef offset_t k
     cdef double delta, least = INFINITY, chosen = 0.0, own, within = 0.0
     cdef bint based = s.base.any
     look_at(s, a)
@@ -131,15 +182,7 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
         U = s.linked[i]
         if U == mine or (based and s.base.reached[U] != s.base.look):
             continue
-        delta = s.sums[U] - own
-        if s.terms.any:
-            if s.terms.k:
-                delta += terms_between(&s.terms, s.terms.weights + a * s.terms.k, s.terms.total + U * s.terms.k)
-            least = min(least, delta)
-            if s.terms.groups.any:
-                delta += groups_at(&s.terms.groups, a, U, False)
-        else:
-            least = min(least, delta)
+        delta = change(s, a, U, own, &least)
         if delta <= threshold:
             eligible += 1
             if eligible == 1 or random_below(&s.random, eligible) == 0:
@@ -160,27 +203,135 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
         return False
     if based and not may_leave(&s.base, a, s.label):
         return False
-    s.cost += chosen
-    s.label[a] = target
-    s.size[mine] -= 1
-    s.size[target] += 1
-    terms_move(&s.terms, a, mine, target)
-    if s.size[target] == 1:
-        s.unuseds -= 1
-        if s.terms.groups.limited:
-            s.place[target] = <element_t>(s.n - s.unuseds)
-            s.used[s.place[target]] = target
-    if s.size[mine] == 0:
-        if s.terms.groups.limited:
-            U = s.used[s.n - s.unuseds]
-            s.used[s.place[mine]] = U
-            s.place[U] = s.place[mine]
-        s.unused[s.unuseds] = mine
-        s.unuseds += 1
-    s.gap[a] = -INFINITY
-    for k in range(s.starts[a], s.starts[a + 1]):
-        s.gap[s.neighbours[k]] = -INFINITY
+    move(s, a, target, chosen)
     return True
+
+
+cdef element_t wanted_subset(State* s, element_t a, Wanted wanted, double tolerance, double* delta) noexcept nogil:
+    """The subset that an element shall move to, and the change of cost; its own if there is none. O(degree)
+
+    Of several that are as good, it is a random one.
+    """
+    cdef element_t U, mine = s.label[a], target = mine
+    cdef Py_ssize_t i, ties = 1 if wanted == BEST else 0
+    cdef double value, own, within = 0.0, least = INFINITY, low = 0.0 if wanted == BEST else INFINITY
+    cdef bint based = s.base.any
+    look_at(s, a)
+    if based:
+        base_look(&s.base, a, s.label)
+    own = s.sums[mine]
+    if s.terms.any:
+        within = terms_at(&s.terms, a, mine, True)
+        own += within
+    if wanted == ANY_OTHER:
+        tolerance = INFINITY
+    for i in range(s.links + 1):
+        if i < s.links:
+            U = s.linked[i]
+            if U == mine or wanted == ALONE or (based and s.base.reached[U] != s.base.look):
+                continue
+            value = change(s, a, U, own, &least)
+        elif s.size[mine] > 1:
+            U, value = s.unused[s.unuseds - 1], -own
+            least = min(least, value)
+        else:
+            break
+        if value == INFINITY or value > low + tolerance:
+            continue
+        if value < low - tolerance:
+            ties = 0
+        ties += 1
+        if ties == 1 or random_below(&s.random, ties) == 0:
+            target, delta[0] = U, value
+            low = min(low, value)
+    clear_look(s)
+    if wanted != ALONE:
+        s.gap[a] = least + within
+    if target != mine and based and not may_leave(&s.base, a, s.label):
+        return mine
+    return target
+
+
+cdef struct Trials:
+    const element_t* centers  # elements that trials begin with
+    Py_ssize_t count
+    element_t* near         # elements that are repaired, those that are mutated first
+    int64_t* tried          # number of the trial in which an element was last near
+    element_t* moved        # in this order, and from where
+    element_t* origin
+    Py_ssize_t moves
+    double tolerance
+
+
+cdef inline bint try_move(State* s, Trials* t, element_t a, Wanted wanted) noexcept nogil:
+    """Move an element where it is wanted, and remember where it was."""
+    cdef double delta = 0.0
+    cdef element_t target = wanted_subset(s, a, wanted, t.tolerance, &delta)
+    if target == s.label[a]:
+        return False
+    t.moved[t.moves], t.origin[t.moves] = a, s.label[a]
+    t.moves += 1
+    move(s, a, target, delta)
+    return True
+
+
+cdef bint trial(State* s, Trials* t, int64_t number, double limit) noexcept nogil:
+    """Mutate some elements and repair those near them; undo this if the cost is above the limit then."""
+    cdef Py_ssize_t i, j, mutated = 0, near, most = 1 + random_below(&s.random, MUTATED)
+    cdef element_t a = t.centers[random_below(&s.random, t.count)], b
+    cdef offset_t k, degree
+    cdef double before = s.cost, gap
+    cdef bint moved
+    cdef uint64_t draw
+    t.moves = 0
+    while True:
+        draw = random_bits(&s.random) >> 32
+        if t.tried[a] != number:
+            t.tried[a] = number
+            t.near[mutated] = a
+            mutated += 1
+            if s.size[s.label[a]] > 1 and draw & 1:
+                try_move(s, t, a, ALONE)
+            else:
+                try_move(s, t, a, BEST_OTHER if draw & 2 else ANY_OTHER)
+        degree = s.starts[a + 1] - s.starts[a]
+        if mutated == most or degree == 0 or (draw >> 2) & 255 >= FOLLOWS:
+            break
+        b = s.neighbours[s.starts[a] + <offset_t>random_below(&s.random, degree)]
+        if <offset_t>random_below(&s.random, s.starts[b + 1] - s.starts[b]) < NEAR:
+            a = b
+    if t.moves == 0:
+        return False
+    near = mutated
+    for i in range(mutated):
+        a = t.near[i]
+        degree = s.starts[a + 1] - s.starts[a]
+        for k in range(min(degree, NEAR)):
+            b = s.neighbours[s.starts[a] + (k if degree <= NEAR else <offset_t>random_below(&s.random, degree))]
+            if t.tried[b] != number and <offset_t>random_below(&s.random, s.starts[b + 1] - s.starts[b]) < NEAR:
+                t.tried[b] = number
+                t.near[near] = b
+                near += 1
+    for j in range(SWEEPS):
+        moved = False
+        for i in range(near - 1, -1, -1):
+            k = <offset_t>random_below(&s.random, i + 1)
+            a = t.near[k]
+            t.near[k] = t.near[i]
+            t.near[i] = a
+            gap = s.gap[a]
+            if s.terms.any and gap > -INFINITY:
+                gap -= terms_at(&s.terms, a, s.label[a], True)
+            if gap <= t.tolerance and try_move(s, t, a, BEST):
+                moved = True
+        if not moved:
+            break
+    if s.cost <= limit:
+        return True
+    for i in range(t.moves - 1, -1, -1):
+        move(s, t.moved[i], t.origin[i], 0.0)
+    s.cost = before
+    return False
 
 
 cdef class Annealing:
@@ -304,4 +455,38 @@ cdef class Annealing:
                         moves += visit(s, <element_t>a, -max(2 * self.tolerance, SMALLEST))
         if ended:
             return np.array(self.best), best
+        return np.array(self.label), s.cost
+
+    def evolve(
+        self,
+        const element_t[::1] labels,
+        const element_t[::1] centers,
+        long long steps,
+        unsigned long long seed,
+        double cost,
+        Stopping stopping,
+    ):
+        """Labels after trials of so many steps from canonical labels, and their cost less that of the start.
+
+        A step is an element or a neighbour that is looked at. The cost of the start serves `stopping` only.
+        """
+        cdef State* s = &self.s
+        cdef Trials t
+        cdef Py_ssize_t near = MUTATED * (1 + NEAR)
+        cdef element_t[:, ::1] rows = np.zeros((3, MUTATED + (SWEEPS + 1) * near), np.int32)
+        cdef int64_t[::1] tried = np.zeros(s.n, np.int64)
+        cdef int64_t number = 0
+        cdef double best = 0.0
+        t.near, t.moved, t.origin, t.tried = &rows[0, 0], &rows[1, 0], &rows[2, 0], &tried[0]
+        t.tolerance, t.centers, t.count = self.tolerance, &centers[0], centers.shape[0]
+        with nogil:
+            self.label[:] = labels
+            s.random = seed
+            s.steps = 0
+            self.start()
+            while s.steps < steps and not stopping.poll(cost + best):
+                number += 1
+                s.steps += STEPS
+                if trial(s, &t, number, best + self.tolerance):
+                    best = min(best, s.cost)
         return np.array(self.label), s.cost

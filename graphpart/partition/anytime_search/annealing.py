@@ -37,6 +37,7 @@ __all__ = ["RUN", "Annealer", "as_integers"]
 
 RUN = 150_000.0  # nanoseconds that any run takes
 ROWS = 256  # of a matrix, that are converted at a time
+STEP = 8.0  # nanoseconds of a step of evolution
 VARIATES = 65536  # exponential variates in a table, a power of 2; the largest of them is about 11
 COLD = 0.01  # moves to a worse partition that are accepted per element in the last sweep
 SAMPLES = 10_000  # costs that are looked at to choose the unit
@@ -108,6 +109,14 @@ class Annealer:
             sparse = _sparse_annealing.Annealing(*p.rows(), p.tolerance, self.terms)
             variates = exponential_variates(VARIATES)
             out, _ = sparse.run(start, sweeps, hot, cold, variates, seed, cost, stopping)
+        return canonical(out)
+
+    def evolve(self, start: Labels, elements: NDArray[np.int32], work: float, seed: int, stopping: Stopping) -> Labels:
+        """Canonical labels after so many nanoseconds of localised evolution near some elements; they cost no more."""
+        p, start = self.p, canonical(start)
+        self.spent += RUN + work
+        sparse = _sparse_annealing.Annealing(*p.rows(), p.tolerance, self.terms)
+        out, _ = sparse.evolve(start, elements, int(work / STEP), seed, p.evaluate_labels(start), stopping)
         return canonical(out)
 
     def temperatures(self, labels: Labels, heat: float) -> tuple[float, float]:

@@ -50,6 +50,8 @@ class AnnealingRounds:
     share : float
     polish : callable or None
         A function that improves the result of a task.
+    until : float
+        Nanoseconds of work of all strategies, after which there are no more rounds.
     """
 
     name = "annealing"
@@ -61,11 +63,13 @@ class AnnealingRounds:
         parameters: AnnealingParameters,
         share: float,
         polish: Callable[[Labels, Stopping], Labels] | None,
+        until: float = np.inf,
     ) -> None:
         self.annealer, self.parameters, self.share, self.polish = turn.annealer, parameters, share, polish
+        self.until = until
 
     def ready(self, turn: Turn) -> bool:
-        return True
+        return turn.worked < self.until
 
     def first_work(self, turn: Turn) -> float:
         p = self.annealer.p

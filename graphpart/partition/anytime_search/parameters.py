@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 __all__ = [
     "AnnealingParameters",
+    "EvolutionParameters",
     "FusionParameters",
     "PopulationParameters",
     "PortfolioParameters",
@@ -17,6 +18,7 @@ __all__ = [
     "SlowParameters",
     "StartParameters",
     "TabuParameters",
+    "TemperingParameters",
 ]
 
 
@@ -53,6 +55,7 @@ class PopulationParameters:
     fewest: int = 4  #: fewest members
     share: float = 1 / 16  #: members per element, within these limits
     children: int = 6  #: estimated children per member before a population ends
+    independent: int = 12  #: partitions that chains of replicas have made, before populations begin with them
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,14 @@ class FusionParameters:
     region: int = 20_000  #: most elements of a task
     kept: float = 0.7  #: share of the credit of a kind of proposal that is kept at each trial
     floor: float = 0.1  #: share of the trials that is divided equally between the kinds
+
+
+@dataclass(frozen=True)
+class EvolutionParameters:
+    """Parameters of rounds of localised evolution."""
+
+    work: float = 2e7  #: nanoseconds of work of a task at first, at least,
+    each: float = 8e3  #: and for each of its elements
 
 
 @dataclass(frozen=True)
@@ -98,6 +109,20 @@ class TabuParameters:
 
 
 @dataclass(frozen=True)
+class TemperingParameters:
+    """Parameters of rounds of replica exchange."""
+
+    largest: int = 2000  #: most elements of a problem
+    work: float = 1e8  #: nanoseconds of work of a task at first
+    hot: float = 0.17  #: heat of the hottest replica,
+    cold: float = 0.03  #: and of the coldest
+    most: int = 32  #: most replicas of a chain
+    cooling: float = 25.0  #: sweeps per element of the annealing that a chain begins with,
+    longest: float = 3e9  #: or so many nanoseconds of work
+    before: float = 0.1  #: work of annealing before chains begin, as a share of their first round
+
+
+@dataclass(frozen=True)
 class PortfolioParameters:
     """Parameters of the distribution of rounds to strategies."""
 
@@ -111,6 +136,7 @@ class PortfolioParameters:
     slower_later: int = 16  #: the same if there are populations
     alone: int = 16  #: rounds of annealing before other strategies begin, unless two in a row find nothing better
     wait: float = 0.5  #: work of others before a strategy begins, as a share of its first round
+    longer: float = 2.0  #: the same with a background, as long as each round finds something better
     fade: float = 0.8  #: share of the recorded gain of a strategy that is kept at each of its rounds
     earned: float = 0.8  #: share of the time that is distributed by gains; the rest is distributed by fixed shares
     doubt: float = 0.5  #: part of `earned` that is left when no strategy has gained anything for long
@@ -134,6 +160,8 @@ class SearchParameters:
     portfolio: PortfolioParameters = field(default_factory=PortfolioParameters)
     annealing: AnnealingParameters = field(default_factory=AnnealingParameters)
     population: PopulationParameters = field(default_factory=PopulationParameters)
+    evolution: EvolutionParameters = field(default_factory=EvolutionParameters)
     fusion: FusionParameters = field(default_factory=FusionParameters)
     slow: SlowParameters = field(default_factory=SlowParameters)
     tabu: TabuParameters = field(default_factory=TabuParameters)
+    tempering: TemperingParameters = field(default_factory=TemperingParameters)

@@ -20,11 +20,17 @@ class Pool:
         Canonical.
     most : int
         Partitions kept, at most.
+
+    Attributes
+    ----------
+    independent : int
+        Partitions so far that were found independently of the best one.
     """
 
     def __init__(self, p: SetPartition, labels: Labels, most: int) -> None:
         self.p, self.most = p, most
         self.members = [(p.evaluate_labels(labels), labels)]  # ascending
+        self.independent = 0
 
     def __len__(self) -> int:
         return len(self.members)
@@ -51,6 +57,7 @@ class Pool:
         Labels that were found independently of the best partition may be added as they are.
         """
         best, labels = self.cost, canonical(labels)
+        self.independent += independent
         if np.array_equal(labels, self.labels):
             return 0.0
         for each in [best_of_regions(self.p, self.labels, labels)] + [labels] * independent:

@@ -12,7 +12,11 @@ partitions have in common is mostly right, and the problem that is left when it 
 
 In a round of populations, three of four populations begin with partitions that are annealed from all elements apart, or
 together, independently of earlier results. The fourth begins with the best partitions found so far, most of which come
-from such populations. Populations begin when annealing has found nothing better for two rounds, or after a number of
+from such populations. Where chains of replicas make independent partitions (see tempering.py), all populations of a
+round begin with some of the best partitions, chosen at random, as soon as chains have made enough of them. On random
+complete graphs, they find in a second what the chains, which are in different local optima, would take much longer for.
+
+Other populations begin when annealing has found nothing better for two rounds, or after a number of
 rounds, if the problem is small enough.
 """
 
@@ -37,6 +41,7 @@ FAILURES = 2  # children without a place, for each member
 HOT = 3.0  # annealing of what two members agree on, where hardly anything else is left to find
 COOL = 0.1
 SWEEPS = (300, 100)  # hot and cool
+CHOSEN = 8  # members from the pool, where chains make them
 
 
 def best_of_population(
@@ -84,6 +89,8 @@ class PopulationRounds:
     share : float
     polish : callable or None
         A function that improves the result of a task.
+    chains : bool
+        Whether all members come from the pool, since chains make independent ones.
     """
 
     name = "population"
@@ -95,14 +102,18 @@ class PopulationRounds:
         parameters: PopulationParameters,
         share: float,
         polish: Callable[[Labels, Stopping], Labels] | None,
+        chains: bool = False,
     ) -> None:
         self.annealer, self.parameters, self.share, self.polish = turn.annealer, parameters, share, polish
+        self.chains = chains
 
     def young(self) -> int:
         """The number of sweeps of annealing for each of the first members."""
         return min(self.parameters.most_young, self.parameters.young * self.annealer.p.n)
 
     def ready(self, turn: Turn) -> bool:
+        if self.chains:
+            return turn.pool.independent >= self.parameters.independent
         first = self.parameters.members * self.young() * self.annealer.work(turn.pool.labels)
         return turn.mature and first <= self.parameters.largest
 
@@ -114,12 +125,18 @@ class PopulationRounds:
     def first_work(self, turn: Turn) -> float:
         sweep = self.annealer.work(turn.pool.labels)
         child = RECOMBINATION + 2 * RUN + 2 * SWEEPS[1] * sweep  # the hot sweeps are on a small problem
-        return len(turn.seeds) * self.size() * (self.young() * sweep + RUN + self.parameters.children * child)
+        members, young = (CHOSEN, 0.0) if self.chains else (self.size(), self.young() * sweep + RUN)
+        return len(turn.seeds) * members * (young + self.parameters.children * child)
 
     def plan(self, turn: Turn) -> list[PopulationTask]:
         pool = turn.pool
         size = int(self.size() * 2 ** (turn.level / 2))
         tasks = [PopulationTask(pool.labels, seed, size, self.young(), None) for seed in turn.seeds]
+        if self.chains:
+            for k, seed in enumerate(turn.seeds):
+                chosen = sorted(turn.rng.choice(len(pool), min(CHOSEN, len(pool)), replace=False).tolist())
+                tasks[k] = PopulationTask(pool.labels, seed, len(chosen), 0, [pool.members[i][1] for i in chosen])
+            return tasks
         if len(pool) > 2:
             elite = [labels for _, labels in pool.members]
             tasks[-1] = PopulationTask(pool.labels, turn.seeds[-1], len(elite), 0, elite)

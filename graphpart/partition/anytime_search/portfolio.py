@@ -4,7 +4,8 @@ A round consists of several tasks of one strategy, which run in parallel and ind
 of a round is drawn at random. The share of a strategy is partly fixed, and partly in proportion to its gain per
 nanosecond of work in its latest rounds. Work is not measured, but estimated from sweeps, steps and elements. The longer
 no strategy has gained anything, the more the fixed shares count. Strategies begin in the order of the time that their
-first round takes, each when the others have done about as much work.
+first round takes, each when the others have done about as much work; with a background more, as long as each round of
+the others finds something better: then localised evolution, whose rounds are short, gains more than any first round.
 
 After a round, the result of each task takes over the regions in which the best partition is better, and joins the pool
 of the best partitions. If several rounds find nothing better, all strategies work longer.
@@ -27,6 +28,7 @@ from graphpart.common.rounds import Saver, attend
 from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.annealing_rounds import AnnealingRounds
+from graphpart.partition.anytime_search.evolution import EvolutionRounds
 from graphpart.partition.anytime_search.fusion import FusionRounds, LevelRounds
 from graphpart.partition.anytime_search.levels import has_small_subsets, polished
 from graphpart.partition.anytime_search.parameters import SearchParameters
@@ -36,6 +38,7 @@ from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
 from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
 from graphpart.partition.anytime_search.tabu import TabuRounds
+from graphpart.partition.anytime_search.tempering import TemperingRounds
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.enumeration.brute_force import enumerated
 from graphpart.partition.local_search.limited import listed
@@ -176,15 +179,26 @@ class Portfolio:
             return [AnnealingRounds(turn, all_.annealing, 0.05, polish), LevelRounds(turn, all_.fusion, 1.0)]
         small = p.n <= all_.tabu.largest and p.limits is None and p.lifted is None
         strategies: list[Strategy] = []
+        tempering, until = None, math.inf
+        if p.is_dense and p.n <= all_.tempering.largest:
+            tempering = TemperingRounds(turn, all_.tempering, 0.3 if small else 1.0)
+            strategies.append(tempering)
+            if not small:  # annealing does not keep up with the chains
+                until = all_.tempering.before * tempering.first_work(turn)
         if not light or p.n <= all_.portfolio.whole:
-            strategies.append(AnnealingRounds(turn, all_.annealing, 0.3 if small else 0.4 if sparse else 0.1, polish))
-            strategies.append(PopulationRounds(turn, all_.population, 0.4 if small or sparse else 0.9, polish))
+            share = 0.3 if small else 0.4 if sparse else 0.1
+            strategies.append(AnnealingRounds(turn, all_.annealing, share, polish, until))
+            share = 0.4 if small or sparse or tempering else 0.9
+            strategies.append(
+                PopulationRounds(turn, all_.population, share, polish, tempering is not None and not small)
+            )
         if sparse:
             if p.n <= all_.portfolio.whole:
                 strategies.append(SlowAnnealing(turn, all_.slow, 0.3, polish))
             strategies.append(FusionRounds(turn, all_.fusion, 1.0))
             if p.background is not None:
                 strategies.append(LevelRounds(turn, all_.fusion, 1.0))
+                strategies.append(EvolutionRounds(turn, all_.evolution, 1.0))
         if small:
             strategies.append(TabuRounds(turn, all_.tabu, 0.3))
         return strategies
@@ -204,7 +218,9 @@ class Portfolio:
             if self.strategies[k].due:
                 return k
         new = [(self.strategies[k].first_work(turn), k) for k in ready if k not in tried]
-        if new and (not tried or self.parameters.portfolio.wait * min(new)[0] <= self.worked):
+        gaining = self.p.background is not None and turn.idle == 0
+        wait = self.parameters.portfolio.longer if gaining else self.parameters.portfolio.wait
+        if new and (not tried or wait * min(new)[0] <= self.worked):
             return min(new)[1]
         ready = tried
         fixed = np.array([self.strategies[k].share for k in ready])

@@ -17,7 +17,7 @@ from graphpart.highs import fault
 if TYPE_CHECKING:
     from graphpart.partition.bounds.relaxation import Relaxation
 
-__all__ = ["Simplex", "is_available"]
+__all__ = ["Simplex", "is_available", "quiet"]
 
 SERVICE = 0.05  # seconds between two looks at limits and signals
 
@@ -27,6 +27,24 @@ def is_available() -> bool:
     return fault() is None
 
 
+def quiet(threads: int = 1) -> Any:
+    """HiGHS with the simplex method, without output."""
+    import highspy
+
+    # Threads are shared by all of a process, and whoever used HiGHS before may have asked for another number.
+    highspy.Highs.resetGlobalScheduler(True)
+    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call,unused-ignore]
+    for option, value in (
+        ("output_flag", False),
+        ("threads", threads),
+        ("parallel", "off" if threads == 1 else "on"),
+        ("presolve", "off"),
+        ("solver", "simplex"),
+    ):
+        highs.setOptionValue(option, value)
+    return highs
+
+
 class Simplex:
     """HiGHS, kept between solves."""
 
@@ -34,17 +52,7 @@ class Simplex:
         import highspy
 
         self._module = highspy
-        # Threads are shared by all of a process, and whoever used HiGHS before may have asked for another number.
-        highspy.Highs.resetGlobalScheduler(True)
-        self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call,unused-ignore]
-        for option, value in (
-            ("output_flag", False),
-            ("threads", threads),
-            ("parallel", "off" if threads == 1 else "on"),
-            ("presolve", "off"),
-            ("solver", "simplex"),
-        ):
-            self._highs.setOptionValue(option, value)
+        self._highs = quiet(threads)
         self._columns: list[Any] = []
         self._stopping: Any = None
         self._looked = -math.inf

@@ -21,6 +21,8 @@ from graphpart.partition.bounds.semidefinite import Semidefinite
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.certificates.certificate import common_step, proven_bound
 from graphpart.partition.certificates.inequalities import Inequalities
+from graphpart.partition.exact_solvers.column_generation import ColumnGeneration
+from graphpart.partition.exact_solvers.pricing import fitting_weights
 from graphpart.partition.exact_solvers.regions import Regions
 from graphpart.partition.local_search.greedy_joining import join
 from graphpart.partition.local_search.improve import fixed_point
@@ -52,6 +54,8 @@ class TreeParameters:
     vertex_terms: int = 3_000  #: terms of a relaxation, up to which the simplex method computes a vertex
     semidefinite: int = 80  #: elements from which on the semidefinite relaxation goes on where the linear one ends,
     far: float = 0.01  #: if this share of the cost is missing; with less, division in two does more
+    columns: tuple[int, int] = (30, 400)  #: elements of problems that column generation takes over at the root, ...
+    slow: float = 0.05  #: ... after two rounds that close a smaller share of what is missing
     shrunk: float = 0.3  #: share of the pairs with a cost: if so many more are fixed, what is left is solved anew
     dive: int = 20  #: every so many nodes, a dive begins
     regions: int = 300  #: elements from which on regions are solved apart,
@@ -230,7 +234,7 @@ class Tree:
             return []
         r.bound = -math.inf
         r.offer(r.rows.multipliers)
-        r.tolerance, idle, vertex = PARAMETERS.violated, 0, False
+        r.tolerance, idle, vertex, slow = PARAMETERS.violated, 0, False, 0
         while not self.closed(r.bound):
             if self.search.ends():
                 return [(max(known, r.bound), decisions)]
@@ -270,6 +274,11 @@ class Tree:
             if not decisions and self._has_regions():  # no division makes up for a relaxation that is not solved
                 progress = r.bound - before > a.converged * missing or (added > 0 and not r.is_thorough)
             idle = 0 if progress else idle + 1
+            if not decisions and r.complete and r.connecting is None:
+                slow = 0 if r.bound - before > a.slow * missing else slow + 1
+                columns = self._columns() if slow == 2 else None
+                if columns is not None and (yield from self._generate(columns)):
+                    return []
             if idle > a.idle:
                 far = r.complete and self.p.n >= a.semidefinite and missing > a.far * abs(self.cost)
                 if far and self.semidefinite is None:
@@ -287,6 +296,34 @@ class Tree:
         if not decisions and not r.complete and self._shrinks():
             return (yield from self._start_again(max(known, r.bound)))
         return self._divide(decisions, max(known, r.bound))
+
+    def _columns(self) -> ColumnGeneration | None:
+        """Column generation, if the problem has few elements and its pairs repel as products of weights do."""
+        least, most = self.parameters.columns
+        if self.simplex is None or not least <= self.p.n <= most:
+            return None
+        cost, (u, v, given) = np.zeros((self.p.n, self.p.n)), self.p.pairs()
+        cost[u, v] = cost[v, u] = given
+        weight = fitting_weights(cost)
+        if weight is None:
+            return None
+        stopping = self.stopping.child(plus=math.inf)
+
+        def offer(labels: Labels) -> None:
+            if math.isfinite(self.p.evaluate_labels(labels)):
+                self._take(fixed_point(self.p, labels, improve_by_sequences, stopping))
+
+        return ColumnGeneration(cost, weight, self.labels, lambda: self.cost - self.resolution, offer, stopping)
+
+    def _generate(self, columns: ColumnGeneration) -> Generator[None, None, bool]:
+        """Solve the problem by column generation; whether this proves that the best partition known is optimal."""
+        for _ in columns.steps():
+            self._raise(columns.bound)
+            yield
+            if self.search.ends():
+                return False
+        self._raise(columns.bound)
+        return columns.bound == math.inf
 
     def _has_regions(self) -> bool:
         """Whether the problem is so large and sparse that the gap may be in few places."""

@@ -1,15 +1,16 @@
 """Kernel of pairwise Kernighan-Lin with joins: improve two subsets, or one and the empty set, by a sequence of
 switches.
 
-For stored pairs, elements that may switch wait in a heap, keyed by the change of cost. An element is looked at when
-it becomes linked to the other subset; from then on a switch of a neighbour changes its key by twice the cost of the
-pair. For a matrix, all elements of both subsets are linked, and the best one is found by a pass over them. With a
-background, groups or limits, a switch changes the keys of all that wait; so keys are of stored pairs alone, what else is
-paid is computed when it is needed, and the best one is found by a pass, too. Where subsets have to be connected
-(kernels/connected.pxd), elements wait that a base pair links to the other subset. The best one is looked at before it
-switches: if its subset would not stay connected, it is barred until a switch may have freed it. All sums, also those along a sequence, are
-exact, in fixed point (see kernels/fixed.pxd): a sequence that ends where it began, with the two subsets exchanged, is no
-improvement by chance of rounding.
+For stored pairs, one pass over a subset lists its elements at the border with each other one. Elements that may switch
+wait in a heap, keyed by the change of cost. An element is looked at when it becomes linked to the other subset; from
+then on a switch of a neighbour changes its key by twice the cost of the pair. For a matrix, all elements of both
+subsets are linked, and the best one is found by a pass over them. With a background, groups or limits, a switch
+changes the keys of all that wait; so keys are of stored pairs alone, what else is paid is computed when it is needed,
+and the best one is found by a pass, too. Where subsets have to be connected (kernels/connected.pxd), elements wait
+that a base pair links to the other subset. The best one is looked at before it switches: if its subset would not stay
+connected, it is barred until a switch may have freed it. All sums, also those along a sequence, are exact, in fixed
+point (see kernels/fixed.pxd): a sequence that ends where it began, with the two subsets exchanged, is no improvement
+by chance of rounding.
 """
 
 import numpy as np
@@ -36,6 +37,18 @@ cdef enum:
     BARRED = -3     # place of an element without which its subset is not connected
 
 
+cdef struct Element:
+    fixed_t delta       # change of cost if it switches, required cuts left out
+    element_t cuts      # number of its required cuts to the other subset
+    element_t links     # number of its base pairs to the other subset, where subsets have to be connected
+    element_t place     # in the heap
+
+
+cdef struct Waiting:
+    fixed_t key
+    element_t element
+
+
 cdef struct State:
     Py_ssize_t n
     const cost_t* matrix        # or NULL, and then compressed rows:
@@ -51,10 +64,8 @@ cdef struct State:
     element_t* unused           # numbers of subsets without elements
     Py_ssize_t unuseds
     char* changed               # subsets that changed since this was last cleared
-    fixed_t* delta              # change of cost if an element switches, required cuts left out
-    element_t* cuts             # number of its required cuts to the other subset
-    element_t* heap             # the elements that wait; a plain list for a matrix
-    element_t* place
+    Element* at
+    Waiting* heap               # the elements that wait; if not ordered, a plain list without keys
     Py_ssize_t waiting
     element_t* switched         # the sequence
     element_t* touched          # elements whose place has to be reset
@@ -63,7 +74,11 @@ cdef struct State:
     bint ordered                # whether those that wait are a heap
     Terms terms
     Base base
-    element_t* links            # of each element that waits, the number of its base pairs to the other subset
+    element_t* border_first     # of each subset linked to the one at hand, the first of its elements there, as an entry of
+    element_t* border           # elements, and
+    element_t* border_next      # entries
+    fixed_t crossing            # cost of the stored pairs between the two subsets, but for those that must be cut
+    bint parted                 # whether there are such
     element_t* barred
     Py_ssize_t bars
 
@@ -71,24 +86,21 @@ cdef struct State:
 # -------------------------------------------------------------------------------------------------------------- heap
 
 cdef inline fixed_t key(State* s, element_t a) noexcept nogil:
-    return NONE if s.cuts[a] > 0 or (s.base.any and s.links[a] == 0) else s.delta[a]
-
-
-cdef inline bint before(State* s, element_t a, element_t b) noexcept nogil:
-    cdef fixed_t x = key(s, a), y = key(s, b)
-    return x < y or (x == y and a < b)
+    return NONE if s.at[a].cuts > 0 or (s.base.any and s.at[a].links == 0) else s.at[a].delta
 
 
 cdef inline bint first_of_two(void* context, const void* one, const void* other) noexcept nogil:
-    return before(<State*>context, (<const element_t*>one)[0], (<const element_t*>other)[0])
+    cdef const Waiting* x = <const Waiting*>one
+    cdef const Waiting* y = <const Waiting*>other
+    return x.key < y.key or (x.key == y.key and x.element < y.element)
 
 
 cdef inline void note_place(void* context, const void* record, Py_ssize_t at) noexcept nogil:
-    (<State*>context).place[(<const element_t*>record)[0]] = <element_t>at
+    (<State*>context).at[(<const Waiting*>record).element].place = <element_t>at
 
 
 cdef inline Heap heap_of(State* s) noexcept nogil:
-    return Heap(s.heap, s.waiting, sizeof(element_t), first_of_two, note_place, s)
+    return Heap(s.heap, s.waiting, sizeof(Waiting), first_of_two, note_place, s)
 
 
 cdef inline void let_wait(State* s, element_t a) noexcept nogil:
@@ -98,11 +110,13 @@ cdef inline void let_wait(State* s, element_t a) noexcept nogil:
 
 
 cdef inline void put_back(State* s, element_t a) noexcept nogil:
-    s.heap[s.waiting] = a
-    s.place[a] = <element_t>s.waiting
+    cdef Waiting record = Waiting(key(s, a), a)
     s.waiting += 1
     if s.ordered:
-        heap_rise(heap_of(s), s.waiting - 1, &a)
+        heap_rise(heap_of(s), s.waiting - 1, &record)
+    else:
+        s.heap[s.waiting - 1] = record
+        s.at[a].place = <element_t>(s.waiting - 1)
 
 
 cdef inline fixed_t background(State* s, element_t a, element_t other) noexcept nogil:
@@ -113,8 +127,8 @@ cdef inline fixed_t background(State* s, element_t a, element_t other) noexcept 
 
 cdef inline void take_from(State* s, Py_ssize_t at, element_t place) noexcept nogil:
     """Take an element that may be first out of those that wait."""
-    cdef element_t last
-    s.place[s.heap[at]] = place
+    cdef Waiting last
+    s.at[s.heap[at].element].place = place
     s.waiting -= 1
     if at < s.waiting:
         last = s.heap[s.waiting]
@@ -122,7 +136,7 @@ cdef inline void take_from(State* s, Py_ssize_t at, element_t place) noexcept no
             heap_sink(heap_of(s), at, &last)
         else:
             s.heap[at] = last
-            s.place[last] = <element_t>at
+            s.at[last.element].place = <element_t>at
 
 
 cdef inline element_t take_best(
@@ -135,34 +149,38 @@ cdef inline element_t take_best(
     if s.waiting == 0:
         return -1
     if s.base.any:
-        while key(s, s.heap[0]) != NONE and not may_leave(&s.base, s.heap[0], s.label):
-            s.barred[s.bars] = s.heap[0]
+        while key(s, s.heap[0].element) != NONE and not may_leave(&s.base, s.heap[0].element, s.label):
+            s.barred[s.bars] = s.heap[0].element
             s.bars += 1
             take_from(s, 0, BARRED)
             if s.waiting == 0 or base_poll(&s.base, stopping, cost):
                 return -1
     if s.terms.any:
         for k in range(s.waiting):
-            a = s.heap[k]
-            if s.cuts[a] > 0 or s.left[s.label[a] == V] == 1:
+            a = s.heap[k].element
+            if s.at[a].cuts > 0 or s.left[s.label[a] == V] == 1:
                 continue
             value = background(s, a, V if s.label[a] == U else U)
             if value == NONE:
                 continue
-            value += s.delta[a]
-            if value < least or (value == least and a < s.heap[at]):
+            value += s.at[a].delta
+            if value < least or (value == least and a < s.heap[at].element):
                 least = value
                 at = k
         if least == NONE:
             return -1
     elif not s.ordered:
+        least = key(s, s.heap[0].element)
         for k in range(1, s.waiting):
-            if before(s, s.heap[k], s.heap[at]):
+            a = s.heap[k].element
+            value = key(s, a)
+            if value < least or (value == least and a < s.heap[at].element):
+                least = value
                 at = k
-    a = s.heap[at]
+    a = s.heap[at].element
     if key(s, a) == NONE:
         return -1
-    change[0] = least if s.terms.any else s.delta[a]
+    change[0] = least if s.terms.any else s.at[a].delta
     take_from(s, at, DONE)
     return a
 
@@ -172,28 +190,33 @@ cdef inline element_t take_best(
 cdef inline void account(State* s, element_t a, cost_t cost, element_t theirs, element_t other) noexcept nogil:
     """Count a pair of an element a in the difference between the other subset and its own."""
     if cost == INFINITY:
-        s.cuts[a] += theirs == other
+        s.at[a].cuts += theirs == other
     elif theirs == other:
-        s.delta[a] += fixed(cost, s.scale)
+        s.at[a].delta += fixed(cost, s.scale)
     elif theirs == s.label[a]:
-        s.delta[a] -= fixed(cost, s.scale)
+        s.at[a].delta -= fixed(cost, s.scale)
 
 
-cdef bint look_at(State* s, element_t a, element_t other) noexcept nogil:
-    """Compute the change of cost if a switches to the other subset; whether a (base) pair links it there. O(degree)"""
+cdef fixed_t look_at(State* s, element_t a, element_t other) noexcept nogil:
+    """Compute the change of cost if a switches to the other subset; the cost of its pairs to that. O(degree)"""
     cdef offset_t k
-    cdef bint linked = False
-    s.delta[a] = 0
-    s.cuts[a] = 0
+    cdef element_t mine = s.label[a], theirs, cuts = 0
+    cdef fixed_t cost, own = 0, there = 0
     for k in range(s.starts[a], s.starts[a + 1]):
-        account(s, a, s.costs[k], s.label[s.neighbours[k]], other)
-        linked |= s.label[s.neighbours[k]] == other
-    if not s.base.any:
-        return linked
-    s.links[a] = 0
-    for k in range(s.starts[a], s.starts[a + 1]):
-        s.links[a] += s.label[s.neighbours[k]] == other and not s.base.lifted[k]
-    return s.links[a] > 0
+        theirs = s.label[s.neighbours[k]]
+        if s.costs[k] == INFINITY:
+            cuts += theirs == other
+            continue
+        cost = fixed(s.costs[k], s.scale)
+        own += cost & -<fixed_t>(theirs == mine)        # without branches, which no processor could predict
+        there += cost & -<fixed_t>(theirs == other)
+    s.at[a].delta = there - own
+    s.at[a].cuts = cuts
+    if s.base.any:
+        s.at[a].links = 0
+        for k in range(s.starts[a], s.starts[a + 1]):
+            s.at[a].links += s.label[s.neighbours[k]] == other and not s.base.lifted[k]
+    return there
 
 
 cdef void look_at_all(State* s, element_t U, element_t V) noexcept nogil:
@@ -205,61 +228,66 @@ cdef void look_at_all(State* s, element_t U, element_t V) noexcept nogil:
         W = V if i else U
         a = s.first[W]
         while a >= 0:
-            s.delta[a] = 0
-            s.cuts[a] = 0
+            s.at[a].delta = 0
+            s.at[a].cuts = 0
             let_wait(s, a)
             a = s.next[a]
     for i in range(s.waiting):
-        a = s.heap[i]
+        a = s.heap[i].element
         row = s.matrix + a * s.n
         for j in range(s.waiting):
-            b = s.heap[j]
+            b = s.heap[j].element
             if a != b:
                 account(s, a, row[b], s.label[b], V if s.label[a] == U else U)
 
 
 cdef void look_at_border(State* s, element_t U, element_t V) noexcept nogil:
     """Let the elements wait that a stored pair links to the other subset; if V is empty, all."""
-    cdef element_t a, b, swap
+    cdef element_t a, b, at
     cdef offset_t k
-    if s.size[V] > 0 and s.size[V] < s.size[U]:
-        swap = U
-        U = V
-        V = swap
-    a = s.first[U]
-    while a >= 0:
-        if look_at(s, a, V) or s.size[V] == 0:
-            if s.base.any and s.size[V] == 0:
-                s.links[a] = 1          # any may be the first
+    s.crossing = 0
+    s.parted = False
+    if s.size[V] == 0:
+        a = s.first[U]
+        while a >= 0:
+            look_at(s, a, V)
+            s.at[a].links = 1              # any may be the first
             let_wait(s, a)
-            if s.size[V] > 0:
-                for k in range(s.starts[a], s.starts[a + 1]):
-                    b = s.neighbours[k]
-                    if s.label[b] == V and s.place[b] == OUT and not (s.base.any and s.base.lifted[k]):
-                        look_at(s, b, U)
-                        let_wait(s, b)
-        a = s.next[a]
+            a = s.next[a]
+        return
+    at = s.border_first[V]
+    while at >= 0:
+        a = s.border[at]
+        s.crossing += look_at(s, a, V)
+        s.parted |= s.at[a].cuts > 0
+        let_wait(s, a)
+        for k in range(s.starts[a], s.starts[a + 1]):
+            b = s.neighbours[k]
+            if s.label[b] == V and s.at[b].place == OUT and not (s.base.any and s.base.lifted[k]):
+                look_at(s, b, U)
+                let_wait(s, b)
+        at = s.border_next[at]
 
 
 cdef void begin_subset(State* s, element_t a) noexcept nogil:
     """An element begins a connected subset: from now on, only those may switch that base pairs link to it."""
     cdef Py_ssize_t k
     for k in range(s.touches):
-        s.place[s.touched[k]] = OUT
+        s.at[s.touched[k]].place = OUT
     s.waiting = s.bars = 0
     s.touched[0] = a
     s.touches = 1
-    s.place[a] = DONE
+    s.at[a].place = DONE
 
 
 cdef inline void correct(State* s, element_t b, cost_t cost, element_t from_subset) noexcept nogil:
     """The other element of a pair of b has left `from_subset` for the other subset."""
     cdef fixed_t change
     if cost == INFINITY:
-        s.cuts[b] += 1 if s.label[b] == from_subset else -1
+        s.at[b].cuts += 1 if s.label[b] == from_subset else -1
         return
     change = 2 * fixed(cost, s.scale)
-    s.delta[b] += change if s.label[b] == from_subset else -change
+    s.at[b].delta += change if s.label[b] == from_subset else -change
 
 
 cdef void put_freed_back(State* s, element_t a, element_t from_subset) noexcept nogil:
@@ -282,6 +310,7 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
     cdef Py_ssize_t i
     cdef cost_t cost
     cdef const cost_t* row
+    cdef Waiting record
     s.label[a] = other
     terms_move(&s.terms, a, from_subset, other)
     if s.left[0]:
@@ -290,15 +319,15 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
     if s.matrix != NULL:
         row = s.matrix + a * s.n
         for i in range(s.waiting):
-            correct(s, s.heap[i], row[s.heap[i]], from_subset)
+            correct(s, s.heap[i].element, row[s.heap[i].element], from_subset)
         return
     if s.bars:
         put_freed_back(s, a, from_subset)
     for k in range(s.starts[a], s.starts[a + 1]):
         b = s.neighbours[k]
-        if (s.label[b] != U and s.label[b] != V) or s.place[b] == DONE:
+        if (s.label[b] != U and s.label[b] != V) or s.at[b].place == DONE:
             continue
-        if s.place[b] == OUT:
+        if s.at[b].place == OUT:
             if s.label[b] == from_subset and not (s.base.any and s.base.lifted[k]):     # linked to the other subset from now on
                 look_at(s, b, other)
                 let_wait(s, b)
@@ -309,14 +338,16 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
             continue
         if s.base.any:
             if not s.base.lifted[k]:
-                s.links[b] += 1 if s.label[b] == from_subset else -1
-            if s.place[b] != BARRED:
-                heap_settle(heap_of(s), s.place[b], &b)
+                s.at[b].links += 1 if s.label[b] == from_subset else -1
+            if s.at[b].place != BARRED:
+                record = Waiting(key(s, b), b)
+                heap_settle(heap_of(s), s.at[b].place, &record)
             continue
+        record = Waiting(key(s, b), b)
         if (cost > 0) == (s.label[b] == from_subset):
-            heap_sink(heap_of(s), s.place[b], &b)
+            heap_sink(heap_of(s), s.at[b].place, &record)
         else:
-            heap_rise(heap_of(s), s.place[b], &b)
+            heap_rise(heap_of(s), s.at[b].place, &record)
 
 
 cdef void enlist(State* s, element_t a, element_t W) noexcept nogil:
@@ -371,21 +402,18 @@ cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
                     sum += fixed(s.costs[k], s.scale)
             a = s.next[a]
         return sum
+    if s.matrix == NULL:
+        return NONE if s.parted else sum + s.crossing
     for i in range(s.waiting):
-        a = s.heap[i]
+        a = s.heap[i].element
         if s.label[a] != U:
             continue
-        if s.cuts[a]:
+        if s.at[a].cuts:
             return NONE
-        if s.matrix != NULL:
-            for j in range(s.waiting):
-                b = s.heap[j]
-                if s.label[b] == V:
-                    sum += fixed(s.matrix[a * s.n + b], s.scale)
-        else:
-            for k in range(s.starts[a], s.starts[a + 1]):
-                if s.label[s.neighbours[k]] == V:
-                    sum += fixed(s.costs[k], s.scale)
+        for j in range(s.waiting):
+            b = s.heap[j].element
+            if s.label[b] == V:
+                sum += fixed(s.matrix[a * s.n + b], s.scale)
     return sum
 
 
@@ -427,7 +455,7 @@ cdef fixed_t improve_pair(
         terms_move(&s.terms, a, s.label[a], W)
         s.label[a] = W
     for k in range(s.touches):
-        s.place[s.touched[k]] = OUT
+        s.at[s.touched[k]].place = OUT
     if join < -tolerance and join <= smallest:
         while s.first[V] >= 0:
             a = s.first[V]
@@ -491,6 +519,8 @@ cdef class Pairs:
     cdef char* pending          # subsets that changed before this round
     cdef element_t* linked
     cdef element_t* stamp
+    cdef element_t* near        # subsets whose borders are listed
+    cdef Py_ssize_t nears
 
     def __cinit__(self, matrix, rows, labels, double magnitude, double tolerance, double cost, Py_ssize_t patience,
                   double height=0.0, Py_ssize_t whole=0, terms=None):
@@ -501,12 +531,14 @@ cdef class Pairs:
         cdef const cost_t[::1] costs
         cdef element_t[::1] label
         cdef char[:, ::1] flags = np.ones((2, n + 2), np.int8)
-        cdef element_t[:, ::1] room = np.zeros((14, n + 2), np.int32)
-        cdef fixed_t[::1] delta = np.zeros(n + 1, np.int64)
+        cdef element_t[:, ::1] border
+        cdef element_t[:, ::1] room = np.zeros((12, n + 2), np.int32)
+        cdef char[::1] at = np.zeros((n + 2) * sizeof(Element), np.int8)
+        cdef char[::1] heap = np.empty((n + 2) * sizeof(Waiting), np.int8)
         self.labels = np.array(labels, np.int32)
         label = self.labels
         self.cost = cost
-        self.kept = [label, flags, room, delta, matrix, rows]
+        self.kept = [label, flags, room, at, heap, matrix, rows]
         self.patience = patience
         self.whole = whole
         self.s.n = n
@@ -519,6 +551,9 @@ cdef class Pairs:
             self.s.starts = &starts[0]
             self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
             self.s.costs = &costs[0] if costs.shape[0] else NULL
+            border = np.empty((2, max(1, costs.shape[0] // 2)), np.int32)
+            self.kept.append(border)
+            self.s.border, self.s.border_next = &border[0, 0], &border[1, 0]
             self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
         self.s.scale = scale_for(min(magnitude * n, DBL_MAX))
         self.tolerance = <fixed_t>(tolerance * self.s.scale)
@@ -530,24 +565,23 @@ cdef class Pairs:
         self.s.label = &label[0]
         self.s.changed = &flags[0, 0]
         self.pending = &flags[1, 0]
-        self.s.delta = &delta[0]
+        self.s.at = <Element*>&at[0]
+        self.s.heap = <Waiting*>&heap[0]
         self.s.size = &room[0, 0]
         self.s.first = &room[1, 0]
         self.s.next = &room[2, 0]
         self.s.previous = &room[3, 0]
         self.s.unused = &room[4, 0]
-        self.s.cuts = &room[5, 0]
-        self.s.heap = &room[6, 0]
-        self.s.place = &room[7, 0]
-        self.s.switched = &room[8, 0]
-        self.s.touched = &room[9, 0]
-        self.linked = &room[10, 0]
-        self.stamp = &room[11, 0]
-        self.s.links = &room[12, 0]
-        self.s.barred = &room[13, 0]
+        self.s.switched = &room[5, 0]
+        self.s.touched = &room[6, 0]
+        self.s.barred = &room[7, 0]
+        self.linked = &room[8, 0]
+        self.stamp = &room[9, 0]
+        self.near = &room[10, 0]
+        self.s.border_first = &room[11, 0]
         for a in range(n + 1):
-            self.s.first[a] = -1
-            self.s.place[a] = OUT
+            self.s.first[a] = self.s.border_first[a] = -1
+            self.s.at[a].place = OUT
         for a in range(n - 1, -1, -1):
             enlist(&self.s, <element_t>a, label[a])
         self.find_unused()
@@ -600,14 +634,14 @@ cdef class Pairs:
             for U in range(s.n + 1):
                 self.pending[U] = s.changed[U]
                 s.changed[U] = False
-                self.stamp[U] = -1
             for U in range(s.n + 1):
                 if s.size[U] == 0:
                     continue
                 count = self.find_linked(<element_t>U)
                 for k in range(count):
                     if s.size[U] and s.size[self.linked[k]]:
-                        self.improve(<element_t>U, self.linked[k], stopping)
+                        if self.improve(<element_t>U, self.linked[k], stopping) and s.matrix == NULL:
+                            self.find_borders(<element_t>U)
                     if stopping.poll(self.cost):
                         break
                 if stopping.poll(self.cost):
@@ -635,9 +669,8 @@ cdef class Pairs:
 
     cdef Py_ssize_t find_linked(self, element_t U) noexcept nogil:
         """List the subsets of larger number to look at together with U; how many. O(sum of degrees)"""
-        cdef Py_ssize_t count = 0
-        cdef offset_t k
-        cdef element_t a, W
+        cdef Py_ssize_t count = 0, k
+        cdef element_t W
         cdef State* s = &self.s
         if s.matrix != NULL:
             for W in range(U + 1, <element_t>(s.n + 1)):
@@ -645,16 +678,41 @@ cdef class Pairs:
                     self.linked[count] = W
                     count += 1
             return count
+        for k in range(self.find_borders(U)):
+            W = self.near[k]
+            if self.pending[U] or self.pending[W]:
+                self.linked[count] = W
+                count += 1
+        if count > 1:
+            qsort(self.linked, count, sizeof(element_t), ascending)
+        return count
+
+    cdef Py_ssize_t find_borders(self, element_t U) noexcept nogil:
+        """For each subset of larger number, list the elements of U that stored (base) pairs link to it; how many subsets.
+
+        O(sum of degrees)
+        """
+        cdef Py_ssize_t i, entries = 0
+        cdef offset_t k
+        cdef element_t a, W
+        cdef State* s = &self.s
+        for i in range(self.nears):
+            s.border_first[self.near[i]] = -1
+        self.nears = 0
         a = s.first[U]
         while a >= 0:
             for k in range(s.starts[a], s.starts[a + 1]):
                 W = s.label[s.neighbours[k]]
-                if W > U and self.stamp[W] != U and not (s.base.any and s.base.lifted[k]):
-                    self.stamp[W] = U
-                    if self.pending[U] or self.pending[W]:
-                        self.linked[count] = W
-                        count += 1
+                if W <= U or (s.base.any and s.base.lifted[k]):
+                    continue
+                if s.border_first[W] < 0:
+                    self.near[self.nears] = W
+                    self.nears += 1
+                elif s.border[s.border_first[W]] == a:
+                    continue
+                s.border[entries] = a
+                s.border_next[entries] = s.border_first[W]
+                s.border_first[W] = <element_t>entries
+                entries += 1
             a = s.next[a]
-        if count > 1:
-            qsort(self.linked, count, sizeof(element_t), ascending)
-        return count
+        return self.nears

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from graphpart.kernels import _pairs
 from graphpart.kernels.overlaps import matched
 from graphpart.partition.problem.derived import connected_subsets
+from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 
 __all__ = ["near", "reasons", "violated_cuts"]
@@ -41,14 +42,14 @@ def near(p: PairCosts, old: Labels, labels: Labels) -> Labels:
     if costs[0] is not None and costs[1] is not None:
         back = costs[0] <= costs[1]
         shifted = np.where(back[region], old.astype(np.int64), labels.astype(np.int64) + int(old.max(initial=0)) + 1)
-        found = _canonical(shifted)
+        found = canonical(shifted)
         if p.evaluate_labels(found) <= cost:
             labels = found
     if p.background is None and p.limits is None and not p.connected and not len(p.must_join):
-        for atoms in (_canonical(old.astype(np.int64) * p.n + labels), np.arange(p.n, dtype=np.int32)):
+        for atoms in (canonical(old.astype(np.int64) * p.n + labels), np.arange(p.n, dtype=np.int32)):
             q: Any = p.contract(atoms)  # type: ignore[attr-defined]
             first = np.unique(atoms, return_index=True)[1]
-            found = _canonical(_returned(q, old[first], labels[first])[atoms])
+            found = canonical(_returned(q, old[first], labels[first])[atoms])
             if p.evaluate_labels(found) <= cost:
                 labels = found
     return connected_subsets(p, labels)
@@ -76,7 +77,7 @@ def reasons(p: PairCosts, old: NDArray[np.int64], labels: Labels) -> NDArray[Any
     required[region[_broken(p, old)]] = True
     fresh[region[old < 0]] = True
     alone = np.where(old < 0, int(old.max(initial=-1)) + 1 + np.arange(len(old)), old)
-    costs = [_costs(p, _canonical(x), region, count) for x in (alone, labels)]
+    costs = [_costs(p, canonical(x), region, count) for x in (alone, labels)]
     text = np.full(count, "further search", object)
     if costs[0] is not None and costs[1] is not None:
         with np.errstate(invalid="ignore"):
@@ -121,14 +122,6 @@ def violated_cuts(p: PairCosts, labels: NDArray[np.integer[Any]]) -> NDArray[np.
     return np.concatenate(parts)
 
 
-def _canonical(labels: NDArray[np.integer[Any]]) -> Labels:
-    """Labels 0, 1, ... in order of first appearance."""
-    _, first, place = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int32)
-    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-    return rank[place]
-
-
 def _regions(old: NDArray[np.integer[Any]], labels: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int32], int]:
     """The region of each element, and how many there are."""
     width = int(labels.max(initial=-1)) + 1
@@ -150,7 +143,7 @@ def _costs(p: PairCosts, labels: Labels, region: NDArray[np.int32], count: int) 
         return None
     order = np.argsort(region, kind="stable")
     parts = np.split(order, np.cumsum(np.bincount(region, minlength=count))[:-1])
-    return np.array([p.restrict(part).evaluate_labels(_canonical(labels[part])) for part in parts])  # type: ignore[attr-defined]
+    return np.array([p.restrict(part).evaluate_labels(canonical(labels[part])) for part in parts])  # type: ignore[attr-defined]
 
 
 def _returned(p: PairCosts, old: Labels, labels: Labels) -> NDArray[np.int64]:

@@ -1,0 +1,209 @@
+"""A semidefinite relaxation with triangle inequalities, for labels 0 and 1: where pairs are dense, others are far off.
+
+With spins s in {-1, 1}, one of them always 1, the energy is a constant plus ``s' C s``. For each row v of numbers 1 and
+-1 of odd count, ``(v s)^2 >= 1``; a row of one number holds with equality, those of three are the triangle inequalities
+of max cut. So with multipliers m, at least 0 but for rows of one number, every labeling costs at least
+
+    constant + sum_r m_r    if    Z = C - sum_r m_r v_r v_r'    is positive semidefinite
+
+(the dual of the relaxation of Goemans & Williamson 1995 with the triangles of Helmberg & Rendl 1998). With a barrier,
+``sum_r m_r + mu log det Z`` is maximised over one multiplier at a time, which is a formula, and the inverse of Z changes
+by a matrix of rank one (see `_odd_squares`; coordinate ascent with this barrier: Buchheim, Montenegro & Wiegele 2019).
+All Z on the way are positive definite, so there is a bound at any time. mu falls slowly. Its product with the inverse is
+near the optimum of the primal relaxation, and those triangles that it violates most are added after every few sweeps.
+Once mu is small, it is raised again, and falls more slowly.
+
+The columns of a Cholesky factor of Z, rounded to whole numbers, and the rows with multipliers are squares that prove
+the bound (see `squares` in `certificates`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.blas import one_thread
+from graphpart.crf.binary_quadratic.form import QuadraticForm, quadratic_form
+from graphpart.crf.bounds import _odd_squares
+from graphpart.crf.certificates.squares import Squares
+from graphpart.crf.problem import FactorGraph
+from graphpart.errors import InvalidProblem
+from graphpart.stopping import Stopping
+
+__all__ = ["LARGEST", "Semidefinite", "by_squares"]
+
+Floats = NDArray[np.float64]
+LARGEST = 600  # variables: matrices of this size
+FALL = 0.95  # of mu, after each sweep; the square root of that each time mu was raised
+SWEEPS = 2  # between two separations
+RAISED, LOW = 0.3, 1e-3  # mu times the number of spins, as a share of the gap: after it was raised, and when it is
+UNCHANGED = 0.02  # relative change of a multiplier that is not worth the work
+VIOLATED, MORE = 0.02, 2  # triangles that are added: by how much they are violated, and how many for each spin
+NUMBERS = 2.0**30  # whole numbers of the squares of a certificate are at most that
+SLOWEST, IDLE = 0.9985, 1e-5  # the slowest fall; a rise from one fall of mu to the next that is too little for more
+ROUNDS, WORK = 400, 3e9  # without a time limit: rounds at most, and cubes of the number of spins
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of numbers 1 and -1, the members of each ascending, and their multipliers; single ones first."""
+
+    starts: NDArray[np.int64]
+    members: NDArray[np.int32]
+    signs: NDArray[np.int8]
+    multipliers: Floats
+
+    def copy(self) -> _Rows:
+        return _Rows(self.starts, self.members, self.signs, self.multipliers.copy())
+
+
+class Semidefinite:
+    """The relaxation between two rounds.
+
+    Attributes
+    ----------
+    bound : float
+        The best so far, up to rounding.
+    """
+
+    def __init__(self, q: QuadraticForm) -> None:
+        n = self.n = q.n + 1
+        u, v, J = q.pairs()
+        self.C = np.zeros((n, n))
+        self.C[u, v] = J / 8
+        self.C[: q.n, q.n] = q.linear / 4 + np.bincount(q.rows, q.couplings, q.n) / 8
+        self.C += self.C.T
+        self.constant = q.constant + float(q.linear.sum()) / 2 + float(J.sum()) / 4
+        size = np.abs(self.C).sum(axis=1)
+        free = -1.01 * size - 1e-6 * float(size.mean()) - 1e-300
+        self.rows = _Rows(np.arange(n + 1), np.arange(n, dtype=np.int32), np.ones(n, np.int8), free)
+        self.best = self.rows.copy()
+        self.bound = self._value()
+        self.mu, self.fall, self.rounds = 0.0, FALL, 0
+        self._before, self._idle = -math.inf, False  # the bound when mu was raised; whether it hardly rose since
+
+    @property
+    def done(self) -> bool:
+        """Whether no more is to be expected."""
+        return self.fall > SLOWEST or self._idle
+
+    @property
+    def enough(self) -> bool:
+        """Whether there were as many rounds as there are without a time limit."""
+        return self.done or self.rounds >= min(ROUNDS, WORK / self.n**3)
+
+    def _value(self) -> float:
+        return self.constant + float(self.rows.multipliers.sum())
+
+    def _rest(self, rows: _Rows) -> Floats:
+        """Z"""
+        Z = np.zeros((self.n, self.n))
+        _odd_squares.add_squares(rows.starts, rows.members, rows.signs, rows.multipliers, Z)
+        return np.asarray(self.C - Z)
+
+    def round(self, cost: float) -> bool:
+        """Some sweeps, then other triangles; False if rounding errors leave no way on. Within `one_thread`.
+
+        O(n^3 + changed multipliers * n^2)
+        """
+        rows, n = self.rows, self.n
+        try:
+            Z = self._rest(rows)
+            np.linalg.cholesky(Z)
+            W = np.ascontiguousarray(np.linalg.inv(Z))
+        except np.linalg.LinAlgError:
+            return False
+        if self.rounds == 0:
+            self.mu = 1.0 / float(np.mean(np.diag(W)))
+        for _ in range(SWEEPS):
+            _odd_squares.ascend(W, rows.starts, rows.members, rows.signs, rows.multipliers, n, self.mu, UNCHANGED)
+            self.mu *= self.fall
+        self.rounds += 1
+        value = self._value()
+        if value > self.bound and self._is_definite():
+            self.bound, self.best = value, rows.copy()
+        gap = max(cost - self.bound, 1e-9 * abs(self.bound)) if cost < math.inf else abs(self.bound)
+        if n * self.mu < LOW * gap:
+            self.mu, self.fall = RAISED * gap / n, math.sqrt(self.fall)
+            self._idle, self._before = self.bound - self._before <= IDLE * gap, self.bound
+        diagonal = np.diag(W)
+        if not (np.isfinite(W).all() and (diagonal > 0).all()):
+            self.rows = self.best.copy()
+            return bool(np.isfinite(self.mu))
+        scale = 1.0 / np.sqrt(diagonal)
+        X = np.triu(W, 1) * np.outer(scale, scale)
+        self._separate(np.ascontiguousarray(X + X.T, np.float32))
+        return True
+
+    def _is_definite(self) -> bool:
+        try:
+            np.linalg.cholesky(self._rest(self.rows))
+        except np.linalg.LinAlgError:
+            return False
+        return True
+
+    def _separate(self, X: NDArray[np.float32]) -> None:
+        """Leave out triangles without a multiplier, and add those that X violates most."""
+        n, rows = self.n, self.rows
+        members, signs, sums = _odd_squares.triangles(X, -1.0 - VIOLATED)
+        order = np.argsort(sums, kind="stable")[: MORE * n]
+        members, signs = members[order], signs[order]
+        kept = rows.multipliers[n:] > 0
+        old, their = rows.members[n:].reshape(-1, 3)[kept], rows.signs[n:].reshape(-1, 3)[kept]
+        new = ~np.isin(_key(members, signs, n), _key(old, their, n))
+        triples, signs = np.concatenate([old, members[new]]), np.concatenate([their, signs[new]])
+        self.rows = _Rows(
+            np.concatenate([np.arange(n), n + 3 * np.arange(len(triples) + 1)]),
+            np.concatenate([rows.members[:n], triples.ravel()]),
+            np.concatenate([rows.signs[:n], signs.ravel()]),
+            np.concatenate([rows.multipliers[:n], rows.multipliers[n:][kept], np.zeros(np.count_nonzero(new))]),
+        )
+
+    def proof(self) -> Squares:
+        """The squares that prove the best bound."""
+        rows, n = self.best, self.n
+        L = np.linalg.cholesky(self._rest(rows))
+        largest = np.abs(L).max(axis=0)
+        unit = largest / NUMBERS
+        used = np.flatnonzero(unit > 0)
+        numbers = np.rint(L[:, used] / unit[used]).astype(np.int64).T
+        row, member = np.nonzero(numbers)
+        counts = np.bincount(row, minlength=len(used))
+        sizes = np.concatenate([counts[counts > 0], np.full(len(rows.multipliers) - n, 3)])
+        return Squares(
+            np.concatenate([[0], np.cumsum(sizes)]),
+            np.concatenate([member.astype(np.int32), rows.members[n:]]),
+            np.concatenate([numbers[row, member], rows.signs[n:].astype(np.int64)]),
+            np.concatenate([(unit[used] ** 2)[counts > 0], rows.multipliers[n:]]),
+        )
+
+
+def _key(members: NDArray[np.int32], signs: NDArray[np.int8], n: int) -> NDArray[np.int64]:
+    i, j, k = members.T.astype(np.int64)
+    return np.asarray(((i * n + j) * n + k) * 4 + 2 * (signs[:, 1] > 0) + (signs[:, 2] > 0))
+
+
+def by_squares(f: FactorGraph, stopping: Stopping) -> Squares:
+    """Squares that prove the bound of the relaxation.
+
+    Raises
+    ------
+    InvalidProblem
+        If the relaxation is not for this factor graph.
+    """
+    q = quadratic_form(f)
+    if q is None or q.n > LARGEST:
+        raise InvalidProblem(
+            "the semidefinite bound is for variables with two labels, factors of at most two variables, finite costs, "
+            f'and at most {LARGEST} variables: use method="message-passing"'
+        )
+    relaxation = Semidefinite(q)
+    with one_thread():
+        while not stopping.check(math.inf) and relaxation.round(math.inf):
+            stopping.raise_bound(relaxation.bound)
+            if stopping.step(math.inf) or (relaxation.enough if stopping.remaining is None else relaxation.done):
+                break
+        return relaxation.proof()

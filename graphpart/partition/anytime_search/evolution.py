@@ -1,0 +1,99 @@
+"""Localised evolution (Bläsius et al. 2022), for problems with a background whose subsets are small.
+
+A trial mutates some elements near each other: each becomes alone, or moves to the best or a random other subset. Then
+these elements and their neighbours move to their best subsets, in some sweeps. If the cost is above that of before, the
+trial is undone. A trial takes microseconds, whatever the size of the problem. In cluster editing, trials lower the cost
+more than annealing and fusion in the same time; without a background (grids, random pairs), they lower it less.
+
+Trials that change the partition but not its cost are kept: without them, the cost stays higher. Therefore rounds go on
+from the partition that the round before has ended with, not from the best one of the pool, as long as it costs no more.
+
+The tasks of a round mutate different elements: each has a part of an order in which neighbours are near each other. The
+results are combined region by region (see recombination.py), so that most gains of the tasks add up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.partition.anytime_search.parameters import EvolutionParameters
+from graphpart.partition.anytime_search.recombination import best_of_regions
+from graphpart.partition.anytime_search.strategy import Found, Task, Turn
+from graphpart.partition.problem import Labels, SetPartition
+from graphpart.stopping import Stopping
+
+__all__ = ["EvolutionRounds", "EvolutionTask"]
+
+
+@dataclass(frozen=True)
+class EvolutionTask(Task):
+    """Trials that begin with some elements."""
+
+    elements: NDArray[np.int32]
+    work: float  # nanoseconds
+
+
+class EvolutionRounds:
+    """The strategy; see above.
+
+    Parameters
+    ----------
+    turn : Turn
+        For the annealer.
+    parameters : EvolutionParameters
+    share : float
+    """
+
+    name = "evolution"
+    due = False
+
+    def __init__(self, turn: Turn, parameters: EvolutionParameters, share: float) -> None:
+        self.annealer, self.parameters, self.share = turn.annealer, parameters, share
+        self.order = by_neighbourhood(turn.annealer.p)
+        self.labels: Labels | None = None  # the end of the last round
+
+    def ready(self, turn: Turn) -> bool:
+        return len(self.order) > 0
+
+    def first_work(self, turn: Turn) -> float:
+        return len(turn.seeds) * self._work(turn)
+
+    def _work(self, turn: Turn) -> float:
+        """The nanoseconds of a task."""
+        a = self.parameters
+        return max(a.work, a.each * len(self.order) / len(turn.seeds)) * 2.0 ** (turn.level / 2)
+
+    def plan(self, turn: Turn) -> list[EvolutionTask]:
+        p, pool, work = self.annealer.p, turn.pool, self._work(turn)
+        start = pool.labels
+        if self.labels is not None and len(self.labels) == p.n:
+            start = best_of_regions(p, self.labels, start)
+        self.labels = None
+        order = np.roll(self.order, int(turn.rng.integers(len(self.order))))
+        parts = np.array_split(order, len(turn.seeds))
+        return [
+            EvolutionTask(start, seed, part, work) for seed, part in zip(turn.seeds, parts, strict=True) if len(part)
+        ]
+
+    def perform(self, task: EvolutionTask, stopping: Stopping) -> Found:
+        annealer = self.annealer.copy()
+        labels = annealer.evolve(task.start, task.elements, task.work, task.seed, stopping)
+        return Found(labels, annealer.spent, arm=labels)
+
+    def learn(self, found: Found, gain: float) -> None:
+        first = self.labels is None
+        self.labels = found.arm if first else best_of_regions(self.annealer.p, self.labels, found.arm)
+
+
+def by_neighbourhood(p: SetPartition) -> NDArray[np.int32]:
+    """The elements of listed pairs, ordered such that neighbours are near each other. O(n + m log n)"""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    starts, neighbours, _ = p.rows()
+    rows = csr_matrix((np.ones(len(neighbours), np.int8), neighbours, starts), (p.n, p.n))
+    order: NDArray[np.int32] = reverse_cuthill_mckee(rows, symmetric_mode=True)
+    return order[np.diff(starts)[order] > 0].astype(np.int32)

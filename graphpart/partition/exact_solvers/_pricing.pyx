@@ -1,0 +1,323 @@
+"""Kernels that find subsets of small reduced cost, for column generation (see `column_generation`).
+
+The reduced cost of a subset is the sum of the costs of its pairs and of the prices of its elements. `descend` is a tabu
+search from given subsets. `examine` finds all subsets below a limit, by branch and bound: each element is in, out or
+free. Costs are at least ``weight[a] * weight[b]`` less what a pair attracts. With X the sum of the weights of the free
+elements that a subset takes, the weights contribute ``(X**2 - sum of weight**2) / 2``, and ``X**2 >= 2 X t - t**2`` for
+every t. So for each t the rest is linear but for what attracts, and its minimum is a minimum cut. The maximum flow is
+found as a division of what each pair attracts among its two ends: each element then has a linear cost, and the sum of
+the negative ones is the bound, whatever the division is. It stays from node to node, so flows have little to do. A few t
+are tried, towards the X of the minimum. An element whose linear cost lifts the bound to the limit is out.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+
+from graphpart.kernels.types cimport element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef enum:
+    FREE = 0
+    IN = 1
+    OUT = 2
+    TENURE = 6
+    TANGENTS = 8        # points at which the square is bounded from below, at most, in one node
+
+
+def descend(const double[:, ::1] cost, const double[::1] price, unsigned char[:, ::1] subsets, int steps, Stopping stopping):
+    """From each row of `subsets`, elements enter or leave; the row becomes the best subset on the way. Its reduced costs."""
+    cdef Py_ssize_t n = price.shape[0], k, i, chosen
+    cdef int step, size
+    cdef double value, best, least, gain
+    cdef const double* row
+    cdef double[::1] h = np.empty(n)
+    cdef int[::1] free_at = np.empty(n, np.intc)
+    cdef unsigned char[::1] now = np.empty(n, np.uint8)
+    out_array = np.full(subsets.shape[0], INFINITY)
+    cdef double[::1] out = out_array
+    with nogil:
+        for k in range(subsets.shape[0]):
+            if stopping.poll(INFINITY):
+                break
+            size = 0
+            value = 0.0
+            for i in range(n):
+                h[i], free_at[i], now[i] = price[i], 0, 0
+            for i in range(n):
+                if subsets[k, i]:
+                    value += h[i]
+                    now[i] = 1
+                    size += 1
+                    row = &cost[i, 0]
+                    for chosen in range(n):
+                        h[chosen] += row[chosen]
+            best = value if size else INFINITY
+            for step in range(1, steps + 1):
+                least, chosen = INFINITY, -1
+                for i in range(n):
+                    gain = -h[i] if now[i] else h[i]
+                    if gain < least and free_at[i] <= step and (not now[i] or size > 1):
+                        least, chosen = gain, i
+                if chosen < 0 or least == INFINITY:
+                    break
+                value += least
+                free_at[chosen] = step + TENURE
+                row = &cost[chosen, 0]
+                if now[chosen]:
+                    now[chosen] = 0
+                    size -= 1
+                    for i in range(n):
+                        h[i] -= row[i]
+                else:
+                    now[chosen] = 1
+                    size += 1
+                    for i in range(n):
+                        h[i] += row[i]
+                if value < best:
+                    best = value
+                    for i in range(n):
+                        subsets[k, i] = now[i]
+            out[k] = best
+    return out_array
+
+
+cdef struct Node:
+    Py_ssize_t chosen       # the element that divides the node,
+    Py_ssize_t trail        # the length of the trail before it was decided
+    Py_ssize_t depth        # the row of h before
+    double base, tangent
+    bint is_in              # whether the element is in
+
+
+cdef struct State:
+    Py_ssize_t n
+    const offset_t* starts
+    const element_t* heads
+    const offset_t* mate
+    const double* attraction    # of the pair of each arc,
+    double* share               # and the part of it that counts for the tail
+    unsigned char* status
+    double* linear              # costs of free elements without the shares,
+    double* rest                # and with them
+    element_t* level
+    element_t* queue
+    offset_t* current
+    offset_t* path
+
+
+cdef bint layered(State* s) noexcept nogil:
+    """Distances of free elements to those with a negative rest; whether one with a positive rest has any."""
+    cdef Py_ssize_t n = s.n, a, b, head = 0, tail = 0
+    cdef offset_t i
+    cdef bint found = False
+    for a in range(n):
+        s.level[a] = -1
+        if s.status[a] == FREE and s.rest[a] < 0:
+            s.level[a] = 0
+            s.queue[tail] = <element_t>a
+            tail += 1
+    while head < tail:
+        a = s.queue[head]
+        head += 1
+        for i in range(s.starts[a], s.starts[a + 1]):
+            b = s.heads[i]
+            if s.level[b] < 0 and s.status[b] == FREE and s.share[i] > 0:   # b may take over what a has of the pair
+                s.level[b] = s.level[a] + 1
+                s.queue[tail] = <element_t>b
+                tail += 1
+                found = found or s.rest[b] > 0
+    return found
+
+
+cdef void take_shares(State* s) noexcept nogil:
+    """The rest of each free element."""
+    cdef Py_ssize_t a
+    cdef offset_t i
+    cdef double value
+    for a in range(s.n):
+        if s.status[a] == FREE:
+            value = s.linear[a]
+            for i in range(s.starts[a], s.starts[a + 1]):
+                if s.status[s.heads[i]] == FREE:
+                    value -= s.share[i]
+            s.rest[a] = value
+
+
+cdef void flow(State* s) noexcept nogil:
+    """Split what attracts among the ends of pairs so that the sum of the negative rests is largest (Dinic 1970)."""
+    cdef Py_ssize_t n = s.n, a, b, x, length
+    cdef offset_t i
+    cdef double amount
+    cdef bint ahead
+    take_shares(s)
+    while layered(s):
+        for a in range(n):
+            s.current[a] = s.starts[a]
+        for a in range(n):
+            if s.level[a] <= 0:
+                continue
+            while s.rest[a] > 0 and s.status[a] == FREE:
+                x, length = a, 0
+                while s.level[x] > 0 or s.rest[x] >= 0:     # towards an element that lacks something
+                    ahead = False
+                    while s.current[x] < s.starts[x + 1]:
+                        i = s.current[x]
+                        b = s.heads[i]
+                        if s.level[b] >= 0 and s.level[b] == s.level[x] - 1 and s.share[s.mate[i]] > 0:
+                            ahead = True
+                            break
+                        s.current[x] += 1
+                    if ahead:
+                        s.path[length] = i
+                        length += 1
+                        x = b
+                    else:
+                        s.level[x] = <element_t>(n + 1)                  # leads nowhere
+                        if length == 0:
+                            break
+                        length -= 1
+                        x = s.heads[s.mate[s.path[length]]]
+                        s.current[x] += 1
+                if length == 0:
+                    break
+                amount = min(s.rest[a], -s.rest[x])
+                for b in range(length):
+                    amount = min(amount, s.share[s.mate[s.path[b]]])
+                for b in range(length):
+                    i = s.path[b]
+                    s.share[s.mate[i]] -= amount
+                    s.share[i] = s.attraction[i] - s.share[s.mate[i]]   # so that roundings do not add up
+                s.rest[a] -= amount
+                s.rest[x] += amount
+
+
+def examine(const double[:, ::1] cost, const double[::1] weight, const double[::1] price, const offset_t[::1] starts,
+            const element_t[::1] heads, const offset_t[::1] mate, const double[::1] attraction, double[::1] share,
+            double limit, Py_ssize_t room, offset_t work, Stopping stopping):
+    """Subsets whose reduced cost is below `limit`: (subsets as rows, whether these are all, nodes).
+
+    At most `room` subsets, and `work` nodes. The pairs that attract are arcs ``starts[a]`` to ``starts[a + 1]`` from a to
+    ``heads[i]``; ``mate[i]`` is the arc in the other direction, and `share` may be any division, which changes. The
+    costs are symmetric, with 0 on the diagonal; they may be inf.
+    """
+    cdef Py_ssize_t n = price.shape[0], a, count = 0, top = 0, trail = 0, depth = 0, chosen
+    cdef offset_t nodes = 0
+    cdef double base = 0.0, tangent = 0.0, bound, low, high, small, large, value, best
+    cdef int turn
+    cdef bint pruned, complete = True
+    cdef State s
+    cdef Node* node
+    cdef unsigned char[::1] memory = np.zeros((n + 1) * sizeof(Node), np.uint8), status = np.zeros(n + 1, np.uint8)
+    cdef Node* stack = <Node*>&memory[0]
+    cdef double[:, ::1] h = np.zeros((n + 1, n + 1))     # what each element would add, by the number of those that are in
+    cdef double[::1] linear = np.zeros(n + 1), rest = np.zeros(n + 1)
+    cdef element_t[::1] level = np.zeros(n + 1, np.int32), queue = np.zeros(n + 1, np.int32)
+    cdef element_t[::1] decided = np.zeros(n + 1, np.int32)
+    cdef offset_t[::1] current = np.zeros(n + 1, np.int64), path = np.zeros(n + 1, np.int64)
+    subsets = []
+    s.n, s.status, s.linear, s.rest, s.level = n, &status[0], &linear[0], &rest[0], &level[0]
+    s.current, s.queue, s.path, s.starts = &current[0], &queue[0], &path[0], &starts[0]
+    if heads.shape[0]:
+        s.heads, s.mate, s.attraction, s.share = &heads[0], &mate[0], &attraction[0], &share[0]
+    for a in range(n):
+        h[0, a] = price[a]
+    while True:
+        nodes += 1
+        if nodes > work or stopping.poll(INFINITY):
+            complete = False
+            break
+        with nogil:
+            pruned = False
+            low, high = 0.0, 0.0
+            for a in range(n):
+                if status[a] == FREE:
+                    high += weight[a]
+            tangent = min(tangent, high)
+            chosen = -1
+            for turn in range(TANGENTS):
+                bound = base - 0.5 * tangent * tangent
+                for a in range(n):
+                    linear[a] = h[depth, a] + weight[a] * (tangent - 0.5 * weight[a])
+                flow(&s)
+                take_shares(&s)
+                for a in range(n):
+                    if status[a] == FREE and rest[a] < 0:
+                        bound += rest[a]
+                if bound >= limit:
+                    pruned = True
+                    break
+                # The flow has marked those that reach a negative rest: they are the smallest minimum. The largest has
+                # all whose rest is 0, too.
+                small = large = 0.0
+                for a in range(n):
+                    if status[a] == FREE and rest[a] > 0 and bound + rest[a] >= limit:
+                        status[a] = OUT
+                        decided[trail] = <element_t>a
+                        trail += 1
+                    if status[a] == FREE:
+                        if level[a] >= 0:
+                            small += weight[a]
+                        elif rest[a] <= 0:
+                            large += weight[a]
+                large += small
+                if small > tangent:
+                    low = tangent
+                    value = min(small, high)
+                elif large < tangent:
+                    high = tangent
+                    value = max(large, low)
+                else:
+                    break
+                if high - low <= 1e-9 * (1e-300 + high):
+                    break
+                if not low < value < high:
+                    value = 0.5 * (low + high)
+                tangent = value
+            if not pruned:
+                best = -1.0     # the heaviest element that may be in divides
+                for a in range(n):
+                    if status[a] == FREE:
+                        value = weight[a] + 1e-300
+                        if level[a] < 0 and rest[a] > 0:
+                            value *= 1e-6
+                        if value > best:
+                            best, chosen = value, a
+        if not pruned and chosen < 0 and depth and base < limit:     # all is decided, and the subset costs less
+            if count == room:
+                complete = False
+                break
+            subsets.append(np.asarray(status)[:n] == IN)
+            count += 1
+        if pruned or chosen < 0:
+            # back to the last element whose other way is open
+            while top and not stack[top - 1].is_in:
+                top -= 1
+            if not top:
+                break
+            node = &stack[top - 1]
+            while trail > node.trail:
+                trail -= 1
+                status[decided[trail]] = FREE
+            depth, base, tangent = node.depth, node.base, node.tangent
+            node.is_in = False
+            status[node.chosen] = OUT
+            decided[trail] = <element_t>node.chosen
+            trail += 1
+        else:
+            node = &stack[top]
+            top += 1
+            node.chosen, node.trail, node.depth, node.base, node.tangent, node.is_in = chosen, trail, depth, base, tangent, True
+            status[chosen] = IN
+            decided[trail] = <element_t>chosen
+            trail += 1
+            base += h[depth, chosen]
+            for a in range(n):
+                h[depth + 1, a] = h[depth, a] + cost[chosen, a]
+                if status[a] == FREE and h[depth + 1, a] == INFINITY:
+                    status[a] = OUT
+                    decided[trail] = <element_t>a
+                    trail += 1
+            depth += 1
+            tangent = max(0.0, tangent - weight[chosen])
+    return np.array(subsets, np.uint8).reshape(-1, n), complete, nodes

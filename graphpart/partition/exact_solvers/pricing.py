@@ -1,0 +1,110 @@
+"""Subsets of small reduced cost, where pairs repel as products of weights do: what column generation searches.
+
+Let x be weights such that most pairs that do not attract cost ``x[a] * x[b]``. For modularity these are the degrees,
+for cluster editing the numbers of elements that are merged, up to a factor. The cost of any pair is at least ``x[a] *
+x[b]`` less an attraction, which is 0 for most pairs; `_pricing` says how this bounds the cost of subsets. Any weights
+give valid bounds. They are fitted: the logarithm of ``x[a]`` becomes the median of ``log c[a, b] - log x[b]`` over the
+pairs of a that repel, again and again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.groups import group
+from graphpart.kernels.elementary import exp, log
+from graphpart.partition.exact_solvers import _pricing
+from graphpart.stopping import Stopping
+
+__all__ = ["Pricing", "fitting_weights"]
+
+Floats = NDArray[np.float64]
+Subsets = NDArray[np.uint8]
+REPEATS, CLOSE = 10, 1e-12  # of the fit; the relative error of weights, which are reduced by it
+FITS = 0.8  # share of the pairs that repel, for which products of weights have to be right
+STEPS = 40  # of the search from each subset
+
+
+def fitting_weights(cost: Floats) -> Floats | None:
+    """Weights whose products are the costs of most pairs that repel, or None.
+
+    Parameters
+    ----------
+    cost : ndarray of float64, shape (n, n)
+        Symmetric, 0 on the diagonal; inf where a pair must be cut.
+    """
+    n = len(cost)
+    repels = (cost > 0) & np.isfinite(cost)
+    if 2 * np.count_nonzero(repels) < n:
+        return None
+    logs = np.full((n, n), np.nan)
+    logs[repels] = log(cost[repels])
+    some = repels.any(axis=1)
+    weight = np.zeros(n)
+    for _ in range(REPEATS):
+        before = weight.copy()
+        weight[some] = np.nanmedian(logs[some] - before, axis=1)
+        weight += 0.5 * np.nanmedian(logs - weight - weight[:, None])
+        if np.abs(weight - before).max() <= 1e-15 * np.abs(weight).max():
+            break
+    weight = np.where(some, exp(weight), 0.0) * (1.0 - CLOSE)
+    products = np.outer(weight, weight)
+    fits = np.abs(cost[repels] - products[repels]) <= 4 * CLOSE * cost[repels]
+    return weight if np.count_nonzero(fits) >= FITS * len(fits) else None
+
+
+class Pricing:
+    """The subsets of the elements of a matrix of costs.
+
+    Parameters
+    ----------
+    cost : ndarray of float64, shape (n, n)
+        Symmetric, 0 on the diagonal; inf where a pair must be cut.
+    weight : ndarray of float64, shape (n,)
+        Not negative.
+    """
+
+    def __init__(self, cost: Floats, weight: Floats) -> None:
+        n = self.n = len(cost)
+        self.cost, self.weight = cost, weight
+        known = np.isfinite(cost)
+        attraction = float(-np.minimum(cost, 0.0).sum()) / 2
+        self.forbidden = 4.0 * attraction + 1.0
+        self.finite = np.where(known, cost, self.forbidden)  # for heuristics
+        missing = np.outer(weight, weight) - self.finite
+        np.fill_diagonal(missing, 0.0)
+        tails, heads = np.nonzero(missing > 0)
+        self.starts = group(tails, n)[1]
+        self.heads = heads.astype(np.int32)
+        keys = tails * np.int64(n) + heads
+        self.mate = np.searchsorted(keys, heads * np.int64(n) + tails)
+        self.attraction = missing[tails, heads]
+        self.share = 0.5 * self.attraction
+        self._most = float(np.abs(cost[known]).sum()) + float(weight.sum()) ** 2
+
+    def error(self, prices: Floats) -> float:
+        """What rounding changes at most in the cost of a subset with these prices, and in bounds on it.
+
+        No sum here has more than a few times n terms.
+        """
+        return 2.0**-51 * (self.n + 64) * (self._most + float(np.abs(prices).sum()))
+
+    def costs(self, subsets: Subsets) -> Floats:
+        """The cost of each row; large if it has a pair that must be cut."""
+        rows = subsets.astype(np.float64)
+        return 0.5 * ((rows @ self.finite) * rows).sum(axis=1)
+
+    def near(self, prices: Floats, starts: Subsets, stopping: Stopping) -> Subsets:
+        """What a search finds from each of some subsets."""
+        found = np.ascontiguousarray(starts)
+        _pricing.descend(self.finite, prices, found, STEPS, stopping)
+        return found
+
+    def below(self, prices: Floats, limit: float, room: int, work: int, stopping: Stopping) -> tuple[Subsets, bool]:
+        """Subsets whose cost, with the prices of their elements, is below a limit; whether these are all."""
+        found, is_all, _ = _pricing.examine(
+            self.cost, self.weight, prices, self.starts, self.heads, self.mate, self.attraction, self.share,
+            limit, room, work, stopping,
+        )  # fmt: skip
+        return found, is_all

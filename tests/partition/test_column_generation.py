@@ -1,0 +1,138 @@
+"""Column generation: the kernels beside all subsets, proofs beside brute force, whole problems beside other bounds."""
+
+import itertools
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import graphpart as gp
+from graphpart.partition.exact_solvers import column_generation
+from graphpart.partition.exact_solvers.column_generation import ColumnGeneration
+from graphpart.partition.exact_solvers.pricing import Pricing, fitting_weights
+from graphpart.partition.problem import canonical
+from graphpart.stopping import Stopping
+
+pytest.importorskip("highspy")
+
+
+def random_costs(rng, n):
+    """Products of weights less attraction, at times with ties, cut pairs, or an extreme unit; at times just numbers."""
+    weight = rng.integers(1, 4, n) if rng.random() < 0.5 else rng.random(n) + 0.1
+    cost = np.outer(weight, weight).astype(float)
+    attracts = np.triu(rng.random((n, n)) < rng.choice([0.2, 0.5, 0.8]), 1)
+    amount = rng.integers(1, 9, (n, n)) if rng.random() < 0.5 else 6 * rng.random((n, n))
+    cost -= np.where(attracts | attracts.T, np.triu(amount, 1) + np.triu(amount, 1).T, 0)
+    if rng.random() < 0.2:
+        noise = rng.normal(0, 1, (n, n))
+        cost = noise + noise.T
+    if rng.random() < 0.3:
+        cut = np.triu(rng.random((n, n)) < 0.2, 1)
+        cost[cut | cut.T] = np.inf
+    np.fill_diagonal(cost, 0.0)
+    return cost * rng.choice([1.0, 1.0, 2.0**-60, 1e9])
+
+
+def weights_for(rng, cost):
+    """Fitted weights if there are any, or any at all: bounds have to be valid for all."""
+    weight = fitting_weights(cost)
+    if weight is None or rng.random() < 0.3:
+        weight = rng.random(len(cost)) * math.sqrt(np.abs(cost[np.isfinite(cost)]).max(initial=1.0))
+    return weight
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_all_subsets_below_a_limit_are_found(seed):
+    rng = np.random.default_rng([1, seed])
+    n = int(rng.integers(1, 9))
+    cost = random_costs(rng, n)
+    pricing = Pricing(cost, weights_for(rng, cost))
+    scale = np.abs(cost[np.isfinite(cost)]).max(initial=1.0)
+    prices = rng.normal(1.0, 2.0, n) * scale
+    limit = float(rng.normal(0.0, 3.0)) * scale
+    for _ in range(2):  # the division of what attracts stays from one call to the next
+        found, is_all = pricing.below(prices, limit, 1000, 100_000, Stopping())
+        assert is_all
+        expected = set()
+        for size in range(1, n + 1):
+            for subset in itertools.combinations(range(n), size):
+                value = sum(cost[a, b] for a, b in itertools.combinations(subset, 2)) + prices[list(subset)].sum()
+                assert abs(value - limit) > 1e-9 * scale
+                if value < limit:
+                    expected.add(subset)
+        assert {tuple(np.flatnonzero(row)) for row in found} == expected
+    few, is_all = pricing.below(prices, limit, len(expected) - 1, 100_000, Stopping())
+    assert len(few) == max(0, len(expected) - 1)
+    assert is_all == (not expected)
+
+
+def test_weights_of_networks_are_degrees():
+    g = nx.les_miserables_graph()
+    u, v, cost = gp.from_modularity(g, weight=None).to_dense().pairs()
+    matrix = np.zeros((len(g), len(g)))
+    matrix[u, v] = matrix[v, u] = cost
+    weight = fitting_weights(matrix)
+    degrees = np.array([degree for _, degree in g.degree()])
+    assert np.allclose(weight / weight[0], degrees / degrees[0], rtol=1e-9)
+    noise = np.random.default_rng(0).normal(0, 1, (30, 30))
+    np.fill_diagonal(noise, 0.0)
+    assert fitting_weights(noise + noise.T) is None
+    assert fitting_weights(-np.ones((3, 3))) is None
+
+
+@pytest.mark.parametrize("how", ["enumerated", "divided", "both"])
+@pytest.mark.parametrize("seed", range(40))
+def test_proofs_agree_with_brute_force(seed, how, monkeypatch):
+    if how != "enumerated":  # too many subsets, always or sometimes
+        monkeypatch.setattr(column_generation, "ROOM", 0 if how == "divided" else 5)
+        monkeypatch.setattr(column_generation, "NEAR", 0.05)
+    rng = np.random.default_rng([2, seed])
+    n = int(rng.integers(2, 9))
+    cost = random_costs(rng, n)
+    u, v = np.triu_indices(n, 1)
+    p = gp.SetPartition.from_pairs(n, (u, v), cost[u, v])
+    optimum = gp.partition.brute_force(p).cost
+    scale = np.abs(cost[np.isfinite(cost)]).max(initial=1.0)
+    best = {"labels": np.arange(n, dtype=np.int32), "cost": 0.0}
+
+    def offer(labels):
+        if p.evaluate_labels(labels) < best["cost"]:
+            best.update(labels=canonical(labels), cost=p.evaluate_labels(labels))
+
+    columns = ColumnGeneration(
+        cost, weights_for(rng, cost), best["labels"], lambda: best["cost"] - 1e-7 * scale, offer, Stopping()
+    )
+    for _ in columns.steps():
+        assert columns.bound <= max(optimum, best["cost"] - 1e-7 * scale) + 1e-9 * scale
+    assert columns.bound == math.inf
+    assert best["cost"] == pytest.approx(optimum, abs=2e-7 * scale)
+
+
+def test_a_network_that_inequalities_leave_open_is_proven():
+    rng = np.random.default_rng(5)
+    weight = 1 + rng.pareto(1.6, 50)
+    a, b = np.triu_indices(50, 1)
+    share = (weight[a] * weight[b]) / (weight[a] * weight[b]).sum()
+    edges = np.stack([a, b], 1)[rng.choice(len(a), 170, replace=False, p=share)]
+    g = nx.Graph(edges.tolist())
+    p = gp.from_modularity(g)
+    r = gp.solve(p, "exact")
+    assert r.status == "optimal"
+    assert r.info["nodes"] == 1
+
+
+def test_a_run_that_is_stopped_proves_nothing():
+    rng = np.random.default_rng(1)
+    for seed in range(20):
+        cost = random_costs(rng, 8)
+        u, v = np.triu_indices(8, 1)
+        optimum = gp.partition.brute_force(gp.SetPartition.from_pairs(8, (u, v), cost[u, v])).cost
+        if optimum == 0:
+            continue
+        columns = ColumnGeneration(
+            cost, np.ones(8), np.arange(8, dtype=np.int32), lambda: 0.0, lambda labels: None, Stopping(0.0)
+        )
+        for _ in columns.steps():
+            pass
+        assert columns.bound <= optimum + 1e-9 * abs(optimum), seed
