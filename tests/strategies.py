@@ -25,6 +25,14 @@ COSTS: dict[str, st.SearchStrategy[float]] = {
 }
 
 
+def wide(rng: np.random.Generator, shape: tuple[int, ...], decades: int, penalties: bool) -> np.ndarray:
+    """Costs whose magnitudes span so many powers of ten: of both signs, or large penalties beside normal costs."""
+    size = 10.0 ** rng.uniform(0, decades, shape)
+    if not penalties:
+        return size * rng.choice([-1.0, 1.0], shape)
+    return np.where(rng.random(shape) < 0.4, 10.0 ** rng.uniform(decades - 2, decades, shape), rng.normal(size=shape))
+
+
 @st.composite
 def pair_costs(draw: Any, n: int, kinds: tuple[str, ...], density: float | None) -> tuple[np.ndarray, np.ndarray]:
     """Distinct pairs of n elements, in any order and direction, and a cost of one kind for each."""

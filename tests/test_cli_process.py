@@ -305,7 +305,7 @@ def test_interrupt_of_the_integer_program_writes_the_best_so_far(tmp_path):
     assert graphpart("generate", "planted-partition", *options, "-o", instance).returncode == 0
     code = """
 import sys
-import graphpart.milp as milp
+import graphpart.milp.solvers as milp
 from graphpart.cli import main
 start = milp._start
 def told(*given):

@@ -14,7 +14,8 @@ from scipy.sparse import csr_array
 
 import graphpart as gp
 from graphpart import highs
-from graphpart.milp import Program, _bound_in_log, common_step, pick_solver
+from graphpart.milp.program import Program, common_step
+from graphpart.milp.solvers import _bound_in_log, pick_solver
 from graphpart.partition.bounds import simplex
 from graphpart.stopping import Stopping
 
@@ -62,15 +63,17 @@ def test_any_multipliers_prove_a_bound_in_exact_arithmetic():
     rng = np.random.default_rng(6)
     for _ in range(20):
         program, dense, rhs = random_program(rng, "cbc")
+        program.costs = program.costs * 10.0 ** rng.uniform(-6, 6, len(program.costs))
         program._multipliers = rng.normal(size=len(rhs)) * 3  # positive ones prove nothing and must not count
         optimum = least(program, dense, rhs)
-        multipliers = [Fraction(min(x, 0.0)) * Fraction(program.unit) for x in program._multipliers.tolist()]
+        multipliers = [Fraction(min(x, 0.0)) for x in program._multipliers.tolist()]
         exact = sum((p * Fraction(b) for p, b in zip(multipliers, rhs.tolist(), strict=True)), Fraction(0))
         for j, c in enumerate(program.costs.tolist()):
             paid = sum(p * Fraction(row[j]) for p, row in zip(multipliers, dense.tolist(), strict=True))
             reduced = Fraction(c) - paid
             exact += min(reduced, Fraction(0))
-        assert program.proven() == pytest.approx(float(exact), rel=1e-12, abs=1e-12)
+        assert program.proven() == pytest.approx(float(exact), rel=1e-12, abs=1e-9)
+        assert Fraction(program.proven()) <= exact
         assert program.proven() <= optimum + 1e-9
 
 
@@ -90,6 +93,30 @@ def test_equal_rows_bounds_and_dropped_rows(solver):
     program.upper[2] = 0.0
     answer = program.solve(Stopping(), 0.0)
     assert answer.status == "infeasible" and answer.bound == math.inf and answer.values is None
+
+
+def test_fixed_variables_are_as_in_all_better_solutions():
+    rng = np.random.default_rng(8)
+    fixed = 0
+    for _ in range(60):
+        program, dense, rhs = random_program(rng, "highs")
+        program._multipliers = np.minimum(rng.normal(size=len(rhs)) - 0.5, 0.0)
+        most = least(program, dense, rhs) + 0.5 * rng.random()
+        solutions = [np.array(x) for x in itertools.product((0.0, 1.0), repeat=len(program.costs))]
+        good = [x for x in solutions if (dense @ x <= rhs).all() and program.costs @ x <= most]
+        program.fix(most)
+        assert all(program.allows(x) for x in good)
+        fixed += np.count_nonzero(program.lower == program.upper)
+    assert fixed > 20
+
+
+def test_excluded_values_are_the_only_ones_that_are_excluded():
+    program = Program(np.array([-1.0, -1.0, 1.0, 0.0]), pick_solver("cbc"))
+    program.exclude(np.array([1.0, 0.0, 0.0, 1.0]), np.array([True, True, True, False]))
+    for x in map(np.array, itertools.product((0.0, 1.0), repeat=4)):
+        assert program.allows(x) == (tuple(x[:3]) != (1.0, 0.0, 0.0))
+    program.keep_rows(np.zeros(1, bool))
+    assert program.rows == 1  # never dropped
 
 
 def test_common_step():

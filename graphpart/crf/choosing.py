@@ -177,12 +177,12 @@ def _is_linear(own: FactorGraph) -> bool:
 
 def _by_integer_program(f: FactorGraph, stopping: Stopping, start: Labels | None) -> LabelingResult | None:
     """What the integer program finds in half of the time; None if nothing."""
-    from graphpart import milp
+    from graphpart.milp.solvers import pick_solver
 
     seconds = LINEAR * (NOMINAL if stopping.remaining is None else stopping.remaining)
     inner = stopping.child(seconds)
     labels = f.labels(np.zeros(f.owner.n, np.int32)) if start is None else start
-    labels, bound, proven = solve_rows(f, labels, milp.pick_solver(), inner)
+    labels, bound, proven = solve_rows(f, labels, pick_solver(), inner)
     if f.evaluate_labels(labels) == math.inf:
         return None
     stopping.iterations += inner.iterations

@@ -5,6 +5,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 from reference_crf import all_energies
+from strategies import wide
 from strategies_crf import random_factor_graph
 
 import graphpart as gp
@@ -91,6 +92,47 @@ def test_auto_strips_trees_and_proves_the_core():
     for labels in [r.labels[:16], *rng.integers(0, 2, (5, 16))]:
         best = min(best, gp.crf.min_sum(f.condition(dict(enumerate(labels.tolist())))).cost)
     assert r.cost == pytest.approx(best)
+
+
+@pytest.mark.parametrize("solver", ["cbc", "highs"])
+def test_ilp_with_costs_of_many_magnitudes(solver, monkeypatch):
+    def unimproved(f, labels, stopping):
+        return labels, f.evaluate_labels(labels)
+
+    monkeypatch.setattr(import_module("graphpart.crf.exact_solvers.ilp"), "improve", unimproved)
+    rng, optimal = np.random.default_rng(32), 0
+    for k in range(30):
+        n, d = int(rng.integers(5, 8)), 3
+        scopes = [[a, b] for a in range(n) for b in range(a + 1, n) if rng.random() < 0.7]
+        kind = {"decades": (8, 12)[k % 2], "penalties": k % 4 < 2}
+        tables = wide(rng, (len(scopes), d, d), **kind)
+        unary = wide(rng, (n, d), **kind)
+        f = gp.FactorGraph.from_arrays([d] * n, [(np.arange(n)[:, None], unary), (scopes, tables)])
+        best = brute_force(f).cost
+        r = ilp(f, solver=solver)
+        assert r.lower_bound <= best + 1e-7 * abs(best)
+        if r.status == gp.Status.OPTIMAL:
+            assert r.cost == pytest.approx(best, rel=1e-7)
+            optimal += 1
+        else:
+            assert r.status == gp.Status.FEASIBLE and "costs differ by more than it tells apart" in r.message
+    assert optimal >= 25
+
+
+@pytest.mark.parametrize("solver", ["cbc", "highs"])
+def test_ilp_with_large_costs_that_are_paid_anyway(solver):
+    """An odd cycle pays a large cost once, and a constant pays it back: small costs decide where."""
+    large, rng = 1e7, np.random.default_rng(33)
+    for _ in range(5):
+        scopes = [[a, b] for a in range(5) for b in range(a + 1, 5)]
+        tables = rng.normal(size=(len(scopes), 2, 2))
+        tables[[scopes.index(pair) for pair in ([0, 1], [1, 2], [0, 2])]] += large * np.eye(2)
+        f = gp.FactorGraph.from_arrays([2] * 5, [(scopes, tables)])
+        f.constant = -large
+        best = brute_force(f).cost
+        r = ilp(f, solver=solver)
+        assert r.status == gp.Status.OPTIMAL and r.cost == pytest.approx(best, rel=1e-7)
+        assert r.iterations > 2
 
 
 def test_brute_force_refuses_what_is_too_large():

@@ -39,7 +39,7 @@ def check_labels(energies, r, tolerance):
 @pytest.mark.parametrize("forbidden", [0.0, 0.1])
 def test_labels_and_bound_against_enumeration(whole, forbidden, probing):
     rng = np.random.default_rng([whole, int(forbidden * 10), probing])
-    known = unknown = 0
+    known = unknown = tied = 0
     for trial in range(300):
         f = random_problem(rng, whole, forbidden)
         energies = all_energies(f)
@@ -59,7 +59,37 @@ def test_labels_and_bound_against_enumeration(whole, forbidden, probing):
             assert proven == r.lower_bound
         known += (r.strong >= 0).sum()
         unknown += (r.strong < 0).sum()
-    assert known > unknown > 0
+        optima = np.argwhere(energies <= energies.min() + (0.0 if whole else 1e-12))
+        for x, y, opposite in r.pairs.tolist():
+            assert ((optima[:, x] != optima[:, y]) == opposite).all(), trial
+        tied += len(r.pairs)
+    assert known > unknown > 0 and (probing or not tied)
+
+
+def test_probing_finds_pairs_that_reduce_contracts():
+    rng, tied, left = np.random.default_rng(9), 0, 0
+    for whole in (True, False):
+        for _ in range(60):
+            n = 12
+            scopes = [(i, j) for i in range(n) for j in range(i) if rng.random() < 0.3]
+            weight = rng.choice([-2.0, -1.0, 1.0, 2.0], len(scopes)) if whole else rng.normal(size=len(scopes))
+            field = rng.integers(-1, 2, n) if whole else 0.3 * rng.normal(size=n)
+            unary = np.column_stack([np.zeros(n), field])
+            couplings = weight[:, None, None] * (1 - np.eye(2))
+            f = gp.FactorGraph.from_arrays([2] * n, [(np.arange(n)[:, None], unary), (scopes, couplings)])
+            energies = all_energies(f)
+            optima = np.argwhere(energies <= energies.min() + (0.0 if whole else 1e-12))
+            r = roof_duality(f, probing=True)
+            for x, y, opposite in r.pairs.tolist():
+                assert ((optima[:, x] != optima[:, y]) == opposite).all()
+            tied += len(r.pairs)
+            small = gp.crf.reduce(f, probing=True)
+            assert small.problem.n <= n - len(r.pairs)
+            left += small.problem.n
+            best = gp.crf.brute_force(small.problem)
+            assert f.evaluate(small.lift(best.labels)) == pytest.approx(energies.min(), abs=0.0 if whole else 1e-12)
+            assert best.cost + small.constant == pytest.approx(energies.min(), abs=0.0 if whole else 1e-11)
+    assert tied > 50 and left > 0
 
 
 def test_bound_is_that_of_the_linear_relaxation():

@@ -2,12 +2,13 @@
 
 import math
 import signal
+from importlib import import_module
 
 import numpy as np
 import pulp
 import pytest
 from hypothesis import given, settings
-from strategies import is_close, partitions
+from strategies import is_close, partitions, wide
 
 import graphpart as gp
 from graphpart.partition import ilp
@@ -93,6 +94,27 @@ def test_sparse_components_get_variables_for_stored_pairs_only():
     assert r.info["inequalities"] < 3 * n  # the complete program has 44850 pairs and 13365300 inequalities
 
 
+@pytest.mark.parametrize(("formulation", "solver"), WAYS)
+def test_costs_of_many_magnitudes(formulation, solver, monkeypatch):
+    monkeypatch.setattr(
+        import_module("graphpart.partition.exact_solvers.ilp"), "fixed_point", lambda p, labels, *_: labels
+    )
+    rng, optimal = np.random.default_rng(31), 0
+    for k in range(16):
+        n = int(rng.integers(5, 9))
+        C = np.triu(wide(rng, (n, n), decades=(8, 12)[k % 2], penalties=k % 4 < 2), 1)
+        p = gp.SetPartition.from_matrix(C + C.T)
+        best = gp.partition.brute_force(p).cost
+        r = ilp(p, formulation=formulation, solver=solver, initial=np.arange(n))
+        assert r.lower_bound <= best + 1e-7 * abs(best)
+        if r.status == gp.Status.OPTIMAL:
+            assert r.cost == pytest.approx(best, rel=1e-7)
+            optimal += 1
+        else:
+            assert r.status == gp.Status.FEASIBLE and "costs differ by more than it tells apart" in r.message
+    assert optimal >= 12
+
+
 def test_components_are_solved_apart():
     triangle = [(0, 1), (1, 2), (0, 2)]
     pairs = [(a + 3 * k, b + 3 * k) for k in range(4) for a, b in triangle]
@@ -157,7 +179,7 @@ def test_an_error_in_the_callback_is_raised():
 
 @pytest.mark.parametrize("solver", ["cbc", "highs"])
 def test_ctrl_c_returns_the_best_so_far(solver, ctrl_c):
-    import graphpart.milp  # noqa: F401, PuLP swallows Ctrl-C while it is imported
+    import graphpart.milp.solvers  # noqa: F401, PuLP swallows Ctrl-C while it is imported
 
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -272,10 +272,10 @@ class BranchAndBound:
         p = self._problem if cliques is None else cliques.base
         if int(np.isfinite(p.tables).sum()) > RELAXED:
             return None
-        from graphpart import milp
+        from graphpart.milp.solvers import pick_solver
 
         sets = [] if cliques is None else cliques.members
-        found = relaxation(p, milp.pick_solver(), inner, self.cost, sets)
+        found = relaxation(p, pick_solver(), inner, self.cost, sets)
         if found is None:
             return None
         labels, messages, multipliers = found

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,18 +25,14 @@ from graphpart.crf.exact_solvers.local_polytope import chosen_labels, program_of
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import rows_of, split
-from graphpart.crf.problem.labeling import finish, trivial_bound
+from graphpart.crf.problem.labeling import finish, least_entries, trivial_bound
 from graphpart.crf.problem.labels import start_of
 from graphpart.errors import InfeasibleProblem
+from graphpart.milp.search import EXACT, UNPROVEN, Search
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = ["ilp", "relaxation", "solve_component", "solve_rows"]
-
-RESOLUTION = 1e-7  # relative to the largest cost: differences that solvers do not resolve
 
 Floats = NDArray[np.float64]
 
@@ -73,8 +69,9 @@ def ilp(
     Returns
     -------
     LabelingResult
-        With status ``optimal`` if no labeling costs less by more than 1e-7 times the largest absolute entry of a table,
-        else the best labeling found and a valid lower bound. `iterations` counts programs solved.
+        With status ``optimal`` if, in each component, no labeling costs less by more than 1e-7 times the absolute cost
+        (exactly optimal if all entries are multiples of one number at least 1e-6 times the largest), else the best
+        labeling found and a valid lower bound. `iterations` counts programs solved.
 
     Raises
     ------
@@ -88,7 +85,9 @@ def ilp(
     Notes
     -----
     Meant as a reference: exponential time at worst. The program has a variable for each label and each finite entry,
-    and rows for functions of many variables that are inequalities; see :func:`to_milp`.
+    and rows for functions of many variables that are inequalities; see :func:`to_milp`. Solvers do not tell costs apart
+    that differ by less than 1e-8 times the largest. Where that matters, what has a large cost is fixed as in the
+    labeling found, the rest is solved for, and another program looks for other choices of the former.
 
     Examples
     --------
@@ -100,18 +99,17 @@ def ilp(
     >>> r.labels.tolist(), r.cost, str(r.status)
     ([0, 1, 1], 2.5, 'optimal')
     """
-    from graphpart import milp
+    from graphpart.milp.solvers import pick_solver
 
     stopping = Stopping(time_limit, callback=callback)
     f = as_factor_graph(problem)
-    chosen = milp.pick_solver(solver, solver_options)
+    chosen = pick_solver(solver, solver_options)
     trivial_bound(f)
     labels = np.zeros(f.n, np.int32) if initial is None else start_of(f, initial)
     labels, _ = improve(f, labels, stopping.child())
     if any(one.rows for one in f.owner.functions):
         labels, bound, proven = solve_rows(f, labels, chosen, stopping)
-        status = Status.OPTIMAL if proven else Status.FEASIBLE
-        return finish(f, labels, stopping, "ilp", status, lower_bound=bound)
+        return _result(f, labels, stopping, proven, bound, {"components": 1})
     simple = f.simplify()
     parts = sorted(split(simple, simple.components()), key=lambda one: len(one[1].tables))
     bounds, proven = [trivial_bound(part) for _, part in parts], True
@@ -127,79 +125,101 @@ def ilp(
         stopping.raise_bound(f.constant + sum(bounds))
         proven &= optimal
     bound = f.constant + sum(bounds)
+    return _result(f, labels, stopping, proven, bound, {"components": len(parts)})
+
+
+def _result(
+    f: FactorGraph, labels: NDArray[np.int32], stopping: Stopping, proven: bool, bound: float, info: dict[str, Any]
+) -> LabelingResult:
     status = Status.OPTIMAL if proven else Status.FEASIBLE
-    return finish(f, labels, stopping, "ilp", status, lower_bound=bound, info={"components": len(parts)})
+    message = None if proven or stopping.reason else UNPROVEN
+    return finish(f, labels, stopping, "ilp", status, message, bound, info)
 
 
 def solve_component(
     f: FactorGraph, labels: NDArray[np.int32], solver: Any, stopping: Stopping
 ) -> tuple[NDArray[np.int32], float, bool]:
     """Solve one component, from some labels: (labels, lower bound, True if the labels are optimal)."""
-    from graphpart import milp
-
-    best = f.evaluate_labels(labels)
-    if stopping.check(best):
-        return labels, trivial_bound(f), False
-    costs, matrix, rhs, base, entries = program_of(f)
-    integer = np.arange(len(costs)) < len(costs) - len(entries)
-    program = milp.Program(costs, solver, integer)
-    program.add_rows(matrix, rhs, equal=True)
-    start = values_of(f, labels, entries) if best < math.inf else None
-    return _solve(f, program, base, start, lambda values: chosen_labels(f, values), labels, stopping)
+    return _Energies(f, labels, stopping).solved(lambda search: search.state_tables(solver))
 
 
 def solve_rows(
     f: FactorGraph, labels: NDArray[np.int32], solver: Any, stopping: Stopping
 ) -> tuple[NDArray[np.int32], float, bool]:
     """The same for a decomposed factor graph, with functions that are inequalities as rows."""
-    from graphpart import milp
-
-    best = f.evaluate_labels(labels)
-    if stopping.check(best):
-        return labels, trivial_bound(f), False
-    made = to_milp(f.owner)
-    program = milp.Program(made.c, solver, made.integrality == 1)
-    program.upper[:] = made.bounds
-    same = made.lower == made.upper
-    program.add_rows(made.A[same], made.upper[same], equal=True)
-    for side, sign in ((made.upper, 1.0), (made.lower, -1.0)):
-        some = ~same & np.isfinite(side)
-        if some.any():
-            program.add_rows(sign * made.A[some], sign * side[some])
-    return _solve(f, program, made.constant, None, lambda values: f.labels(made.labels(values)), labels, stopping)
+    return _Energies(f, labels, stopping).solved(lambda search: search.state_rows(solver))
 
 
-def _solve(
-    f: FactorGraph,
-    program: Any,
-    base: float,
-    start: Floats | None,
-    read: Callable[[Floats], NDArray[np.int32]],
-    labels: NDArray[np.int32],
-    stopping: Stopping,
-) -> tuple[NDArray[np.int32], float, bool]:
-    """Solve the relaxation, and if that does not do, the program."""
-    best, bound = f.evaluate_labels(labels), trivial_bound(f)
-    resolution = RESOLUTION * float(np.abs(program.costs).max(initial=0.0))
-    for relaxed in (True, False):
-        if stopping.check(best):
-            break
-        answer = program.solve(stopping, best, relaxed=relaxed, start=None if relaxed else start)
-        stopping.iterations += 1
-        if answer.status == "infeasible":
+class _Energies(Search):
+    """The integer program of a factor graph, and the best labels known."""
+
+    read: Callable[[Floats], NDArray[np.int32]]  # labels from a solution
+    start: Callable[[], Floats] | None = None  # the solution that corresponds to the labels
+
+    def __init__(self, f: FactorGraph, labels: NDArray[np.int32], stopping: Stopping) -> None:
+        self.f, self.labels, self.stopping = f, labels, stopping
+        self.energy, self.others = f.evaluate_labels(labels), stopping.plus
+
+    def solved(self, state: Callable[[_Energies], None]) -> tuple[NDArray[np.int32], float, bool]:
+        """Labels, a lower bound, and whether the labels are optimal; the program is stated only if there is time."""
+        easy = trivial_bound(self.f)
+        if self.stopping.check(self.energy):
+            return self.labels, easy, False
+        state(self)
+        self.cost, self.bound = self.energy - self.base, easy - self.base
+        self.settle()
+        if self.energy == self.bound == math.inf:
             raise InfeasibleProblem("every labeling is forbidden: the integer program has no solution")
-        if relaxed and answer.status == "optimal":
-            bound = max(bound, base + program.lift(program.proven()))
-        elif not relaxed:
-            bound = max(bound, base + program.lift(answer.bound))
-        if answer.values is not None:
-            found = read(answer.values)
-            if (reached := f.evaluate_labels(found)) < best:
-                labels, best = found, reached
-                stopping.record(best)
-        if best <= bound + resolution:
-            return labels, min(bound, best), True
-    return labels, min(bound, best), False
+        least, _ = least_entries(self.f)
+        rounding = EXACT * (abs(self.f.constant) + float(np.abs(least).sum())) if easy != self.base else 0.0
+        return self.labels, min(max(easy, self.bound + self.base - rounding), self.energy), self.proven
+
+    def state_tables(self, solver: Any) -> None:
+        """State the program of tables."""
+        from graphpart.milp.program import Program
+
+        costs, matrix, rhs, self.base, entries = program_of(self.f)
+        self.program = Program(costs, solver, np.arange(len(costs)) < len(costs) - len(entries))
+        self.program.add_rows(matrix, rhs, equal=True)
+        self.read = lambda values: chosen_labels(self.f, values)
+        self.start = lambda: values_of(self.f, self.labels, entries)
+
+    def state_rows(self, solver: Any) -> None:
+        """State the program with functions as rows."""
+        from graphpart.milp.program import Program
+
+        made = to_milp(self.f.owner)
+        program = self.program = Program(made.c, solver, made.integrality == 1)
+        program.upper[:], program.binary = made.bounds, made.integrality == 1
+        same = made.lower == made.upper
+        program.add_rows(made.A[same], made.upper[same], equal=True)
+        for side, sign in ((made.upper, 1.0), (made.lower, -1.0)):
+            some = ~same & np.isfinite(side)
+            if some.any():
+                program.add_rows(sign * made.A[some], sign * side[some])
+        self.base = made.constant
+        self.read = lambda values: self.f.labels(made.labels(values))
+
+    def solve_rounds(self) -> Floats | None:
+        """Solve the relaxation, and if that does not do, the program."""
+        for relaxed in (True, False):
+            if self.proven or self.stopping.check(self.energy):
+                return None
+            start = self.start() if self.start and not relaxed and self.energy < math.inf else None
+            answer = self.program.solve(self.stopping, self.energy, relaxed, start)
+            self.stopping.iterations += 1
+            bound = answer.bound
+            if relaxed and answer.status == "optimal":
+                bound = self.program.proven()
+            self.bound = max(self.bound, self.program.lift(bound))
+            if answer.values is not None:
+                found = self.read(answer.values)
+                if (reached := self.f.evaluate_labels(found)) < self.energy:
+                    self.labels, self.energy, self.cost = found, reached, reached - self.base
+                    self.stopping.record(reached)
+            if relaxed and answer.status == "optimal":
+                self.fix()
+        return answer.values if answer.status == "optimal" else None
 
 
 def relaxation(
@@ -212,10 +232,10 @@ def relaxation(
     followed by the multipliers, not positive, of sets of labels of which at most one may be chosen; a set lists the
     places of its labels among the labels of all variables.
     """
-    from graphpart import milp
+    from graphpart.milp.program import Program
 
     costs, matrix, rhs, _, entries = program_of(f)
-    program = milp.Program(costs, solver, np.arange(len(costs)) < len(costs) - len(entries))
+    program = Program(costs, solver, np.arange(len(costs)) < len(costs) - len(entries))
     program.add_rows(matrix, rhs, equal=True)
     if sets:
         from scipy.sparse import csr_array

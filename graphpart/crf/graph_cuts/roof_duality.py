@@ -12,8 +12,9 @@ polytope. For the variables whose two copies are complements,
 
 **Probing** finds more labels (Boros, Hammer & Tavares 2006): a variable without a label is fixed to 0, then to 1, and
 the flow is continued in each case. A variable that gets the same label in both cases has that label in all optimal
-labelings. If the bound of one case is above the energy of a known labeling, the other case is true, with all its
-labels.
+labelings. If a variable gets one label in one case and the other label in the other, it is equal, or opposite, to the
+variable that was fixed. If the bound of one case is above the energy of a known labeling, the other case is true, with
+all its labels.
 
 Statements about all optimal labelings hold up to the rounding described in `graph_cut`.
 """
@@ -55,6 +56,8 @@ class RoofDuality:
         Labels of one and the same optimal labeling; -1 where there are none.
     completed : bool
         False if it was stopped early: then the bound holds, and no label is known.
+    pairs : ndarray of int32, shape (k, 3)
+        Two variables, and 0 if they have equal labels in all optimal labelings, 1 if opposite ones; from probing.
     messages : ndarray of float64
         The flow: for each factor of at least two variables, in order, and each variable of its scope, one number for
         each label: the amount that is moved from the table to the variable. The messages prove the bound, up to
@@ -66,6 +69,7 @@ class RoofDuality:
     weak: NDArray[np.int32] = field(repr=False)
     completed: bool
     _network: DoubledCut = field(repr=False)
+    pairs: NDArray[np.int32] = field(repr=False, default_factory=lambda: np.zeros((0, 3), np.int32))
 
     @cached_property
     def messages(self) -> NDArray[np.float64]:
@@ -136,7 +140,9 @@ def roof_dual(f: FactorGraph, stopping: Stopping, weak: bool = True, probing: bo
         return RoofDuality(bound, unknown, unknown.copy(), False, network)
     strong = network.strong()
     some = strong.copy()
-    probed = _probe(f, network, bound, strong, stopping) if probing and (strong < 0).any() else strong
+    probed, pairs = strong, np.zeros((0, 3), np.int32)
+    if probing and (strong < 0).any():
+        probed, pairs = _probe(f, network, bound, strong, stopping)
     if (probed != strong).any():
         # What probing found is given; the rest is looked at anew.
         rest = roof_dual(condition_on(f, probed), stopping, weak)
@@ -144,7 +150,7 @@ def roof_dual(f: FactorGraph, stopping: Stopping, weak: bool = True, probing: bo
         strong[probed < 0], some[probed < 0] = rest.strong, rest.weak
     elif weak and (some < 0).any():
         network.weak(some)
-    return RoofDuality(bound, strong, some, True, network)
+    return RoofDuality(bound, strong, some, True, network, pairs)
 
 
 def doubled_network(f: FactorGraph) -> DoubledCut:
@@ -170,27 +176,35 @@ def doubled_network(f: FactorGraph) -> DoubledCut:
 
 def _probe(
     f: FactorGraph, network: DoubledCut, bound: float, strong: NDArray[np.int32], stopping: Stopping
-) -> NDArray[np.int32]:
-    """The strong labels, with those that probing adds. The flow of the network is not changed."""
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The strong labels, with those that probing adds, and pairs. The flow of the network is not changed."""
     known, cases = strong.copy(), (strong.copy(), strong.copy())
     _, cost = improve(f, np.maximum(strong, 0), stopping.child(plus=np.inf))
     enough = cost + 2.0**-48 * (abs(cost) + abs(bound))
     unit = Fraction(network.unit())
+    partner, opposite = np.full(f.n, -1, np.int32), np.zeros(f.n, np.int32)
     network.keep()
     for v in np.flatnonzero(strong < 0).tolist():
-        if known[v] >= 0:
+        if stopping.check(np.inf):
+            break
+        if known[v] >= 0 or partner[v] >= 0:
             continue
         possible = []
         for value, labels in enumerate(cases):
             finished, high, low = network.probe(v, value, labels, stopping)
             if not finished:
-                network.restore()
-                return known
+                break
             gain = unit * ((high << 32) + low) / 2
             possible.append(cost == np.inf or Fraction(bound) + gain <= Fraction(enough))
+        if len(possible) < 2:
+            break
         found = cases[0] if possible[0] else cases[1]
         if all(possible):
             found = np.where(cases[0] == cases[1], found, -1)
+            tied = (np.minimum(*cases) == 0) & (np.maximum(*cases) == 1) & (partner < 0) & (strong < 0)
+            tied[v] = False
+            partner[tied], opposite[tied] = v, cases[0][tied]
         known = np.where(known >= 0, known, found).astype(np.int32)
     network.restore()
-    return known
+    tied = (partner >= 0) & (known < 0)
+    return known, np.column_stack([partner, np.arange(f.n), opposite])[tied].astype(np.int32)

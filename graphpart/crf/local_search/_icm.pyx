@@ -29,7 +29,7 @@ cdef enum:
     SEVERAL = -2
 
 cdef struct Link:           # one place of a variable in a scope
-    offset_t stride         # of the variable in the table
+    offset_t stride         # of the variable in the table; with `pairs` twice where this begins, and 1 if it is 2
     element_t factor
     element_t other         # the other variable of a pair
 
@@ -38,6 +38,7 @@ cdef struct Search:
     Py_ssize_t m
     bint has_forbidden
     bint plain                      # all variables binary, all entries finite
+    bint pairs                      # moreover no factor has more than two variables: labels say which entries count
     offset_t width                  # the number of labels, if all variables have the same; else 0
     const element_t* domains
     const offset_t* first
@@ -45,9 +46,10 @@ cdef struct Search:
     const element_t* scope
     const cost_t* tables
     const offset_t* rows            # the links of variable v: links[rows[v]:rows[v + 1]], factors ascending
-    const Link* links
+    Link* links
     offset_t* at                    # the entry of each table that the labels select
     element_t* labels
+    unsigned char* bits             # with `pairs` in place of `labels`
     cost_t* local
     element_t* forbidden
     Change* heap
@@ -109,9 +111,11 @@ cdef inline Change best_change(Search* s, element_t v, element_t* label) noexcep
     now.count = 0
     label[0] = s.labels[v]
     if s.plain:
+        if s.pairs:
+            own = s.bits[v]
         best.delta = local[1 - own] - local[own]
         best.count = 0
-        label[0] = 1 - label[0]
+        label[0] = <element_t>(1 - own)
         return best
     for y in range(d):
         if y == own:
@@ -129,6 +133,12 @@ cdef inline bint improves(Change* change, double tolerance) noexcept nogil:
     return change.count < 0 or (change.count == 0 and change.delta < -tolerance)
 
 
+cdef inline const cost_t* column(Search* s, const Link* link, offset_t* stride) noexcept nogil:
+    """With `pairs`, the entries of both labels, so far apart, at the label of the other variable."""
+    stride[0] = 1 + (link.stride & 1)
+    return &s.tables[(link.stride >> 1) + (s.bits[link.other] * (3 - stride[0]) if link.other >= 0 else 0)]
+
+
 cdef inline double refresh(Search* s, element_t v, cost_t* local, element_t* forbidden) noexcept nogil:
     """Sum the entries of all tables of v anew, factors ascending; what counts as zero among these sums."""
     cdef offset_t d = labels_of(s, v), own = s.labels[v], i, y, stride
@@ -136,8 +146,11 @@ cdef inline double refresh(Search* s, element_t v, cost_t* local, element_t* for
     cdef double x, z, magnitude = 0.0, low = 0.0, high = 0.0
     if s.plain:
         for i in range(s.rows[v], s.rows[v + 1]):
-            stride = s.links[i].stride
-            table = &s.tables[s.at[s.links[i].factor] - own * stride]
+            if s.pairs:
+                table = column(s, &s.links[i], &stride)
+            else:
+                stride = s.links[i].stride
+                table = &s.tables[s.at[s.links[i].factor] - own * stride]
             x = table[0]
             z = table[stride]
             low += x
@@ -236,6 +249,21 @@ cdef void apply_change(Search* s, element_t v, element_t label, bint best_first)
     cdef element_t u
     cdef const cost_t* old
     cdef const cost_t* new
+    cdef const cost_t* table
+    cdef cost_t* local
+    if s.pairs:
+        s.bits[v] = <unsigned char>label
+        for i in range(s.rows[v], s.rows[v + 1]):
+            u = s.links[i].other
+            if u >= 0:
+                stride = 1 + (s.links[i].stride & 1)
+                table = &s.tables[s.links[i].stride >> 1]
+                old, new = table + (1 - label) * stride, table + label * stride
+                local = &s.local[2 * u]
+                local[0] += new[0] - old[0]
+                local[1] += new[3 - stride] - old[3 - stride]
+                enter(s, u, 0.0)
+        return
     for i in range(s.rows[v], s.rows[v + 1]):
         f = s.links[i].factor
         u = s.links[i].other
@@ -262,22 +290,33 @@ cdef void apply_change(Search* s, element_t v, element_t label, bint best_first)
 
 cdef inline void ask_for(Search* s, element_t v) noexcept nogil:
     """Request at once, in two rounds, the memory that a change of v will read one after the other."""
-    cdef offset_t i
+    cdef offset_t i, k
     cdef element_t u
     for i in range(s.rows[v], s.rows[v + 1]):
-        prefetch(&s.at[s.links[i].factor])
+        if not s.pairs:
+            prefetch(&s.at[s.links[i].factor])
         u = s.links[i].other
         if u >= 0:
             prefetch(&s.local[place(s, u)])
             prefetch(&s.where[u])
-            prefetch(&s.labels[u])
+            if not s.pairs:
+                prefetch(&s.labels[u])
     for i in range(1, min(5, s.size)):      # one of these is likely to be next
         u = s.heap[i].variable
-        prefetch(&s.links[s.rows[u]])
+        if s.pairs:
+            for k in range(s.rows[u], s.rows[u + 1]):
+                prefetch(&s.tables[s.links[k].stride >> 1])
+        else:
+            prefetch(&s.links[s.rows[u]])
     for i in range(5, min(21, s.size)):
-        prefetch(&s.rows[s.heap[i].variable])
+        u = s.heap[i].variable
+        if s.pairs:
+            prefetch(&s.links[s.rows[u]])
+        else:
+            prefetch(&s.rows[u])
     for i in range(s.rows[v], s.rows[v + 1]):
-        prefetch(&s.tables[s.at[s.links[i].factor]])
+        if not s.pairs:
+            prefetch(&s.tables[s.at[s.links[i].factor]])
 
 
 def best_first(
@@ -302,9 +341,11 @@ def best_first(
     cdef Change change, known
     cdef double tolerance
     cdef bint ended = False
-    at_array = np.empty(scope_start.shape[0] - 1, np.int64)
+    cdef bint pairs = width == 2 and not has_forbidden and np.diff(scope_start).max(initial=0) <= 2
+    at_array = np.empty(0 if pairs else scope_start.shape[0] - 1, np.int64)
     cdef offset_t[::1] at = at_array
     cdef offset_t[::1] row = np.empty(labels.shape[0] + 1, np.int64)
+    cdef unsigned char[::1] bits = np.array(labels, np.uint8) if pairs else np.empty(0, np.uint8)
     cdef char[::1] link = np.empty(scope.shape[0] * sizeof(Link), np.int8)
     cdef cost_t[::1] local = np.empty(size)
     cdef element_t[::1] forbidden = np.empty(size if has_forbidden else 0, np.int32)
@@ -319,10 +360,15 @@ def best_first(
     s.where = &where[0]
     s.size = 0
     with nogil:
-        select(&s, &table_start[0])
         connect(&s, <offset_t*>s.rows, <Link*>s.links)
-        for f in range(s.m):
-            forbidding += tables[at[f]] == INFINITY
+        if pairs:
+            s.pairs, s.bits = True, &bits[0]
+            for f in range(row[s.n]):
+                s.links[f].stride = 2 * table_start[s.links[f].factor] + (s.links[f].stride == 2)
+        else:
+            select(&s, &table_start[0])
+            for f in range(s.m):
+                forbidding += tables[at[f]] == INFINITY
         if forbidding:
             cost = finite_sum(&s)
         while not ended:
@@ -351,6 +397,9 @@ def best_first(
                 if stopping.tick(INFINITY if forbidding else cost):
                     ended = True
                     break
+        if pairs:
+            for v in range(s.n):
+                labels[v] = bits[v]
 
 
 def sweep(
@@ -438,13 +487,14 @@ cdef int set_up(
     s.has_forbidden = has_forbidden
     s.width = width
     s.plain = width == 2 and not has_forbidden
+    s.pairs = False
     s.domains = &domains[0] if s.n else NULL
     s.first = &first[0] if first.shape[0] else NULL
     s.scope_start = &scope_start[0]
     s.rows = &row[0]
     s.scope = &scope[0] if s.m else NULL
     s.tables = &tables[0] if s.m else NULL
-    s.at = &at[0] if s.m else NULL
+    s.at = &at[0] if at.shape[0] else NULL
     s.links = <Link*>&links[0] if s.m else NULL
     s.labels = &labels[0] if s.n else NULL
     return 0

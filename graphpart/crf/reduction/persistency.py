@@ -6,7 +6,7 @@ The following steps find labels that can be left out. They are repeated until no
   Maeyer, Hazes & Lasters 1992, in the form of Goldstein 1994); for tables of any arity. A label that a table forbids is
   left out, too.
 * **roof duality**: where all variables are binary and all factors pairs (see `graph_cuts/roof_duality.py`), optionally
-  with probing.
+  with probing, which also finds variables that are equal or opposite (Boros, Hammer & Tavares 2006).
 
 A variable with only one label left is known: the tables of its factors are reduced to this label. Variables whose
 labels follow from each other become one (see `contraction`). The result is a smaller problem. First only labels that
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.reduction import Reduction
-from graphpart.crf.graph_cuts.roof_duality import roof_dual
+from graphpart.crf.graph_cuts.roof_duality import RoofDuality, roof_dual
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import least_entries, named, places
 from graphpart.crf.reduction import _dead_ends
@@ -145,8 +145,8 @@ def reduce(
     ----------
     problem : FactorGraph or bipartite networkx.Graph
     probing : bool
-        Fix variables one by one if roof duality applies; this finds more labels and takes at least O(n) for each
-        variable.
+        Fix variables one by one if roof duality applies; this finds more labels, and variables that are equal or
+        opposite, which become one. It takes at least O(n) for each variable.
     time_limit : float, optional
         Seconds, after which the labels found so far are used.
     callback : callable, optional
@@ -218,16 +218,20 @@ def dead_end_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.
     return alive
 
 
-def roof_duality_step(
-    g: FactorGraph, weak: bool, stopping: Stopping, probing: bool = False
-) -> NDArray[np.uint8] | None:
+def roof_duality_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
     """Labels that roof duality leaves; None where it does not apply."""
-    if g.n == 0 or g.domains.max() > 2 or np.diff(g.scope_start).max(initial=0) > 2:
+    if not _is_quadratic(g):
         return None
+    return _left_by(roof_dual(g, stopping, weak), weak)
 
-    found = roof_dual(g, stopping, weak, probing)
+
+def _is_quadratic(g: FactorGraph) -> bool:
+    return g.n > 0 and g.domains.max() <= 2 and np.diff(g.scope_start).max(initial=0) <= 2
+
+
+def _left_by(found: RoofDuality, weak: bool) -> NDArray[np.uint8]:
     labels = found.weak if weak else found.strong
-    alive = np.ones((g.n, 2), np.uint8)  # of two labels each: a variable with one is known, and not here
+    alive = np.ones((len(labels), 2), np.uint8)  # of two labels each: a variable with one is known, and not here
     decided = np.flatnonzero(labels >= 0)
     alive[decided, 1 - labels[decided]] = 0
     return alive.ravel()
@@ -235,20 +239,31 @@ def roof_duality_step(
 
 def improving_mapping_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
     """Labels that an improving mapping leaves; None where roof duality finds as much, or tables are too large."""
-    small = g.domains.max(initial=0) <= 2 and np.diff(g.scope_start).max(initial=0) <= 2
-    if not weak or small or len(g.tables) > LARGEST_MAPPED:
+    if not weak or g.n == 0 or _is_quadratic(g) or len(g.tables) > LARGEST_MAPPED:
         return None
     return improving_mapping(g, stopping)
 
 
-def probing_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
-    """Roof duality with probing, for what the steps before have left."""
-    return roof_duality_step(g, weak, stopping, probing=True)
+def probing_step(g: FactorGraph, weak: bool, stopping: Stopping) -> tuple[FactorGraph, NDArray[np.uint8]] | None:
+    """Roof duality with probing, for what the steps before have left: pairs become tables that tie them."""
+    if not _is_quadratic(g):
+        return None
+    found = roof_dual(g, stopping, weak, True)
+    k = len(found.pairs)
+    if k:
+        ties = np.where(np.eye(2) == 1 - found.pairs[:, 2, None, None], 0.0, np.inf)
+        start = np.concatenate([g.scope_start, g.scope_start[-1] + 2 * np.arange(1, k + 1)])
+        scope = np.concatenate([g.scope, found.pairs[:, :2].ravel()])
+        tables = np.concatenate([g.tables, ties.ravel()])
+        g = FactorGraph.of_csr(list(g.variables), g.domains, start, scope, tables, g.constant, g.offset, g.sense)
+    return g, _left_by(found, weak)
 
 
-Step = Callable[[FactorGraph, bool, Stopping], NDArray[np.uint8] | None]
+Left = NDArray[np.uint8] | tuple[FactorGraph, NDArray[np.uint8]] | None
+Step = Callable[[FactorGraph, bool, Stopping], Left]
 
-#: What is tried, in order: ``step(factor graph, weak, stopping)`` gives a flag for each label, or None. With `weak` it
+#: What is tried, in order: ``step(factor graph, weak, stopping)`` gives a flag for each label, or None; probing gives
+#: the factor graph with ties between variables, too. With `weak` it
 #: may leave out labels as long as some optimal labeling remains, else only labels that no optimal one has. All
 #: variables of the factor graph have at least two labels.
 STEPS: tuple[Step, ...] = (dead_end_step, roof_duality_step, improving_mapping_step)
@@ -285,16 +300,18 @@ class _State:
             if step is improving_mapping_step and not self.mapping:
                 idle += 1
                 continue
-            alive = step(self.g, weak, stopping)
+            alive, before = step(self.g, weak, stopping), self.g
+            if isinstance(alive, tuple):
+                self.g, alive = alive
             if step is improving_mapping_step and weak:
                 self.mapping = alive is not None and float(alive.mean()) <= 1.0 - AGAIN
-            if step is probing_step:
-                self.probed = self.g
-            if alive is not None and self._restrict(alive):
+            if alive is not None and (self._restrict(alive) or self.g is not before):
                 self._contract()
                 idle = 0
             else:
                 idle += 1
+            if step is probing_step and idle:
+                self.probed = self.g
 
     def _contract(self) -> None:
         """Make one variable of those whose labels follow from each other."""

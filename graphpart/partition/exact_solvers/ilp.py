@@ -40,6 +40,7 @@ from graphpart.common.groups import first_of
 from graphpart.common.local_search import improved
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.kernels._pairs import connected_components
+from graphpart.milp.search import EXACT, UNPROVEN, Search
 from graphpart.partition.bounds.connecting import Connecting
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.local_search.greedy_joining import join, joined
@@ -70,7 +71,6 @@ SLACK = 0.2  # an inequality with more room than this in a relaxation is dropped
 STALLED = 8  # rounds of relaxations that raise the bound by little, after which integer rounds begin
 LITTLE = 0.01  # share of the remaining gap
 ROWS_PER_PAIR = 2  # at most so many inequalities are added in a round, per variable
-RESOLUTION = 1e-7  # relative to the largest cost: differences that solvers do not resolve
 
 
 @interruptible
@@ -108,8 +108,8 @@ def ilp(
     Returns
     -------
     PartitionResult
-        With status ``optimal`` if no partition costs less by more than 1e-7 times the largest absolute cost of a pair
-        (exactly optimal if all costs are multiples of one number at least 1e-6 times that cost), else the best
+        With status ``optimal`` if, in each component, no partition costs less by more than 1e-7 times the absolute
+        cost (exactly optimal if all costs are multiples of one number at least 1e-6 times the largest), else the best
         partition found and a valid lower bound. `iterations` counts rounds; `info` has ``rounds``, ``inequalities``
         and ``components``.
 
@@ -126,7 +126,9 @@ def ilp(
 
     Notes
     -----
-    Meant as a reference: exponential time at worst. CBC is started as a process for each round.
+    Meant as a reference: exponential time at worst. CBC is started as a process for each round. Solvers do not tell
+    costs apart that differ by less than 1e-8 times the largest. Where that matters, pairs with large costs are fixed as
+    in the partition found, the others are solved for, and another round looks for other values of the former.
 
     Examples
     --------
@@ -136,13 +138,13 @@ def ilp(
     >>> r.partition, r.cost, str(r.status)
     ([{0}, {1, 2}], -3.0, 'optimal')
     """
-    from graphpart import milp
+    from graphpart.milp.solvers import pick_solver
 
     p = without_background(problem, "ilp")
     stopping = Stopping(time_limit, None, None, callback)
     if formulation not in FORMULATIONS:
         raise InvalidOption(f"formulation is {formulation!r}: expected one of {', '.join(FORMULATIONS)}")
-    chosen = milp.pick_solver(solver, solver_options)
+    chosen = pick_solver(solver, solver_options)
     contraction = Contraction(p)
     q = cut_huge(contraction.problem)
     parts = split(q, q.components())
@@ -211,7 +213,7 @@ def _result(
     )
     status = Status.OPTIMAL if proven else found.status
     work = f"{rounds} rounds, {inequalities} inequalities, {len(components)} components, {solver}"
-    ended = "the solver stopped at a limit of its own" if status == Status.FEASIBLE else MESSAGES[status]
+    ended = UNPROVEN if status == Status.FEASIBLE else MESSAGES[status]
     return replace(
         found,
         status=status,
@@ -220,11 +222,11 @@ def _result(
     )
 
 
-class Component:
+class Component(Search):
     """One connected component: the program, the best partition known, and the bound proven so far."""
 
     def __init__(self, p: SetPartition, labels: Labels, solver: Any, stopping: Stopping, full: bool) -> None:
-        from graphpart.milp import Program
+        from graphpart.milp.program import Program
 
         self.p = p
         self.labels = labels
@@ -253,26 +255,19 @@ class Component:
         self.program = Program(np.concatenate([cost, np.zeros(firsts)]), solver)
         self.program.upper[cut] = 0.0
         if p.limits is not None:
-            self.program.add_rows(*limit_rows(p, self.u, self.v))
-        self.always = self.program.rows  # which are never dropped
+            self.program.add_rows(*limit_rows(p, self.u, self.v), always=True)
         self.bound = self.least = trivial_bound(p)
         self._cut_unpayable()
 
-    @property
-    def proven(self) -> bool:
-        """Whether the bound shows that no partition is better than the one known."""
-        return self.bound >= self.cost - self.resolution
-
     def _cut_unpayable(self) -> None:
-        """Fix pairs that cost more than a better partition can pay, and set the resolution, which they would blur."""
-        costs, upper = self.program.costs, self.program.upper
+        """Fix pairs that cost more than a better partition can pay."""
         if self.p.limits is not None and math.isfinite(self.cost):
-            upper[costs > self.cost - self.least + RESOLUTION * (abs(self.cost) + abs(self.least))] = 0.0
-        payable = float(np.abs(costs[upper > 0]).max(initial=0.0))
-        self.resolution = self.program.step / 2 or RESOLUTION * payable
+            slack = EXACT * (abs(self.cost) + abs(self.least))
+            self.program.upper[self.program.costs > self.cost - self.least + slack] = 0.0
 
     def run(self, others: float) -> None:
         """Improve partition and bound until they meet or the run is stopped; `others` is the cost elsewhere."""
+        self.others = others
         if self.proven or self.stopping.check(others + self.cost):
             return
         if self.full:
@@ -280,29 +275,33 @@ class Component:
 
             matrix, rhs = all_triangles(self.p.n)
             self._add((widened(matrix, len(self.program.costs)), rhs))
+        self.settle()
+
+    def solve_rounds(self) -> Floats | None:
+        if self.full:
             for relaxed in (True, False):  # the relaxation for its bound and to fix pairs
-                if not self.proven and self._solve(others, relaxed) is None:
-                    return
-            return
-        y = np.where(self.program.costs < 0, self.program.upper, 0.0)
+                solution = None if self.proven else self._solve(relaxed)
+                if solution is None:
+                    break
+            return solution
+        y = np.where(self.program.costs < 0, self.program.upper, self.program.lower)
         relaxed, stalled = True, 0
-        while not self.proven and not self.stopping.check(others + self.cost):
+        while not self.proven and not self.stopping.check(self.others + self.cost):
             rows = self._violated(y)
             if not self._add(rows):
                 if not relaxed:
-                    return  # y is a partition, the best up to the gap of the solver
+                    return y  # a partition, the best up to the gap of the solver
                 relaxed = False
             relaxed = relaxed and stalled < STALLED
             gap = self.cost - self.bound
-            solution = self._solve(others, relaxed)
+            solution = self._solve(relaxed)
             if solution is None:
-                return
+                return None
             y = solution
             if relaxed:
                 stalled = stalled + 1 if gap - (self.cost - self.bound) < LITTLE * gap else 0
-                kept = self.program.slack(y) < SLACK
-                kept[: self.always] = True
-                self.program.keep_rows(kept)
+                self.program.keep_rows(self.program.slack(y) < SLACK)
+        return None
 
     def _violated(self, y: Floats) -> Rows:
         from graphpart.partition.exact_solvers.separation import violated_cycles, violated_triangles
@@ -332,7 +331,7 @@ class Component:
             self.inequalities += len(rhs)
         return len(rhs) > 0
 
-    def _solve(self, others: float, relaxed: bool) -> Floats | None:
+    def _solve(self, relaxed: bool) -> Floats | None:
         """One round; None if it gave no solution to go on with."""
         known = (self.labels[self.u] == self.labels[self.v]).astype(np.float64)
         if len(self.program.costs) > len(known):
@@ -340,7 +339,7 @@ class Component:
             firsts[first_of(self.labels)] = 1.0
             known = np.concatenate([known, firsts])
         start = None if relaxed or not math.isfinite(self.cost) else known
-        answer = self.program.solve(self.stopping, others + self.cost, relaxed, start)
+        answer = self.program.solve(self.stopping, self.others + self.cost, relaxed, start)
         self.infeasible |= answer.status == "infeasible"
         self.rounds += 1
         bound = max(answer.bound, self.program.proven()) if relaxed else answer.bound
@@ -352,7 +351,7 @@ class Component:
         values = np.clip(answer.values, self.program.lower, self.program.upper) if relaxed else np.round(answer.values)
         self._offer(values)
         if relaxed:
-            self._fix()
+            self.fix()
         return values if answer.status == "optimal" else None
 
     def _offer(self, y: Floats) -> None:
@@ -367,15 +366,6 @@ class Component:
             if cost < self.cost:
                 self.labels, self.cost = better, cost
                 self._cut_unpayable()
-
-    def _fix(self) -> None:
-        """Fix pairs that no better partition has the other way, by the bound and the reduced costs."""
-        program, bound = self.program, self.program.proven()
-        reduced = program.reduced_costs()
-        least = self.cost - program.step * (1 - 1e-4) if program.step else self.cost + self.resolution
-        hopeless = bound + np.abs(reduced) > least
-        program.upper[hopeless & (reduced > 0)] = program.lower[hopeless & (reduced > 0)]
-        program.lower[hopeless & (reduced < 0)] = program.upper[hopeless & (reduced < 0)]
 
 
 def widened(matrix: Any, columns: int) -> Any:
