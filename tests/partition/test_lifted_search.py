@@ -35,6 +35,7 @@ def test_all_that_makes_partitions_keeps_subsets_connected(seed: int) -> None:
         found = [
             common, better, merged, recombined(annealer, x, y, 0.3, cool, (20, 20), number, stopping),
             annealer.run(y, 30, annealer.temperatures(y, 1.0), number, stopping),
+            annealer.evolve(y, np.arange(p.n, dtype=np.int32), 1e5, number, stopping),
             noisy_joining(p, 0.3, rng, stopping), proposal_by_levels(p, stopping, rng), other_start(p, x, 1),
             polished_changes(annealer, x, merged, stopping, True),
         ]  # fmt: skip

@@ -64,12 +64,12 @@ class EvolutionRounds:
     def _work(self, turn: Turn) -> float:
         """The nanoseconds of a task."""
         a = self.parameters
-        return max(a.work, a.each * len(self.order) / len(turn.seeds)) * 2.0 ** (turn.level / 2)
+        return float(max(a.work, a.each * len(self.order) / len(turn.seeds)) * 2.0 ** (turn.level / 2))
 
     def plan(self, turn: Turn) -> list[EvolutionTask]:
         p, pool, work = self.annealer.p, turn.pool, self._work(turn)
         start = pool.labels
-        if self.labels is not None and len(self.labels) == p.n:
+        if self.labels is not None:
             start = best_of_regions(p, self.labels, start)
         self.labels = None
         order = np.roll(self.order, int(turn.rng.integers(len(self.order))))
@@ -81,11 +81,11 @@ class EvolutionRounds:
     def perform(self, task: EvolutionTask, stopping: Stopping) -> Found:
         annealer = self.annealer.copy()
         labels = annealer.evolve(task.start, task.elements, task.work, task.seed, stopping)
-        return Found(labels, annealer.spent, arm=labels)
+        return Found(labels, annealer.spent)
 
     def learn(self, found: Found, gain: float) -> None:
-        first = self.labels is None
-        self.labels = found.arm if first else best_of_regions(self.annealer.p, self.labels, found.arm)
+        before = self.labels
+        self.labels = found.labels if before is None else best_of_regions(self.annealer.p, before, found.labels)
 
 
 def by_neighbourhood(p: SetPartition) -> NDArray[np.int32]:

@@ -1,0 +1,209 @@
+"""Localised evolution against a naive form of it, and what it promises."""
+
+import numpy as np
+import pytest
+from backgrounds import background_problem
+
+import graphpart as gp
+from graphpart.generate.networks import clustered_network
+from graphpart.partition.anytime_search._sparse_annealing import Annealing
+from graphpart.partition.anytime_search.annealing import Annealer
+from graphpart.partition.anytime_search.evolution import EvolutionRounds, by_neighbourhood
+from graphpart.partition.anytime_search.parameters import EvolutionParameters
+from graphpart.partition.anytime_search.pool import Pool
+from graphpart.partition.anytime_search.strategy import Turn
+from graphpart.partition.local_search.sums import terms_of
+from graphpart.partition.problem import canonical
+from graphpart.stopping import Stopping
+
+STEPS, MUTATED, NEAR, SWEEPS, FOLLOWS = 8, 12, 16, 5, 154  # of the kernel
+
+
+class Naive:
+    """The trials, with sums over a matrix; costs are integers, so that equal sums are equal numbers."""
+
+    def __init__(self, p, labels, seed):
+        self.starts, self.neighbours, _ = p.rows()
+        self.matrix, self.n, self.state = p.to_dense().matrix, p.n, seed
+        self.label, self.steps, self.cost = labels.copy(), 0, 0.0
+        used = set(labels.tolist())
+        self.unused = [U for U in range(p.n, -1, -1) if U not in used]
+        self.remembered = {}  # the change by the best move, less what the element pays in its own subset
+
+    def bits(self):
+        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
+        z = self.state
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        return z ^ (z >> 31)
+
+    def below(self, bound):
+        return ((self.bits() >> 32) * bound) >> 32
+
+    def around(self, a):
+        return self.neighbours[self.starts[a] : self.starts[a + 1]].tolist()
+
+    def pays(self, a, U):
+        others = (self.label == U) & (np.arange(self.n) != a)
+        return self.matrix[a, others].sum()
+
+    def background(self, a):
+        """Of an element in its own subset: what it pays for pairs that are not listed, and of listed ones the same."""
+        return ((self.label == self.label[a]).sum() - 1) * 1.0
+
+    def wanted(self, a, wanted):
+        mine = self.label[a]
+        self.steps += STEPS + len(self.around(a))
+        own = self.pays(a, mine)
+        options = [] if wanted == "alone" else [U for U in dict.fromkeys(self.label[self.around(a)]) if mine != U]
+        values = [(U, self.pays(a, U) - own) for U in options]
+        if (self.label == mine).sum() > 1:
+            values.append((self.unused[-1], -own))
+        if wanted != "alone":
+            self.remembered[a] = min((value for _, value in values), default=np.inf) + self.background(a)
+        target, low, ties = (mine, 0.0, 1) if wanted == "best" else (mine, np.inf, 0)
+        delta = 0.0
+        for U, value in values:
+            if wanted != "any other" and value > low:
+                continue
+            if wanted != "any other" and value < low:
+                ties = 0
+            ties += 1
+            if ties == 1 or self.below(ties) == 0:
+                target, delta, low = U, value, min(low, value)
+        return target, delta
+
+    def move(self, a, target, delta):
+        mine = self.label[a]
+        self.cost += delta
+        self.label[a] = target
+        if (self.label == target).sum() == 1:
+            assert self.unused.pop() == target
+        if not (self.label == mine).any():
+            self.unused.append(mine)
+        for b in (a, *self.around(a)):
+            self.remembered.pop(b, None)
+
+    def moved(self, a, wanted, done):
+        target, delta = self.wanted(a, wanted)
+        if target == self.label[a]:
+            return False
+        done.append((a, self.label[a]))
+        self.move(a, target, delta)
+        return True
+
+    def trial(self, centers, limit):
+        most, a = 1 + self.below(MUTATED), int(centers[self.below(len(centers))])
+        before, done, near = self.cost, [], []
+        while True:
+            draw = self.bits() >> 32
+            if a not in near:
+                near.append(a)
+                alone = (self.label == self.label[a]).sum() > 1 and draw & 1
+                self.moved(a, "alone" if alone else "best other" if draw & 2 else "any other", done)
+            if len(near) == most or not self.around(a) or (draw >> 2) & 255 >= FOLLOWS:
+                break
+            b = self.around(a)[self.below(len(self.around(a)))]
+            if self.below(len(self.around(b))) < NEAR:
+                a = b
+        if not done:
+            return
+        for a in near.copy():
+            around = self.around(a)
+            for k in range(min(len(around), NEAR)):
+                b = around[k if len(around) <= NEAR else self.below(len(around))]
+                if b not in near and self.below(len(self.around(b))) < NEAR:
+                    near.append(b)
+        for _ in range(SWEEPS):
+            changed = False
+            for i in range(len(near) - 1, -1, -1):
+                k = self.below(i + 1)
+                near[i], near[k] = near[k], near[i]
+                a = near[i]
+                if a not in self.remembered or self.remembered[a] - self.background(a) <= 0:
+                    changed |= self.moved(a, "best", done)
+            if not changed:
+                break
+        if self.cost > limit:
+            for a, U in reversed(done):
+                self.move(a, U, 0.0)
+            self.cost = before
+
+    def evolve(self, centers, steps):
+        best = 0.0
+        while self.steps < steps:
+            self.steps += STEPS
+            self.trial(centers, best)
+            best = min(best, self.cost)
+        return self.label, self.cost
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_trials_go_as_their_naive_form_does(seed):
+    rng = np.random.default_rng(seed)
+    n = (30, 40, 60)[seed % 3]
+    u, v = np.triu_indices(n, 1)
+    some = rng.random(len(u)) < (0.1, 0.7)[seed % 2]  # more neighbours than are repaired, too
+    cost = rng.integers(-3, 2, int(some.sum())) if seed > 3 else -np.ones(int(some.sum()))
+    p = gp.SetPartition.from_pairs(n, np.stack([u[some], v[some]], 1), cost, missing=1.0, dense=False)
+    labels = canonical(rng.integers(0, n, n).astype(np.int32))
+    centers = np.sort(rng.permutation(n)[: n // 2]).astype(np.int32)
+    kernel = Annealing(*p.rows(), p.tolerance, terms_of(p))
+    for steps in (1, 200, 5000):
+        found, change = kernel.evolve(labels, centers, steps, seed + 10, 0.0, Stopping())
+        expected, cost_of = Naive(p, labels, seed + 10).evolve(centers, steps)
+        assert found.tolist() == expected.tolist() and change == cost_of
+    assert change == p.evaluate(found) - p.evaluate(labels) < 0
+
+
+def test_it_knows_what_it_changed_and_obeys_requirements():
+    rng, better = np.random.default_rng(5), 0
+    for number in range(200):
+        p = background_problem(rng, repels=bool(number % 4))
+        p = p.contract(p.must_join_classes())
+        x = canonical(rng.integers(0, 4, p.n).astype(np.int32))
+        if p.n < 2 or not np.isfinite(p.evaluate(x)):
+            continue
+        kernel = Annealing(*p.rows(), p.tolerance, terms_of(p))
+        labels, change = kernel.evolve(x, np.arange(p.n, dtype=np.int32), 3000, number, p.evaluate(x), Stopping())
+        assert change == pytest.approx(p.evaluate(labels) - p.evaluate(x), abs=1e-9) and change <= p.tolerance
+        better += change < -1e-6
+    assert better > 60
+
+
+def test_rounds_go_on_from_changes_without_gain_and_from_the_pool():
+    edges = clustered_network(900, 4000, seed=2).edges
+    p = gp.SetPartition.from_pairs(900, edges, np.full(len(edges), -1.0), missing=1.0, dense=False)
+    start = gp.partition.greedy_joining(p).labels
+    pool, costs = Pool(p, canonical(start), 5), []
+    turn = Turn(pool, Annealer(p), 0, 0, 0, 0.0, True, [1, 2, 3, 4], np.random.default_rng(0))
+    rounds = EvolutionRounds(turn, EvolutionParameters(work=1e6, each=0.0), 1.0)
+    for _ in range(6):
+        tasks = rounds.plan(turn)
+        assert np.array_equal(np.sort(np.concatenate([task.elements for task in tasks])), np.sort(rounds.order))
+        assert p.evaluate(tasks[0].start) <= pool.cost
+        for task in tasks:
+            found = rounds.perform(task, Stopping())
+            rounds.learn(found, pool.take(found.labels))
+        costs.append(pool.cost)
+        assert p.evaluate(rounds.labels) <= p.evaluate(tasks[0].start)
+    assert costs == sorted(costs, reverse=True) and costs[-1] < p.evaluate(start)
+    assert not np.array_equal(rounds.labels, pool.labels)
+
+
+def test_the_order_has_neighbours_near_each_other():
+    rng = np.random.default_rng(1)
+    n, path = 500, np.random.default_rng(2).permutation(500)
+    p = gp.SetPartition.from_pairs(
+        n + 3, np.stack([path[:-1], path[1:]], 1), -rng.random(n - 1), missing=1.0, dense=False
+    )
+    order = by_neighbourhood(p)
+    assert sorted(order.tolist()) == list(range(n))  # without those that have no neighbours
+    assert (np.abs(np.diff(np.argsort(path)[order])) == 1).all()
+
+
+def test_a_run_that_is_stopped_has_what_was_found():
+    p = gp.SetPartition.from_pairs(40, [(k, k + 1) for k in range(39)], [-1.0] * 39, missing=1.0, dense=False)
+    stopping = Stopping(target=0.0)
+    labels = Annealer(p).evolve(np.arange(40, dtype=np.int32), np.arange(40, dtype=np.int32), 1e12, 1, stopping)
+    assert p.evaluate(labels) <= 0.0
