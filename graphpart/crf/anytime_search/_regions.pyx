@@ -68,8 +68,8 @@ def part(
         return None
     start_array, scope_array = np.zeros(kept + 1, np.int64), np.empty(members, np.int32)
     begin_array, tables_array = np.zeros(kept + 1, np.int64), np.empty(entries, np.int64)
-    unary_array, counter_array, stride_array = np.empty(sizes, np.int64), np.zeros(widest + 1, np.int64), np.zeros(widest + 1, np.int64)
-    first_array = np.zeros(count + 1, np.int64)
+    unary_array, first_array = np.empty(sizes, np.int64), np.zeros(count + 1, np.int64)
+    counter_array, stride_array = np.zeros(widest + 1, np.int64), np.zeros(widest + 1, np.int64)
     cdef offset_t[::1] start = start_array, begin = begin_array, counter = counter_array, stride = stride_array
     cdef offset_t[::1] starts = first_array
     cdef element_t[::1] rest = scope_array

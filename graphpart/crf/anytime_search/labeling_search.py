@@ -32,7 +32,7 @@ FLOOR = {
     "descent": 0.15,
     "cross": 0.3,
     "expansion": 0.1,
-    "regions": 0.5,
+    "regions": 0.25,
 }  # credit that every kind has
 FLOOR_HEAT = 0.1  # and every temperature
 SOLVED, WHOLE = 12.0, 2**25  # variables of the first region that is solved; entries of all tables, at most
