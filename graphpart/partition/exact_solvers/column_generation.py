@@ -318,7 +318,7 @@ def proves(node: Node, u: Floats, less: Subsets) -> float:
 
 def _new(found: Subsets, seen: set[bytes]) -> Subsets:
     """Those of some subsets that are not seen yet; they are now."""
-    chosen = []
+    chosen: list[int] = []
     for k, key in enumerate(map(bytes, np.packbits(found, axis=1))):
         if key not in seen and len(chosen) < MOST_ADDED:
             seen.add(key)

@@ -95,7 +95,8 @@ class Pricing:
     def costs(self, subsets: Subsets) -> Floats:
         """The cost of each row; large if it has a pair that must be cut."""
         rows = subsets.astype(np.float64)
-        return 0.5 * ((rows @ self.finite) * rows).sum(axis=1)
+        found: Floats = 0.5 * ((rows @ self.finite) * rows).sum(axis=1)
+        return found
 
     def near(self, prices: Floats, starts: Subsets, stopping: Stopping) -> Subsets:
         """What a search finds from each of some subsets."""
