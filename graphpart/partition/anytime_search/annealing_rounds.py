@@ -51,7 +51,8 @@ class AnnealingRounds:
     polish : callable or None
         A function that improves the result of a task.
     until : float
-        Nanoseconds of work of all strategies, after which there are no more rounds.
+        Nanoseconds of work of all strategies, after which it has a round at most after every second one in which
+        nobody has found anything.
     """
 
     name = "annealing"
@@ -69,7 +70,7 @@ class AnnealingRounds:
         self.until = until
 
     def ready(self, turn: Turn) -> bool:
-        return turn.worked < self.until
+        return turn.worked < self.until or turn.idle % 2 == 1
 
     def first_work(self, turn: Turn) -> float:
         p = self.annealer.p

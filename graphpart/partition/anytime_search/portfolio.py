@@ -183,8 +183,8 @@ class Portfolio:
         if p.is_dense and p.n <= all_.tempering.largest:
             tempering = TemperingRounds(turn, all_.tempering, 0.3 if small else 1.0)
             strategies.append(tempering)
-            if not small:  # annealing does not keep up with the chains
-                until = all_.tempering.before * tempering.first_work(turn)
+            if not small:  # annealing seldom keeps up with the chains
+                until = all_.portfolio.wait * tempering.first_work(turn)
         if not light or p.n <= all_.portfolio.whole:
             share = 0.3 if small else 0.4 if sparse else 0.1
             strategies.append(AnnealingRounds(turn, all_.annealing, share, polish, until))

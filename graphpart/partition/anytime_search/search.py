@@ -2,10 +2,10 @@
 
 The start is the fixed point of greedy joining and Kernighan-Lin. If elements have few neighbours, pairwise
 Kernighan-Lin is used, which finds lower costs for such problems; with a background, the start is that of start.py. Then
-strategies take turns: annealing (annealing_rounds.py, slow_annealing.py), populations (population.py), fusion
-(fusion.py), localised evolution (evolution.py) and tabu search (tabu.py). Strategies that have recently lowered the
-cost of this problem get more turns (see portfolio.py). Their parameters are in parameters.py. A strategy is one class
-with few methods (strategy.py).
+strategies take turns: annealing (annealing_rounds.py, slow_annealing.py), replica exchange (tempering.py), populations
+(population.py), fusion (fusion.py), localised evolution (evolution.py) and tabu search (tabu.py). Strategies that have
+recently lowered the cost of this problem get more turns (see portfolio.py). Their parameters are in parameters.py. A
+strategy is one class with few methods (strategy.py).
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def search(
     maximum cut.
 
     Memory: for dense problems the matrix in 32-bit integers, and for each thread an integer for each element and
-    subset; for sparse problems the pairs as compressed rows, and O(n) for each thread. A thread that recombines two
-    partitions also has the contracted problem, which is at most as large as the whole.
+    subset, up to 2000 elements 33 of them; for sparse problems the pairs as compressed rows, and O(n) for each thread.
+    A thread that recombines two partitions also has the contracted problem, which is at most as large as the whole.
 
     Examples
     --------
