@@ -18,6 +18,7 @@ from graphpart.common.variates import exponential_variates, gumbel_variates
 from graphpart.crf import search as search_of_package
 from graphpart.crf.anytime_search.labeling_search import LabelingSearch
 from graphpart.crf.anytime_search.model import Model
+from graphpart.crf.anytime_search.portfolio import STUCK, Portfolio
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping
 
@@ -451,3 +452,16 @@ def test_reduction_ends_in_time():
     calls = []
     r = gp.crf.search(f, callback=lambda seconds, cost: calls.append(cost) or True)
     assert 1 <= len(calls) <= 2 and r.status == "interrupted" and r.iterations == 0
+
+
+def test_searches_take_turns() -> None:
+    """Where the energy stays the same when all labels flip, the other search begins."""
+    f = gp.generate.max_cut(100, "torus", weights="signs", seed=1).problem
+    portfolio = Portfolio(f, threads=1)
+    labeling, binary = portfolio.searches
+    portfolio.run(Stopping(max_iterations=3))
+    assert binary is portfolio.favourite and (labeling.rounds, binary.rounds) == (0, 3)
+    binary.idle = STUCK
+    portfolio.run(Stopping(max_iterations=2))
+    assert labeling.rounds > 0 and portfolio.cost == f.evaluate_labels(portfolio.labels)
+    assert Portfolio(gp.generate.factor_grid(4, 4, "mixed", 2, seed=1).problem).favourite is None

@@ -51,8 +51,8 @@ SWEEPS = (30, 1000)  # fewest and most sweeps at first
 HOT, COLD = 0.25, 0.02  # temperatures, see walks.py
 WARM = 0.1  # where annealing starts after labelings were combined
 AGAIN = 0.25  # times as many sweeps then
-SLOWER = (1.0, 16.0)  # rounds after which annealing takes twice as long; the latter if combinations are fruitful
-SLOWER_MANY = 2.0  # the same, if variables have many neighbours
+SLOWER = 2.0  # rounds after which annealing takes twice as long
+SLOWER_LARGE, SLOWER_FRUITFUL = 1.0, 16.0  # the same with few neighbours: in large forms, if combinations are fruitful
 INNER = (
     0.3,
     10.0,
@@ -215,7 +215,11 @@ class BinarySearch:
             if task.kind == "family" and k in found and self.walker.few_neighbours:
                 better = found[k] < min(self.walker.energy(one) for one in task.elite)
                 self.fruitful = FADE * self.fruitful + (1 - FADE) * better
-        self.doublings += 1 / (SLOWER[self.fruitful > 0.5] if self.walker.few_neighbours else SLOWER_MANY)
+        slower = SLOWER
+        if self.walker.few_neighbours:
+            large = self.walker.sweep_work * SWEEPS[1] > WORK
+            slower = SLOWER_FRUITFUL if self.fruitful > 0.5 else SLOWER_LARGE if large else SLOWER
+        self.doublings += 1 / slower
         self.rounds += 1
         self.idle = 0 if improved else self.idle + 1
         stopping.step(self._about(stopping))
