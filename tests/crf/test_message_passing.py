@@ -222,8 +222,12 @@ def test_mixed_magnitudes_stay_sound():
 @pytest.mark.parametrize("method", BOUNDS)
 def test_problems_without_factors(domains, method):
     f = gp.FactorGraph.from_arrays(domains, [], constant=-2.5)
-    if method == "roof-duality" and max(domains, default=1) > 2:
-        with pytest.raises(gp.InvalidProblem, match="roof duality expects at most two"):
+    refused = {
+        "roof-duality": (max(domains, default=1) > 2, "roof duality expects at most two"),
+        "semidefinite": (any(d != 2 for d in domains), "for variables with two labels"),
+    }.get(method, (False, ""))
+    if refused[0]:
+        with pytest.raises(gp.InvalidProblem, match=refused[1]):
             lower_bound(f, method)
         return
     c = lower_bound(f, method)

@@ -3,10 +3,49 @@
 from libc.math cimport INFINITY
 from libc.string cimport memcpy
 
-from graphpart.crf.bounds._prepared cimport Prepared, message_of, strides
+from graphpart.crf.bounds._prepared cimport Prepared, message_of, sizes
 from graphpart.crf.bounds._visits cimport gp_run, gp_visit
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
+
+cdef extern from *:
+    """
+    #define GP_ROWS(D) \\
+        for (ptrdiff_t i = 0; i < rows; i++) { \\
+            double best[D]; \\
+            for (int j = 0; j < D; j++) best[j] = left[i * row] + right[j]; \\
+            for (ptrdiff_t k = 1; k < inner; k++) { \\
+                double x = left[i * row + k * column]; \\
+                for (int j = 0; j < D; j++) { \\
+                    double y = x + right[k * D + j]; \\
+                    best[j] = best[j] < y ? y : best[j]; \\
+                } \\
+            } \\
+            for (int j = 0; j < D; j++) out[i * D + j] = best[j]; \\
+        }
+    /* out[i, j] = the most of left[i, k] + right[k, j] over k */
+    static void gp_most_of_sums(ptrdiff_t rows, ptrdiff_t inner, ptrdiff_t columns, const double *left, ptrdiff_t row,
+                                ptrdiff_t column, const double *right, double *out) {
+        if (columns == 2) { GP_ROWS(2) return; }
+        if (columns == 4) { GP_ROWS(4) return; }
+        if (columns == 8) { GP_ROWS(8) return; }
+        for (ptrdiff_t i = 0; i < rows; i++) {
+            double *best = out + i * columns;
+            for (ptrdiff_t j = 0; j < columns; j++) best[j] = left[i * row] + right[j];
+            for (ptrdiff_t k = 1; k < inner; k++) {
+                double x = left[i * row + k * column];
+                for (ptrdiff_t j = 0; j < columns; j++) {
+                    double y = x + right[k * columns + j];
+                    best[j] = best[j] < y ? y : best[j];
+                }
+            }
+        }
+    }
+    """
+    void most_of_sums "gp_most_of_sums" (
+        Py_ssize_t rows, Py_ssize_t inner, Py_ssize_t columns, const double* left, Py_ssize_t row, Py_ssize_t column,
+        const double* right, double* out
+    ) noexcept nogil
 
 cdef enum:
     BLOCK = 16                      # variables between two looks at the clock
@@ -169,39 +208,37 @@ cdef class Passing(Prepared):
 
     cdef void _collect_triplet(self, Py_ssize_t t, element_t place, double* table) noexcept nogil:
         """Take out of a triplet, for each entry of a pair, the least over the third variable."""
-        cdef element_t size[3]
-        cdef offset_t stride[3]
-        cdef element_t x, y, z
-        cdef double* entry
+        cdef element_t a, b, c, y, z
+        cdef const double* first = &self.link_messages[self.link_message[t, 0]]
+        cdef const double* second = &self.link_messages[self.link_message[t, 1]]
+        cdef const double* third = &self.link_messages[self.link_message[t, 2]]
         cdef double* link = &self.link_messages[self.link_message[t, place]]
+        cdef double* turned = &self.scratch2[0]
+        cdef double* most = &self.scratch[0]
         cdef double least
-        cdef offset_t at = 0
-        strides(self, t, place, size, stride)
-        for x in range(size[0]):
-            for y in range(size[1]):
-                entry = &self.triplet_tables[self.triplet_table[t]] + x * stride[0] + y * stride[1]
-                least = entry[0]
-                for z in range(1, size[2]):
-                    least = min(least, entry[z * stride[2]])
-                for z in range(size[2]):
-                    entry[z * stride[2]] -= least
-                table[at] += least
-                link[at] += least
-                at += 1
+        cdef offset_t i, count
+        sizes(self, t, &a, &b, &c)
+        if place == 0:
+            for y in range(b):
+                for z in range(c):
+                    turned[z * b + y] = third[y * c + z]
+            most_of_sums(a, c, b, second, c, 1, turned, most)
+            count = <offset_t>a * b
+        elif place == 1:
+            most_of_sums(a, b, c, first, b, 1, third, most)
+            count = <offset_t>a * c
+        else:
+            most_of_sums(b, a, c, first, 1, b, second, most)
+            count = <offset_t>b * c
+        for i in range(count):
+            least = -most[i] - link[i]
+            table[i] += least
+            link[i] += least
 
     cdef void _send_to_triplet(self, Py_ssize_t t, element_t place, const double* share, double* table) noexcept nogil:
-        cdef element_t size[3]
-        cdef offset_t stride[3]
-        cdef element_t x, y, z
-        cdef double* entry
         cdef double* link = &self.link_messages[self.link_message[t, place]]
-        cdef offset_t at = 0
-        strides(self, t, place, size, stride)
-        for x in range(size[0]):
-            for y in range(size[1]):
-                entry = &self.triplet_tables[self.triplet_table[t]] + x * stride[0] + y * stride[1]
-                for z in range(size[2]):
-                    entry[z * stride[2]] += share[at]
-                table[at] -= share[at]
-                link[at] -= share[at]
-                at += 1
+        cdef Py_ssize_t k = self.triplets[t, place]
+        cdef offset_t i
+        for i in range(<offset_t>self.domains[self.large_first[k]] * self.domains[self.large_last[k]]):
+            table[i] -= share[i]
+            link[i] -= share[i]

@@ -27,11 +27,10 @@ cdef class Prepared:
     cdef double[::1] large_messages, pair_tables
     # triplets
     cdef element_t[:, ::1] triplets                 # as indices into large_factor
-    cdef offset_t[::1] triplet_table, owned_start, member_start
+    cdef offset_t[::1] owned_start, member_start
     cdef offset_t[:, ::1] link_message
     cdef element_t[::1] owned, member               # tight pairs by first variable; of each 3 * triplet + place
-    cdef double[::1] triplet_tables
-    cdef double[::1] link_messages
+    cdef double[::1] link_messages                  # what triplets sent: their tables are zero less these
 
     cdef void _oriented(self, Py_ssize_t k, const double* source, double* target) noexcept nogil
     cdef void _oriented_back(self, Py_ssize_t k, const double* source, double* target) noexcept nogil
@@ -45,19 +44,8 @@ cdef inline double* message_of(Prepared net, Py_ssize_t k, element_t place) noex
     return &net.large_messages[at]
 
 
-cdef inline void strides(
-    Prepared net, Py_ssize_t t, element_t place, element_t* size, offset_t* stride
-) noexcept nogil:
-    """Sizes and strides in the table of a triplet: of the first and second variable of a pair, and of the third."""
-    cdef element_t a = net.domains[net.large_first[net.triplets[t, 0]]]
-    cdef element_t b = net.domains[net.large_last[net.triplets[t, 0]]]
-    cdef element_t c = net.domains[net.large_last[net.triplets[t, 2]]]
-    if place == 0:
-        size[0], size[1], size[2] = a, b, c
-        stride[0], stride[1], stride[2] = <offset_t>b * c, c, 1
-    elif place == 1:
-        size[0], size[1], size[2] = a, c, b
-        stride[0], stride[1], stride[2] = <offset_t>b * c, 1, c
-    else:
-        size[0], size[1], size[2] = b, c, a
-        stride[0], stride[1], stride[2] = c, 1, <offset_t>b * c
+cdef inline void sizes(Prepared net, Py_ssize_t t, element_t* a, element_t* b, element_t* c) noexcept nogil:
+    """The domains of the three variables of a triplet."""
+    a[0] = net.domains[net.large_first[net.triplets[t, 0]]]
+    b[0] = net.domains[net.large_last[net.triplets[t, 0]]]
+    c[0] = net.domains[net.large_last[net.triplets[t, 2]]]

@@ -196,12 +196,10 @@ cdef class Prepared:
 
     def _take_triplets(self, const element_t[:, ::1] factors):
         cdef Py_ssize_t count = factors.shape[0], t, k, e
-        cdef offset_t table = 0, message = 0
-        cdef element_t i, j, l
+        cdef offset_t message = 0
         large = np.full(len(self.scope_start) - 1, -1, np.int32)
         large[np.asarray(self.large_factor)] = np.arange(self.large_count)
         self.triplets = np.ascontiguousarray(large[np.asarray(factors)].reshape(-1, 3))
-        self.triplet_table = np.zeros(count + 1, np.int64)
         self.link_message = np.zeros((count, 3), np.int64)
         self.member_start = np.zeros(self.large_count + 1, np.int64)
         self.owned_start = np.zeros(self.n + 1, np.int64)
@@ -219,16 +217,11 @@ cdef class Prepared:
         self.member = np.zeros(3 * count, np.int32)
         with nogil:
             for t in range(count):
-                i, j, l = (self.large_first[self.triplets[t, 0]], self.large_last[self.triplets[t, 0]],
-                           self.large_last[self.triplets[t, 2]])
-                self.triplet_table[t] = table
-                table += <offset_t>self.domains[i] * self.domains[j] * self.domains[l]
                 for e in range(3):
                     k = self.triplets[t, e]
                     self.link_message[t, e] = message
                     message += <offset_t>self.domains[self.large_first[k]] * self.domains[self.large_last[k]]
                     self.member_start[k] += 1
-            self.triplet_table[count] = table
             for k in range(1, self.large_count + 1):
                 self.member_start[k] += self.member_start[k - 1]
             for t in range(count - 1, -1, -1):
@@ -236,7 +229,6 @@ cdef class Prepared:
                     k = self.triplets[t, e]
                     self.member_start[k] -= 1
                     self.member[self.member_start[k]] = <element_t>(3 * t + e)
-        self.triplet_tables = np.zeros(max(1, table))
         self.link_messages = np.zeros(max(1, message))
 
     def _weigh(self):

@@ -6,7 +6,7 @@ from libc.math cimport INFINITY
 from libc.string cimport memcpy
 
 from graphpart.crf.bounds._message_passing cimport Passing
-from graphpart.crf.bounds._prepared cimport strides
+from graphpart.crf.bounds._prepared cimport sizes
 from graphpart.crf.bounds._visits cimport GP_ANTI_POTTS, GP_POTTS, gp_pair, gp_send
 from graphpart.kernels.types cimport element_t, offset_t
 
@@ -107,27 +107,33 @@ cdef class Network(Passing):
         """The same for the later variable of a tight pair, with the triplets in which it is the second or last one."""
         cdef element_t u = self.large_first[k], v = self.large_last[k], y, z, columns = self.domains[v]
         cdef const double* table = &self.pair_tables[self.large_table[k]] + <offset_t>labels[u] * columns
-        cdef element_t size[3]
-        cdef offset_t stride[3]
+        cdef element_t a, b, c, x
         cdef offset_t r, t
-        cdef const double* entry
-        cdef double least
+        cdef const double* first
+        cdef const double* second
+        cdef const double* third
+        cdef double most
         for y in range(columns):
             belief[y] += table[y]
         for r in range(self.member_start[k], self.member_start[k + 1]):
             t = self.member[r] // 3
             if self.member[r] % 3 == 1:
                 continue
-            strides(self, t, self.member[r] % 3, size, stride)
-            entry = &self.triplet_tables[self.triplet_table[t]] + labels[u] * stride[0]
+            sizes(self, t, &a, &b, &c)
+            first = &self.link_messages[self.link_message[t, 0]]
+            second = &self.link_messages[self.link_message[t, 1]]
+            third = &self.link_messages[self.link_message[t, 2]]
             if self.member[r] % 3 == 2:         # the first variable has a label as well
-                entry += labels[self.large_first[self.triplets[t, 0]]] * stride[2]
-            for y in range(columns):
-                least = entry[y * stride[1]]
-                if self.member[r] % 3 == 0:
-                    for z in range(1, size[2]):
-                        least = min(least, entry[y * stride[1] + z * stride[2]])
-                belief[y] += least
+                x = labels[self.large_first[self.triplets[t, 0]]]
+                for y in range(c):
+                    belief[y] -= first[x * b + labels[u]] + second[x * c + y] + third[labels[u] * c + y]
+                continue
+            x = labels[u]
+            for y in range(b):
+                most = second[x * c] + third[y * c]
+                for z in range(1, c):
+                    most = max(most, second[x * c + z] + third[y * c + z])
+                belief[y] -= first[x * b + y] + most
 
     # ------------------------------------------------------------------------------------- messages in and out
 

@@ -7,11 +7,11 @@ of max cut. So with multipliers m, at least 0 but for rows of one number, every 
     constant + sum_r m_r    if    Z = C - sum_r m_r v_r v_r'    is positive semidefinite
 
 (the dual of the relaxation of Goemans & Williamson 1995 with the triangles of Helmberg & Rendl 1998). With a barrier,
-``sum_r m_r + mu log det Z`` is maximised over one multiplier at a time, which is a formula, and the inverse of Z changes
-by a matrix of rank one (see `_odd_squares`; coordinate ascent with this barrier: Buchheim, Montenegro & Wiegele 2019).
-All Z on the way are positive definite, so there is a bound at any time. mu falls slowly. Its product with the inverse is
-near the optimum of the primal relaxation, and those triangles that it violates most are added after every few sweeps.
-Once mu is small, it is raised again, and falls more slowly.
+``sum_r m_r + mu log det Z`` is maximised over one multiplier at a time, by a formula, and the inverse of Z changes by a
+matrix of rank one (see `_odd_squares`; coordinate ascent with this barrier: Buchheim, Montenegro & Wiegele 2019).
+All Z on the way are positive definite, so there is a bound at any time. mu falls slowly. Its product with the inverse
+is near the optimum of the primal relaxation, and those triangles that it violates most are added after every few
+sweeps. Once mu is small, it is raised again, and falls more slowly.
 
 The columns of a Cholesky factor of Z, rounded to whole numbers, and the rows with multipliers are squares that prove
 the bound (see `squares` in `certificates`).

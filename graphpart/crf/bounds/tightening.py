@@ -13,8 +13,9 @@ are pairs with tables of zeros (Sontag et al. 2008; Batra, Nowozin & Kohli 2011)
 
 After a pass, costs are concentrated where the pass ended, and contradictions elsewhere cannot be seen. To look for
 cycles, costs are therefore first spread evenly. A candidate is judged by the rise of the bound that it guarantees: the
-least sum of the remaining costs around the cycle, less the sum of the least remaining costs. The best candidates are
-added, and message passing continues from the present messages, now also between pairs and triplets (Kolmogorov 2015).
+least sum of the remaining costs around the cycle, less the sum of the least remaining costs. All candidates that raise
+it are added, the best first, and message passing continues from the present messages, now also between pairs and
+triplets (Kolmogorov 2015). What a triplet sends to its pairs is all that is kept of it: its table is zero less that.
 Chords count as pairs in later rounds.
 """
 
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,14 +39,12 @@ Offsets = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Cycles = tuple[Offsets, Elements, Elements]  # starts, variables, pairs: each pair leads to the next variable
 Rows = tuple[Offsets, Elements, Elements]  # starts, neighbours ascending, pairs
-ROOM = 1 << 26  # entries of all tables of pairs, and of all triplets, that are kept at most: 0.5 GB each
+ROOM = 1 << 26  # entries of all tables of pairs, and of what all triplets send, that are kept at most: 0.5 GB each
 CANDIDATES = 1_000_000  # triangles and cycles of four that are looked at
 BUSY = 64  # degree of a variable from which on no cycle of four is looked for through it
 LONGEST, REACH, ALL = 24, 4096, 10_000_000  # shortest cycles: their length, variables seen for each, length of all
-MOST = 20_000  # cycles that contradict themselves, looked at in one round, and cycles added in one
+MOST = 20_000  # cycles that contradict themselves, looked at in one round
 SPREAD = 6  # sweeps that spread costs evenly before cycles are judged
-SHARE = 0.2  # of the candidates that would gain, added in one round
-FEWEST = 250  # or at least so many
 CRUMB = 1e-9  # share of the gap that a cycle must gain
 
 
@@ -71,7 +71,8 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
     _tightening.spread(*rows, domains, passes.first, unary, start, tables, SPREAD)
     gap = max(cost - passes.bound, 0.0) if cost < np.inf else abs(passes.bound)
     least = float(np.ldexp(CRUMB * gap, -passes.exponent))
-    index = {(min(a, b), max(a, b)): int(k) for (a, b), k in zip(ends.tolist()[::-1], number[::-1], strict=True)}
+    keys, at = np.unique(_keys(f.n, *np.sort(ends, axis=1).T), return_index=True)
+    index = keys, number[at]  # of several pairs over the same variables the first one
 
     def frustrated(rows: Rows) -> Cycles:
         return _frustrated(ends, domains, start, tables, least)
@@ -89,57 +90,73 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
     return False
 
 
-def _best(listed: list[tuple[Cycles, Floats]], least: float) -> list[list[int]]:
-    """The cycles that raise the bound most, in descending order."""
+def _best(listed: list[tuple[Cycles, Floats]], least: float) -> list[Elements]:
+    """The variables of the cycles that raise the bound most, in descending order."""
     gains = np.concatenate([part for _, part in listed])
     good = np.count_nonzero(gains > least)
-    chosen = np.argsort(-gains, kind="stable")[: min(good, max(FEWEST, min(MOST, int(SHARE * good))))]
+    chosen = np.argsort(-gains, kind="stable")[:good]
     first = np.cumsum([0, *(len(part) for _, part in listed)])
-    cycles = []
-    for c in chosen.tolist():
-        part = int(np.searchsorted(first, c, side="right")) - 1
-        starts, scopes, _ = listed[part][0]
-        at = c - first[part]
-        cycles.append(scopes[starts[at] : starts[at + 1]].tolist())
+    cycles: list[Elements] = [np.zeros(0, np.int32)] * len(chosen)
+    part = np.searchsorted(first, chosen, side="right") - 1
+    for k, ((starts, scopes, _), _) in enumerate(listed):
+        for place in np.flatnonzero(part == k).tolist():
+            at = chosen[place] - first[k]
+            cycles[place] = scopes[starts[at] : starts[at + 1]]
     return cycles
 
 
-def _add(passes: Passes, found: list[list[int]], index: dict[tuple[int, int], int]) -> bool:
-    """Add the triplets of cycles, the best first; whether there were any that are new."""
-    s, domains = passes.structure, passes.f.domains
-    known = {tuple(t) for t in s.scopes.tolist()}
-    room = ROOM - int(domains[s.scopes].astype(np.int64).prod(axis=1).sum())
-    chords: list[tuple[int, int]] = []
-    triplets: list[list[int]] = []
-    added: list[tuple[int, int, int]] = []
-    seen: set[frozenset[int]] = set()
-    for cycle in found:
-        if frozenset(cycle) in seen:  # the same one, found from elsewhere
-            continue
-        seen.add(frozenset(cycle))
-        for part in _cut(cycle):
-            entries = int(domains[list(part)].astype(np.int64).prod())
-            if part in known or entries > room:
-                continue
-            room -= entries
-            known.add(part)
-            i, j, k = part
-            three = []
-            for pair in ((i, j), (i, k), (j, k)):
-                if pair not in index:
-                    index[pair] = len(passes.several) + len(s.pairs) + len(chords)
-                    chords.append(pair)
-                three.append(index[pair])
-            triplets.append(three)
-            added.append(part)
-    if not added:
+def _add(passes: Passes, found: list[Elements], index: tuple[Offsets, Offsets]) -> bool:
+    """Add the triplets of cycles, the best first; whether there were any that are new.
+
+    `index` has the keys of all pairs, ascending, and their numbers.
+    """
+    s, domains, n = passes.structure, passes.f.domains.astype(np.int64), passes.f.n
+
+    def entries(triplets: Elements) -> Offsets:
+        a, b, c = domains[triplets].T
+        return np.asarray(a * b + a * c + b * c)
+
+    every = np.concatenate([s.scopes, _triplets(found)])
+    i, j, k = every.astype(np.int64).T
+    _, pair = np.unique(_keys(n, i, j), return_inverse=True)
+    new = np.sort(np.unique(pair * n + k, return_index=True)[1])
+    new = new[new >= len(s.scopes)]
+    new = new[np.cumsum(entries(every[new])) <= ROOM - int(entries(s.scopes).sum())]
+    if not len(new):
         return False
+    i, j, k = i[new], j[new], k[new]
+    keys, numbers = index
+    wanted = np.stack([_keys(n, i, j), _keys(n, i, k), _keys(n, j, k)], axis=1).ravel()
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    three, lacking = numbers[place], np.flatnonzero(keys[place] != wanted)
+    chords, first, at = np.unique(wanted[lacking], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.argsort(order)
+    three[lacking] = len(passes.several) + len(s.pairs) + rank[at]
     passes.add(
-        np.array(chords, np.int32).reshape(-1, 2),
-        np.array(triplets, np.int32).reshape(-1, 3),
-        np.array(added, np.int32).reshape(-1, 3),
+        np.stack(np.divmod(chords[order], n), axis=1).astype(np.int32),
+        three.reshape(-1, 3).astype(np.int32),
+        every[new],
     )
     return True
+
+
+def _keys(n: int, low: NDArray[Any], high: NDArray[Any]) -> Offsets:
+    return np.asarray(low.astype(np.int64) * n + high)
+
+
+def _triplets(found: list[Elements]) -> Elements:
+    """The triplets of cycles, variables ascending, those of the best cycle first; equal cycles count once."""
+    lengths = np.array([len(cycle) for cycle in found], np.int64)
+    parts, ranks = [np.zeros((0, 3), np.int32)], [np.zeros(0, np.int64)]
+    for length in np.unique(lengths).tolist():
+        rank = np.flatnonzero(lengths == length)
+        cycles = np.stack([found[c] for c in rank.tolist()])
+        once = np.sort(np.unique(np.sort(cycles, axis=1), axis=0, return_index=True)[1])
+        corners = np.array(list(_cut(list(range(length)))))
+        parts.append(np.sort(cycles[once][:, corners], axis=2).reshape(-1, 3))
+        ranks.append(np.repeat(rank[once], len(corners)))
+    return np.concatenate(parts)[np.argsort(np.concatenate(ranks), kind="stable")]
 
 
 def _cut(cycle: list[int]) -> Iterator[tuple[int, int, int]]:
