@@ -159,6 +159,10 @@ class Squaring(Contestant):
         self.proving = self._each  # and for the certified bound
         self._step, self._tolerance = (0.0, 0.0) if q is None else (common_step(f), TOLERANCE * magnitude(f))
 
+    def begins(self, seconds: float) -> bool:
+        """Whether it has begun, or has the time for a first round and the certified bound."""
+        return self.relaxation is not None and (self.relaxation.rounds > 0 or self._each + self.proving <= seconds)
+
     def run(self, stopping: Stopping, until: float | None) -> None:
         """A turn; without `until` as many rounds as the number of variables allows."""
         with one_thread():
@@ -171,12 +175,14 @@ class Squaring(Contestant):
             began = stopping.seconds
             going = relaxation.round(self.cost)
             self._each = stopping.seconds - began
+            self.proving = min(self.proving, self._each)  # the estimate is that of a slow machine
             self.bound = relaxation.bound
             if self.cost - round_up(self.bound - self._tolerance, self._step) <= self._tolerance:
                 self.certify()
                 if self.cost - self.certified <= self._tolerance:
                     self.bound, self.ended = self.cost, True
                     return
+                self.bound = self.certified  # what is larger by rounding must not end the race
             self.ended = not going or (relaxation.enough if until is None else relaxation.done)
             if self.ended or (until is not None and stopping.seconds >= until):
                 return
