@@ -97,6 +97,9 @@ class HardComponent:
             needed = passed + (self.squaring.proving if self.squaring.begins(remaining) else 0.0)
             remaining -= min(needed, remaining / 4)
         self._run(stopping.child(remaining))
+        if not self.race.proven:  # however the race ended
+            self.searching.collect()
+            self.race.take(self.searching)
         if self._may_end(passed, stopping):
             self.passing.certify()
         if self.squaring.bound > self.passing.certified and self._may_end(self.squaring.proving, stopping):
@@ -136,6 +139,9 @@ class HardComponent:
     def _run(self, stopping: Stopping) -> None:
         self._running = True
         self.race.run(stopping)
+        while self.searching.busy and not self.race.proven and not stopping.check(self.cost):
+            self.searching.wait(stopping)  # nobody else can do more
+            self.race.run(stopping)
         self._running = False
 
     @property
