@@ -103,10 +103,15 @@ def test_what_a_certificate_may_be(tmp_path):
         replace(s, members=s.members[::-1].copy()),
         replace(s, start=s.start + 1),
         replace(s, numbers=s.numbers << 40),
+        replace(s, numbers=np.full(len(s.numbers), -(2**63))),
+        replace(s, numbers=s.numbers / 2),
     ]
     for squares in broken:
         with pytest.raises(InvalidCertificate):
             certify(f, [], "by hand", squares=squares)
+    halves = replace(c, squares=replace(s, numbers=s.numbers / 2))
+    with pytest.raises(InvalidCertificate, match="whole"):
+        check_certificate(f, halves)
     better = replace(c, bound=c.bound + 1000.0)
     assert not gp.crf.lower_bound(f).verify(random_problem(np.random.default_rng(4), 7, "whole"))
     with pytest.raises(InvalidCertificate):
