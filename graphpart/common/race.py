@@ -16,7 +16,7 @@ gives them turns, one at a time:
    taken over, if they are better. One that is done is offered better solutions as well, and may go on then.
 4. The turns of a contestant become longer, up to a share of the time that is left.
 5. A contestant says how many seconds its next step takes at least. It waits until its share has grown to that, and has
-   no turn if so many are not left.
+   no turn if so many are not left. While it works in another thread, the turns of others count as its own, too.
 
 The race ends when the bound meets the cost, when no contestant can do more, or when it is stopped. Without a time
 limit, each contestant has one turn, in the given order, and ends it by itself; so the result depends on no clock.
@@ -55,7 +55,7 @@ class Contestant(Protocol):
     done : bool
         Whether it can do no more.
     needs : float
-        Seconds that its next step takes at least, as far as it knows.
+        Seconds that its next step takes at least, as far as it knows; inf while it works in another thread.
     """
 
     name: str
@@ -218,6 +218,16 @@ class Race:
                 mine = stopping if left is None else stopping.child(seconds=left / (len(self._records) - k))
                 self._give(record, 1.0, mine, None)
 
+    def take(self, contestant: Contestant) -> None:
+        """Take over the solution of a contestant, if it is better: it may have found one outside its turns."""
+        if contestant.cost < self.cost:
+            self.labels, self.cost = contestant.labels, contestant.cost
+            self._first = self._first if math.isfinite(self._first) else contestant.cost
+            if self.proven and self.prover is None:
+                self.prover = contestant.name
+            if self.told is not None:
+                self.told(self.cost, self.bound)
+
     def _give(self, record: _Record, share: float, stopping: Stopping, until: float | None) -> None:
         """One turn of a contestant with this share of the time."""
         one, cost, bound, began = record.contestant, self.cost, self.bound, stopping.seconds
@@ -255,6 +265,10 @@ class Race:
         able = [r for r in self._records if not r.contestant.done and r.contestant.needs <= left]
         if not able:
             return None
+        least = min(record.due for record in able)
+        for record in self._records:
+            if record.contestant.needs == math.inf:
+                record.due = max(record.due, least)
         for record in able:
             if not record.seconds and record.contestant.needs <= record.turn:
                 return record, 1.0 / len(able)

@@ -159,6 +159,10 @@ class Squaring(Contestant):
         self.proving = self._each  # and for the certified bound
         self._step, self._tolerance = (0.0, 0.0) if q is None else (common_step(f), TOLERANCE * magnitude(f))
 
+    def begins(self, seconds: float) -> bool:
+        """Whether it has begun, or has the time for a first round and the certified bound."""
+        return self.relaxation is not None and (self.relaxation.rounds > 0 or self._each + self.proving <= seconds)
+
     def run(self, stopping: Stopping, until: float | None) -> None:
         """A turn; without `until` as many rounds as the number of variables allows."""
         with one_thread():
@@ -171,12 +175,14 @@ class Squaring(Contestant):
             began = stopping.seconds
             going = relaxation.round(self.cost)
             self._each = stopping.seconds - began
+            self.proving = min(self.proving, self._each)  # the estimate is that of a slow machine
             self.bound = relaxation.bound
             if self.cost - round_up(self.bound - self._tolerance, self._step) <= self._tolerance:
                 self.certify()
                 if self.cost - self.certified <= self._tolerance:
                     self.bound, self.ended = self.cost, True
                     return
+                self.bound = self.certified  # what is larger by rounding must not end the race
             self.ended = not going or (relaxation.enough if until is None else relaxation.done)
             if self.ended or (until is not None and stopping.seconds >= until):
                 return
@@ -243,7 +249,7 @@ class Searching(Contestant):
         self.seed = seed
         self.portfolio: Portfolio | None = None
         self.waits: Callable[[], bool] = lambda: False
-        self._early: tuple[Future[Portfolio], Stopping, float] | None = None
+        self._early: tuple[Future[Portfolio], Stopping] | None = None
 
     @property
     def done(self) -> bool:
@@ -251,14 +257,14 @@ class Searching(Contestant):
         return self.ended or self.starved or (self.portfolio is None and self._early is None and self.waits())
 
     @property
+    def busy(self) -> bool:
+        """Whether its first round runs in another thread."""
+        return self._early is not None and not self._early[0].done()
+
+    @property
     def needs(self) -> float:  # type: ignore[override]
-        """What is left of a first round that runs in another thread; less, where the end of all time comes before."""
-        if self._early is None or self._early[0].done():
-            return 0.0
-        _, stopping, began = self._early
-        passed = stopping.seconds - began
-        left = max(self.first_round() - passed, passed / 4, WAIT)
-        return left if stopping.remaining is None else min(left, stopping.remaining / 2)
+        """inf while another thread works: a turn would only be spent waiting."""
+        return math.inf if self.busy else 0.0
 
     def begin(self, stopping: Stopping) -> None:
         """Begin a first annealing in another thread, if there is a processor for it."""
@@ -273,7 +279,7 @@ class Searching(Contestant):
 
         labels = self.labels
         executor = ThreadPoolExecutor(1)
-        self._early = executor.submit(first), inner, inner.seconds
+        self._early = executor.submit(first), inner
         executor.shutdown(wait=False)
 
     def close(self) -> None:
@@ -282,18 +288,25 @@ class Searching(Contestant):
             self._early[1].stop(Status.FEASIBLE)
             self._early[0].result()
 
+    def wait(self, stopping: Stopping) -> None:
+        """Wait for the first round in another thread, or until `stopping` says so."""
+        while self.busy and not stopping.check(self.cost):
+            wait([self._early[0]] if self._early else [], timeout=WAIT)
+
+    def collect(self) -> None:
+        """Take over what the first round in another thread has found; end it, if it still runs."""
+        if self._early is not None:
+            future, inner = self._early
+            inner.stop(Status.TIME_LIMIT)  # for which what it has found so far is kept
+            self.portfolio, self._early = future.result(), None
+            self.take(self.portfolio.labels, self.portfolio.cost)
+
     def run(self, stopping: Stopping, until: float | None) -> None:
         """A turn; without `until` so many rounds, fewer if some in a row find nothing."""
         parameters = self.parameters
         if self._early is not None:
-            future, inner, _ = self._early
-            while not future.done() and not stopping.check(self.cost):
-                if until is not None and stopping.seconds >= until:
-                    return
-                wait([future], timeout=WAIT)
-            inner.stop(Status.TIME_LIMIT)  # for which what it has found so far is kept
-            self.portfolio, self._early = future.result(), None
-            self.take(self.portfolio.labels, self.portfolio.cost)
+            self.wait(stopping)
+            self.collect()
             return
         if self.portfolio is None:
             if not self.affords(self.first_round() / parameters.large_round, stopping):

@@ -89,17 +89,27 @@ class HardComponent:
             self.passing.certify()
 
     def run(self, stopping: Stopping) -> None:
-        """Go on, and see in the end what message passing has proven."""
+        """Go on, and see in the end what message passing and squares have proven."""
         remaining, parameters = stopping.remaining, self.parameters
         self._prepare(parameters.nominal if remaining is None else remaining)
-        needed = parameters.certifying * len(self.f.tables) + self.squaring.proving
-        self._run(stopping.child(None if remaining is None else remaining - min(needed, remaining / 4)))
-        remaining = stopping.remaining
-        if remaining is None or needed <= 2 * remaining + self.parameters.late:  # else only its labels are of use
+        passed = parameters.certifying * len(self.f.tables)
+        if remaining is not None:
+            needed = passed + (self.squaring.proving if self.squaring.begins(remaining) else 0.0)
+            remaining -= min(needed, remaining / 4)
+        self._run(stopping.child(remaining))
+        if not self.race.proven:  # however the race ended
+            self.searching.collect()
+            self.race.take(self.searching)
+        if self._may_end(passed, stopping):
             self.passing.certify()
+        if self.squaring.bound > self.passing.certified and self._may_end(self.squaring.proving, stopping):
             self.squaring.certify()
         if self.searching.portfolio is None and self.race.proven:
             self.close()
+
+    def _may_end(self, seconds: float, stopping: Stopping) -> bool:
+        """Whether a proof that takes so many seconds ends in time, or a little late; else only labels are of use."""
+        return stopping.remaining is None or seconds <= 2 * stopping.remaining + self.parameters.late
 
     def close(self) -> None:
         """End what runs in another thread, once nobody needs it."""
@@ -129,6 +139,9 @@ class HardComponent:
     def _run(self, stopping: Stopping) -> None:
         self._running = True
         self.race.run(stopping)
+        while self.searching.busy and not self.race.proven and not stopping.check(self.cost):
+            self.searching.wait(stopping)  # nobody else can do more
+            self.race.run(stopping)
         self._running = False
 
     @property

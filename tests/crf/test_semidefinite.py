@@ -13,6 +13,7 @@ from graphpart.crf.bounds.semidefinite import Semidefinite
 from graphpart.crf.certificates.certificate import Certificate, certify
 from graphpart.crf.certificates.exact_check import check_certificate
 from graphpart.crf.certificates.squares import Squares
+from graphpart.crf.contestant_parameters import ContestantParameters
 from graphpart.crf.contestants import Squaring
 from graphpart.crf.hard_component import HardComponent
 from graphpart.errors import InfeasibleProblem, InvalidCertificate, InvalidProblem
@@ -102,10 +103,15 @@ def test_what_a_certificate_may_be(tmp_path):
         replace(s, members=s.members[::-1].copy()),
         replace(s, start=s.start + 1),
         replace(s, numbers=s.numbers << 40),
+        replace(s, numbers=np.full(len(s.numbers), -(2**63))),
+        replace(s, numbers=s.numbers / 2),
     ]
     for squares in broken:
         with pytest.raises(InvalidCertificate):
             certify(f, [], "by hand", squares=squares)
+    halves = replace(c, squares=replace(s, numbers=s.numbers / 2))
+    with pytest.raises(InvalidCertificate, match="whole"):
+        check_certificate(f, halves)
     better = replace(c, bound=c.bound + 1000.0)
     assert not gp.crf.lower_bound(f).verify(random_problem(np.random.default_rng(4), 7, "whole"))
     with pytest.raises(InvalidCertificate):
@@ -197,3 +203,17 @@ def test_in_a_race():
     assert squaring.certified <= squaring.bound <= gp.crf.search(f, max_iterations=20, seed=1).cost + 1e-9
     sparse = gp.FactorGraph.from_arrays([2] * 9, [([[i, i + 1] for i in range(8)], np.ones((8, 2, 2)))])
     assert Squaring(sparse, np.zeros(9, np.int32), 8.0, hard.parameters).done
+
+
+def test_message_passing_is_certified_where_there_is_no_time_for_squares():
+    rng = np.random.default_rng(8)
+    n = 40
+    pairs = np.array([(i, j) for i in range(n) for j in range(i)], np.int32)
+    f = gp.FactorGraph.from_arrays([2] * n, [(pairs, rng.normal(size=(len(pairs), 2, 2)))])
+    slow = ContestantParameters(rounding=1.0)
+    stopping = Stopping(0.5)
+    hard = HardComponent(f, np.zeros(n, np.int32), stopping, np.random.default_rng(0), lambda *_: None, slow)
+    assert not hard.squaring.begins(stopping.remaining)
+    hard.run(stopping)
+    assert hard.squaring.certified == -math.inf
+    assert hard.bound == hard.passing.certified > hard.least

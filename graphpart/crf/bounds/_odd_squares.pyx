@@ -1,8 +1,8 @@
 """Kernel of the semidefinite bound: coordinate ascent over squares of sums of spins, and the triangles to add.
 
-W, read and changed on and above its diagonal, is the inverse of ``Z = C - sum_r m_r v_r v_r'``, with a multiplier m_r for each row v_r of numbers 1 and -1. The value
-``sum_r m_r + mu log det Z`` is concave, and its maximum over one multiplier is known: 1 / q - mu more than now, for ``q
-= v' W v``. The inverse then changes by a matrix of rank one.
+W, read and changed on and above its diagonal, is the inverse of ``Z = C - sum_r m_r v_r v_r'``, with a multiplier m_r
+for each row v_r of numbers 1 and -1. The value ``sum_r m_r + mu log det Z`` is concave, and its maximum over one
+multiplier is known: 1 / q - mu more than now, for ``q = v' W v``. The inverse then changes by a matrix of rank one.
 """
 
 import numpy as np

@@ -171,6 +171,8 @@ def _with_squares(
         raise InvalidCertificate("the starts of the squares do not fit")
     for (a, b), weight in zip(pairwise(start), weights, strict=True):
         row = dict(zip(members[a:b], numbers[a:b], strict=True))
+        if not all(isinstance(x, int) for x in row.values()):
+            raise InvalidCertificate("a square has a number that is not whole")
         if not a < b or weight < 0 or len(row) < b - a or not all(0 <= v <= n for v in row):
             raise InvalidCertificate("a square is damaged")
         total += weight * (sum(row.values()) % 2 - sum(x * x for x in row.values()))

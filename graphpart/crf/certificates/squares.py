@@ -71,7 +71,9 @@ class Squares:
         inner[start[:-1]] = False
         if (np.diff(members)[inner[1:]] <= 0).any():
             raise InvalidCertificate("the spins of a square do not ascend")
-        if (np.abs(numbers) >= LARGEST).any():
+        if numbers.dtype.kind != "i":
+            raise InvalidCertificate(f"the numbers of squares are of type {numbers.dtype}: expected whole numbers")
+        if ((numbers >= LARGEST) | (numbers <= -LARGEST)).any():
             raise InvalidCertificate(f"a square has a number that is too large: expected less than {LARGEST}")
         if not (np.isfinite(weights).all() and (weights >= 0).all()):
             raise InvalidCertificate("a square has a negative or infinite weight: expected finite ones of at least 0")
@@ -114,7 +116,7 @@ def bound_of_squares(f: FactorGraph, squares: Squares) -> float:
         error = (f.m + 16) * size
         odd = np.add.reduceat(squares.numbers & 1, squares.start[:-1]) & 1
         G, absolute = _sums_of_products(squares, n + 1)
-        error += (len(squares) + 16) * absolute
+        error += (len(squares) + n + 16) * absolute  # G, and its trace
         rest = np.triu(np.abs(J - (G + G.T)), 1)
         error += 16 * (float(np.abs(J).sum()) + float(squares.weights.sum()))
         parts += [-float(np.trace(G)), *squares.weights[odd == 1].tolist(), *(-rest.sum(axis=1)).tolist()]

@@ -1,0 +1,61 @@
+"""The first round of search in another thread: others have their turns meanwhile, and its labels are never lost."""
+
+import time
+
+import numpy as np
+import pytest
+
+import graphpart as gp
+from graphpart.crf import contestants
+from graphpart.crf.contestant_parameters import ContestantParameters
+from graphpart.crf.hard_component import HardComponent
+from graphpart.result import Status
+from graphpart.stopping import Stopping
+
+
+@pytest.mark.parametrize("end", ["by itself", "time limit", "interrupted"])
+def test_others_have_turns_while_another_thread_searches(end, monkeypatch):
+    rng = np.random.default_rng(3)
+    n = 30
+    pairs = np.array([(i, j) for i in range(n) for j in range(i)], np.int32)
+    f = gp.FactorGraph.from_arrays([4] * n, [(pairs, rng.normal(size=(len(pairs), 4, 4)))])
+    good = gp.crf.search(f, time_limit=None, max_iterations=3, seed=1)
+    outer = Stopping(0.3 if end == "time limit" else 20.0)
+
+    class Slow:
+        def __init__(self, f, labels, seed, prepared):
+            self.labels, self.cost = labels, f.evaluate_labels(labels)
+
+        def offer(self, labels, cost):
+            pass
+
+        def run(self, stopping, idle=None):
+            if end == "interrupted":
+                outer.stop(Status.INTERRUPTED)
+            if end == "by itself":
+                self.labels, self.cost = good.labels, good.cost
+                time.sleep(0.01)
+                collected.append(hard.searching.portfolio is self)
+                if collected[-1]:
+                    outer.stop(Status.INTERRUPTED)
+                return
+            while not stopping.check(np.inf):
+                time.sleep(0.001)
+            self.labels, self.cost = good.labels, good.cost
+
+    collected: list[bool] = []
+    monkeypatch.setattr(contestants, "Portfolio", Slow)
+    monkeypatch.setattr(contestants, "processors", lambda: 2)
+    monkeypatch.setattr(contestants.Searching, "_anneals_first", lambda self: True)
+    parameters = ContestantParameters(first_round=0.0)
+    hard = HardComponent(f, np.zeros(n, np.int32), outer, np.random.default_rng(0), lambda *_: None, parameters)
+    hard.run(outer)
+    assert not hard.searching.busy
+    assert isinstance(hard.searching.portfolio, Slow) or hard.proven
+    assert hard.cost <= good.cost
+    assert f.evaluate_labels(hard.labels) == pytest.approx(hard.cost)
+    if end == "by itself":
+        assert collected[0] is False
+        assert collected[-1] or hard.proven
+    else:
+        assert hard.race.spent()["search"] == 0.0  # all turns were those of others
