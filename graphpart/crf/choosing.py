@@ -240,14 +240,16 @@ class _Solver:
     def whole(self, f: FactorGraph, start: Labels | None, smaller: bool = False) -> Node:
         """What minimises any factor graph."""
         simple = merge(f)
+        merged = 0
+        if simple.m < f.m:
+            merged = int(np.diff(f.incidence()[0]).max(initial=0)) * int(np.diff(f.scope_start).max(initial=0))
         if simple.has_forbidden:
             small = reduced(simple, (), self.stopping.child(plus=math.inf))
             if small.problem is not simple:  # variables were contracted
-                own = simple.m - small.problem.m
+                own = merged + simple.m - small.problem.m + 1
                 return Reduced(small, self.whole(small.problem, _projected(small, start), smaller), -math.inf, own)
         scheme, layout, flat = simple._scheme(), simple._layout(), simple._flat()
         order, parent, scattered = scheme.order, scheme.parent, scheme.scattered
-        merged = int(np.diff(f.incidence()[0]).max(initial=0)) * layout.largest_arity if simple.m < f.m else 0
         if f.n and not len(order) and not len(scheme.roots) and not simple.components().any():
             return self.component(simple, start, smaller, merged)  # nothing hangs on it: as it is
         graph = (flat[0], layout.width, layout.first, *flat[1:], layout.runs)

@@ -33,7 +33,7 @@ def radio_links(
     links : int
         Number of links: half of the number of variables.
     interferences : int, optional
-        Their number; default: 12 for each link.
+        Their number; default: 12 for each link. At most 4 for each pair of links.
     hard : bool
         Whether interferences of weight 1000 are forbidden.
     seed : int, optional
@@ -74,7 +74,7 @@ def radio_links(
     i, j = np.triu_indices(links, 1)
     distance = ((place[i] - place[j]) ** 2).sum(axis=1) * (0.5 + rng.random(len(i)))
     left = total = min(count, 4 * len(i))
-    for turn, pair in enumerate(np.argsort(distance, kind="stable").tolist()):
+    for turn, pair in enumerate(np.argsort(distance, kind="stable")[:total].tolist()):
         if not left:
             break
         least = max(1, left - 4 * (len(i) - turn - 1))  # so that there are as many as asked for

@@ -320,3 +320,14 @@ def test_tables_are_few():
     f = FactorGraph.from_arrays([2] * 30, [])
     f.add_count(range(30), most=2, cost=1.5)
     assert f.decomposed().domains.max() == 3
+
+
+def test_ilp_goes_on_where_the_relaxation_chooses_no_label():
+    """Where the indicators of all labels of a variable are below a half."""
+    rng, n, d = np.random.default_rng(33), 6, 4
+    pairs = list(itertools.combinations(range(n), 2))
+    for _ in range(5):
+        f = FactorGraph.from_arrays([d] * n, [(pairs, rng.normal(size=(len(pairs), d, d)))])
+        f.add_linear(range(n), [rng.integers(0, 4, d) for _ in range(n)], most=9)
+        r = gp.crf.ilp(f, solver="highs")
+        assert str(r.status) == "optimal" and r.cost == pytest.approx(gp.solve(f, method="brute-force").cost)

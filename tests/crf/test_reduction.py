@@ -201,3 +201,20 @@ def test_variables_whose_labels_follow_from_each_other_become_one():
             r = reduce(f)
             assert brute_force(r.problem).cost + r.constant == pytest.approx(least), trial
     assert contracted > 100 and proven > 100
+
+
+def test_a_table_with_one_entry_makes_both_variables_known():
+    for seed in range(12):
+        rng, n = np.random.default_rng([24, seed]), 7
+        f = gp.FactorGraph.from_arrays([2] * n, [(np.arange(n)[:, None], 0.7 * rng.standard_normal((n, 2)))])
+        pairs = [[a, b] for a in range(n) for b in range(a + 1, n)]
+        only = np.full((2, 2), np.inf)
+        only[tuple(rng.integers(2, size=2))] = 1.0
+        f.add_factor([0, 1], only)
+        for pair in pairs:
+            if rng.random() < 0.4:
+                f.add_factor(pair, rng.normal() * np.eye(2))
+        assert (reduced(f, (), Stopping()).problem.domains > 1).all()
+        r = reduce(f)
+        best = r.lift(brute_force(r.problem))
+        assert f.evaluate(best) == pytest.approx(all_energies(f).min()), seed

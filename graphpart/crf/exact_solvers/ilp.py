@@ -198,7 +198,7 @@ class _Energies(Search):
             if some.any():
                 program.add_rows(sign * made.A[some], sign * side[some])
         self.base = made.constant
-        self.read = lambda values: self.f.labels(made.labels(values))
+        self.read = lambda values: self.f.labels(chosen_labels(self.f.owner, values))
 
     def solve_rounds(self) -> Floats | None:
         """Solve the relaxation, and if that does not do, the program."""

@@ -70,7 +70,8 @@ def contraction(f: FactorGraph) -> Contraction | None:
     np.cumsum([len(own) for own in labels], out=start[1:])
     domains = np.array([len(labels[r]) for r in roots.tolist()], np.int32)
     names = [f.variables[r] for r in roots.tolist()]
-    scope_start, scope, tables = _rewritten(f, leader, labels)
+    whole = np.concatenate(labels)
+    scope_start, scope, tables = _rewritten(f, leader, start, whole)
     places = place[scope].astype(np.int32)
     g = FactorGraph.of_csr(names, domains, scope_start, places, tables, f.constant, f.offset, f.sense)
     g = merge(g)
@@ -78,7 +79,7 @@ def contraction(f: FactorGraph) -> Contraction | None:
         bad = np.flatnonzero(np.isposinf(np.minimum.reduceat(g.tables, g.table_start[:-1])))
         if len(bad):
             raise InfeasibleProblem(f"every labeling is forbidden: what is left of {named(g, int(bad[0]))} forbids it")
-    return Contraction(g, place[leader], start[:-1], np.concatenate(labels))
+    return Contraction(g, place[leader], start[:-1], whole)
 
 
 def _one_to_one(f: FactorGraph) -> list[tuple[int, int, Wholes, Wholes]]:
@@ -136,9 +137,12 @@ def _joined(f: FactorGraph, links: list[tuple[int, int, Wholes, Wholes]]) -> tup
     return leader, options
 
 
-def _rewritten(f: FactorGraph, leader: Wholes, labels: list[Wholes]) -> tuple[Wholes, Wholes, NDArray[np.float64]]:
+def _rewritten(
+    f: FactorGraph, leader: Wholes, first: Wholes, options: Wholes
+) -> tuple[Wholes, Wholes, NDArray[np.float64]]:
     """Scopes and tables over leaders."""
-    changed = (leader != np.arange(f.n)) | (np.array([len(own) for own in labels]) < f.domains)
+    counts = np.diff(first)
+    changed = (leader != np.arange(f.n)) | (counts < f.domains)
     arity = np.diff(f.scope_start)
     touched = np.zeros(f.m, bool)
     touched[np.repeat(np.arange(f.m), arity)[changed[f.scope]]] = True
@@ -146,14 +150,36 @@ def _rewritten(f: FactorGraph, leader: Wholes, labels: list[Wholes]) -> tuple[Wh
     start, scope = rows_of(f.scope_start, f.scope, kept)
     _, entries = rows_of(f.table_start, f.tables, kept)
     sizes, scopes, tables = [np.diff(start)], [scope], [entries]
-    for k in np.flatnonzero(touched).tolist():
-        members, table = f.factor(k)
-        leaders = leader[list(members)].tolist()
+    small = np.flatnonzero(touched & (arity == 1))
+    v = f.scope[f.scope_start[small]]
+    groups = [(leader[v][:, None], counts[v], *rows_of(first, options, v), small)]
+    small = np.flatnonzero(touched & (arity == 2))
+    v, w = f.scope[f.scope_start[small]], f.scope[f.scope_start[small] + 1]
+    for same in (True, False):
+        some = (leader[v] == leader[w]) == same
+        x, y = v[some], w[some]
+        wide = counts[x] if same else counts[x] * counts[y]
+        start = np.concatenate([[0], np.cumsum(wide)])
+        number = np.repeat(np.arange(len(x)), wide)
+        inside = np.arange(start[-1]) - start[number]
+        a, b = (inside, inside) if same else (inside // counts[y][number], inside % counts[y][number])
+        at = options[first[x][number] + a] * f.domains[y][number] + options[first[y][number] + b]
+        groups.append((leader[np.column_stack([x] if same else [x, y])], wide, start, at, small[some]))
+    for members, wide, start, at, factors in groups:
+        table = f.tables[np.repeat(f.table_start[factors], wide) + at]
+        some = np.add.reduceat(table != 0, start[:-1]) > 0 if len(factors) else np.zeros(0, bool)
+        sizes.append(np.full(np.count_nonzero(some), members.shape[1]))
+        scopes.append(members[some].ravel())
+        tables.append(table[np.repeat(some, wide)])
+    for k in np.flatnonzero(touched & (arity > 2)).tolist():
+        those, table = f.factor(k)
+        leaders = leader[list(those)].tolist()
         axes = list(dict.fromkeys(leaders))
-        at = (
-            labels[v].reshape([-1 if r == axis else 1 for axis in axes]) for v, r in zip(members, leaders, strict=True)
+        index = (
+            options[first[u] : first[u + 1]].reshape([-1 if r == axis else 1 for axis in axes])
+            for u, r in zip(those, leaders, strict=True)
         )
-        table = table[tuple(at)]
+        table = table[tuple(index)]
         if table.any():
             sizes.append(np.array([len(axes)]))
             scopes.append(np.array(axes))

@@ -263,9 +263,9 @@ Left = NDArray[np.uint8] | tuple[FactorGraph, NDArray[np.uint8]] | None
 Step = Callable[[FactorGraph, bool, Stopping], Left]
 
 #: What is tried, in order: ``step(factor graph, weak, stopping)`` gives a flag for each label, or None; probing gives
-#: the factor graph with ties between variables, too. With `weak` it
-#: may leave out labels as long as some optimal labeling remains, else only labels that no optimal one has. All
-#: variables of the factor graph have at least two labels.
+#: the factor graph with ties between variables, too. With `weak` it may leave out labels as long as some optimal
+#: labeling remains, else only labels that no optimal one has. All variables of the factor graph have at least two
+#: labels.
 STEPS: tuple[Step, ...] = (dead_end_step, roof_duality_step, improving_mapping_step)
 QUICK_STEPS = STEPS[:2]  #: those without message passing
 
@@ -314,19 +314,19 @@ class _State:
                 self.probed = self.g
 
     def _contract(self) -> None:
-        """Make one variable of those whose labels follow from each other."""
-        found = contraction(self.g)
-        if found is None:
-            return
-        sizes = self.g.domains[self.leader].astype(np.int64)
-        begins = np.cumsum(sizes) - sizes
-        self.g, before = found.problem, self.leader
-        self.leader = found.leader[before]
-        sizes = self.g.domains[self.leader].astype(np.int64)
-        label = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        self.options = self.options[
-            np.repeat(begins, sizes) + found.options[np.repeat(found.start[before], sizes) + label]
-        ]
+        """Make one variable of those whose labels follow from each other, as long as there are any."""
+        while (found := contraction(self.g)) is not None:
+            sizes = self.g.domains[self.leader].astype(np.int64)
+            begins = np.cumsum(sizes) - sizes
+            self.g, before = found.problem, self.leader
+            self.leader = found.leader[before]
+            sizes = self.g.domains[self.leader].astype(np.int64)
+            label = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            self.options = self.options[
+                np.repeat(begins, sizes) + found.options[np.repeat(found.start[before], sizes) + label]
+            ]
+            if (self.g.domains == 1).any():
+                self._restrict(np.ones(places(self.g)[-1], np.uint8), True)
 
     def _restrict(self, alive: NDArray[np.uint8], always: bool = False) -> bool:
         """Leave out labels, and variables with only one label; return whether there were any."""
