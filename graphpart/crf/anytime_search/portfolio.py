@@ -6,11 +6,12 @@ the result after a number of rounds does not depend on the number of threads.
 
 If the energy stays the same when all labels flip, as in maximum cut, message passing and expansions have nothing to
 start from. `BinarySearch` then begins, and `LabelingSearch` has turns only when that has found nothing better for
-`STUCK` rounds.
+`STUCK` rounds. `BinarySearch` begins, too, if it eliminates all variables; that takes it one round and no time.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -60,7 +61,7 @@ class Portfolio:
         self.favourite: BinarySearch | None = None
         if q is not None:
             self.searches.append(binary := BinarySearch(f, first.labels, seed, threads))
-            self.favourite = binary if symmetric else None
+            self.favourite = binary if symmetric or not binary.q.n else None
         self.labels, self.cost = first.labels, first.cost
         self.idle = 0
 
@@ -89,8 +90,9 @@ class Portfolio:
             if patience is not None and self.idle >= patience * len(self.searches):
                 break
             current = min(self.searches, key=lambda one: one.work)
-            if self.favourite is not None and self.favourite.idle < STUCK:
-                current = self.favourite
+            favourite = self.favourite
+            if favourite is not None and favourite.idle < STUCK and favourite.work < math.inf:
+                current = favourite
             if self.cost < current.cost:
                 current.offer(self.labels, self.cost)
             inner = stopping.child(iterations=1)
