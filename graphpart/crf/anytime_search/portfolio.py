@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from graphpart.crf.anytime_search.labeling_search import LabelingSearch
 from graphpart.crf.binary_quadratic.form import quadratic_form
 from graphpart.crf.binary_quadratic.search import BinarySearch
-from graphpart.crf.binary_quadratic.walks import Walker
 from graphpart.crf.problem import FactorGraph
 from graphpart.stopping import Stopping
 
@@ -55,12 +54,14 @@ class Portfolio:
         prepared: bool = False,
     ) -> None:
         q = quadratic_form(f)
-        symmetric = q is not None and Walker(q).symmetric
+        binary = None if q is None else BinarySearch(f, labels, seed, threads, q)
+        symmetric = binary is not None and binary.symmetric
         first = LabelingSearch(f, labels, seed, threads, prepared or symmetric, symmetric)
         self.searches: list[LabelingSearch | BinarySearch] = [first]
         self.favourite: BinarySearch | None = None
-        if q is not None:
-            self.searches.append(binary := BinarySearch(f, first.labels, seed, threads))
+        if binary is not None:
+            binary.start(first.labels)
+            self.searches.append(binary)
             self.favourite = binary if symmetric or not binary.q.n else None
         self.labels, self.cost = first.labels, first.cost
         self.idle = 0

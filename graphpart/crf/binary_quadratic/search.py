@@ -88,9 +88,13 @@ class BinarySearch:
         Of the random numbers.
     threads : int, optional
         Of which at most 4 are used; default: as many as there are processors for this process.
+    form : QuadraticForm, optional
+        Of the factor graph, if known.
 
     Attributes
     ----------
+    symmetric : bool
+        Whether the energy stays the same if all labels flip, up to rounding.
     rounds : int
         Rounds done so far.
     work : float
@@ -114,10 +118,17 @@ class BinarySearch:
     """
 
     def __init__(
-        self, problem: FactorGraph | QuadraticForm, labels: Any = None, seed: int = 0, threads: int | None = None
+        self,
+        problem: FactorGraph | QuadraticForm,
+        labels: Any = None,
+        seed: int = 0,
+        threads: int | None = None,
+        form: QuadraticForm | None = None,
     ) -> None:
         check_seed_and_threads(seed, threads)
-        q = problem if isinstance(problem, QuadraticForm) else quadratic_form(problem)
+        q = form
+        if q is None:
+            q = problem if isinstance(problem, QuadraticForm) else quadratic_form(problem)
         if q is None:
             raise InvalidProblem(
                 "the problem has no quadratic form: expected two labels for each variable, factors of at most two "
@@ -126,6 +137,7 @@ class BinarySearch:
         self.problem = problem
         self.seed, self.threads = int(seed), threads or processors()
         self.walker = Walker(q)
+        self.symmetric = self.walker.symmetric
         self.kernel: Kernel | None = None
         if self.walker.few_neighbours and (kernel := Kernel(q)).q.n < q.n:
             self.kernel, q = kernel, kernel.q
@@ -139,9 +151,13 @@ class BinarySearch:
             self.walker.few_neighbours
         )  # share of combined labelings that are better than all that were combined
         self.waiting: list[list[Spins]] = []  # to be combined, by the number of generations
-        self.best = np.full(q.n, -1, np.int8) if labels is None else self._inner(labels)
-        self.energy = self.walker.energy(self.best)
         self._evaluated: tuple[Spins | None, float] = (None, math.inf)
+        self.start(np.zeros(problem.n, np.int32) if labels is None else labels)
+
+    def start(self, labels: Any) -> None:
+        """Take labels as the best ones, whatever they cost."""
+        self.best = self._inner(labels)
+        self.energy = self.walker.energy(self.best)
 
     @property
     def labels(self) -> Labels:
