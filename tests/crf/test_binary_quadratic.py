@@ -444,6 +444,8 @@ def test_others_have_turns_when_all_variables_are_eliminated(field):
     assert portfolio.cost == gp.crf.elimination(f).cost
     portfolio.run(Stopping(max_iterations=2))
     assert portfolio.searches[0].rounds == 2
+    portfolio.run(Stopping(), patience=3)
+    assert portfolio.searches[0].rounds == 2  # nothing better is to be expected
 
 
 def test_offers_and_starts():

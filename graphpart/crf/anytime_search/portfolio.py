@@ -6,7 +6,8 @@ the result after a number of rounds does not depend on the number of threads.
 
 If the energy stays the same when all labels flip, as in maximum cut, message passing and expansions have nothing to
 start from. `BinarySearch` then begins, and `LabelingSearch` has turns only when that has found nothing better for
-`STUCK` rounds. `BinarySearch` begins, too, if it eliminates all variables; that takes it one round and no time.
+`STUCK` rounds. `BinarySearch` begins, too, if it eliminates all variables. That takes one round and no time, and the
+labeling is optimal up to rounding, so `LabelingSearch` then has turns only if a time or a number of rounds is given.
 """
 
 from __future__ import annotations
@@ -84,11 +85,13 @@ class Portfolio:
         stopping : Stopping
             Its iterations are rounds.
         patience : int, optional
+            Nor does it go on once all variables were eliminated.
         serve : callable, optional
             Called about every 50 ms.
         """
         while not stopping.check(self.cost):
-            if patience is not None and self.idle >= patience * len(self.searches):
+            eliminated = any(one.work == math.inf for one in self.searches)
+            if patience is not None and (eliminated or self.idle >= patience * len(self.searches)):
                 break
             current = min(self.searches, key=lambda one: one.work)
             favourite = self.favourite
