@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import graphpart as gp
+from graphpart.crf.anytime_search.portfolio import Portfolio
 from graphpart.crf.binary_quadratic import _dense, _sparse
 from graphpart.crf.binary_quadratic.crossover import Contraction, best_of_regions
 from graphpart.crf.binary_quadratic.form import QuadraticForm, quadratic_form
@@ -330,6 +331,40 @@ def test_what_is_left_is_the_minimum_over_the_others(kind):
     assert max(left) >= 4 and left.count(0) > 10
 
 
+def test_elimination_loses_no_small_costs_beside_large_ones():
+    vanished = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(7))
+        u, v = np.array(list(itertools.combinations(range(n), 2)), np.int32).reshape(-1, 2).T.copy()
+        kept = rng.random(len(u)) < rng.random()
+        u, v = u[kept], v[kept]
+        couplings = (
+            4.0 * rng.integers(-3, 4, len(u)) * 10.0 ** (rng.integers(2, size=len(u)) * rng.integers(14, size=len(u)))
+        )
+        linear = 2.0 * rng.integers(-1, 2, n)
+        np.subtract.at(linear, u, couplings / 2)
+        np.subtract.at(linear, v, couplings / 2)
+        q = QuadraticForm.from_pairs(linear, u, v, couplings)
+        kernel = Kernel(q)
+        vanished += n > 0 and kernel.q.n == 0
+        least = min(q.energy(np.array(labels)) for labels in itertools.product((0, 1), repeat=n))
+        flips = itertools.product((-1, 1), repeat=kernel.q.n)
+        assert min(q.energy(kernel.lift(np.array(spins, np.int8)) > 0) for spins in flips) == least, seed
+    assert vanished > 100
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_elimination_of_costs_of_any_size(size):
+    u, v = np.array([0, 0, 0, 1, 1, 2], np.int32), np.array([1, 2, 3, 2, 3, 3], np.int32)
+    for signs in itertools.product((-4.0, 4.0), repeat=6):
+        q = QuadraticForm.from_pairs(np.zeros(4), u, v, size * np.array(signs))
+        energies = [q.energy(np.array(labels)) for labels in itertools.product((0, 1), repeat=4)]
+        found = BinarySearch(q)
+        found.run(Stopping(max_iterations=1))
+        assert found.cost == pytest.approx(min(energies), abs=1e-12 * size)
+
+
 @pytest.mark.parametrize("spokes", [1, 2, 3])
 def test_hubs_take_linear_time(spokes):
     n = 30_000
@@ -391,6 +426,26 @@ def test_degenerate(n, cost):
     search = BinarySearch(q)
     search.run(Stopping(max_iterations=3))
     assert search.cost == 1.5 + n * min(cost, 0.0) and search.labels.shape == (n,) and search.labels.dtype == np.int32
+
+
+@pytest.mark.parametrize("field", [0.0, 0.5])
+def test_others_have_turns_when_all_variables_are_eliminated(field):
+    n = 40
+    u = np.arange(n)
+    pairs = np.concatenate([np.stack([u, (u + 1) % n], 1), np.stack([u[: n // 2], u[: n // 2] + n // 2], 1)])
+    pairs = pairs[:n] if field else pairs[: n + 1]
+    f = gp.FactorGraph.from_arrays(
+        [2] * n,
+        [(pairs, [[[1.0, 0.0], [0.0, 1.0]]] * len(pairs)), ([[k] for k in range(0, n, 3)], [[field, 0.0]] * 14)],
+    )
+    portfolio = Portfolio(f)
+    assert [search.q.n for search in portfolio.searches[1:]] == [0]
+    portfolio.run(Stopping(max_iterations=1))
+    assert portfolio.cost == gp.crf.elimination(f).cost
+    portfolio.run(Stopping(max_iterations=2))
+    assert portfolio.searches[0].rounds == 2
+    portfolio.run(Stopping(), patience=3)
+    assert portfolio.searches[0].rounds == 2  # nothing better is to be expected
 
 
 def test_offers_and_starts():

@@ -464,4 +464,4 @@ def test_searches_take_turns() -> None:
     binary.idle = STUCK
     portfolio.run(Stopping(max_iterations=2))
     assert labeling.rounds > 0 and portfolio.cost == f.evaluate_labels(portfolio.labels)
-    assert Portfolio(gp.generate.factor_grid(4, 4, "mixed", 2, seed=1).problem).favourite is None
+    assert Portfolio(gp.generate.factor_grid(12, 12, "mixed", 2, seed=1).problem).favourite is None

@@ -6,11 +6,13 @@ the result after a number of rounds does not depend on the number of threads.
 
 If the energy stays the same when all labels flip, as in maximum cut, message passing and expansions have nothing to
 start from. `BinarySearch` then begins, and `LabelingSearch` has turns only when that has found nothing better for
-`STUCK` rounds.
+`STUCK` rounds. `BinarySearch` begins, too, if it eliminates all variables. That takes one round and no time, and the
+labeling is optimal up to rounding, so `LabelingSearch` then has turns only if a time or a number of rounds is given.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -19,7 +21,6 @@ from numpy.typing import NDArray
 from graphpart.crf.anytime_search.labeling_search import LabelingSearch
 from graphpart.crf.binary_quadratic.form import quadratic_form
 from graphpart.crf.binary_quadratic.search import BinarySearch
-from graphpart.crf.binary_quadratic.walks import Walker
 from graphpart.crf.problem import FactorGraph
 from graphpart.stopping import Stopping
 
@@ -54,13 +55,15 @@ class Portfolio:
         prepared: bool = False,
     ) -> None:
         q = quadratic_form(f)
-        symmetric = q is not None and Walker(q).symmetric
+        binary = None if q is None else BinarySearch(f, labels, seed, threads, q)
+        symmetric = binary is not None and binary.symmetric
         first = LabelingSearch(f, labels, seed, threads, prepared or symmetric, symmetric)
         self.searches: list[LabelingSearch | BinarySearch] = [first]
         self.favourite: BinarySearch | None = None
-        if q is not None:
-            self.searches.append(binary := BinarySearch(f, first.labels, seed, threads))
-            self.favourite = binary if symmetric else None
+        if binary is not None:
+            binary.start(first.labels)
+            self.searches.append(binary)
+            self.favourite = binary if symmetric or not binary.q.n else None
         self.labels, self.cost = first.labels, first.cost
         self.idle = 0
 
@@ -82,15 +85,18 @@ class Portfolio:
         stopping : Stopping
             Its iterations are rounds.
         patience : int, optional
+            Nor does it go on once all variables were eliminated.
         serve : callable, optional
             Called about every 50 ms.
         """
         while not stopping.check(self.cost):
-            if patience is not None and self.idle >= patience * len(self.searches):
+            eliminated = any(one.work == math.inf for one in self.searches)
+            if patience is not None and (eliminated or self.idle >= patience * len(self.searches)):
                 break
             current = min(self.searches, key=lambda one: one.work)
-            if self.favourite is not None and self.favourite.idle < STUCK:
-                current = self.favourite
+            favourite = self.favourite
+            if favourite is not None and favourite.idle < STUCK and favourite.work < math.inf:
+                current = favourite
             if self.cost < current.cost:
                 current.offer(self.labels, self.cost)
             inner = stopping.child(iterations=1)

@@ -5,6 +5,10 @@ ghost, which is always 1. Minimised over a spin i with neighbours a, b, c, the e
 This stays the same if the three spins flip together, so that it has four values, and equals a constant and a coupling
 of each of the three pairs: the star becomes a triangle. With fewer neighbours, one or two couplings are zero.
 
+With absolute couplings ``a >= b >= c`` and ``m = max(0, b + c - a) / 2``, those of the triangle are ``b - m``, ``c - m``
+and ``m``, opposite to a, and the constant is ``-a - m``. Computed this way, none loses more digits than its own rounding,
+and nothing overflows, so costs may differ by any factor.
+
 Spins are eliminated as long as one has at most three neighbours, the ghost included; those with the fewest first. Each
 half of an edge is in the linked list of its spin. The edges of a triangle take the places of those of the star.
 """
@@ -98,13 +102,33 @@ cdef inline void couple(Graph* g, element_t half, element_t b, element_t edge, d
         g.degrees[b] += 1
 
 
+cdef inline element_t largest(const double* strength) noexcept nogil:
+    cdef element_t top = 1 if fabs(strength[1]) > fabs(strength[0]) else 0
+    return 2 if fabs(strength[2]) > fabs(strength[top]) else top
+
+
+cdef inline void to_triangle(const double* strength, double* triangle) noexcept nogil:
+    """The couplings of neighbours 0 and 1, 1 and 2, 2 and 0 that a spin leaves behind."""
+    cdef element_t top = largest(strength), i, j
+    cdef double b = fabs(strength[(top + 1) % 3]), c = fabs(strength[(top + 2) % 3]), m, J
+    m = max(0.0, (max(b, c) - fabs(strength[top])) + min(b, c)) / 2
+    for i in range(3):
+        j = (i + 1) % 3
+        if i == top:
+            J = fabs(strength[j]) - m
+        elif j == top:
+            J = fabs(strength[i]) - m
+        else:
+            J = m
+        triangle[i] = J if (strength[i] < 0) != (strength[j] < 0) else -J
+
+
 cdef bint eliminated(Graph* g, element_t i, element_t ghost, element_t* near, double* strength) noexcept nogil:
     """Eliminate a spin; false if it has to stay. Tells its neighbours, at most three, the rest -1, and couplings."""
     cdef element_t halves[3]
     cdef element_t edges[3]
     cdef element_t half = next_alive(g, i, -1), k = 0, count
-    cdef double sums[4]
-    cdef double x, y, z, ab, bc, ca
+    cdef double triangle[3]
     while half >= 0:
         halves[k] = half ^ 1
         near[k] = g.ends[half ^ 1]
@@ -128,24 +152,20 @@ cdef bint eliminated(Graph* g, element_t i, element_t ghost, element_t* near, do
         edges[2] = find(g, near[2], near[0])
     if edges[0] == -2 or edges[1] == -2 or edges[2] == -2:
         return False
-    x, y, z = strength[0], strength[1], strength[2]
-    sums[0], sums[1], sums[2], sums[3] = fabs(x + y + z), fabs(x + y - z), fabs(x - y + z), fabs(y + z - x)
-    ab = (sums[2] + sums[3] - sums[0] - sums[1]) / 4
-    bc = (sums[1] + sums[2] - sums[0] - sums[3]) / 4
-    ca = (sums[1] + sums[3] - sums[0] - sums[2]) / 4
+    to_triangle(strength, triangle)
     for k in range(count):
         g.degrees[near[k]] -= 1
         g.alive[halves[k] >> 1] = 0
     if count == 1 and near[1] == ghost:
-        g.fields[near[0]] += ab
+        g.fields[near[0]] += triangle[0]
     if count >= 2:
-        couple(g, halves[0], near[1], edges[0], ab)
+        couple(g, halves[0], near[1], edges[0], triangle[0])
     if count == 2 and near[2] == ghost:
-        g.fields[near[0]] += ca
-        g.fields[near[1]] += bc
+        g.fields[near[0]] += triangle[2]
+        g.fields[near[1]] += triangle[1]
     if count == 3:
-        couple(g, halves[1], near[2], edges[1], bc)
-        couple(g, halves[2], near[0], edges[2], ca)
+        couple(g, halves[1], near[2], edges[1], triangle[1])
+        couple(g, halves[2], near[0], edges[2], triangle[2])
     return True
 
 
@@ -183,9 +203,10 @@ def eliminate(element_t[:, ::1] ends, double[::1] couplings, double[::1] fields)
     cdef element_t[::1] degrees = np.zeros(n, np.int32), items = np.empty(2 * n, np.int32)
     cdef Stack few, three
     cdef Graph g
+    few.size = three.size = 0
     if n:
-        few.items, few.inside, few.size = &items[0], &inside[0], 0
-        three.items, three.inside, three.size = &items[0] + n, &inside[0] + n, 0
+        few.items, few.inside = &items[0], &inside[0]
+        three.items, three.inside = &items[0] + n, &inside[0] + n
         g.heads, g.degrees, g.fields = &heads[0], &degrees[0], &fields[0]
     if m:
         g.ends, g.following, g.alive, g.couplings = &ends[0, 0], &following[0], &alive_[0], &couplings[0]
@@ -219,11 +240,16 @@ def eliminate(element_t[:, ::1] ends, double[::1] couplings, double[::1] fields)
 def set_again(const element_t[::1] order, const element_t[:, ::1] near, const double[:, ::1] strengths, int8_t[::1] spins):
     """Set eliminated spins to what is best given the others; the ghost is the last of `spins`."""
     cdef Py_ssize_t e, k
-    cdef double field
+    cdef element_t top
+    cdef double parts[3]
+    cdef double b, c
     with nogil:
         for e in range(order.shape[0] - 1, -1, -1):
-            field = 0
             for k in range(3):
-                if near[e, k] >= 0:
-                    field += strengths[e, k] * spins[near[e, k]]
-            spins[order[e]] = 1 if field < 0 else -1
+                parts[k] = strengths[e, k] * spins[near[e, k]] if near[e, k] >= 0 else 0.0
+            # The sign of a sum of three is exact if the smallest is added last.
+            top = largest(parts)
+            b, c = parts[(top + 1) % 3], parts[(top + 2) % 3]
+            if fabs(b) < fabs(c):
+                b, c = c, b
+            spins[order[e]] = 1 if (parts[top] + b) + c < 0 else -1

@@ -17,7 +17,7 @@ from graphpart.crf.binary_quadratic.form import QuadraticForm
 __all__ = ["Kernel"]
 
 Spins = NDArray[np.int8]
-ROUNDING = 2.0**-44  # of the costs of a variable, up to which its field counts as zero
+ROUNDING = 2.0**-50  # of the costs of a variable, up to which its field counts as zero
 
 
 class Kernel:
@@ -39,7 +39,8 @@ class Kernel:
         u, v, couplings = q.pairs()
         couplings = couplings / 4
         fields = q.linear / 2 + np.bincount(q.rows, q.couplings / 4, q.n)
-        fields[np.abs(fields) <= ROUNDING * q.magnitudes] = 0.0
+        if not q.step:  # else they are exact
+            fields[np.abs(fields) <= ROUNDING * q.magnitudes] = 0.0
         constant = q.constant + float(q.linear.sum()) / 2 + float(couplings.sum())
         ends = np.stack([u, v], 1)
         self._n = q.n
@@ -48,12 +49,12 @@ class Kernel:
         eliminated[self._order] = True
         self.left = np.flatnonzero(~eliminated)
         place = np.cumsum(~eliminated, dtype=np.int32) - np.int32(1)
-        x, y, z = self._strengths.T
-        sums = np.abs(x + y + z) + np.abs(x + y - z) + np.abs(x - y + z) + np.abs(y + z - x)
+        c, b, a = np.sort(np.abs(self._strengths), axis=1).T
+        gone = float((a + np.maximum(0.0, (b - a) + c) / 2).sum())
         u, v, couplings = place[ends[alive, 0]], place[ends[alive, 1]], couplings[alive]
         fields = fields[self.left]
         linear = 2 * (fields - np.bincount(u, couplings, len(fields)) - np.bincount(v, couplings, len(fields)))
-        constant += float(couplings.sum()) - float(fields.sum()) - float(sums.sum()) / 4
+        constant += float(couplings.sum()) - float(fields.sum()) - gone
         self.q = QuadraticForm.from_pairs(linear, u, v, 4 * couplings, constant)
 
     def lift(self, spins: Spins) -> Spins:

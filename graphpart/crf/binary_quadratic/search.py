@@ -53,12 +53,11 @@ WARM = 0.1  # where annealing starts after labelings were combined
 AGAIN = 0.25  # times as many sweeps then
 SLOWER = 2.0  # rounds after which annealing takes twice as long
 SLOWER_LARGE, SLOWER_FRUITFUL = 1.0, 16.0  # the same with few neighbours: in large forms, if combinations are fruitful
-INNER = (
-    0.3,
-    10.0,
-)  # of the time of annealing one labeling, for a contracted form; but at most so many times the sweeps
+# Of the time of annealing one labeling, for a contracted form; but at most so many times the sweeps.
+INNER = (0.3, 10.0)
 FADE = 0.8  # of the share of combined labelings that are better, each time that labelings are combined
-LONGEST = 2e9  # nanoseconds of annealing one labeling at most
+LONGEST = 2e9  # nanoseconds of annealing one labeling at most,
+MOST = 2**20  # and sweeps, since each takes the memory of its temperature
 FITS = 0.9  # of the time that is left, what a round may take
 MOVES = 10  # of tabu search, for each variable, at first
 SMALL = 100_000  # couplings, up to which evaluation takes no time
@@ -89,13 +88,17 @@ class BinarySearch:
         Of the random numbers.
     threads : int, optional
         Of which at most 4 are used; default: as many as there are processors for this process.
+    form : QuadraticForm, optional
+        Of the factor graph, if known.
 
     Attributes
     ----------
+    symmetric : bool
+        Whether the energy stays the same if all labels flip, up to rounding.
     rounds : int
         Rounds done so far.
     work : float
-        Nanoseconds of each thread so far, as estimated beforehand.
+        Nanoseconds of each thread so far, as estimated beforehand; infinite if elimination left nothing to search.
 
     Raises
     ------
@@ -115,10 +118,17 @@ class BinarySearch:
     """
 
     def __init__(
-        self, problem: FactorGraph | QuadraticForm, labels: Any = None, seed: int = 0, threads: int | None = None
+        self,
+        problem: FactorGraph | QuadraticForm,
+        labels: Any = None,
+        seed: int = 0,
+        threads: int | None = None,
+        form: QuadraticForm | None = None,
     ) -> None:
         check_seed_and_threads(seed, threads)
-        q = problem if isinstance(problem, QuadraticForm) else quadratic_form(problem)
+        q = form
+        if q is None:
+            q = problem if isinstance(problem, QuadraticForm) else quadratic_form(problem)
         if q is None:
             raise InvalidProblem(
                 "the problem has no quadratic form: expected two labels for each variable, factors of at most two "
@@ -127,6 +137,7 @@ class BinarySearch:
         self.problem = problem
         self.seed, self.threads = int(seed), threads or processors()
         self.walker = Walker(q)
+        self.symmetric = self.walker.symmetric
         self.kernel: Kernel | None = None
         if self.walker.few_neighbours and (kernel := Kernel(q)).q.n < q.n:
             self.kernel, q = kernel, kernel.q
@@ -140,9 +151,13 @@ class BinarySearch:
             self.walker.few_neighbours
         )  # share of combined labelings that are better than all that were combined
         self.waiting: list[list[Spins]] = []  # to be combined, by the number of generations
-        self.best = np.full(q.n, -1, np.int8) if labels is None else self._inner(labels)
-        self.energy = self.walker.energy(self.best)
         self._evaluated: tuple[Spins | None, float] = (None, math.inf)
+        self.start(np.zeros(problem.n, np.int32) if labels is None else labels)
+
+    def start(self, labels: Any) -> None:
+        """Take labels as the best ones, whatever they cost."""
+        self.best = self._inner(labels)
+        self.energy = self.walker.energy(self.best)
 
     @property
     def labels(self) -> Labels:
@@ -183,7 +198,10 @@ class BinarySearch:
         """Search until stopped. Rounds count as iterations; may be called again."""
         before = self.best, self.energy, self.cost
         stopping.record(self.cost)
-        if self.q.n == 0 or stopping.check(self.cost):
+        if self.q.n == 0:  # elimination has left nothing to do
+            self.work = math.inf
+            return
+        if stopping.check(self.cost):
             return
         try:
             if self.rounds == 0:
@@ -246,7 +264,8 @@ class BinarySearch:
         seeds = rng.integers(2**62, size=TASKS).tolist()
         walker = self.walker
         first = max(SWEEPS[0], min(SWEEPS[1], WORK / walker.sweep_work))
-        sweeps = min(first * 2.0 ** min(self.doublings, 40.0), max(first, LONGEST / walker.sweep_work))
+        longest = max(first, min(MOST, LONGEST / walker.sweep_work))
+        sweeps = min(first * 2.0 ** min(self.doublings, 40.0), longest)
         if remaining is not None:  # a round that ends too late is worth nothing
             sweeps = max(SWEEPS[0], min(sweeps, remaining * FITS / self.pace))
         moves = int(min(1e9, MOVES * self.q.n * sweeps / first)) if not walker.few_neighbours else 0
@@ -289,7 +308,8 @@ class BinarySearch:
             share, most = INNER
             times = max(1.0, min(most, share * walker.sweep_work / max(inner.sweep_work, 1.0)))
             start = np.full(inner.n, -1, np.int8)
-            flips = inner.anneal(start, int(task.sweeps * times), HOT, COLD, _seed(rng), stopping)
+            inner_sweeps = min(MOST, int(task.sweeps * times)) if inner.n else 0
+            flips = inner.anneal(start, inner_sweeps, HOT, COLD, _seed(rng), stopping)
             spins = open_.lift(flips if kernel is None else kernel.lift(flips))
             spins = walker.anneal(spins, int(task.sweeps * AGAIN), WARM, COLD, _seed(rng), stopping)
             if walker.few_neighbours:
