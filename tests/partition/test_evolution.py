@@ -219,9 +219,7 @@ def test_the_order_takes_no_quadratic_time_on_a_star():
     others = rng.integers(1, n, (2, n))
     pairs = np.concatenate([np.stack([np.zeros(n - 1, int), np.arange(1, n)], 1), others[:, others[0] != others[1]].T])
     keys = np.unique(pairs.min(axis=1) * n + pairs.max(axis=1))
-    p = gp.SetPartition.from_pairs(
-        n, np.stack([keys // n, keys % n], 1), -np.ones(len(keys)), missing=1.0, dense=False
-    )
+    p = gp.SetPartition.from_pairs(n, np.stack([keys // n, keys % n], 1), -np.ones(len(keys)), missing=1.0, dense=False)
     assert sorted(by_neighbourhood(p).tolist()) == list(range(n))
 
 

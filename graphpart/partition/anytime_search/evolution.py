@@ -101,7 +101,9 @@ def by_neighbourhood(p: SetPartition) -> NDArray[np.int32]:
     rows = csr_matrix((np.ones(len(neighbours), np.int8), neighbours, starts), (p.n, p.n))
     component = connected_components(rows, directed=False)[1]
     ends = np.lexsort((np.diff(starts), component))
-    first = ends[np.unique(component[ends], return_index=True)[1]]  # to which one more element leads: one search for all
+    first = ends[
+        np.unique(component[ends], return_index=True)[1]
+    ]  # to which one more element leads: one search for all
     starts = np.append(starts, starts[-1] + len(first))
     rows = csr_matrix((np.ones(starts[-1], np.int8), np.append(neighbours, first), starts), (p.n + 1, p.n + 1))
     order = breadth_first_order(rows, p.n, return_predecessors=False)[1:]

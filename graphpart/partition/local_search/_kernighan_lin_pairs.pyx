@@ -445,6 +445,8 @@ cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
             sum += price
             a = s.next[a]
     if s.base.any:                      # of those that wait, lifted pairs need not link any
+        if s.waiting == 0:              # what linked the subsets has left since they were listed
+            return NONE
         a = s.first[U] if s.size[U] < s.size[V] else s.first[V]
         while a >= 0:
             for k in range(s.starts[a], s.starts[a + 1]):
