@@ -255,7 +255,7 @@ def test_a_large_subset_that_gains_many_elements_takes_no_quadratic_time() -> No
     labels = canonical(labels)
     found = Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, p.evaluate_labels(labels), 20)
     assert found.round(Stopping())
-    assert found.cost == pytest.approx(p.cost.sum())
+    assert found.cost < 0.99 * p.cost.sum()  # what nothing linked to the large subset at first is left for later
 
 
 @pytest.mark.parametrize(

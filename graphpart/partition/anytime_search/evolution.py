@@ -91,8 +91,8 @@ class EvolutionRounds:
 def by_neighbourhood(p: SetPartition) -> NDArray[np.int32]:
     """The elements of listed pairs, ordered such that neighbours are near each other. O(n log n + m)
 
-    Component by component, in the order of breadth-first search from an element of few neighbours. (The order of Cuthill and McKee, which sorts the
-    neighbours of each element, takes quadratic time on stars in scipy.)
+    Component by component, in the order of breadth-first search from an element of few neighbours. (The order of
+    Cuthill and McKee, which sorts the neighbours of each element, takes quadratic time on stars in scipy.)
     """
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import breadth_first_order, connected_components
