@@ -51,7 +51,7 @@ def reference(
         start = x.copy()
         waiting = [a for a in range(n) if x[a] in (U, V) and (linked(a, V if x[a] == U else U) or V not in start)]
         joined = np.where(x == V, U, x)
-        join = total(C, joined) - total(C, x)
+        join = total(C, joined) - total(C, x) if waiting or not base.any else math.inf
         smallest, sum_, kept, sequence, done = 0.0, 0.0, 0, [], set()
         both = int(((x == U) | (x == V)).sum())
         most = max(patience, both // 2) if both <= whole else patience

@@ -202,6 +202,27 @@ def test_the_order_has_neighbours_near_each_other():
     assert (np.abs(np.diff(np.argsort(path)[order])) == 1).all()
 
 
+def test_the_order_goes_through_one_component_after_the_other():
+    rng = np.random.default_rng(3)
+    part = rng.integers(0, 7, 200)
+    pairs = np.array([(a, b) for a in range(200) for b in range(a) if part[a] == part[b] and rng.random() < 0.15])
+    p = gp.SetPartition.from_pairs(200, pairs, -np.ones(len(pairs)), missing=1.0, dense=False)
+    order = by_neighbourhood(p)
+    assert sorted(order.tolist()) == np.unique(pairs).tolist()
+    assert (np.diff(part[order]) != 0).sum() == 6
+    assert by_neighbourhood(gp.SetPartition.from_pairs(5, [], [], missing=1.0, dense=False)).tolist() == []
+
+
+def test_the_order_takes_no_quadratic_time_on_a_star():
+    # Ordering the neighbours of the centre by insertion would take 10^10 steps.
+    n, rng = 300_000, np.random.default_rng(4)
+    others = rng.integers(1, n, (2, n))
+    pairs = np.concatenate([np.stack([np.zeros(n - 1, int), np.arange(1, n)], 1), others[:, others[0] != others[1]].T])
+    keys = np.unique(pairs.min(axis=1) * n + pairs.max(axis=1))
+    p = gp.SetPartition.from_pairs(n, np.stack([keys // n, keys % n], 1), -np.ones(len(keys)), missing=1.0, dense=False)
+    assert sorted(by_neighbourhood(p).tolist()) == list(range(n))
+
+
 def test_a_run_that_is_stopped_has_what_was_found():
     p = gp.SetPartition.from_pairs(40, [(k, k + 1) for k in range(39)], [-1.0] * 39, missing=1.0, dense=False)
     stopping = Stopping(target=0.0)

@@ -243,6 +243,21 @@ def test_a_star_takes_no_quadratic_time() -> None:
     assert r.cost == pytest.approx(float(np.minimum(p.cost, 0.0).sum()))
 
 
+def test_a_large_subset_that_gains_many_elements_takes_no_quadratic_time() -> None:
+    """To look at the whole subset after each of 100,000 joins would take 10^11 steps."""
+    side = 1000
+    at, rng = np.arange(side * side).reshape(side, side), np.random.default_rng(0)
+    pairs = [np.stack([x.ravel(), y.ravel()], 1) for x, y in ((at[:-1], at[1:]), (at[:, :-1], at[:, 1:]))]
+    p = gp.SetPartition.from_pairs(at.size, np.concatenate(pairs), -rng.random(2 * side * (side - 1)))
+    alone = np.flatnonzero(rng.random(at.size) < 0.1)
+    labels = np.zeros(at.size, np.int32)
+    labels[alone] = np.arange(1, len(alone) + 1)
+    labels = canonical(labels)
+    found = Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, p.evaluate_labels(labels), 20)
+    assert found.round(Stopping())
+    assert found.cost < 0.99 * p.cost.sum()  # what nothing linked to the large subset at first is left for later
+
+
 @pytest.mark.parametrize(
     "p",
     [

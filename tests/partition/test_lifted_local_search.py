@@ -12,6 +12,7 @@ from reference_pairs import chained, reference_chains
 from reference_pairs import reference as reference_pairs
 
 import graphpart as gp
+from graphpart.partition.local_search._kernighan_lin_pairs import Pairs
 from graphpart.partition.local_search._levels import Level
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_pairs_alone
 from graphpart.partition.local_search.sums import terms_of
@@ -55,6 +56,20 @@ def test_same_pairs_and_chains_as_the_references(seed: int) -> None:
             assert canonical(found).tolist() == canonical(reference_pairs(p, labels)).tolist(), (seed, number)
             for patience in (1, 3, 10):
                 assert chained(p, labels, patience) == reference_chains(p, labels, patience), (seed, number)
+
+
+def test_subsets_that_only_lifted_pairs_link_by_now_are_not_joined() -> None:
+    """What linked two subsets may have left one of them since the pairs of a round were listed."""
+    for seed in range(250):
+        rng = np.random.default_rng(seed)
+        pairs = np.array([(a, b) for a in range(12) for b in range(a + 1, 12) if rng.random() < 0.5])
+        costs, far = rng.normal(size=len(pairs)), rng.random(len(pairs)) < 0.4
+        p = gp.SetPartition.from_pairs(12, pairs[~far], costs[~far], lifted=(pairs[far], costs[far]))
+        start = np.arange(12, dtype=np.int32)
+        pairs_of = Pairs(None, p.rows(), start, p.magnitude, p.tolerance, 0.0, 20, terms=terms_of(p))
+        while pairs_of.round(Stopping()):
+            cost = p.evaluate_labels(canonical(pairs_of.labels))  # inf if a subset is not connected
+            assert cost == pytest.approx(pairs_of.cost), seed
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -17,7 +17,7 @@ import numpy as np
 
 from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY
-from libc.stdint cimport INT64_MAX, int64_t
+from libc.stdint cimport INT32_MAX, INT64_MAX, int64_t
 from libc.stdlib cimport qsort
 
 from graphpart.kernels.connected cimport Base, is_freed, mark_freed, may_leave, take_base
@@ -67,7 +67,8 @@ cdef struct State:
     Element* at
     Waiting* heap               # the elements that wait; if not ordered, a plain list without keys
     Py_ssize_t waiting
-    element_t* switched         # the sequence
+    element_t* switched         # the sequence; after it, the elements that have changed sides
+    Py_ssize_t switches         # how many these are
     element_t* touched          # elements whose place has to be reset
     Py_ssize_t touches
     Py_ssize_t left[2]          # elements of both subsets, if none may become empty; else 0
@@ -75,8 +76,12 @@ cdef struct State:
     Terms terms
     Base base
     element_t* border_first     # of each subset linked to the one at hand, the first of its elements there, as an entry of
-    element_t* border           # elements, and
+    element_t* border           # elements, some of which may have left since, or be listed twice, and
     element_t* border_next      # entries
+    Py_ssize_t borders          # how many entries there are,
+    Py_ssize_t room             # and may be
+    element_t* near             # subsets whose borders are listed
+    Py_ssize_t nears
     fixed_t crossing            # cost of the stored pairs between the two subsets, but for those that must be cut
     bint parted                 # whether there are such
     element_t* barred
@@ -258,6 +263,9 @@ cdef void look_at_border(State* s, element_t U, element_t V) noexcept nogil:
     at = s.border_first[V]
     while at >= 0:
         a = s.border[at]
+        at = s.border_next[at]
+        if s.label[a] != U or s.at[a].place != OUT:
+            continue
         s.crossing += look_at(s, a, V)
         s.parted |= s.at[a].cuts > 0
         let_wait(s, a)
@@ -266,7 +274,51 @@ cdef void look_at_border(State* s, element_t U, element_t V) noexcept nogil:
             if s.label[b] == V and s.at[b].place == OUT and not (s.base.any and s.base.lifted[k]):
                 look_at(s, b, U)
                 let_wait(s, b)
-        at = s.border_next[at]
+
+
+cdef void list_border(State* s, element_t a) noexcept nogil:
+    """List an element at the border with each subset of larger number that a stored (base) pair links it to. O(degree)"""
+    cdef offset_t k
+    cdef element_t W
+    for k in range(s.starts[a], s.starts[a + 1]):
+        W = s.label[s.neighbours[k]]
+        if W <= s.label[a] or (s.base.any and s.base.lifted[k]):
+            continue
+        if s.border_first[W] < 0:
+            s.near[s.nears] = W
+            s.nears += 1
+        elif s.border[s.border_first[W]] == a:
+            continue
+        s.border[s.borders] = a
+        s.border_next[s.borders] = s.border_first[W]
+        s.border_first[W] = <element_t>s.borders
+        s.borders += 1
+
+
+cdef void find_borders(State* s, element_t U) noexcept nogil:
+    """List the elements of a subset at the border with each one of larger number. O(sum of degrees)"""
+    cdef Py_ssize_t i
+    cdef element_t a = s.first[U]
+    for i in range(s.nears):
+        s.border_first[s.near[i]] = -1
+    s.nears = s.borders = 0
+    while a >= 0:
+        list_border(s, a)
+        a = s.next[a]
+
+
+cdef void add_borders(State* s, element_t U) noexcept nogil:
+    """List the elements that have come to a subset: all of its elements each time would take too long if it is large."""
+    cdef Py_ssize_t i
+    cdef element_t a
+    for i in range(s.switches):
+        a = s.switched[i]
+        if s.label[a] != U:
+            continue
+        if s.borders + s.starts[a + 1] - s.starts[a] > s.room:
+            find_borders(s, U)
+            return
+        list_border(s, a)
 
 
 cdef void begin_subset(State* s, element_t a) noexcept nogil:
@@ -393,6 +445,8 @@ cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
             sum += price
             a = s.next[a]
     if s.base.any:                      # of those that wait, lifted pairs need not link any
+        if s.waiting == 0:              # what linked the subsets has left since they were listed
+            return NONE
         a = s.first[U] if s.size[U] < s.size[V] else s.first[V]
         while a >= 0:
             for k in range(s.starts[a], s.starts[a + 1]):
@@ -425,7 +479,7 @@ cdef fixed_t improve_pair(
     cdef Py_ssize_t length = 0, kept = 0, k
     cdef fixed_t sum = 0, smallest = 0, join, change = 0
     cdef element_t a, W
-    s.waiting = s.touches = s.bars = 0
+    s.waiting = s.touches = s.bars = s.switches = 0
     s.left[0] = s.left[1] = 0
     if s.terms.groups.limited and s.size[V] > 0 and s.n + 1 - s.unuseds <= s.terms.groups.least:
         s.left[0], s.left[1] = s.size[U], s.size[V]
@@ -461,8 +515,11 @@ cdef fixed_t improve_pair(
             a = s.first[V]
             delist(s, a, V)
             enlist(s, a, U)
+            s.switched[s.switches] = a
+            s.switches += 1
         smallest = join
     elif kept:
+        s.switches = kept
         for k in range(kept):
             a = s.switched[k]
             W = s.label[a]
@@ -519,8 +576,6 @@ cdef class Pairs:
     cdef char* pending          # subsets that changed before this round
     cdef element_t* linked
     cdef element_t* stamp
-    cdef element_t* near        # subsets whose borders are listed
-    cdef Py_ssize_t nears
 
     def __cinit__(self, matrix, rows, labels, double magnitude, double tolerance, double cost, Py_ssize_t patience,
                   double height=0.0, Py_ssize_t whole=0, terms=None):
@@ -551,7 +606,9 @@ cdef class Pairs:
             self.s.starts = &starts[0]
             self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
             self.s.costs = &costs[0] if costs.shape[0] else NULL
-            border = np.empty((2, max(1, costs.shape[0] // 2)), np.int32)
+            # A pair is listed once; as much again is room for elements that come later.
+            self.s.room = max(1, min(costs.shape[0], INT32_MAX))
+            border = np.empty((2, self.s.room), np.int32)
             self.kept.append(border)
             self.s.border, self.s.border_next = &border[0, 0], &border[1, 0]
             self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
@@ -577,7 +634,7 @@ cdef class Pairs:
         self.s.barred = &room[7, 0]
         self.linked = &room[8, 0]
         self.stamp = &room[9, 0]
-        self.near = &room[10, 0]
+        self.s.near = &room[10, 0]
         self.s.border_first = &room[11, 0]
         for a in range(n + 1):
             self.s.first[a] = self.s.border_first[a] = -1
@@ -641,7 +698,7 @@ cdef class Pairs:
                 for k in range(count):
                     if s.size[U] and s.size[self.linked[k]]:
                         if self.improve(<element_t>U, self.linked[k], stopping) and s.matrix == NULL:
-                            self.find_borders(<element_t>U)
+                            add_borders(s, <element_t>U)
                     if stopping.poll(self.cost):
                         break
                 if stopping.poll(self.cost):
@@ -678,41 +735,12 @@ cdef class Pairs:
                     self.linked[count] = W
                     count += 1
             return count
-        for k in range(self.find_borders(U)):
-            W = self.near[k]
+        find_borders(s, U)
+        for k in range(s.nears):
+            W = s.near[k]
             if self.pending[U] or self.pending[W]:
                 self.linked[count] = W
                 count += 1
         if count > 1:
             qsort(self.linked, count, sizeof(element_t), ascending)
         return count
-
-    cdef Py_ssize_t find_borders(self, element_t U) noexcept nogil:
-        """For each subset of larger number, list the elements of U that stored (base) pairs link to it; how many subsets.
-
-        O(sum of degrees)
-        """
-        cdef Py_ssize_t i, entries = 0
-        cdef offset_t k
-        cdef element_t a, W
-        cdef State* s = &self.s
-        for i in range(self.nears):
-            s.border_first[self.near[i]] = -1
-        self.nears = 0
-        a = s.first[U]
-        while a >= 0:
-            for k in range(s.starts[a], s.starts[a + 1]):
-                W = s.label[s.neighbours[k]]
-                if W <= U or (s.base.any and s.base.lifted[k]):
-                    continue
-                if s.border_first[W] < 0:
-                    self.near[self.nears] = W
-                    self.nears += 1
-                elif s.border[s.border_first[W]] == a:
-                    continue
-                s.border[entries] = a
-                s.border_next[entries] = s.border_first[W]
-                s.border_first[W] = <element_t>entries
-                entries += 1
-            a = s.next[a]
-        return self.nears
