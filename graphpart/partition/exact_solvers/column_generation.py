@@ -304,7 +304,10 @@ class ColumnGeneration:
             a, b = fractional(subsets[chosen], values[n:], np.ones((n, n)))
             chosen = chosen[reduced < self.wanted - bound]
             with_a, with_b = subsets[chosen][:, a], subsets[chosen][:, b]
-            stack += [chosen[(with_a & with_b) == 0], chosen[with_a == with_b]]
+            parts = [chosen[(with_a & with_b) == 0], chosen[with_a == with_b]]
+            if max(map(len, parts)) == len(values) - n:
+                raise Unsolved  # what is missing is less than rounding hides
+            stack += parts
 
 
 def proves(node: Node, u: Floats, less: Subsets) -> float:
