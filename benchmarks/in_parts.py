@@ -18,9 +18,9 @@
 `solve` measures a run in parts: seconds, bytes and the largest memory of a worker for each stage; the memory of the
 coordinating process; cost, bound and gap; and the variation of information from the truth, if there is one. With
 `--kill-every`, a worker is killed every so many seconds. `whole` runs joining and Kernighan-Lin on one machine, with
-all pairs in memory. `components` computes the components of attractive rows in parts, with the rows as pairs on disk, as `solve` does first.
-It compares this with one pass of union-find over the rows of the same files in one process.
-Each command prints one JSON object; `--csv` adds a line to a file.
+all pairs in memory. `components` computes the components of attractive rows in parts, with the rows as pairs on disk,
+as `solve` does first. It compares this with one pass of union-find over the rows of the same files in one process. Each
+command prints one JSON object; `--csv` adds a line to a file.
 """
 
 import argparse

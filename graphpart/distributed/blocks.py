@@ -135,7 +135,7 @@ def _blocks(
     return parent
 
 
-def packed(weights: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+def packed(weights: NDArray[Any], most: int) -> NDArray[np.int64]:
     """Tasks of at most so many pairs, or of one block, each with consecutive blocks."""
     out = np.empty(len(weights), np.int64)
     reached = np.concatenate([[0.0], np.cumsum(weights)])

@@ -342,12 +342,12 @@ class Run:
         gain, seconds = 0.0, [0.0] * tasks
         for wave in range(min(refinement.WAVES, tasks)):
             mine = range(wave, tasks, refinement.WAVES)
-            arguments = [
+            given = [
                 (routes, around, ranges, division, tasks, task, self.best, method, self.options, of_level)
                 for task in mine
             ]
             stage = f"solve-{name}-{wave}"
-            answers = map_(stage, refinement.improved, arguments)
+            answers = map_(stage, refinement.improved, given)
             last = wave + 1 == min(refinement.WAVES, tasks)
             after = f"labels-{name}" if last else f"labels-{name}-{wave}"
             sizes = [answer["new"] for answer in answers]

@@ -3,19 +3,21 @@
 Pairs of elements with costs are in Parquet files; negative costs attract. Intermediate results are in a work folder
 that all workers can reach.
 
-1. Identifiers become elements 0, 1, ..., n - 1. Rows become pairs of elements, sorted, with costs of equal pairs added,
-   and stored in ranges of elements.
+1. Identifiers become elements 0, 1, ..., n - 1, and rows become pairs of elements.
 2. Two elements that no path of attractive pairs connects need never be joined. So components of attractive pairs are
-   solved one by one; small ones are packed into tasks. Components that are too large are divided into blocks, which are
+   solved one by one; small ones are packed into tasks. If a component is too large, pairs are sorted, costs of equal
+   pairs are added, and pairs are stored in ranges of elements. Large components are divided into blocks, which are
    solved as if pairs between blocks cost nothing. The blocks follow the strongest attractions (see blocks.py), within
    given blocks if there are any.
 3. If there were such blocks, the subsets found become elements, the costs of pairs between them are added, and 2. is
    repeated until nothing has to be divided (hierarchical decomposition, Pape et al. 2017).
 4. Refinement: groups of neighbouring subsets, chosen such that former borders of blocks lie inside groups, are solved
-   again, starting from the present result (see refinement.py).
+   again, starting from the present result; elements may also move to subsets outside (see refinement.py).
 5. Lower bound: for a division of the elements of the first level into blocks or groups, the sum of the lower bounds of
    its parts and of the negative costs between them. These bounds leave reduced costs, which are the costs for the next
    division, whose parts overlap those of the first (see parts.py). So the bound never falls.
+
+If a part does not fit into the memory of a worker, 2. or 4. is repeated with parts half as large.
 
 Groups of elements (see grouped.py) are part of each task's problem; at later levels, of the subsets that have become
 elements. Pairs between parts are apart, so groups with members in several parts cost nothing there.
@@ -85,7 +87,8 @@ def solve(
     columns : sequence of three str
         The names of the columns: both elements and the cost.
     method : str
-        The method for each part, see :func:`graphpart.solve`. Methods that a time limit ends, among them `auto`, may
+        The method for each part, see :func:`graphpart.solve`. In place of `kernighan-lin`, the refinement uses
+        `kernighan-lin-pairs`. Methods that a time limit ends, among them `auto`, may
         give other labels in another run.
     options : dict, optional
         Further options of the method.
@@ -136,14 +139,15 @@ def solve(
     InvalidProblem, InvalidOption
         If an argument is not as described.
     SolverError
-        If workers are lost again and again, or the disk is full. If this happens in the refinement, there is a warning,
-        and the labels before the refinement are the result.
+        If workers are lost again and again in a step that cannot be divided, or the disk is full. If this happens in
+        the refinement, there is a warning, and the labels before the refinement are the result.
     MissingDependency
         If Dask or pyarrow is not installed: ``pip install 'graphpart[distributed]'``.
 
     Notes
     -----
-    Workers of Dask end a task that needs more than `memory_limit`. One worker at a time keeps some numbers for each
+    Workers of Dask end a task that needs more than `memory_limit`. If such a task solves a part, parts are made half as
+    large from then on, with a warning. One worker at a time keeps some numbers for each
     element in memory. The work folder contains at most three copies of the pairs, of 16 bytes for each pair, and the
     labels.
 

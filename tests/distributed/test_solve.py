@@ -86,6 +86,68 @@ def test_divided_problems_keep_what_they_promise(seed, tiny):
     assert all(gain <= 1e-12 for gain in gains)
 
 
+@pytest.mark.parametrize(("seed", "waves"), [(0, 1), (1, 2)])
+def test_gains_of_refinement_add_up(seed, waves, tiny, monkeypatch):
+    monkeypatch.setattr(MODULE.refinement, "WAVES", waves)
+    rng = np.random.default_rng(seed)
+    rows = rows_of(rng, 16, 70)
+    source = rng.integers(-1, 9, 20)
+    options = {"workers": 0, "memory_limit": 1e7}
+    if seed % 2:
+        at = np.flatnonzero(source >= 0)
+        options |= {"groups": pd.DataFrame({"id": np.arange(20)[at] - 7, "group": source[at]}), "group_cost": 0.5}
+    before = solve(rows, refine=0, bound=None, **options)
+    after = solve(rows, refine=2, **options)
+    rounds = [level for level in after.levels if "gain" in level]
+    assert rounds and max(level["tasks"] for level in rounds) > waves
+    assert after.cost == pytest.approx(before.cost + sum(level["gain"] for level in rounds), abs=1e-9)
+    labels = labels_of(after)
+    assert set(labels) == {*rows["u"], *rows["v"]} and len({*labels.values()}) == after.subsets
+    if not seed % 2:
+        assert cost_of(rows, labels) == after.cost
+
+
+def test_random_pairs_in_parts_end_near_one_machine():
+    rng = np.random.default_rng(7)
+    u = rng.integers(0, 2000, 20000)
+    v = (u + 1 + rng.integers(0, 1999, 20000)) % 2000
+    rows = pd.DataFrame({"u": u, "v": v, "cost": rng.standard_normal(20000)})
+    whole = gp.solve(gp.SetPartition.from_frame(rows, "u", "v", cost="cost", duplicates="sum"), "kernighan-lin").cost
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MODULE, "PROCESS", 0)
+        patch.setattr(MODULE, "BYTES_OF_PAIR", 2000)  # parts of 5000 pairs
+        divided = solve(rows, workers=0, memory_limit=1e7, bound=None)
+    assert divided.levels[0]["divided"] and divided.cost <= 0.98 * whole  # costs are negative; without refinement: 0.95
+
+
+@pytest.mark.parametrize("stage", ["solve-0", "bound-0", "solve-refine-0-1"])
+def test_parts_that_do_not_fit_are_divided_further(stage, small, monkeypatch):
+    rows = planted(300, 9000)
+    performed, failed = engine.performed, []
+
+    def fails(folder, at, number, task, arguments):
+        if at == stage and not failed:
+            failed.append(at)
+            raise engine.OutOfMemory(f"stage {at}: out of memory")
+        return performed(folder, at, number, task, arguments)
+
+    monkeypatch.setattr(engine, "performed", fails)
+    for name in ("BYTES_OF_PAIR", "BYTES_OF_ROW", "BYTES_OF_RANGE"):
+        monkeypatch.setattr(MODULE, name, 10**7 // 4000)
+    with pytest.warns(gp.GraphPartWarning, match=f"stage {stage}: a part did not fit into memory: .* have 2000 pairs"):
+        result = solve(rows, workers=0, memory_limit=1e7, refine=2)
+    assert failed and result.status == "feasible"
+    assert cost_of(rows, labels_of(result)) == pytest.approx(result.cost) and result.lower_bound <= result.cost
+
+
+def test_row_groups_larger_than_memory_are_read_in_pieces(tmp_path, small):
+    rows = planted(300, 3000)
+    pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), tmp_path / "one.parquet")
+    pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), tmp_path / "many.parquet", row_group_size=300)
+    found = [solve(tmp_path / name, workers=0, memory_limit=1e7) for name in ("one.parquet", "many.parquet")]
+    assert found[0].stages["pairs"]["tasks"] >= 3 and labels_of(found[0]) == labels_of(found[1])
+
+
 def planted(n=3000, m=24000, seed=1):
     rng = np.random.default_rng(seed)
     u, v = rng.integers(0, n, m), rng.integers(0, n, m)

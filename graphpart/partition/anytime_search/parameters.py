@@ -117,7 +117,7 @@ class TemperingParameters:
     hot: float = 0.17  #: heat of the hottest replica,
     cold: float = 0.03  #: and of the coldest
     most: int = 32  #: most replicas of a chain
-    cooling: float = 4.0  #: sweeps per element of the annealing that the first chain begins with,
+    cooling: float = 12.0  #: sweeps per element of the annealing that the first chain begins with,
     longest: float = 3e9  #: or so many nanoseconds of work
     patience: float = 1.0  #: work without a better partition, in that of this annealing, before a chain begins anew,
     slower: float = 2.0  #: with so many times as many sweeps
