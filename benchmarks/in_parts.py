@@ -329,8 +329,9 @@ def components(options) -> dict:
             run = Run(engine, folder, inputs.Columns(), "", {}, None, None, memory, stopping)
             run.most = 2**62
             run.input(inputs.files_of(options.folder, folder))
+            _, _, found = run.divide(0, run.n, run.level, run.ranges)
             seconds = time.perf_counter() - began
-    assert run.division["components"] - run.n == count - said["elements"]
+    assert found["components"] - run.n == count - said["elements"]
     processor = {name: round(stage["processor"], 2) for name, stage in engine.stages.items()}
     row |= {"seconds": seconds, "ratio": seconds / row["single"], "processor": sum(processor.values())}
     return said | row | {"subsets": count, "stages": processor, "workers": options.workers}

@@ -147,6 +147,7 @@ RECIPES = (
     recipe("image-1024.json.gz", "noisy-image", height=32, width=32, noise=0.15, decimals=2, seed=1),
     recipe("image-3072.uai.gz", "noisy-image", height=48, width=64, smoothness=0.6, decimals=2, seed=1),
     recipe("scene-0600.json.gz", "scene", height=20, width=30, decimals=2, seed=1),
+    recipe("radio-links-0020.wcsp.gz", "radio-links", links=10, seed=1),
     recipe("qubo-0040.sparse", "qubo", n=40, density=0.3, seed=1),
     recipe("max-cut-0064.maxcut", "max-cut", n=64, graph="torus", weights="signs", seed=1),
     recipe("spin-glass-3d-0064.json", "spin-glass", length=4, couplings="normal", decimals=3, seed=1),

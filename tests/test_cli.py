@@ -436,7 +436,7 @@ def test_convert_to_standard_output(run, triangles):
 # ----------------------------------------------------------------------------------------------------------- generate
 
 SMALL = {"n": 12, "m": 20, "subsets": 3, "height": 4, "width": 5, "largest": 5, "p": 0.5, "rows": 6, "columns": 8}
-SMALL |= {"length": 4, "machines": 6, "parts": 9}
+SMALL |= {"length": 4, "machines": 6, "parts": 9, "links": 4}
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)

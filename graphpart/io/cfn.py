@@ -359,10 +359,11 @@ def _bounds(parts: list[Costs], constant: Decimal) -> tuple[Decimal, Decimal]:
     low = [Decimal(str(part.min())) if len(part) else Decimal(0) for part in finite]
     high = [Decimal(str(part.max())) if len(part) else Decimal(0) for part in finite]
     largest = sum(max(abs(x), abs(y)) for x, y in zip(low, high, strict=True)) + abs(constant)
-    rounding = (largest / 2**45).to_integral_value(ROUND_FLOOR)  # readers add in floating point; 0 for usual costs
-    bound = (sum(high) + constant).to_integral_value(ROUND_FLOOR) + 1 + rounding
+    rounding = largest / 2**45  # readers add in floating point
+    bound = (sum(high) + constant + rounding).to_integral_value(ROUND_FLOOR) + 1
     least = sum(min(x, Decimal(0)) for x in low)
-    return bound, (bound - constant - least).to_integral_value(ROUND_CEILING) + rounding
+    forbidding = (bound - constant - least).to_integral_value(ROUND_CEILING)
+    return bound, forbidding + rounding.to_integral_value(ROUND_FLOOR)
 
 
 def _digits(problem: FactorGraph, *more: Costs) -> int:

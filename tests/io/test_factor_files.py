@@ -10,7 +10,7 @@ import sys
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import graphpart as gp
@@ -73,6 +73,7 @@ def test_lg_round_trip(f, constant):
 
 @settings(max_examples=150)
 @given(f=factor_graphs(), constant=st.floats(-5, 5), sense=st.sampled_from([1, -1]))
+@example(f=gp.FactorGraph.from_arrays([2], [([[0]], [[1.0, np.inf]])]), constant=-sys.float_info.min, sense=1)
 def test_cfn_round_trip(f, constant, sense):
     f.add_constant(constant)
     f.sense = sense
