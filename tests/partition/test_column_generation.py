@@ -141,3 +141,20 @@ def test_a_run_that_is_stopped_proves_nothing():
         for _ in columns.steps():
             pass
         assert columns.bound <= optimum + 1e-9 * abs(optimum), seed
+
+
+def test_a_gap_that_rounding_hides_is_left_open():
+    """With such a resolution, the last division once went on forever."""
+    cost = np.full((6, 6), -1.0) + np.eye(6)
+    p, best = problem_of(cost), np.zeros(6, np.int32)
+    wanted = p.evaluate_labels(best) * (1 + 1e-15)
+    columns = ColumnGeneration(cost, np.ones(6), best, lambda: wanted, lambda labels: None, Stopping())
+    assert sum(1 for _ in columns.steps()) < 1000
+    assert columns.bound <= p.evaluate_labels(best)
+
+
+def test_a_linear_program_ends_with_the_run():
+    master = column_generation.Master(3, Stopping(0.0))
+    master.add(np.eye(3, dtype=np.uint8), np.zeros(3))
+    with pytest.raises(column_generation.Unsolved):
+        master.solve()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,8 +28,8 @@ def is_available() -> bool:
     return fault() is None
 
 
-def quiet(threads: int = 1) -> Any:
-    """HiGHS with the simplex method, without output."""
+def quiet(threads: int, ends: Callable[[], bool]) -> Any:
+    """HiGHS with the simplex method, without output; `ends` is asked from time to time whether a run has to end."""
     import highspy
 
     # Threads are shared by all of a process, and whoever used HiGHS before may have asked for another number.
@@ -42,6 +43,18 @@ def quiet(threads: int = 1) -> Any:
         ("solver", "simplex"),
     ):
         highs.setOptionValue(option, value)
+    looked = -math.inf
+
+    def look(kind: Any, message: str, out: Any, into: Any, data: Any) -> None:
+        """Called at every step of the simplex method, so that Ctrl-C, callbacks and limits end it at once."""
+        nonlocal looked
+        now = time.perf_counter()
+        if now > looked + SERVICE:
+            looked = now
+            into.user_interrupt = ends()
+
+    highs.setCallback(look, None)
+    highs.startCallback(highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt)
     return highs
 
 
@@ -52,19 +65,9 @@ class Simplex:
         import highspy
 
         self._module = highspy
-        self._highs = quiet(threads)
+        self._highs = quiet(threads, lambda: self._stopping.check(np.inf))
         self._columns: list[Any] = []
         self._stopping: Any = None
-        self._looked = -math.inf
-        self._highs.setCallback(self._look, None)
-        self._highs.startCallback(highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt)
-
-    def _look(self, kind: Any, message: str, out: Any, into: Any, data: Any) -> None:
-        """Called at every step of the simplex method, so that Ctrl-C, callbacks and limits end it at once."""
-        now = time.perf_counter()
-        if now > self._looked + SERVICE:
-            self._looked = now
-            into.user_interrupt = self._stopping.check(np.inf)
 
     def solve(self, relaxation: Relaxation) -> bool:
         """Replace the point of a relaxation by an optimal vertex; True if one was found in time."""

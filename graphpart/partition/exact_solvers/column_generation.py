@@ -74,8 +74,9 @@ class Node:
 class Master:
     """The linear program over some subsets, solved by the simplex method of HiGHS."""
 
-    def __init__(self, n: int) -> None:
-        self._highs = quiet()
+    def __init__(self, n: int, stopping: Stopping) -> None:
+        self._highs = quiet(1, lambda: stopping.check(np.inf))
+        self._stopping = stopping
         for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             self._highs.setOptionValue(option, FINEST)
         self._highs.setOptionValue("simplex_strategy", 4)  # primal: subsets are added
@@ -94,6 +95,8 @@ class Master:
     def solve(self) -> tuple[float, Floats, Floats]:
         """(cost, u, value of each subset)."""
         self._highs.run()
+        if self._stopping.check(np.inf):
+            raise Unsolved
         solution = self._highs.getSolution()
         if not (solution.dual_valid and solution.value_valid):
             raise Unsolved
@@ -193,7 +196,7 @@ class ColumnGeneration:
         pricing, n = node.pricing, node.pricing.n
         subsets, costs = node.subsets, pricing.costs(node.subsets)
         seen = set(map(bytes, np.packbits(subsets, axis=1)))
-        master = Master(n)
+        master = Master(n, self._stopping)
         master.add(subsets, costs)
         centre: Floats | None = None
         proven, limit = -math.inf, 0.0
@@ -289,7 +292,7 @@ class ColumnGeneration:
         while stack:
             yield
             chosen = stack.pop()
-            master = Master(n)
+            master = Master(n, self._stopping)
             master.add(np.eye(n, dtype=np.uint8), np.full(n, forbidden))  # so that there is a solution
             master.add(subsets[chosen], costs[chosen])
             _, u, values = master.solve()
@@ -304,7 +307,10 @@ class ColumnGeneration:
             a, b = fractional(subsets[chosen], values[n:], np.ones((n, n)))
             chosen = chosen[reduced < self.wanted - bound]
             with_a, with_b = subsets[chosen][:, a], subsets[chosen][:, b]
-            stack += [chosen[(with_a & with_b) == 0], chosen[with_a == with_b]]
+            parts = [chosen[(with_a & with_b) == 0], chosen[with_a == with_b]]
+            if max(map(len, parts)) == len(values) - n:
+                raise Unsolved  # what is missing is less than rounding hides
+            stack += parts
 
 
 def proves(node: Node, u: Floats, less: Subsets) -> float:
