@@ -12,7 +12,7 @@ from graphpart.crf.bounds import _tightening, tightening
 from graphpart.crf.bounds.lower_bound import lower_bound
 from graphpart.crf.bounds.message_passing import message_passing
 from graphpart.crf.bounds.passes import Passes
-from graphpart.crf.bounds.tightening import _cut, _neighbours, tighten
+from graphpart.crf.bounds.tightening import _cut, _neighbours, _triplets, tighten
 from graphpart.generate.factor_grid import grid_pairs
 from graphpart.stopping import Stopping
 
@@ -317,6 +317,22 @@ def test_memory_is_limited(monkeypatch):
     assert none.info["triplets"] == 0
     assert none.lower_bound <= some.lower_bound + 1e-9 <= free.lower_bound + 2e-9
     assert none.info["certificate"].verify(f)
+
+
+@pytest.mark.parametrize("n", [40, 1000, 2_000_000])
+def test_triplets_of_cycles_one_by_one(n):
+    """Those of the best cycle first, and of cycles over the same variables only the first; also of long cycles."""
+    rng = np.random.default_rng(n)
+    cycles = [rng.choice(n, int(rng.integers(3, 12)), replace=False).astype(np.int32) for _ in range(40)]
+    cycles += [rng.permutation(cycles[c]) for c in rng.integers(0, 40, 10)]
+    known, expected = set(), []
+    for cycle in cycles:
+        if frozenset(cycle.tolist()) not in known:
+            known.add(frozenset(cycle.tolist()))
+            expected += [sorted(cycle[list(corners)].tolist()) for corners in _cut(list(range(len(cycle))))]
+    lengths = np.array([len(cycle) for cycle in cycles])
+    begin = np.cumsum(lengths) - lengths
+    assert _triplets(begin, lengths, np.concatenate(cycles)).tolist() == expected
 
 
 def test_grids_come_close_to_their_optimum():

@@ -38,6 +38,7 @@ Elements = NDArray[np.int32]
 Offsets = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Cycles = tuple[Offsets, Elements, Elements]  # starts, variables, pairs: each pair leads to the next variable
+Chosen = tuple[Offsets, Offsets, Elements]  # of each cycle where it begins and its length; the variables of all
 Rows = tuple[Offsets, Elements, Elements]  # starts, neighbours ascending, pairs
 ROOM = 1 << 26  # entries of all tables of pairs, and of what all triplets send, that are kept at most: 0.5 GB each
 CANDIDATES = 1_000_000  # triangles and cycles of four that are looked at
@@ -90,22 +91,19 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
     return False
 
 
-def _best(listed: list[tuple[Cycles, Floats]], least: float) -> list[Elements]:
-    """The variables of the cycles that raise the bound most, in descending order."""
+def _best(listed: list[tuple[Cycles, Floats]], least: float) -> Chosen:
+    """The cycles that raise the bound most, in descending order."""
     gains = np.concatenate([part for _, part in listed])
     good = np.count_nonzero(gains > least)
     chosen = np.argsort(-gains, kind="stable")[:good]
-    first = np.cumsum([0, *(len(part) for _, part in listed)])
-    cycles: list[Elements] = [np.zeros(0, np.int32)] * len(chosen)
-    part = np.searchsorted(first, chosen, side="right") - 1
-    for k, ((starts, scopes, _), _) in enumerate(listed):
-        for place in np.flatnonzero(part == k).tolist():
-            at = chosen[place] - first[k]
-            cycles[place] = scopes[starts[at] : starts[at + 1]]
-    return cycles
+    before = np.cumsum([0, *(len(scopes) for (_, scopes, _), _ in listed)])
+    starts = [cycles[0] for cycles, _ in listed]
+    begin = np.concatenate([start[:-1] + first for start, first in zip(starts, before[:-1], strict=True)])
+    length = np.concatenate([np.diff(start) for start in starts])
+    return begin[chosen], length[chosen], np.concatenate([scopes for (_, scopes, _), _ in listed])
 
 
-def _add(passes: Passes, found: list[Elements], index: tuple[Offsets, Offsets]) -> bool:
+def _add(passes: Passes, found: Chosen, index: tuple[Offsets, Offsets]) -> bool:
     """Add the triplets of cycles, the best first; whether there were any that are new.
 
     `index` has the keys of all pairs, ascending, and their numbers.
@@ -116,7 +114,7 @@ def _add(passes: Passes, found: list[Elements], index: tuple[Offsets, Offsets]) 
         a, b, c = domains[triplets].T
         return np.asarray(a * b + a * c + b * c)
 
-    every = np.concatenate([s.scopes, _triplets(found)])
+    every = np.concatenate([s.scopes, _triplets(*found)])
     i, j, k = every.astype(np.int64).T
     _, pair = np.unique(_keys(n, i, j), return_inverse=True)
     new = np.sort(np.unique(pair * n + k, return_index=True)[1])
@@ -145,18 +143,25 @@ def _keys(n: int, low: NDArray[Any], high: NDArray[Any]) -> Offsets:
     return np.asarray(low.astype(np.int64) * n + high)
 
 
-def _triplets(found: list[Elements]) -> Elements:
+def _triplets(begin: Offsets, lengths: Offsets, variables: Elements) -> Elements:
     """The triplets of cycles, variables ascending, those of the best cycle first; equal cycles count once."""
-    lengths = np.array([len(cycle) for cycle in found], np.int64)
     parts, ranks = [np.zeros((0, 3), np.int32)], [np.zeros(0, np.int64)]
     for length in np.unique(lengths).tolist():
         rank = np.flatnonzero(lengths == length)
-        cycles = np.stack([found[c] for c in rank.tolist()])
-        once = np.sort(np.unique(np.sort(cycles, axis=1), axis=0, return_index=True)[1])
+        cycles = variables[begin[rank, None] + np.arange(length)]
+        once = np.sort(np.unique(_key_of_each(np.sort(cycles, axis=1)), return_index=True)[1])
         corners = np.array(list(_cut(list(range(length)))))
         parts.append(np.sort(cycles[once][:, corners], axis=2).reshape(-1, 3))
         ranks.append(np.repeat(rank[once], len(corners)))
     return np.concatenate(parts)[np.argsort(np.concatenate(ranks), kind="stable")]
+
+
+def _key_of_each(sets: Elements) -> Offsets:
+    """A number for each row, the same for equal rows only. Rows that are too long for one number are sorted."""
+    most = int(sets.max(initial=0)) + 1
+    if most ** sets.shape[1] < 2**63:
+        return np.asarray(sets.astype(np.int64) @ np.array([most**k for k in range(sets.shape[1])], np.int64))
+    return np.unique(sets, axis=0, return_inverse=True)[1].ravel()
 
 
 def _cut(cycle: list[int]) -> Iterator[tuple[int, int, int]]:
