@@ -104,6 +104,7 @@ class LabelingSearch:
         self.heat_credit = {kind: np.full(HEATS, FLOOR_HEAT) for kind in RANGE}
         self.weight = model.penalty
         self.solved = SOLVED  # variables of regions that are just solved
+        self.solves = len(self.model.f.tables) <= WHOLE and int(self.model.domains.max(initial=0)) > 2
         self.heats = {kind: np.ones(HEATS) for kind in RANGE}
         self.least_weight = 0.0
         self.begun, self.prepared, self.annealed = False, prepared, annealed
@@ -168,7 +169,7 @@ class LabelingSearch:
         n, best = self.model.f.n, self.pool[0][1]
         work = LONG * self.operators.sweep
         tasks = []
-        if work <= MOST and len(self.model.f.tables) <= WHOLE:
+        if work <= MOST and self.solves:
             tasks.append(
                 Task("regions", self.seed, best, False, n, [], 0, 0.0, LIMIT, REGIONS, self.weight, self.solved)
             )
@@ -205,7 +206,7 @@ class LabelingSearch:
                 credit[KINDS.index("cross")] = 0.0
             if not self.model.pairs:
                 credit[KINDS.index("expansion")] = 0.0
-            if len(self.model.f.tables) > WHOLE:
+            if not self.solves:
                 credit[KINDS.index("regions")] = 0.0
             kind = KINDS[int(np.searchsorted(np.cumsum(credit), rng.random() * credit.sum()))]
             level, heat = 0, 0.0

@@ -14,7 +14,7 @@ tasks, which run in parallel and independently of each other. There are six kind
 * **cross**: two or more of the best labelings are combined: a block is made of the variables in which they differ;
 * **expansion**: two rounds of expansions of the best labeling, where factors are pairs;
 * **regions**: branch and bound minimises exactly over one region after the other, each so large that this takes few
-  nodes (see `regions`).
+  nodes (see `regions`). With two labels, blocks do the same sooner.
 
 The result of annealing is improved by blocks without random numbers or by regions, and then crossed with some of the
 best labelings.
