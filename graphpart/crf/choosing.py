@@ -40,7 +40,7 @@ from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.certificates.certificate import common_step, fingerprint
 from graphpart.crf.exact_solvers import _min_sum
 from graphpart.crf.exact_solvers.brute_force import FEW, enumerated, labelings
-from graphpart.crf.exact_solvers.ilp import solve_rows
+from graphpart.crf.exact_solvers.linear_functions import NOMINAL, by_integer_program, is_linear
 from graphpart.crf.exact_solvers.min_sum import by_min_sum
 from graphpart.crf.graph_cuts.graph_cut import minimum_cut
 from graphpart.crf.hard_component import HardComponent
@@ -78,8 +78,6 @@ MAPPED = 0.2  # in this share of the time that is left for a component,
 MAPPED_GAP = 0.05  # if message passing has left at most this share of its gap,
 WORTH = 0.9  # which is of use if at most this share of the entries of all tables is left
 BEGINNING = 0.3  # share of the time of a component before it is seen whether mappings reduce it
-LINEAR = 0.5  # share of the time for an integer program, where there are linear functions and unary factors
-NOMINAL = 20.0  # seconds that stand for those that are left, if there is no time limit
 
 Labels = NDArray[np.int32]
 
@@ -147,8 +145,8 @@ def auto(
         r = replace(r, message=f"{r.message}: {how}" if r.status == Status.OPTIMAL else r.message)
         return saved(own, seal, r, checkpoint)
     trivial_bound(f)  # which notices tables that forbid everything
-    if _is_linear(own):
-        found = _by_integer_program(f, stopping, start)
+    if is_linear(own):
+        found = by_integer_program(f, stopping, start)
         if found is not None and found.status == Status.OPTIMAL:
             return saved(own, seal, found, checkpoint)
         start = start if found is None else f.labels(found)
@@ -168,28 +166,6 @@ def auto(
     info = {"components": dict(solver.done)}
     r = finish(f, labels, stopping, "auto", status, solver.message(), bound, info)
     return saved(own, seal, r, checkpoint)
-
-
-def _is_linear(own: FactorGraph) -> bool:
-    """Whether it has functions that are inequalities, and else only unary factors and functions."""
-    return any(one.rows for one in own.functions) and int(np.diff(own.scope_start).max(initial=0)) <= 1
-
-
-def _by_integer_program(f: FactorGraph, stopping: Stopping, start: Labels | None) -> LabelingResult | None:
-    """What the integer program finds in half of the time; None if nothing."""
-    from graphpart.milp.solvers import pick_solver
-
-    seconds = LINEAR * (NOMINAL if stopping.remaining is None else stopping.remaining)
-    inner = stopping.child(seconds)
-    labels = f.labels(np.zeros(f.owner.n, np.int32)) if start is None else start
-    labels, bound, proven = solve_rows(f, labels, pick_solver(), inner)
-    if f.evaluate_labels(labels) == math.inf:
-        return None
-    stopping.iterations += inner.iterations
-    stopping.raise_bound(bound)
-    status = Status.OPTIMAL if proven else Status.FEASIBLE
-    text = "proven optimal: linear functions, by an integer program"
-    return finish(f, labels, stopping, "auto", status, text if proven else None, lower_bound=bound)
 
 
 class _Solver:
