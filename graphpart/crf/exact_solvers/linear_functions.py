@@ -1,4 +1,4 @@
-"""Problems of linear functions of many variables and unary factors: an integer program gets a part of the time first."""
+"""Problems of linear functions of many variables and unary factors: an integer program first, for part of the time."""
 
 from __future__ import annotations
 
