@@ -441,13 +441,13 @@ cdef void adopt(Flow* f, int side) noexcept nogil:
 
 
 def max_flow(Py_ssize_t n, const int32_t[:, ::1] ends, const int64_t[:, ::1] capacity, const int64_t[::1] excess,
-             Stopping stopping):
+             Stopping stopping, bint mirrored=False):
     """(finished, in source set, residual capacities, residual excess) of edges with capacities in both directions.
 
-    Positive excess is capacity from the source, negative to the sink.
+    Positive excess is capacity from the source, negative to the sink. `ends` and `mirrored` as for `Network`.
     """
     cdef Py_ssize_t e, v, m = ends.shape[0]
-    cdef Network network = Network(n, m)
+    cdef Network network = Network(n, m, mirrored)
     cdef bint finished
     side = np.zeros(n, np.uint8)
     left = np.zeros(n, np.int64)
