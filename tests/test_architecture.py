@@ -91,6 +91,7 @@ ROOMS = {
         "reduction",
         "exact_solvers",
         "bucket_elimination",
+        "strips",
         "approximate_inference",
         "branch_and_bound",
         "anytime_search",

@@ -28,6 +28,7 @@ class ContestantParameters:
     slice: int = 10  #: iterations after which these are counted
     pairs: float = 4.0  #: pairs for each variable from which on the semidefinite relaxation is tried
     rounding: float = 5e-9  #: for a round of it, for each cube of the number of variables, until one was measured
+    leading: float = 0.6  #: share of the time that strips may have before others than message passing begin
     move: float = 2e-8  #: for an expansion, until one was measured
     modelling: float = 1.2e-8  #: to prepare search
     sweeps: float = 700.0  #: sweeps of annealing that take as long as the first round of search,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import numpy as np
@@ -45,14 +44,16 @@ WAIT = 0.05  # seconds between two looks at the clock while another thread works
 
 
 class Passing(Contestant):
-    """Message passing in whole iterations, with tightening once the bound hardly rises without it."""
+    """Message passing in whole iterations, with tightening, if asked for, once the bound hardly rises without it."""
 
     name = "message passing"
     proves = True
 
-    def __init__(self, f: FactorGraph, labels: Labels, cost: float, parameters: ContestantParameters) -> None:
+    def __init__(
+        self, f: FactorGraph, labels: Labels, cost: float, parameters: ContestantParameters, tightening: bool = True
+    ) -> None:
         super().__init__(f, labels, cost)
-        self.parameters = parameters
+        self.parameters, self.tightening = parameters, tightening
         self.ascent: Ascent | None = None
         self._each = parameters.iteration * len(f.tables)  # seconds for an iteration
         self._resting = math.inf  # the cost with which it ended; it goes on with a better one
@@ -70,7 +71,7 @@ class Passing(Contestant):
         if self.ascent is None:
             if not self.affords(parameters.preparing * tables + self._each, stopping):
                 return
-            self.ascent = Ascent(self.f, stopping.child(), self.labels, tightening=until is None)
+            self.ascent = Ascent(self.f, stopping.child(), self.labels, self.tightening and until is None)
         if until is None:
             self._in_whole(self.ascent, stopping)
         else:
@@ -101,7 +102,7 @@ class Passing(Contestant):
             if ascent.iterations > before:
                 self._each = (stopping.seconds - began) / (ascent.iterations - before)
             if why != "stopped":
-                if ascent.tightening or ascent.closed():
+                if ascent.tightening or not self.tightening or ascent.closed():
                     self._rest()
                     return
                 self.needs = self._cycles()
@@ -248,7 +249,6 @@ class Searching(Contestant):
         self.parameters = parameters
         self.seed = seed
         self.portfolio: Portfolio | None = None
-        self.waits: Callable[[], bool] = lambda: False
         self._early: tuple[Future[Portfolio], Stopping] | None = None
 
     @property

@@ -1,9 +1,10 @@
 """One component of a factor graph that nothing exact fits: the best labeling, and a bound, in the time that there is.
 
-Iterated conditional modes give a first labeling. Then message passing, a semidefinite relaxation where pairs are
-dense, expansions, search, branch and bound and, as long as only forbidden labelings are known, mini-buckets take turns:
-see `contestants` for what each does, and `common/race.py` for who has the next turn. Without a time limit each has one
-turn, which counts iterations.
+Iterated conditional modes give a first labeling. Then message passing, strips of a grid, a semidefinite relaxation
+where pairs are dense, expansions, search, branch and bound and, as long as only forbidden labelings are known,
+mini-buckets take turns: see `contestants` for what each does, and `common/race.py` for who has the next turn. Strips
+take the place of the cycles that tighten message passing. They have the time almost alone at first, since their
+labelings are better than those that search ends with. Without a time limit each has one turn, which counts iterations.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from graphpart.crf.contestants import Expanding, Passing, Relaxing, Searching, S
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import trivial_bound
+from graphpart.crf.strips.contestant import Stripping
 from graphpart.stopping import Stopping
 
 __all__ = ["HardComponent"]
@@ -64,19 +66,23 @@ class HardComponent:
         self.least = trivial_bound(f)
         labels, cost = improve(f, labels, stopping.child(), "sweep")
         seed = int(rng.integers(2**31))
-        self.passing = Passing(f, labels, cost, parameters)
+        self.stripping = Stripping(f, labels, cost, parameters.nominal if self.limit is None else self.limit)
+        self.passing = Passing(f, labels, cost, parameters, tightening=self.stripping.ended)
         self.squaring = Squaring(f, labels, cost, parameters)
         self.searching = Searching(f, labels, cost, parameters, seed)
         self.branching = Branching(f, labels, cost, parameters.branching)
         self.relaxing = Relaxing(f, labels, cost, parameters)
-        self.contestants = (
-            self.passing,
+        others = (
             self.squaring,
             self.relaxing,
             Expanding(f, labels, cost, parameters, rng),
             self.searching,
             self.branching,
         )
+        self.contestants = (self.passing, self.stripping, *others)
+        self.passing.waits = lambda: self.stripping.bound > self.passing.bound > -math.inf
+        for one in others:
+            one.waits = self._strips_lead
         self.race = Race([self.passing], labels, cost, self.least, told=told)
         self._all = self._running = False
 
@@ -95,6 +101,7 @@ class HardComponent:
         passed = parameters.certifying * len(self.f.tables)
         if remaining is not None:
             needed = passed + (self.squaring.proving if self.squaring.begins(remaining) else 0.0)
+            needed += 0.0 if self.stripping.grid is None else self.stripping.proving
             remaining -= min(needed, remaining / 4)
         self._run(stopping.child(remaining))
         if not self.race.proven:  # however the race ended
@@ -102,8 +109,9 @@ class HardComponent:
             self.race.take(self.searching)
         if self._may_end(passed, stopping):
             self.passing.certify()
-        if self.squaring.bound > self.passing.certified and self._may_end(self.squaring.proving, stopping):
-            self.squaring.certify()
+        for one in (self.stripping, self.squaring):
+            if one.bound > self.passing.certified and self._may_end(one.proving, stopping):
+                one.certify()
         if self.searching.portfolio is None and self.race.proven:
             self.close()
 
@@ -122,7 +130,8 @@ class HardComponent:
             one.starved = False
         self.branching.starved = self.branching.tree is None and tables > parameters.branching.branched * seconds
         large = self.limit is not None and self.searching.first_round() > parameters.first_round * self.limit
-        self.searching.waits = self._no_search if large else lambda: False
+        self.searching.waits = self._no_search if large else self._strips_lead
+        large &= not self._strips_lead()
         if large and self.searching.first_round() <= parameters.large_round * seconds:
             self.searching.begin(self._stopping)
         if not self._all:
@@ -133,8 +142,16 @@ class HardComponent:
     def _no_search(self) -> bool:
         """Whether a search that takes much of the time is of no use: message passing gains more, or leaves little."""
         race = self.race
+        if self._strips_lead():
+            return True
         hard = race.cost == math.inf or race.cost - race.bound > self.parameters.hard * (race.cost - self.least)
         return not (self.passing.rests and hard)
+
+    def _strips_lead(self) -> bool:
+        """Whether the others leave the time to strips."""
+        limit = self.limit
+        lead = math.inf if limit is None else self.parameters.leading * limit
+        return not self.stripping.done and self.race.spent().get(self.stripping.name, 0.0) < lead
 
     def _run(self, stopping: Stopping) -> None:
         self._running = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ class Contestant:
         Whether it can do no more, whatever time there is.
     starved : bool
         Whether its next step would not end in the time that there was.
+    waits : callable
+        Whether it leaves the time to others, for now.
     """
 
     name = ""
@@ -36,11 +39,12 @@ class Contestant:
         self.f, self.labels, self.cost = f, labels, cost
         self.bound = self.certified = -math.inf
         self.ended = self.starved = False
+        self.waits: Callable[[], bool] = lambda: False
 
     @property
     def done(self) -> bool:
         """Whether it can do no more, for now."""
-        return self.ended or self.starved
+        return self.ended or self.starved or self.waits()
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a labeling that is better than its own."""

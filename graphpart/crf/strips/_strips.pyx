@@ -1,0 +1,505 @@
+"""Kernel of strips of a grid: messages between strips, labels by rounding, exact moves of whole strips.
+
+A strip is some successive rows. Its state at a column is a table over the labels of its cells there, those of its first
+row slowest. The strip is minimised over cell by cell: the label of one cell is replaced by that of the cell to its
+right or to its left, which is a matrix product with sums for products and minima for sums.
+"""
+
+import numpy as np
+
+from libc.math cimport fabs
+from libc.string cimport memcpy
+
+from graphpart.kernels.clones cimport GP_CLONED  # and its macros
+from graphpart.kernels.types cimport element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef extern from *:
+    """
+    #include <stddef.h>
+    #if defined(__GNUC__) && !defined(__clang__)
+    #define GP_ROLLED _Pragma("GCC unroll 1")
+    #else
+    #define GP_ROLLED
+    #endif
+    #define GP_LESS(a, b) ((a) < (b) ? (a) : (b))
+    /* One row of the result stays in registers. */
+    #define GP_PRODUCT(D) \\
+        for (ptrdiff_t i = 0; i < rows; i++) { \\
+            double best[D]; \\
+            const double *one = left + i * row; \\
+            GP_ROLLED for (int j = 0; j < D; j++) best[j] = one[0] + right[j]; \\
+            for (ptrdiff_t k = 1; k < inner; k++) { \\
+                double x = one[k * column]; \\
+                const double *other = right + k * D; \\
+                GP_ROLLED for (int j = 0; j < D; j++) { double y = x + other[j]; best[j] = GP_LESS(y, best[j]); } \\
+            } \\
+            GP_ROLLED for (int j = 0; j < D; j++) out[i * D + j] = best[j]; \\
+        }
+    /* out[i, j] = the least of left[i, k] + right[k, j] over k */
+    GP_CLONES static void gp_least_sums(ptrdiff_t rows, ptrdiff_t inner, ptrdiff_t columns,
+                                        const double *GP_RESTRICT left, ptrdiff_t row, ptrdiff_t column,
+                                        const double *GP_RESTRICT right, double *GP_RESTRICT out) {
+        if (columns == 4) { GP_PRODUCT(4) return; }
+        if (columns == 8) { GP_PRODUCT(8) return; }
+        for (ptrdiff_t i = 0; i < rows; i++, out += columns) {
+            const double *one = left + i * row, *p = right;
+            ptrdiff_t k = 1;
+            for (ptrdiff_t j = 0; j < columns; j++) out[j] = one[0] + p[j];
+            for (; k + 4 <= inner; k += 4) {            /* four at a time: a quarter of the loads and stores */
+                double a = one[k * column], b = one[(k + 1) * column];
+                double c = one[(k + 2) * column], d = one[(k + 3) * column];
+                const double *q = right + k * columns, *r = q + columns, *s = r + columns, *t = s + columns;
+                for (ptrdiff_t j = 0; j < columns; j++) {
+                    double x = a + q[j], y = b + r[j], z = c + s[j], u = d + t[j];
+                    x = GP_LESS(y, x);
+                    z = GP_LESS(u, z);
+                    x = GP_LESS(z, x);
+                    out[j] = GP_LESS(x, out[j]);
+                }
+            }
+            for (; k < inner; k++) {
+                double x = one[k * column];
+                p = right + k * columns;
+                for (ptrdiff_t j = 0; j < columns; j++) { double y = x + p[j]; out[j] = GP_LESS(y, out[j]); }
+            }
+        }
+    }
+    /* The least of some numbers: eight minima side by side. */
+    GP_CLONES static double gp_least_of(ptrdiff_t count, const double *x) {
+        double best[8], least = x[0];
+        ptrdiff_t i = 0;
+        if (count >= 8) {
+            for (int k = 0; k < 8; k++) best[k] = x[k];
+            for (i = 8; i + 8 <= count; i += 8)
+                GP_ROLLED for (int k = 0; k < 8; k++) best[k] = GP_LESS(x[i + k], best[k]);
+            for (int k = 0; k < 8; k++) least = GP_LESS(best[k], least);
+        }
+        for (; i < count; i++) least = GP_LESS(x[i], least);
+        return least;
+    }
+    /* to[x] = from[x] + c */
+    GP_CLONES static void gp_plus(ptrdiff_t count, const double *from, double c, double *to) {
+        for (ptrdiff_t x = 0; x < count; x++) to[x] = from[x] + c;
+    }
+    /* to[x] += weight * from[x] */
+    GP_CLONES static void gp_add_part(ptrdiff_t count, const double *GP_RESTRICT from, double weight,
+                                      double *GP_RESTRICT to) {
+        for (ptrdiff_t x = 0; x < count; x++) to[x] += weight * from[x];
+    }
+    /* out[x, y] = table[x * row + y * column], at most cap */
+    GP_CLONES static void gp_capped(ptrdiff_t rows, ptrdiff_t columns, const double *GP_RESTRICT table, ptrdiff_t row,
+                                    ptrdiff_t column, double cap, double *GP_RESTRICT out) {
+        if (column == 1)
+            for (ptrdiff_t i = 0; i < rows * columns; i++) out[i] = GP_LESS(table[i], cap);
+        else
+            for (ptrdiff_t x = 0; x < rows; x++)
+                for (ptrdiff_t y = 0; y < columns; y++)
+                    out[x * columns + y] = GP_LESS(table[x * row + y * column], cap);
+    }
+    /* to[a, x, b] += costs[x] */
+    GP_CLONES static void gp_add_along(ptrdiff_t before, ptrdiff_t count, ptrdiff_t after, const double *GP_RESTRICT costs,
+                                       double *GP_RESTRICT to) {
+        if (after == 1) {
+            for (ptrdiff_t a = 0; a < before; a++, to += count)
+                for (ptrdiff_t x = 0; x < count; x++) to[x] += costs[x];
+            return;
+        }
+        for (ptrdiff_t a = 0; a < before; a++)
+            for (ptrdiff_t x = 0; x < count; x++, to += after) {
+                double c = costs[x];
+                for (ptrdiff_t b = 0; b < after; b++) to[b] += c;
+            }
+    }
+    """
+    void least_sums "gp_least_sums" (
+        Py_ssize_t rows, Py_ssize_t inner, Py_ssize_t columns, const double* left, Py_ssize_t row, Py_ssize_t column,
+        const double* right, double* out
+    ) noexcept nogil
+    double least_of "gp_least_of" (Py_ssize_t count, const double* x) noexcept nogil
+    void plus "gp_plus" (Py_ssize_t count, const double* one, double c, double* to) noexcept nogil
+    void add_part "gp_add_part" (Py_ssize_t count, const double* one, double weight, double* to) noexcept nogil
+    void capped "gp_capped" (
+        Py_ssize_t rows, Py_ssize_t columns, const double* table, Py_ssize_t row, Py_ssize_t column, double cap,
+        double* out
+    ) noexcept nogil
+    void add_along "gp_add_along" (
+        Py_ssize_t before, Py_ssize_t count, Py_ssize_t after, const double* costs, double* to
+    ) noexcept nogil
+
+cdef enum:
+    RIGHT = 0                       # pairs of a cell and the one to its right,
+    DOWN = 1                        # or the one below
+    NONE = -1
+
+cdef double UNIT = 2.0**-53
+
+
+cdef struct Strip:
+    Py_ssize_t low, high, width     # its rows
+    bint upwards                    # the first row of the state is `high`
+    bint above, below               # rows next to it have fixed labels
+    Py_ssize_t given                # the row that has no costs but messages, or NONE
+    Py_ssize_t sends                # the row whose costs are less by messages, or NONE
+
+
+cdef inline Py_ssize_t row_at(const Strip* s, Py_ssize_t k) noexcept nogil:
+    return s.high - k if s.upwards else s.low + k
+
+
+cdef class Strips:
+    """The cells of a grid and the messages between its strips.
+
+    Strips have `width` rows, and the last row of each is the first of the next one. This row's costs belong to the
+    upper strip; a message for each pair of labels of neighbours in this row is added to the lower strip, and taken out
+    of the upper one.
+
+    Parameters
+    ----------
+    rows, columns : int
+        At least 2.
+    domains : ndarray of int32, shape (rows * columns,)
+        The number of labels of each cell, row by row.
+    first : ndarray of int64, shape (rows * columns,)
+        Where the unary costs of each cell begin in `unary`.
+    unary, tables : ndarray of float64
+    start : ndarray of int64, shape (2, rows * columns)
+        Where the tables of a cell and its right and lower neighbour begin in `tables`; -1 where there is none.
+    turned : ndarray of uint8, shape (2, rows * columns)
+        Whether the rows of the table are for that neighbour.
+    cap : float
+        Costs above this count as this.
+    width : int
+    """
+
+    cdef Py_ssize_t rows, columns, width, front, largest
+    cdef bint forward, measures
+    cdef double cap, magnitude, error
+    cdef const element_t[::1] domains
+    cdef const offset_t[::1] first
+    cdef const double[::1] unary, tables
+    cdef const offset_t[:, ::1] start
+    cdef const unsigned char[:, ::1] turned
+    cdef offset_t[::1] message_start
+    cdef double[::1] messages, least
+    cdef double[::1] states, kept, pair, single, marginal
+    cdef double* state
+    cdef double* other
+    cdef Py_ssize_t room
+
+    def __init__(self, Py_ssize_t rows, Py_ssize_t columns, domains, first, unary, tables, start, turned, double cap,
+                 Py_ssize_t width):
+        self.rows, self.columns, self.cap = rows, columns, cap
+        self.domains, self.first, self.unary, self.tables = domains, first, unary, tables
+        self.start, self.turned = start, turned
+        self.width = min(width, rows)
+        self.front = self.room = 0
+        self.forward = True
+        self.largest = int(np.max(domains, initial=1))
+        self.pair = np.zeros(self.largest * self.largest)
+        self.marginal = np.zeros(self.largest * self.largest)
+        self.single = np.zeros(2 * self.largest)
+        self.least = np.full((rows - 2) // (self.width - 1) + 1, -np.inf)
+        # room for messages in the rows that two strips have in common
+        each = np.zeros((rows, columns), np.int64)
+        common = slice(self.width - 1, rows - 1, self.width - 1)
+        sizes = np.asarray(domains).reshape(rows, columns).astype(np.int64)
+        each[common, :-1] = sizes[common, :-1] * sizes[common, 1:]
+        ends = np.cumsum(each)
+        self.message_start = ends - each.ravel()
+        self.messages = np.zeros(int(each.sum()))
+
+    @property
+    def bound(self):
+        """The sum of the minima of all strips when they were last looked at; -inf before the first pass."""
+        return float(np.sum(self.least))
+
+    def export(self):
+        """(where the messages of each cell and its right neighbour begin, messages)."""
+        return np.array(self.message_start), np.array(self.messages)
+
+    def half(self, bint forward, double share, double cost, Stopping stopping):
+        """Go on with a pass down, or up: each strip sends this share of what it can; whether the pass is complete."""
+        cdef Py_ssize_t count = self.least.shape[0], k
+        cdef bint ended = False
+        if forward != self.forward or self.front == count:
+            self.front = 0
+        self.forward = forward
+        self._reserve(self.width)
+        with nogil:
+            while self.front < count and not ended:
+                k = self.front if forward else count - 1 - self.front
+                self._send(k, share)
+                self.front += 1
+                ended = stopping.poll(cost)
+        return self.front == count
+
+    def proven(self):
+        """(the minimum of each strip with the present messages, how much their sum can err by rounding)."""
+        cdef Py_ssize_t k
+        cdef Strip s
+        least_array = np.zeros(self.least.shape[0])
+        cdef double[::1] least = least_array
+        self._reserve(self.width)
+        self.measures, self.error = True, 0.0
+        with nogil:
+            for k in range(self.least.shape[0]):
+                s = self._strip(k, False)
+                least[k] = self._collect(&s, NULL)
+        self.measures = False
+        return least_array, self.error
+
+    def round(self, element_t[::1] labels):
+        """Labels of all cells by fixing strips from top to bottom; only after a pass up."""
+        cdef Py_ssize_t k
+        cdef Strip s
+        self._reserve(self.width)
+        with nogil:
+            for k in range(self.least.shape[0]):
+                s = self._strip(k, False)
+                s.given = NONE
+                if k:
+                    s.low += 1
+                    s.width -= 1
+                    s.above = True
+                self._collect(&s, &labels[0])
+                self._descend(&s, &labels[0])
+
+    def move(self, element_t[::1] labels, Py_ssize_t width, Py_ssize_t offset, Py_ssize_t step, double cost,
+             Stopping stopping):
+        """Give each strip of so many rows the best labels given all others; the first rows are `offset` plus steps.
+
+        Returns whether all strips had their turn.
+        """
+        cdef Py_ssize_t low = offset, high
+        cdef Strip s
+        cdef bint ended = False
+        self._reserve(min(width, self.rows))
+        with nogil:
+            while low < self.rows and not ended:
+                high = min(low + width, self.rows) - 1
+                s = Strip(low, high, high - low + 1, False, low > 0, high < self.rows - 1, NONE, NONE)
+                self._collect(&s, &labels[0])
+                self._descend(&s, &labels[0])
+                low += step
+                ended = stopping.poll(cost)
+        return not ended
+
+    def _reserve(self, Py_ssize_t width):
+        cdef Py_ssize_t room = self.largest**width
+        if room > self.room:
+            self.room = room
+            self.states, self.kept = np.zeros(2 * room), np.zeros(room * self.columns)
+            self.state, self.other = &self.states[0], &self.states[room]
+
+    cdef Strip _strip(self, Py_ssize_t k, bint upwards) noexcept nogil:
+        """Strip k of those that exchange messages."""
+        cdef Py_ssize_t low = k * (self.width - 1), high = min(low + self.width, self.rows) - 1
+        return Strip(low, high, high - low + 1, upwards, False, False, low if k else NONE,
+                     high if high < self.rows - 1 else NONE)
+
+    cdef void _gather(self, Py_ssize_t which, Py_ssize_t cell, Py_ssize_t next_cell, bint swapped, double* out) noexcept nogil:
+        """The table of a cell and the next one; its rows are for the former, or, swapped, for the latter."""
+        cdef Py_ssize_t d = self.domains[cell], e = self.domains[next_cell], x, of_x, of_y
+        if self.start[which, cell] < 0:
+            for x in range(d * e):
+                out[x] = 0.0
+            return
+        of_x, of_y = e, 1
+        if self.turned[which, cell]:
+            of_x, of_y = 1, d
+        if swapped:
+            d, e, of_x, of_y = e, d, of_y, of_x
+        capped(d, e, &self.tables[self.start[which, cell]], of_x, of_y, self.cap, out)
+
+    cdef void _across(self, const Strip* s, Py_ssize_t row, Py_ssize_t j, double* out) noexcept nogil:
+        """The costs of the pair of columns j and j + 1 of a row in a strip."""
+        cdef Py_ssize_t cell = row * self.columns + j, size = self.domains[cell] * self.domains[cell + 1], i
+        cdef const double* message
+        cdef double most = 0.0
+        if row != s.given:
+            self._gather(RIGHT, cell, cell + 1, False, out)
+        if row == s.given or row == s.sends:
+            message = &self.messages[self.message_start[cell]]
+            if row == s.given:
+                memcpy(out, message, size * sizeof(double))
+            else:
+                add_part(size, message, -1.0, out)
+        if self.measures:
+            for i in range(size):
+                most = max(most, fabs(out[i]))
+            self.magnitude += most
+
+    cdef Py_ssize_t _nodes(self, const Strip* s, Py_ssize_t j, const element_t* labels, double* to) noexcept nogil:
+        """Add all costs within column j to a state, of which the size is returned."""
+        cdef Py_ssize_t k, row, cell, i, d, e, before = 1, after = 1
+        cdef double* own = &self.single[0]
+        cdef double* pair = &self.pair[0]
+        cdef double most
+        for k in range(s.width):
+            after *= self.domains[row_at(s, k) * self.columns + j]
+        cdef Py_ssize_t size = after
+        for k in range(s.width):
+            row = row_at(s, k)
+            cell = row * self.columns + j
+            d = self.domains[cell]
+            after //= d
+            for i in range(d):
+                own[i] = 0.0 if row == s.given else min(self.unary[self.first[cell] + i], self.cap)
+            if s.above and row == s.low:
+                self._gather(DOWN, cell - self.columns, cell, False, pair)
+                e = labels[cell - self.columns]
+                for i in range(d):
+                    own[i] += pair[e * d + i]
+            if s.below and row == s.high:
+                self._gather(DOWN, cell, cell + self.columns, True, pair)
+                e = labels[cell + self.columns]
+                for i in range(d):
+                    own[i] += pair[e * d + i]
+            if self.measures:
+                most = 0.0
+                for i in range(d):
+                    most = max(most, fabs(own[i]))
+                self.magnitude += most
+            if k + 1 == s.width:
+                add_along(before, d, 1, own, to)
+                break
+            row = row_at(s, k + 1)
+            e = self.domains[row * self.columns + j]
+            cell = min(row, row_at(s, k)) * self.columns + j
+            self._gather(DOWN, cell, cell + self.columns, s.upwards, pair)
+            if self.measures:
+                most = 0.0
+                for i in range(d * e):
+                    most = max(most, fabs(pair[i]))
+                self.magnitude += most
+            add_along(1, d, e, own, pair)
+            add_along(before, d * e, after // e, pair, to)
+            before *= d
+        return size
+
+    cdef void _replace(self, const Strip* s, Py_ssize_t k, Py_ssize_t j, bint back) noexcept nogil:
+        """In the state, the label of row k of a strip in column j becomes that in column j + 1, or, back, the reverse.
+
+        The rows before it have been replaced.
+        """
+        cdef Py_ssize_t row = row_at(s, k), cell = row * self.columns + j, q, i, x, y, before = 1, after = 1
+        cdef Py_ssize_t d = self.domains[cell], e = self.domains[cell + 1]
+        cdef Py_ssize_t old = e if back else d, new = d if back else e
+        cdef double* pair = &self.pair[0]
+        cdef double* turned = &self.marginal[0]
+        for q in range(k):
+            before *= self.domains[row_at(s, q) * self.columns + j + (0 if back else 1)]
+        for q in range(k + 1, s.width):
+            after *= self.domains[row_at(s, q) * self.columns + j + (1 if back else 0)]
+        self._across(s, row, j, pair)
+        if after == 1:
+            if back:
+                for x in range(d):
+                    for y in range(e):
+                        turned[y * d + x] = pair[x * e + y]
+                pair = turned
+            least_sums(before, old, new, self.state, old, 1, pair, self.other)
+        else:
+            for i in range(before):
+                least_sums(new, old, after, pair, e if back else 1, 1 if back else e, &self.state[i * old * after],
+                           &self.other[i * new * after])
+        self.state, self.other = self.other, self.state
+
+    cdef double _collect(self, const Strip* s, const element_t* labels) noexcept nogil:
+        """The minimum of a strip; for each column what the columns from it to the right cost is kept.
+
+        How much that errs: on a best path, each addition errs by at most UNIT times the absolute value of its result,
+        which is at most that of what is kept plus those of the costs that are added to it.
+        """
+        cdef Py_ssize_t j = self.columns - 1, k, i, size
+        cdef double* here
+        cdef double least, total = 0.0, most, before = 0.0
+        self.magnitude = 0.0
+        here = &self.kept[j * self.room]
+        for i in range(self.room):
+            here[i] = 0.0
+        size = self._nodes(s, j, labels, here)
+        while True:
+            if self.measures:
+                most = 0.0
+                for i in range(size):
+                    most = max(most, fabs(here[i]))
+                self.error += UNIT * (fabs(total) + (8 * s.width + 8) * (most + before + self.magnitude))
+                before, self.magnitude = most, 0.0
+            if j == 0:
+                break
+            j -= 1
+            memcpy(self.state, here, size * sizeof(double))
+            for k in range(s.width):
+                self._replace(s, k, j, True)
+            size = 1
+            for k in range(s.width):
+                size *= self.domains[row_at(s, k) * self.columns + j]
+            least = least_of(size, self.state)
+            total += least
+            here = &self.kept[j * self.room]
+            plus(size, self.state, -least, here)
+            self._nodes(s, j, labels, here)
+        return total + least_of(size, here)
+
+    cdef void _send(self, Py_ssize_t number, double share) noexcept nogil:
+        """A strip sends the next one a share of the least costs of the pairs of labels in their common row.
+
+        From left to right; what was sent is taken out before the next pair is looked at. The next strip is the one
+        below in a pass forward, else the one above.
+        """
+        cdef Strip s = self._strip(number, not self.forward)
+        cdef Py_ssize_t last = s.sends if self.forward else s.given, j, k, i, d, e, cell, size
+        cdef double* pair = &self.pair[0]
+        cdef double* marginal = &self.marginal[0]
+        self.least[number] = self._collect(&s, NULL)
+        if last == NONE:
+            return
+        for i in range(self.room):
+            self.state[i] = 0.0
+        size = self._nodes(&s, 0, NULL, self.state)
+        for j in range(self.columns - 1):
+            for k in range(s.width - 1):
+                self._replace(&s, k, j, False)
+            cell = last * self.columns + j
+            d, e = self.domains[cell], self.domains[cell + 1]
+            size = 1
+            for k in range(s.width - 1):
+                size *= self.domains[row_at(&s, k) * self.columns + j + 1]
+            least_sums(d, size, e, self.state, 1, d, &self.kept[(j + 1) * self.room], marginal)
+            self._across(&s, last, j, pair)
+            add_part(d * e, pair, 1.0, marginal)
+            plus(d * e, marginal, -least_of(d * e, marginal), marginal)
+            add_part(d * e, marginal, share if self.forward else -share, &self.messages[self.message_start[cell]])
+            self._replace(&s, s.width - 1, j, False)
+            size *= e
+            plus(size, self.state, -least_of(size, self.state), self.state)
+            self._nodes(&s, j + 1, NULL, self.state)
+
+    cdef void _descend(self, const Strip* s, element_t* labels) noexcept nogil:
+        """Best labels of a strip, from left to right, by what is kept."""
+        cdef Py_ssize_t j, k, i, at, size, before, after, cell
+        cdef double* here
+        for j in range(self.columns):
+            here = &self.kept[j * self.room]
+            size = 1
+            for k in range(s.width):
+                size *= self.domains[row_at(s, k) * self.columns + j]
+            if j:
+                before, after = 1, size
+                for k in range(s.width):
+                    cell = row_at(s, k) * self.columns + j
+                    after //= self.domains[cell]
+                    self._across(s, row_at(s, k), j - 1, &self.pair[0])
+                    add_along(before, self.domains[cell], after, &self.pair[labels[cell - 1] * self.domains[cell]],
+                              here)
+                    before *= self.domains[cell]
+            at = 0
+            for i in range(1, size):
+                if here[i] < here[at]:
+                    at = i
+            for k in range(s.width - 1, -1, -1):
+                cell = row_at(s, k) * self.columns + j
+                labels[cell] = <element_t>(at % self.domains[cell])
+                at //= self.domains[cell]

@@ -1,0 +1,194 @@
+"""Strips of a grid as a contestant of a race (see `common/race.py`): a bound, and labelings by moves of whole strips.
+
+A grid is covered by strips of some successive rows; the last row of each is the first row of the next one. A strip is
+minimised over exactly, column by column. The energy is divided among the strips, so the sum of their minima is a lower
+bound. It is raised by messages: for each pair of neighbours in a common row and each pair of their labels, a cost is
+moved from one strip to the next. Passes go down and up. A strip sends half of what each pair of labels costs at least,
+given all the rest of the strip (its min-marginals), so that no minimum falls. This is sequential reweighted message
+passing (Kolmogorov 2015) with strips for factors. In the end all cycles within a strip are consistent, so the bound is
+at least that of message passing tightened by cycles of four. Strips that send all instead of half end at much lower
+bounds.
+
+After a pass up, labels are chosen strip by strip from top to bottom, given the rows above; messages stand for what is
+below. Then moves give each strip of rows, and of columns, the best labels given all others, until none improves.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.steps import round_up
+from graphpart.crf.bounds.message_passing import TOLERANCE
+from graphpart.crf.bucket_elimination.plan import magnitude
+from graphpart.crf.certificates.certificate import common_step
+from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.contestant import Contestant
+from graphpart.crf.problem.labeling import trivial_bound
+from graphpart.crf.strips._strips import Strips
+from graphpart.crf.strips.grid import Grid, grid_of
+from graphpart.stopping import Stopping
+
+__all__ = ["Stripping"]
+
+Labels = NDArray[np.int32]
+SENT = 0.5  # share of the min-marginals that a strip sends
+STATES, MOVED = 64, 512  # labelings of a column of a strip, at most: of those of the bound, and of moves
+COLUMN = 1000  # sums of two numbers that take as long as what is done once for each cell of a column
+SUM = 2.5e-10  # seconds for a sum, on a slow machine
+SUMS = 2.0**34  # of all passes and moves, where there is no time limit
+AFFORDABLE = 0.05  # share of the time for a pass, at most
+LITTLE = 0.002  # share of the gap; after a rise by less the bound counts as settled
+
+
+class Stripping(Contestant):
+    """Passes over the strips of a grid, and moves of strips; where a factor graph is no grid, it takes no part."""
+
+    name = "strips"
+    proves = True
+
+    def __init__(self, f: FactorGraph, labels: Labels, cost: float, seconds: float) -> None:
+        super().__init__(f, labels, cost)
+        labels_of = int(f.domains.max(initial=1))
+        self.width, self._reach = _width(labels_of, STATES), _width(labels_of, MOVED)
+        work = f.n / (self.width - 1) * _sums(labels_of, self.width)
+        self.grid = grid_of(f) if SUM * work <= AFFORDABLE * seconds else None
+        self._size = magnitude(f) if self.grid is not None else 0.0
+        if not math.isfinite(8.0 * self._size):
+            self.grid = None
+        self.ended = self.grid is None
+        self.proving = self._each = SUM * work  # seconds for the certified bound, and for a pass
+        self._work = work, f.n / max(1, self._reach - 1) * _sums(labels_of, self._reach) / 2
+        self._strips: tuple[tuple[Grid, Strips], ...] = ()
+        self._down, self.iterations = True, 0
+        self._spent = [0.0, 0.0]  # sums in passes and in moves
+        self._settled = False
+        self._moving: tuple[Labels, float] | None = None  # labels that moves improve, and their cost
+        self._turns = self._idle = 0  # moves of all strips of rows, or of columns; those in a row that found nothing
+
+    def offer(self, labels: Labels, cost: float) -> None:
+        """Take over a labeling, which moves may improve."""
+        super().offer(labels, cost)
+        if self.grid is not None and self._moving is None and cost < math.inf:
+            self._moving, self._idle, self.ended = (labels.copy(), cost), 0, False
+
+    def run(self, stopping: Stopping, until: float | None) -> None:
+        """A turn; without `until` until nothing is left to do, or as many sums as a limit allows."""
+        if not self._strips:
+            if not self.affords(2 * self._each + self.proving, stopping):
+                return
+            self._prepare()
+        while not self.ended and not stopping.check(self.cost) and self.affords(self._each, stopping):
+            passed, moved = self._spent
+            if self._moving is not None and (self._settled or moved < passed):
+                self._move(self._moving, stopping)
+            elif not self._settled:
+                self._pass(stopping)
+            self.ended = self.ended or (self._settled and self._moving is None)
+            if (until is None and sum(self._spent) >= SUMS) or (until is not None and stopping.seconds >= until):
+                break
+        self.ended = self.ended or until is None
+
+    def _prepare(self) -> None:
+        f, rows = self.f, self.grid
+        assert rows is not None  # it takes no part otherwise
+        self._step, self._tolerance = common_step(f), TOLERANCE * self._size
+        cap = math.inf
+        if f.has_forbidden:  # a large cost in its place: the bound holds all the more
+            finite = f.tables[np.isfinite(f.tables)]
+            range_of = self.cost - trivial_bound(f) if self.cost < math.inf else 2.0 * float(np.abs(finite).sum())
+            cap = 2.0 * range_of + float(finite.max(initial=0.0)) + self._tolerance
+        columns = rows.transposed()
+        self._strips = tuple(
+            (grid, Strips(*grid.shape, grid.domains, grid.first, grid.unary, f.tables, grid.start, grid.turned, cap, w))
+            for grid, w in ((rows, self.width), (columns, columns.shape[0]))
+        )
+
+    def _pass(self, stopping: Stopping) -> None:
+        """A pass down or up, after the latter labels by rounding."""
+        grid, strips = self._strips[0]
+        began = stopping.seconds
+        if not strips.half(self._down, SENT, self.cost, stopping):
+            return
+        self._each = stopping.seconds - began
+        self.proving = min(self.proving, self._each)
+        self._spent[0] += self._work[0]
+        self._down = not self._down
+        if not self._down:
+            return
+        self.iterations += 1
+        cells = np.zeros(len(grid.variable), np.int32)
+        strips.round(cells)
+        labels = _of_cells(grid, cells, self.f.n)
+        cost = self.f.evaluate_labels(labels)
+        self.take(labels, cost)
+        if cost < math.inf and (self._moving is None or cost < self._moving[1]):
+            self._moving, self._idle = (labels, cost), 0
+        self._raise(strips.bound + self.f.constant)
+
+    def _raise(self, bound: float) -> None:
+        """Take over a bound, and see whether it meets the cost, or is settled."""
+        gap = self.cost - bound if self.cost < math.inf else abs(bound)
+        self._settled = bound - self.bound < LITTLE * gap
+        self.bound = max(self.bound, bound)
+        self._close()
+
+    def _close(self) -> None:
+        if self.cost - round_up(self.bound - self._tolerance, self._step) <= self._tolerance:
+            self.certify()
+            if self.cost - self.certified <= self._tolerance:
+                self.bound, self.ended = self.cost, True
+            else:
+                self.bound = self.certified  # what is larger by rounding must not end the race
+
+    def _move(self, moving: tuple[Labels, float], stopping: Stopping) -> None:
+        """All strips of rows, or of columns, in turn get the best labels given all others."""
+        grid, strips = self._strips[self._turns % 2]
+        reach = min(self._reach, grid.shape[0])
+        step = max(1, reach - 1)
+        cells = _to_cells(grid, moving[0])
+        strips.move(cells, reach, self._turns // 2 % step, step, self.cost, stopping)
+        labels = _of_cells(grid, cells, self.f.n)
+        cost = self.f.evaluate_labels(labels)
+        self._spent[1] += self._work[1]
+        self._turns += 1
+        self._idle = 0 if cost < moving[1] - self._tolerance else self._idle + 1
+        self._moving = (labels, cost) if self._idle < 2 * step else None
+        if cost < self.cost:
+            self.take(labels, cost)
+            if self.iterations:
+                self._close()
+
+    def certify(self) -> None:
+        """Compute what the messages prove: the sum of the minima of strips, less what it can err by rounding."""
+        if self.iterations:
+            least, error = self._strips[0][1].proven()
+            total = math.fsum([self.f.constant, *least.tolist()])
+            total -= error + 2.0**-50 * abs(total)
+            self.certified = max(self.certified, round_up(total, self._step))
+
+
+def _width(labels: int, states: int) -> int:
+    """As many rows, at least 2, as have so many labelings of a column."""
+    return max(2, int(math.log(states + 0.5) / math.log(max(2, labels))))
+
+
+def _sums(labels: int, width: int) -> float:
+    """Sums of two numbers for a column of a strip in a pass."""
+    return (2.0 * width + 1.0) * (float(labels) ** (width + 1) + COLUMN)
+
+
+def _to_cells(grid: Grid, labels: Labels) -> Labels:
+    cells = np.zeros(len(grid.variable), np.int32)
+    inside = grid.variable >= 0
+    cells[inside] = labels[grid.variable[inside]]
+    return cells
+
+
+def _of_cells(grid: Grid, cells: Labels, n: int) -> Labels:
+    labels = np.zeros(n, np.int32)
+    inside = grid.variable >= 0
+    labels[grid.variable[inside]] = cells[inside]
+    return labels
