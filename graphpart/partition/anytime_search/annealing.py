@@ -128,6 +128,16 @@ class Annealer:
         out, _ = sparse.evolve(start, elements, int(work / STEP), seed, p.evaluate_labels(start), stopping)
         return canonical(out)
 
+    def propagate(
+        self, start: Labels, elements: NDArray[np.int32], share: float, sweeps: int, seed: int, stopping: Stopping
+    ) -> Labels:
+        """Canonical labels after a share of some elements is mutated, and all of them propagate labels in sweeps."""
+        p, start = self.p, canonical(start)
+        sparse = _sparse_annealing.Annealing(*p.rows(), p.tolerance, self.terms)
+        out, steps = sparse.propagate(start, elements, share, sweeps, seed, p.evaluate_labels(start), stopping)
+        self.spent += RUN + STEP * steps
+        return canonical(out)
+
     def temperatures(self, labels: Labels, heat: float) -> tuple[float, float]:
         """The first and last temperature for labels like these. O(MOVES + n)
 

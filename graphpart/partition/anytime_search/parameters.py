@@ -14,6 +14,7 @@ __all__ = [
     "FusionParameters",
     "PopulationParameters",
     "PortfolioParameters",
+    "PropagationParameters",
     "SearchParameters",
     "SlowParameters",
     "StartParameters",
@@ -82,6 +83,15 @@ class EvolutionParameters:
 
     work: float = 2e7  #: nanoseconds of work of a task at first, at least,
     each: float = 8e3  #: and for each of its elements
+
+
+@dataclass(frozen=True)
+class PropagationParameters:
+    """Parameters of rounds of iterated label propagation."""
+
+    work: float = 2e7  #: nanoseconds of work of a task at first; at least one step is made
+    shares: tuple[float, float] = (0.01, 0.3)  #: smallest and largest share of the elements that a step mutates
+    sweeps: int = 20  #: sweeps of a step, at most
 
 
 @dataclass(frozen=True)
@@ -162,6 +172,7 @@ class SearchParameters:
     annealing: AnnealingParameters = field(default_factory=AnnealingParameters)
     population: PopulationParameters = field(default_factory=PopulationParameters)
     evolution: EvolutionParameters = field(default_factory=EvolutionParameters)
+    propagation: PropagationParameters = field(default_factory=PropagationParameters)
     fusion: FusionParameters = field(default_factory=FusionParameters)
     slow: SlowParameters = field(default_factory=SlowParameters)
     tabu: TabuParameters = field(default_factory=TabuParameters)

@@ -34,6 +34,7 @@ from graphpart.partition.anytime_search.levels import has_small_subsets, polishe
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.population import PopulationRounds
+from graphpart.partition.anytime_search.propagation import PropagationRounds
 from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
 from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
@@ -199,6 +200,7 @@ class Portfolio:
             if p.background is not None:
                 strategies.append(LevelRounds(turn, all_.fusion, 1.0))
                 strategies.append(EvolutionRounds(turn, all_.evolution, 1.0))
+                strategies.append(PropagationRounds(turn, all_.propagation, 1.0))
         if small:
             strategies.append(TabuRounds(turn, all_.tabu, 0.3))
         return strategies
