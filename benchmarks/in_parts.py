@@ -327,8 +327,8 @@ def components(options) -> dict:
         with Engine(folder, None, options.workers, memory, stopping, lambda *_: None) as engine:
             began = time.perf_counter()
             run = Run(engine, folder, inputs.Columns(), "", {}, None, None, memory, stopping)
-            run.most = 2**62
             run.input(inputs.files_of(options.folder, folder))
+            run.most = 2**62
             _, _, found = run.divide(0, run.n, run.level, run.ranges)
             seconds = time.perf_counter() - began
     assert found["components"] - run.n == count - said["elements"]
