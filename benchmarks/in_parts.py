@@ -358,7 +358,7 @@ def main() -> None:
             command.add_argument("--workers", type=int, default=2)
             command.add_argument("--memory-limit", default="4GB")
         if name == "solve":
-            command.add_argument("--refine", type=int, default=2)
+            command.add_argument("--refine", type=int, default=3)
             command.add_argument("--no-bound", action="store_true")
             command.add_argument("--tiles", action="store_true", help="blocks of a grid are tiles")
             command.add_argument("--output")

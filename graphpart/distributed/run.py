@@ -30,7 +30,7 @@ LEVELS = 30  # at most
 PROGRESS = 0.98  # of the elements of a level, that the next one may have at most
 FEWER = 0.25  # joins of a block, for each of its elements, where blocks had to be made: the rest is decided later
 IMPROVING = {"kernighan-lin": "kernighan-lin-pairs"}  # methods by which labels are improved in refinements
-WORTH = 1e-5  # of all attraction, by which a round of refinement has to lower the cost for another one to follow
+WORTH = 3e-5  # of all attraction, by which a round of refinement has to lower the cost for another one to follow
 ROUNDING, TOLERANCE = 1e-12, 1e-11  # of sums of costs: what they may be wrong by; below it, a gap is none
 MOST_ELEMENTS = 2**31 - 1
 
