@@ -127,7 +127,7 @@ cdef class DoubledCut(OrderedCut):
                 label[v] = 0
                 continue
             found = nodes[self.first[v]].label
-            label[v] = -1 if found == 0 else found > 0
+            label[v] = -1 if found == 0 else 1 - (found & 1)
 
     def weak(self, element_t[::1] label):
         """Give labels that some optimal labeling has, together with those given, to variables that have none (-1)."""

@@ -9,16 +9,16 @@ cdef struct Node:
     int32_t current     # no arc before this one leads to a parent at the present label
     int32_t parent      # towards the terminal of its tree; ROOT next to it, NONE for free nodes and orphans
     int32_t place       # of the capacity that carries flow between node and parent
-    int32_t label       # distance to the source if positive, to the sink if negative, 0 for free nodes
+    int32_t label       # twice the distance to the terminal of its tree, and 1 more in the sink tree; 0 for free nodes
     int32_t link        # next in a list of nodes with the same label
 
 cdef struct Arc:
-    int32_t head        # twice that, and 1 more if the edge is crossed
+    int32_t head        # in mirrored networks twice that, and 1 more if the edge is crossed
     int32_t place       # of its capacity; that of the reverse arc is at place ^ 1, as is that from a mirror image
 
 cdef struct Flow:
     Py_ssize_t n
-    bint mirrored       # then there is the first tree only, with labels of both signs
+    bint mirrored       # then there is the first tree only, with labels of both kinds
     Node* nodes
     Arc* arcs
     int64_t* capacity

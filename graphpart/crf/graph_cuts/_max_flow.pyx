@@ -16,8 +16,8 @@ tree is one side of a minimum cut. Unlike the trees of Boykov & Kolmogorov (2004
 **Mirrored networks** have a mirror image of each node and each edge, as those of roof duality have, and their flow is
 its own mirror image. Then the sink tree is the mirror image of the source tree, and one tree is enough:
 
-* Node v stands for two nodes. Its label is positive if v is in the source tree, and negative if its mirror image is. An
-  edge between u and v has the same capacities as that between their mirror images; one that is *crossed* connects u
+* Node v stands for two nodes. The lowest bit of its label says whether v is in the tree, or its mirror image. An edge
+  between u and v has the same capacities as that between their mirror images; one that is *crossed* connects u
   with the mirror image of v, and v with that of u.
 * An arc that leads from the tree to the mirror image of a node of the tree completes a path. Flow is pushed along this
   path and its mirror image at once. If both ends of the arc have a common root, arcs from the root to where their ways
@@ -37,10 +37,19 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 from graphpart.kernels.memory cimport large_pages
 from graphpart.stopping cimport Stopping
 
+# The functions that look at many arcs are compiled for each kind of network, so that plain ones take no more time.
+ctypedef int32_t Plain
+ctypedef int64_t Mirrored
+
+ctypedef fused Kind:
+    Plain
+    Mirrored
+
 cdef enum:
     NONE = -1
     ROOT = -2
-    NEGATIVE = 8        # a bit beside those of the queues: the label of a lost node was negative
+    SINK = 1            # a bit of labels
+    LOST = 3            # where that bit of a lost node is kept, above those of the queues
 
 
 cdef class Network:
@@ -52,8 +61,8 @@ cdef class Network:
     """
 
     def __init__(self, Py_ssize_t n, Py_ssize_t edges, bint mirrored=False):
-        if 2 * max(n, edges) >= INT32_MAX:
-            raise MemoryError(f"a network of {n} nodes and {edges} edges: expected fewer than 2^30 of each")
+        if n * (1 + mirrored) >= INT32_MAX or 2 * edges >= INT32_MAX:
+            raise MemoryError(f"a network of {n} nodes and {edges} edges: expected fewer than 2^31 nodes and arcs")
         cdef Flow* f = &self.flow
         cdef Py_ssize_t i
         self.n, self.edges = n, edges
@@ -84,24 +93,10 @@ cdef class Network:
 
     cdef void connect(self) noexcept nogil:
         """Make the arcs of all edges. O(n + edges)"""
-        cdef Flow* f = &self.flow
-        cdef Py_ssize_t i, v
-        cdef int32_t at = 0, other
-        cdef bint crossed
-        for v in range(f.n + 1):
-            f.nodes[v].first = 0
-        for i in range(2 * self.edges):
-            f.nodes[node_of(self.ends[i])].first += 1
-        for v in range(f.n + 1):
-            at += f.nodes[v].first
-            f.nodes[v].first = at
-        for i in range(2 * self.edges - 1, -1, -1):
-            v, other = node_of(self.ends[i]), self.ends[i ^ 1]
-            f.nodes[v].first -= 1
-            at = f.nodes[v].first
-            crossed = self.ends[i] < 0 or other < 0
-            f.arcs[at].head = 2 * node_of(other) + crossed
-            f.arcs[at].place = <int32_t>i & ~<int32_t>crossed
+        if self.flow.mirrored:
+            connect(&self.flow, &self.ends[0] if self.edges else NULL, self.edges, <Mirrored>0)
+        else:
+            connect(&self.flow, &self.ends[0] if self.edges else NULL, self.edges, <Plain>0)
 
     cdef void clear(self) noexcept nogil:
         """Set all capacities and excesses to 0."""
@@ -114,27 +109,75 @@ cdef class Network:
     cdef bint run(self, Stopping stopping) noexcept nogil:
         """Push flow until it is maximum, or False if stopped: what was pushed so far is a flow."""
         cdef Flow* f = &self.flow
-        if self.edges:
-            push_along_edges(f, &self.ends[0], self.edges)
-        start(f)
-        while f.waiting[f.top[0]] and (f.mirrored or f.waiting[f.top[1]]):
-            if not grow(f, 0 if f.mirrored or f.waiting[f.top[0]] <= f.waiting[f.top[1]] else 1, stopping):
-                return False
+        if f.mirrored:
+            if self.edges:
+                push_along_edges(f, &self.ends[0], self.edges, <Mirrored>0)
+            start(f)
+            while f.waiting[f.top[0]]:
+                if not grow(f, 0, <Mirrored>0, stopping):
+                    return False
+        else:
+            if self.edges:
+                push_along_edges(f, &self.ends[0], self.edges, <Plain>0)
+            start(f)
+            while f.waiting[f.top[0]] and f.waiting[f.top[1]]:
+                if not grow(f, f.waiting[f.top[0]] > f.waiting[f.top[1]], <Plain>0, stopping):
+                    return False
         self.source_done = f.waiting[f.top[0]] == 0
         return True
 
     cdef bint in_source_set(self, Py_ssize_t v) noexcept nogil:
         """Whether a node is on the source's side of the minimum cut that was found."""
-        return self.flow.nodes[v].label > 0 if self.source_done else self.flow.nodes[v].label >= 0
+        cdef int32_t label = self.flow.nodes[v].label
+        return label & SINK == 0 and (label > 0 or not self.source_done)
 
 
-cdef inline int32_t node_of(int32_t end) noexcept nogil:
-    return end if end >= 0 else ~end
+cdef inline int32_t node_of(int32_t end, Kind kind) noexcept nogil:
+    if Kind is Mirrored:
+        return end if end >= 0 else ~end
+    else:
+        return end
+
+
+cdef void connect(Flow* f, const int32_t* ends, Py_ssize_t edges, Kind kind) noexcept nogil:
+    cdef Py_ssize_t i, v
+    cdef int32_t at = 0, crossed
+    for v in range(f.n + 1):
+        f.nodes[v].first = 0
+    for i in range(2 * edges):
+        f.nodes[node_of(ends[i], kind)].first += 1
+    for v in range(f.n + 1):
+        at += f.nodes[v].first
+        f.nodes[v].first = at
+    for i in range(2 * edges - 1, -1, -1):
+        v = node_of(ends[i], kind)
+        f.nodes[v].first -= 1
+        at = f.nodes[v].first
+        f.arcs[at].head = ends[i ^ 1]
+        f.arcs[at].place = <int32_t>i
+        if Kind is Mirrored:
+            crossed = (ends[i] ^ ends[i ^ 1]) < 0
+            f.arcs[at].head = 2 * node_of(ends[i ^ 1], kind) + crossed
+            f.arcs[at].place &= ~crossed
+
+
+cdef inline int32_t head_of(const Arc* arc, Kind kind) noexcept nogil:
+    if Kind is Mirrored:
+        return arc.head >> 1
+    else:
+        return arc.head
+
+
+cdef inline int32_t crossed(const Arc* arc, Kind kind) noexcept nogil:
+    if Kind is Mirrored:
+        return arc.head & 1
+    else:
+        return 0
 
 
 cdef inline int side_of(const Flow* f, int32_t label) noexcept nogil:
     """The tree of a node."""
-    return label < 0 and not f.mirrored
+    return label & 1 and not f.mirrored
 
 
 cdef void start(Flow* f) noexcept nogil:
@@ -155,38 +198,39 @@ cdef void start(Flow* f) noexcept nogil:
         node.current = node.first
         f.queued[v] = 0
         if node.excess > 0:
-            node.label = 1
+            node.label = 2
             enter(f, 0, <int32_t>v)
         elif node.excess < 0:
-            node.label = -1
-            enter(f, side_of(f, -1), <int32_t>v)
+            node.label = 2 + SINK
+            enter(f, side_of(f, SINK), <int32_t>v)
         else:
             node.label = 0
             node.parent = NONE
 
 
-cdef void push_along_edges(Flow* f, const int32_t* ends, Py_ssize_t edges) noexcept nogil:
+cdef void push_along_edges(Flow* f, const int32_t* ends, Py_ssize_t edges, Kind kind) noexcept nogil:
     """Push what single edges let through, from nodes with a positive excess to nodes with a negative one.
 
     Where an edge is crossed, from or to the mirror image of its second node, whose excess is the opposite.
     """
     cdef Py_ssize_t e
     cdef int forwards
-    cdef int64_t amount, supply, demand
+    cdef int64_t amount, demand
     cdef Node* p
     cdef Node* q
     for e in range(edges):
-        p = &f.nodes[ends[2 * e]]
-        q = &f.nodes[node_of(ends[2 * e + 1])]
-        supply, demand = p.excess, -q.excess if ends[2 * e + 1] >= 0 else q.excess
-        if supply > 0 and demand > 0:
+        p, q = &f.nodes[ends[2 * e]], &f.nodes[node_of(ends[2 * e + 1], kind)]
+        demand = -q.excess
+        if Kind is Mirrored:
+            demand = demand if ends[2 * e + 1] >= 0 else q.excess
+        if p.excess > 0 and demand > 0:
             forwards = 0
-        elif supply < 0 and demand < 0:
+            amount = min(f.capacity[2 * e], p.excess, demand)
+        elif p.excess < 0 and demand < 0:
             forwards = 1
-            supply, demand = -supply, -demand
+            amount = min(f.capacity[2 * e + 1], -p.excess, -demand)
         else:
             continue
-        amount = min(f.capacity[2 * e + forwards], supply, demand)
         p.excess -= amount if p.excess > 0 else -amount
         q.excess -= amount if q.excess > 0 else -amount
         f.capacity[2 * e + forwards] -= amount
@@ -201,11 +245,11 @@ cdef inline void enter(Flow* f, int queue, int32_t v) noexcept nogil:
         f.waiting[queue] += 1
 
 
-cdef bint grow(Flow* f, int side, Stopping stopping) noexcept nogil:
+cdef bint grow(Flow* f, int side, Kind kind, Stopping stopping) noexcept nogil:
     """Scan the nodes of the greatest label of one tree. False if stopped."""
-    # In the sink tree flow comes from the head of an arc: the capacity of the reverse arc counts (negative).
+    # In the sink tree flow comes from the head of an arc: the capacity of the reverse arc counts.
     cdef int own = f.top[side], later = 3 - f.top[0] - f.top[1]
-    cdef int32_t greatest = f.greatest[side], label, next_label, p, q, place, negative, crossed
+    cdef int32_t greatest = f.greatest[side], label, p, q, place, tree
     cdef Py_ssize_t i, a, end
     cdef int64_t* capacity = f.capacity
     cdef Node* nodes = f.nodes
@@ -217,29 +261,28 @@ cdef bint grow(Flow* f, int side, Stopping stopping) noexcept nogil:
         p = f.queue[own][i]
         f.queued[p] &= <uint8_t>~(1 << own)
         label = nodes[p].label
-        negative = label < 0
-        if (-label if negative else label) != greatest:
+        if label >> 1 != greatest:
             continue
         if stopping.poll(f.known_cost):
             return False
         a = nodes[p].first
         end = nodes[p + 1].first
         while a < end:
-            place = arcs[a].place ^ negative
+            place = arcs[a].place ^ (label & SINK)
             if capacity[place] == 0:
                 a += 1
                 continue
-            q, crossed = arcs[a].head >> 1, arcs[a].head & 1
+            q = head_of(&arcs[a], kind)
+            tree = (label & SINK) ^ crossed(&arcs[a], kind)
             if nodes[q].label == 0:
-                next_label = greatest + 1
-                nodes[q].label = -next_label if negative ^ crossed else next_label
+                nodes[q].label = 2 * (greatest + 1) + tree
                 nodes[q].parent = p
                 nodes[q].place = place
                 nodes[q].current = nodes[q].first
                 enter(f, later, q)
                 a += 1
-            elif (nodes[q].label < 0) != (negative ^ crossed):
-                augment(f, p, q, place)
+            elif nodes[q].label & SINK != tree:
+                augment(f, p, q, place, kind)
                 if nodes[p].label != label:
                     break
                 if stopping.poll(f.known_cost):
@@ -273,22 +316,18 @@ cdef inline void push_along(Flow* f, int32_t v, int64_t amount) noexcept nogil:
         capacity[place] -= amount
         capacity[place ^ 1] += amount
         if capacity[place] == 0:
-            make_orphan(f, side_of(f, nodes[v].label), v, distance(&nodes[v]))
+            make_orphan(f, side_of(f, nodes[v].label), v, nodes[v].label >> 1)
         v = parent
     nodes[v].excess -= amount if nodes[v].excess > 0 else -amount
     if nodes[v].excess == 0:
         make_orphan(f, side_of(f, nodes[v].label), v, 1)
 
 
-cdef inline int32_t distance(const Node* node) noexcept nogil:
-    return node.label if node.label > 0 else -node.label
-
-
-cdef void augment(Flow* f, int32_t p, int32_t q, int32_t bridge) noexcept nogil:
+cdef void augment(Flow* f, int32_t p, int32_t q, int32_t bridge, Kind kind) noexcept nogil:
     """Push flow along a path from root to root, over the bridge between p and q, and find parents for orphans."""
     cdef int64_t amount = f.capacity[bridge]
     cdef int32_t root = least_along(f, p, &amount), other = least_along(f, q, &amount)
-    if root == other:
+    if Kind is Mirrored and root == other:
         amount = least_twice(f, p, q, f.capacity[bridge])
     if amount:
         f.capacity[bridge] -= amount
@@ -296,9 +335,9 @@ cdef void augment(Flow* f, int32_t p, int32_t q, int32_t bridge) noexcept nogil:
         push_along(f, p, amount)
         push_along(f, q, amount)
     if f.orphans[0]:
-        adopt(f, 0)
+        adopt(f, 0, kind)
     if f.orphans[1]:
-        adopt(f, 1)
+        adopt(f, 1, kind)
 
 
 cdef int64_t least_twice(Flow* f, int32_t p, int32_t q, int64_t amount) noexcept nogil:
@@ -310,7 +349,7 @@ cdef int64_t least_twice(Flow* f, int32_t p, int32_t q, int64_t amount) noexcept
     cdef int64_t* capacity = f.capacity
     cdef int32_t v, parent
     while p != q:
-        if distance(&nodes[p]) < distance(&nodes[q]):
+        if nodes[p].label >> 1 < nodes[q].label >> 1:
             p, q = q, p
         amount = min(amount, capacity[nodes[p].place])
         p = nodes[p].parent
@@ -329,7 +368,7 @@ cdef int64_t least_twice(Flow* f, int32_t p, int32_t q, int64_t amount) noexcept
         parent = nodes[p].parent
         if capacity[nodes[p].place] == 1:
             capacity[nodes[p].place] = 0
-            make_orphan(f, 0, p, distance(&nodes[p]))
+            make_orphan(f, 0, p, nodes[p].label >> 1)
         p = parent
     return 0
 
@@ -343,14 +382,14 @@ cdef inline void make_orphan(Flow* f, int side, int32_t v, int32_t label) noexce
         f.lowest[side] = label
 
 
-cdef void adopt(Flow* f, int side) noexcept nogil:
+cdef void adopt(Flow* f, int side, Kind kind) noexcept nogil:
     """Find parents for all orphans of one tree; some nodes move away from the terminal, some become free."""
     cdef Node* nodes = f.nodes
     cdef Arc* arcs = f.arcs
     cdef int64_t* capacity = f.capacity
     cdef int32_t* bucket = f.bucket[side]
-    cdef int32_t label = f.lowest[side], v, u, away, best, greatest = f.greatest[side]
-    cdef int32_t pending = 0, low = INT32_MAX, negative, opposite
+    cdef int32_t label = f.lowest[side], v, u, away, wanted, best, greatest = f.greatest[side]
+    cdef int32_t pending = 0, low = INT32_MAX, tree = side
     cdef Py_ssize_t a, end, i, count = 0, begin = 0, stop, reached = 0
     cdef bint found
     while f.orphans[side]:
@@ -362,25 +401,27 @@ cdef void adopt(Flow* f, int side) noexcept nogil:
         f.orphans[side] -= 1
         found = False
         end = nodes[v + 1].first
-        negative = nodes[v].label < 0
+        if Kind is Mirrored:
+            tree = nodes[v].label & SINK
         if label > 1:
+            wanted = 2 * (label - 1) + tree
             for a in range(nodes[v].current, end):
-                away = nodes[arcs[a].head >> 1].label
-                opposite = negative ^ (arcs[a].head & 1)
-                if (-away if opposite else away) == label - 1 and capacity[arcs[a].place ^ 1 ^ negative]:
-                    nodes[v].parent = arcs[a].head >> 1
-                    nodes[v].place = arcs[a].place ^ 1 ^ negative
+                u = head_of(&arcs[a], kind)
+                if nodes[u].label ^ crossed(&arcs[a], kind) == wanted and capacity[arcs[a].place ^ 1 ^ tree]:
+                    nodes[v].parent = u
+                    nodes[v].place = arcs[a].place ^ 1 ^ tree
                     nodes[v].current = <int32_t>a
                     found = True
                     break
         if found:
             continue
         nodes[v].label = 0
-        f.queued[v] = <uint8_t>((f.queued[v] & ~NEGATIVE) | (NEGATIVE if negative else 0))
+        if Kind is Mirrored:
+            f.queued[v] = <uint8_t>((f.queued[v] & ~(1 << LOST)) | (tree << LOST))
         f.lost[count] = v
         count += 1
         for a in range(nodes[v].first, end):
-            u = arcs[a].head >> 1
+            u = head_of(&arcs[a], kind)
             if nodes[u].parent == v:
                 make_orphan(f, side, u, label + 1)
     f.lowest[side] = INT32_MAX
@@ -388,15 +429,15 @@ cdef void adopt(Flow* f, int side) noexcept nogil:
     for i in range(count):
         v = f.lost[i]
         best = greatest
-        negative = (f.queued[v] & NEGATIVE) != 0
+        if Kind is Mirrored:
+            tree = f.queued[v] >> LOST
         for a in range(nodes[v].first, nodes[v + 1].first):
-            away = nodes[arcs[a].head >> 1].label
-            opposite = negative ^ (arcs[a].head & 1)
-            away = -away if opposite else away
-            if 0 < away < best and capacity[arcs[a].place ^ 1 ^ negative]:
-                best = away
-                nodes[v].parent = arcs[a].head >> 1
-                nodes[v].place = arcs[a].place ^ 1 ^ negative
+            u = head_of(&arcs[a], kind)
+            away = nodes[u].label ^ crossed(&arcs[a], kind) ^ tree
+            if SINK < away < 2 * best and away & SINK == 0 and capacity[arcs[a].place ^ 1 ^ tree]:
+                best = away >> 1
+                nodes[v].parent = u
+                nodes[v].place = arcs[a].place ^ 1 ^ tree
         nodes[v].current = nodes[v].first
         if best < greatest:
             nodes[v].link = bucket[best + 1]
@@ -411,7 +452,9 @@ cdef void adopt(Flow* f, int side) noexcept nogil:
         while v != NONE:
             pending -= 1
             if nodes[v].label == 0:
-                nodes[v].label = -label if f.queued[v] & NEGATIVE else label
+                if Kind is Mirrored:
+                    tree = f.queued[v] >> LOST
+                nodes[v].label = 2 * label + tree
                 f.wave[reached] = v
                 reached += 1
             v = nodes[v].link
@@ -422,14 +465,14 @@ cdef void adopt(Flow* f, int side) noexcept nogil:
             if label == greatest:
                 enter(f, f.top[side], v)
                 continue
-            negative = nodes[v].label < 0
+            if Kind is Mirrored:
+                tree = nodes[v].label & SINK
             for a in range(nodes[v].first, nodes[v + 1].first):
-                u = arcs[a].head >> 1
-                if nodes[u].label == 0 and capacity[arcs[a].place ^ negative]:
-                    opposite = negative ^ (arcs[a].head & 1)
-                    nodes[u].label = -label - 1 if opposite else label + 1
+                u = head_of(&arcs[a], kind)
+                if nodes[u].label == 0 and capacity[arcs[a].place ^ tree]:
+                    nodes[u].label = 2 * (label + 1) + (tree ^ crossed(&arcs[a], kind))
                     nodes[u].parent = v
-                    nodes[u].place = arcs[a].place ^ negative
+                    nodes[u].place = arcs[a].place ^ tree
                     nodes[u].current = nodes[u].first
                     f.wave[reached] = u
                     reached += 1

@@ -177,7 +177,7 @@ cdef class Moves(OrderedCut):
             if finished:
                 for v in range(self.t.n):
                     if net.flow.nodes[v].label:
-                        labels[v] = one[v] if net.flow.nodes[v].label > 0 else zero[v]
+                        labels[v] = one[v] if net.in_source_set(v) else zero[v]
         return finished
 
     cdef bint fill(self, const element_t[::1] zero, const element_t[::1] one) noexcept nogil:
