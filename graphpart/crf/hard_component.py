@@ -66,7 +66,8 @@ class HardComponent:
         self.least = trivial_bound(f)
         labels, cost = improve(f, labels, stopping.child(), "sweep")
         seed = int(rng.integers(2**31))
-        self.stripping = Stripping(f, labels, cost, parameters.nominal if self.limit is None else self.limit)
+        nominal = parameters.nominal if self.limit is None else self.limit
+        self.stripping = Stripping(f, labels, cost, nominal, lambda: self.passing.passes)
         self.passing = Passing(f, labels, cost, parameters, tightening=self.stripping.ended)
         self.squaring = Squaring(f, labels, cost, parameters)
         self.searching = Searching(f, labels, cost, parameters, seed)
@@ -81,6 +82,7 @@ class HardComponent:
         )
         self.contestants = (self.passing, self.stripping, *others)
         self.passing.waits = lambda: self.stripping.bound > self.passing.bound > -math.inf
+        self.stripping.waits = lambda: self.passing.structured and not self.passing.rests
         for one in others:
             one.waits = self._strips_lead
         self.race = Race([self.passing], labels, cost, self.least, told=told)
