@@ -67,7 +67,9 @@ class HardComponent:
         labels, cost = improve(f, labels, stopping.child(), "sweep")
         seed = int(rng.integers(2**31))
         nominal = parameters.nominal if self.limit is None else self.limit
-        self.stripping = Stripping(f, labels, cost, nominal, lambda: self.passing.passes)
+        self.stripping = Stripping(
+            f, labels, cost, nominal, lambda: self.passing.passes if self.passing.structured else None
+        )
         self.passing = Passing(f, labels, cost, parameters, tightening=self.stripping.ended)
         self.squaring = Squaring(f, labels, cost, parameters)
         self.searching = Searching(f, labels, cost, parameters, seed)
@@ -133,8 +135,7 @@ class HardComponent:
         self.branching.starved = self.branching.tree is None and tables > parameters.branching.branched * seconds
         large = self.limit is not None and self.searching.first_round() > parameters.first_round * self.limit
         self.searching.waits = self._no_search if large else self._strips_lead
-        large &= not self._strips_lead()
-        if large and self.searching.first_round() <= parameters.large_round * seconds:
+        if large and self.stripping.grid is None and self.searching.first_round() <= parameters.large_round * seconds:
             self.searching.begin(self._stopping)
         if not self._all:
             race = self.race

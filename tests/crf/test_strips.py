@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from reference_crf import all_energies
 from scipy.optimize import linprog
 
 import graphpart as gp
@@ -54,10 +55,6 @@ def strips_of(f, width=2, cap=1e300, transposed=False):
     return grid, Strips(*grid.shape, *grid.arrays(costs_of(f)), cap, width)
 
 
-def optimum(f):
-    return min(f.evaluate_labels(np.array(x, np.int32)) for x in itertools.product(*map(range, f.domains.tolist())))
-
-
 def allowed_size(f):
     return 1e-9 * max(1.0, float(np.abs(f.tables[np.isfinite(f.tables)]).sum()))
 
@@ -70,7 +67,7 @@ def test_bounds_labels_and_moves(kind):
         f = small_grid(seed, kind, labels=3 if seed % 5 else 2)
         if grid_of(f) is None:  # too many factors are missing
             continue
-        width, best, stop = 2 + seed % 2, optimum(f), Stopping()
+        width, best, stop = 2 + seed % 2, all_energies(f).min(), Stopping()
         grid, strips = strips_of(f, width, 1e5 if kind == "forbidden" else 1e300)
         slack, before = allowed_size(f), -np.inf
         for k in range(12):
@@ -186,7 +183,7 @@ def test_certified_bounds_are_below_the_optimum(kind):
     proven = []
     for seed in range(40):
         f = small_grid(seed, kind, rows=3)
-        best = optimum(f)
+        best = all_energies(f).min()
         if grid_of(f) is None or best == np.inf:
             continue
         labels = np.zeros(f.n, np.int32)
@@ -198,8 +195,9 @@ def test_certified_bounds_are_below_the_optimum(kind):
         contestant.run(Stopping(), None)
         contestant.certify()
         assert contestant.ended and contestant.iterations
-        assert contestant.certified <= best <= contestant.cost == f.evaluate_labels(contestant.labels), seed
-        proven.append(contestant.cost == best and contestant.bound >= best - allowed_size(f))
+        assert contestant.certified <= best <= contestant.cost + allowed_size(f), seed
+        assert contestant.cost == f.evaluate_labels(contestant.labels), seed
+        proven.append(contestant.cost <= best + allowed_size(f) and contestant.bound >= best - allowed_size(f))
     assert len(proven) > 10 and np.mean(proven) > 0.7
 
 

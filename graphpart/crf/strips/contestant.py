@@ -53,7 +53,7 @@ class Stripping(Contestant):
     seconds : float
         The time for the component.
     passes : callable
-        The messages from which it starts, or None; asked once.
+        The messages of message passing from which it starts, or None; called once.
     """
 
     name = "strips"
@@ -77,7 +77,7 @@ class Stripping(Contestant):
         self._strips: tuple[tuple[Grid, Strips], ...] = ()
         self._down, self.iterations = True, 0
         self._spent = [0.0, 0.0]  # sums in passes and in moves
-        self._settled = False
+        self._settled, self._before = False, -math.inf  # and the bound after the latest pass up
         self._moving: tuple[Labels, float] | None = None  # labels that moves improve, and their cost
         self._turns = self._idle = 0  # moves of all strips of rows, or of columns; those in a row that found nothing
 
@@ -135,7 +135,10 @@ class Stripping(Contestant):
         self.proving = min(self.proving, self._each)
         self._spent[0] += self._work[0]
         self._down = not self._down
+        bound = strips.bound + self.f.constant
         if not self._down:
+            self.bound = max(self.bound, bound)
+            self._close()
             return
         self.iterations += 1
         cells = np.zeros(len(grid.variable), np.int32)
@@ -145,17 +148,13 @@ class Stripping(Contestant):
         self.take(labels, cost)
         if cost < math.inf and (self._moving is None or cost < self._moving[1]):
             self._moving, self._idle = (labels, cost), 0
-        self._raise(strips.bound + self.f.constant)
-
-    def _raise(self, bound: float) -> None:
-        """Take over a bound, and see whether it meets the cost, or is settled."""
         gap = self.cost - bound if self.cost < math.inf else abs(bound)
-        self._settled = bound - self.bound < LITTLE * gap
-        self.bound = max(self.bound, bound)
+        self._settled = bound - self._before < LITTLE * gap
+        self._before, self.bound = bound, max(self.bound, bound)
         self._close()
 
     def _close(self) -> None:
-        """End with proof, if the bound meets the cost."""
+        """End, if the bound meets the cost."""
         bound = round_up(self.bound - self._tolerance, self._step) if self._step else self.bound
         if self.cost - bound <= self._tolerance:
             self.certify()
@@ -184,7 +183,7 @@ class Stripping(Contestant):
 
     def certify(self) -> None:
         """Compute what the messages prove: the sum of the minima of strips, less what it can err by rounding."""
-        if self.iterations:
+        if self.bound > -math.inf and self._strips:
             least, error = self._strips[0][1].proven()
             total = math.fsum([self.f.constant, *least.tolist()])
             total -= error + self._error + 2.0**-50 * abs(total)
