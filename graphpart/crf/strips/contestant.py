@@ -178,8 +178,7 @@ class Stripping(Contestant):
         self._moving = (labels, cost) if self._idle < 2 * step else None
         if cost < self.cost:
             self.take(labels, cost)
-            if self.iterations:
-                self._close()
+            self._close()
 
     def certify(self) -> None:
         """Compute what the messages prove: the sum of the minima of strips, less what it can err by rounding."""
