@@ -21,6 +21,7 @@ from graphpart.crf.anytime_search import tasks
 from graphpart.crf.anytime_search.portfolio import Portfolio
 from graphpart.crf.binary_quadratic.form import quadratic_form
 from graphpart.crf.bounds.message_passing import TOLERANCE, Ascent
+from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.bounds.semidefinite import LARGEST, Semidefinite
 from graphpart.crf.bounds.tightening import CANDIDATES
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered, relaxed
@@ -132,6 +133,19 @@ class Passing(Contestant):
     def rests(self) -> bool:
         """Whether the bound hardly rises without tightening, or there is no time for more."""
         return self.done or (self.ascent is not None and self.ascent.tightening)
+
+    @property
+    def passes(self) -> Passes | None:
+        """The messages, once there are some."""
+        return self.ascent.passes if self.ascent is not None and self.ascent.iterations else None
+
+    @property
+    def structured(self) -> bool:
+        """Whether most tables are Potts or truncated linear, so that iterations take little time."""
+        if self.ascent is None:
+            return True
+        general, *others = self.ascent.passes.network.kinds
+        return sum(others) > general
 
     @property
     def closed(self) -> bool:

@@ -66,7 +66,10 @@ class HardComponent:
         self.least = trivial_bound(f)
         labels, cost = improve(f, labels, stopping.child(), "sweep")
         seed = int(rng.integers(2**31))
-        self.stripping = Stripping(f, labels, cost, parameters.nominal if self.limit is None else self.limit)
+        nominal = parameters.nominal if self.limit is None else self.limit
+        self.stripping = Stripping(
+            f, labels, cost, nominal, lambda: self.passing.passes if self.passing.structured else None
+        )
         self.passing = Passing(f, labels, cost, parameters, tightening=self.stripping.ended)
         self.squaring = Squaring(f, labels, cost, parameters)
         self.searching = Searching(f, labels, cost, parameters, seed)
@@ -81,6 +84,7 @@ class HardComponent:
         )
         self.contestants = (self.passing, self.stripping, *others)
         self.passing.waits = lambda: self.stripping.bound > self.passing.bound > -math.inf
+        self.stripping.waits = lambda: self.passing.structured and not self.passing.rests
         for one in others:
             one.waits = self._strips_lead
         self.race = Race([self.passing], labels, cost, self.least, told=told)
@@ -131,8 +135,7 @@ class HardComponent:
         self.branching.starved = self.branching.tree is None and tables > parameters.branching.branched * seconds
         large = self.limit is not None and self.searching.first_round() > parameters.first_round * self.limit
         self.searching.waits = self._no_search if large else self._strips_lead
-        large &= not self._strips_lead()
-        if large and self.searching.first_round() <= parameters.large_round * seconds:
+        if large and self.stripping.grid is None and self.searching.first_round() <= parameters.large_round * seconds:
             self.searching.begin(self._stopping)
         if not self._all:
             race = self.race

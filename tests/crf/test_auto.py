@@ -21,10 +21,11 @@ HARD = import_module("graphpart.crf.hard_component")
 CONTESTANTS = import_module("graphpart.crf.contestants")
 
 
-def frustrated(side, seed=3, labels=2):
-    """A grid with random tables."""
+def frustrated(side, seed=3, labels=2, scattered=False):
+    """A grid with random tables; scattered: nobody sees from the order of its variables that it is one."""
     rng = np.random.default_rng(seed)
     v = np.arange(side * side).reshape(side, side)
+    v = np.random.default_rng(seed).permutation(side * side).reshape(side, side) if scattered else v
     pairs = np.concatenate(
         [np.stack([v[:, :-1], v[:, 1:]], -1).reshape(-1, 2), np.stack([v[:-1], v[1:]], -1).reshape(-1, 2)]
     )
@@ -108,7 +109,7 @@ def test_messages():
 
 def test_without_a_time_limit_no_clock_counts(monkeypatch):
     """Bound and labels are good, and the same again."""
-    f = frustrated(24, labels=6)
+    f = frustrated(24, labels=6, scattered=True)
     monkeypatch.setattr(AUTO, "NODES", 50)
     few = HARD.ContestantParameters(rounds=2, branching=BranchingParameters(nodes=50), passed=2.0**20)
     monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)

@@ -16,19 +16,21 @@ below. Then moves give each strip of rows, and of columns, the best labels given
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.steps import round_up
 from graphpart.crf.bounds.message_passing import TOLERANCE
+from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.bucket_elimination.plan import magnitude
 from graphpart.crf.certificates.certificate import common_step
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.contestant import Contestant
 from graphpart.crf.problem.labeling import trivial_bound
 from graphpart.crf.strips._strips import Strips
-from graphpart.crf.strips.grid import Grid, grid_of
+from graphpart.crf.strips.grid import Grid, costs_left, costs_of, grid_of
 from graphpart.stopping import Stopping
 
 __all__ = ["Stripping"]
@@ -44,13 +46,24 @@ LITTLE = 0.002  # share of the gap; after a rise by less the bound counts as set
 
 
 class Stripping(Contestant):
-    """Passes over the strips of a grid, and moves of strips; where a factor graph is no grid, it takes no part."""
+    """Passes over the strips of a grid, and moves of strips; where a factor graph is no grid, it takes no part.
+
+    Parameters
+    ----------
+    seconds : float
+        The time for the component.
+    passes : callable
+        The messages of message passing from which it starts, or None; called once.
+    """
 
     name = "strips"
     proves = True
 
-    def __init__(self, f: FactorGraph, labels: Labels, cost: float, seconds: float) -> None:
+    def __init__(
+        self, f: FactorGraph, labels: Labels, cost: float, seconds: float, passes: Callable[[], Passes | None]
+    ) -> None:
         super().__init__(f, labels, cost)
+        self.passes = passes
         labels_of = int(f.domains.max(initial=1))
         self.width, self._reach = _width(labels_of, STATES), _width(labels_of, MOVED)
         work = f.n / (self.width - 1) * _sums(labels_of, self.width)
@@ -64,7 +77,7 @@ class Stripping(Contestant):
         self._strips: tuple[tuple[Grid, Strips], ...] = ()
         self._down, self.iterations = True, 0
         self._spent = [0.0, 0.0]  # sums in passes and in moves
-        self._settled = False
+        self._settled, self._before = False, -math.inf  # and the bound after the latest pass up
         self._moving: tuple[Labels, float] | None = None  # labels that moves improve, and their cost
         self._turns = self._idle = 0  # moves of all strips of rows, or of columns; those in a row that found nothing
 
@@ -92,18 +105,24 @@ class Stripping(Contestant):
         self.ended = self.ended or until is None
 
     def _prepare(self) -> None:
-        f, rows = self.f, self.grid
+        f, rows, passes = self.f, self.grid, self.passes()
         assert rows is not None  # it takes no part otherwise
         self._step, self._tolerance = common_step(f), TOLERANCE * self._size
-        cap = math.inf
+        cap, moved = math.inf, 0.0
         if f.has_forbidden:  # a large cost in its place: the bound holds all the more
             finite = f.tables[np.isfinite(f.tables)]
-            range_of = self.cost - trivial_bound(f) if self.cost < math.inf else 2.0 * float(np.abs(finite).sum())
-            cap = 2.0 * range_of + float(finite.max(initial=0.0)) + self._tolerance
+            spread = self.cost - trivial_bound(f) if self.cost < math.inf else 2.0 * float(np.abs(finite).sum())
+            cap = 2.0 * spread + float(finite.max(initial=0.0)) + self._tolerance
+        if f.has_forbidden or passes is None:
+            costs = costs_of(f)
+        else:
+            costs, moved = costs_left(passes)
+        degree = int(np.diff(f.incidence()[0]).max())
+        self._error = (degree + 8) * 2.0**-52 * (self._size + moved)
         columns = rows.transposed()
         self._strips = tuple(
-            (grid, Strips(*grid.shape, grid.domains, grid.first, grid.unary, f.tables, grid.start, grid.turned, cap, w))
-            for grid, w in ((rows, self.width), (columns, columns.shape[0]))
+            (grid, Strips(grid.shape[0], grid.shape[1], *grid.arrays(costs), cap, width))
+            for grid, width in ((rows, self.width), (columns, columns.shape[0]))
         )
 
     def _pass(self, stopping: Stopping) -> None:
@@ -116,27 +135,28 @@ class Stripping(Contestant):
         self.proving = min(self.proving, self._each)
         self._spent[0] += self._work[0]
         self._down = not self._down
+        bound = strips.bound + self.f.constant
         if not self._down:
+            self.bound = max(self.bound, bound)
+            self._close()
             return
         self.iterations += 1
         cells = np.zeros(len(grid.variable), np.int32)
         strips.round(cells)
-        labels = _of_cells(grid, cells, self.f.n)
+        labels = grid.of_cells(cells)
         cost = self.f.evaluate_labels(labels)
         self.take(labels, cost)
         if cost < math.inf and (self._moving is None or cost < self._moving[1]):
             self._moving, self._idle = (labels, cost), 0
-        self._raise(strips.bound + self.f.constant)
-
-    def _raise(self, bound: float) -> None:
-        """Take over a bound, and see whether it meets the cost, or is settled."""
         gap = self.cost - bound if self.cost < math.inf else abs(bound)
-        self._settled = bound - self.bound < LITTLE * gap
-        self.bound = max(self.bound, bound)
+        self._settled = bound - self._before < LITTLE * gap
+        self._before, self.bound = bound, max(self.bound, bound)
         self._close()
 
     def _close(self) -> None:
-        if self.cost - round_up(self.bound - self._tolerance, self._step) <= self._tolerance:
+        """End, if the bound meets the cost."""
+        bound = round_up(self.bound - self._tolerance, self._step) if self._step else self.bound
+        if self.cost - bound <= self._tolerance:
             self.certify()
             if self.cost - self.certified <= self._tolerance:
                 self.bound, self.ended = self.cost, True
@@ -148,9 +168,9 @@ class Stripping(Contestant):
         grid, strips = self._strips[self._turns % 2]
         reach = min(self._reach, grid.shape[0])
         step = max(1, reach - 1)
-        cells = _to_cells(grid, moving[0])
+        cells = grid.to_cells(moving[0])
         strips.move(cells, reach, self._turns // 2 % step, step, self.cost, stopping)
-        labels = _of_cells(grid, cells, self.f.n)
+        labels = grid.of_cells(cells)
         cost = self.f.evaluate_labels(labels)
         self._spent[1] += self._work[1]
         self._turns += 1
@@ -158,15 +178,14 @@ class Stripping(Contestant):
         self._moving = (labels, cost) if self._idle < 2 * step else None
         if cost < self.cost:
             self.take(labels, cost)
-            if self.iterations:
-                self._close()
+            self._close()
 
     def certify(self) -> None:
         """Compute what the messages prove: the sum of the minima of strips, less what it can err by rounding."""
-        if self.iterations:
+        if self.bound > -math.inf and self._strips:
             least, error = self._strips[0][1].proven()
             total = math.fsum([self.f.constant, *least.tolist()])
-            total -= error + 2.0**-50 * abs(total)
+            total -= error + self._error + 2.0**-50 * abs(total)
             self.certified = max(self.certified, round_up(total, self._step))
 
 
@@ -178,17 +197,3 @@ def _width(labels: int, states: int) -> int:
 def _sums(labels: int, width: int) -> float:
     """Sums of two numbers for a column of a strip in a pass."""
     return (2.0 * width + 1.0) * (float(labels) ** (width + 1) + COLUMN)
-
-
-def _to_cells(grid: Grid, labels: Labels) -> Labels:
-    cells = np.zeros(len(grid.variable), np.int32)
-    inside = grid.variable >= 0
-    cells[inside] = labels[grid.variable[inside]]
-    return cells
-
-
-def _of_cells(grid: Grid, cells: Labels, n: int) -> Labels:
-    labels = np.zeros(n, np.int32)
-    inside = grid.variable >= 0
-    labels[grid.variable[inside]] = cells[inside]
-    return labels

@@ -7,17 +7,46 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.derive import rows_of
+from graphpart.crf.problem.labeling import places
 
-__all__ = ["Grid", "grid_of"]
+__all__ = ["Costs", "Grid", "costs_left", "costs_of", "grid_of"]
 
 SPARSE = 4  # cells for each variable, at most
+
+Labels = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Arrays = tuple[Labels, NDArray[np.int64], Floats, Floats, NDArray[np.int64], NDArray[np.uint8]]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The costs of a factor graph whose factors have at most two variables.
+
+    Attributes
+    ----------
+    first : ndarray of int64, shape (n,)
+        Where the costs of each variable begin in `unary`.
+    unary : ndarray of float64
+    start : ndarray of int64, shape (m,)
+        Where the table of each pair begins in `tables`; -1 for other factors.
+    tables : ndarray of float64
+    later : ndarray of bool, shape (m,)
+        Whether its rows are for the variable of the larger index.
+    """
+
+    first: NDArray[np.int64]
+    unary: NDArray[np.float64]
+    start: NDArray[np.int64]
+    tables: NDArray[np.float64]
+    later: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The cells of a grid, row by row, and where their costs stand; a cell without a variable has one label.
+    """The cells of a grid, row by row; a cell without a variable has one label.
 
     Attributes
     ----------
@@ -26,29 +55,47 @@ class Grid:
     variable : ndarray of int64, shape (cells,)
         -1 where there is none.
     domains : ndarray of int32, shape (cells,)
-    first : ndarray of int64, shape (cells,)
-        Where the costs of a cell begin in `unary`.
-    unary : ndarray of float64
-    start, turned : ndarray of int64 and of uint8, shape (2, cells)
-        Where the table of a cell and its right, or its lower, neighbour begins among all tables, or -1; and whether
-        its rows are for that neighbour.
+    factor : ndarray of int64, shape (2, cells)
+        The factor of a cell and its right, and its lower, neighbour; -1 where there is none.
     """
 
     shape: tuple[int, int]
     variable: NDArray[np.int64]
     domains: NDArray[np.int32]
-    first: NDArray[np.int64]
-    unary: NDArray[np.float64]
-    start: NDArray[np.int64]
-    turned: NDArray[np.uint8]
+    factor: NDArray[np.int64]
 
     def transposed(self) -> Grid:
         """The same grid with columns for rows."""
         order = np.arange(len(self.variable)).reshape(self.shape).T.ravel()
-        return Grid(
-            self.shape[::-1], self.variable[order], self.domains[order], self.first[order], self.unary,
-            np.ascontiguousarray(self.start[::-1, order]), np.ascontiguousarray(self.turned[::-1, order]),
-        )  # fmt: skip
+        return Grid(self.shape[::-1], self.variable[order], self.domains[order], self.factor[::-1, order])
+
+    def arrays(self, costs: Costs) -> Arrays:
+        """(domains, first, unary, tables, start, turned) of the cells, as `Strips` takes them. O(n + m)"""
+        cells = np.arange(len(self.variable))
+        first = np.full(len(cells), len(costs.unary), np.int64)  # a zero behind the end
+        inside = self.variable >= 0
+        first[inside] = costs.first[self.variable[inside]]
+        start, turned = np.full((2, len(cells)), -1, np.int64), np.zeros((2, len(cells)), np.uint8)
+        for which, step in enumerate((1, self.shape[1])):
+            there = np.flatnonzero(self.factor[which] >= 0)
+            factor = self.factor[which, there]
+            start[which, there] = costs.start[factor]
+            turned[which, there] = (self.variable[there + step] > self.variable[there]) == costs.later[factor]
+        return self.domains, first, np.append(costs.unary, 0.0), costs.tables, start, turned
+
+    def to_cells(self, labels: Labels) -> Labels:
+        """Labels of variables as labels of cells."""
+        cells = np.zeros(len(self.variable), np.int32)
+        inside = self.variable >= 0
+        cells[inside] = labels[self.variable[inside]]
+        return cells
+
+    def of_cells(self, cells: Labels) -> Labels:
+        """Labels of cells as labels of variables."""
+        inside = self.variable >= 0
+        labels = np.zeros(np.count_nonzero(inside), np.int32)
+        labels[self.variable[inside]] = cells[inside]
+        return labels
 
 
 def grid_of(f: FactorGraph) -> Grid | None:
@@ -58,44 +105,35 @@ def grid_of(f: FactorGraph) -> Grid | None:
     (row by row, as those of :meth:`FactorGraph.potts`), else by the order of the variables, row by row. Cells and
     neighbours may be missing. O(n + m log m)
     """
-    domains, scope_start, scope, table_start, tables = f._flat()
+    domains, scope_start, scope, _, _ = f._flat()
     arity = np.diff(scope_start)
     if not f.n or arity.max(initial=0) != 2 or arity.min() == 0:
         return None
     pairs = np.flatnonzero(arity == 2)
     u, v = (scope[scope_start[pairs] + k].astype(np.int64) for k in (0, 1))
-    places = _places(f, u, v)
-    if places is None:
+    found = _rows_and_columns(f, u, v)
+    if found is None:
         return None
-    row, column = places
-    row, column = row - row.min(), column - column.min()
+    row, column = (one - one.min() for one in found)
     height, width = int(row.max()) + 1, int(column.max()) + 1
     if min(height, width) < 2 or height * width > SPARSE * f.n:
         return None
     cell = row * width + column
-    variable = np.full(height * width, -1, np.int64)
-    variable[cell] = np.arange(f.n)
     low, high = np.minimum(cell[u], cell[v]), np.maximum(cell[u], cell[v])
-    down = (high - low == width).astype(np.int64)
-    to_right = (high - low == 1) & (high % width > 0)
-    start, turned = np.full((2, height * width), -1, np.int64), np.zeros((2, height * width), np.uint8)
-    start[down, low], turned[down, low] = table_start[pairs], cell[u] > low
-    twice = np.count_nonzero(start >= 0) < len(pairs)
-    if len(np.unique(cell)) < f.n or twice or not (to_right | (down > 0)).all():
+    right, down = (high - low == 1) & (high % width > 0), high - low == width
+    variable, sizes = np.full(height * width, -1, np.int64), np.ones(height * width, np.int32)
+    variable[cell], sizes[cell] = np.arange(f.n), domains
+    factor = np.full((2, height * width), -1, np.int64)
+    factor[down.astype(np.int64), low] = pairs
+    if np.count_nonzero(variable >= 0) < f.n or np.count_nonzero(factor >= 0) < len(pairs) or not (right | down).all():
         return None
-    sizes = np.ones(height * width, np.int32)
-    sizes[cell] = domains
-    first = np.cumsum(sizes, dtype=np.int64) - sizes
-    alone = np.flatnonzero(arity == 1)
-    begins, entries = rows_of(table_start, tables, alone)
-    owner = cell[scope[scope_start[alone]]]
-    unary = np.zeros(int(sizes.sum()))
-    np.add.at(unary, np.arange(len(entries)) + np.repeat(first[owner] - begins[:-1], sizes[owner]), entries)
-    grid = Grid((height, width), variable, sizes, first, unary, start, turned)
+    grid = Grid((height, width), variable, sizes, factor)
     return grid if height <= width else grid.transposed()
 
 
-def _places(f: FactorGraph, u: NDArray[np.int64], v: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...] | None:
+def _rows_and_columns(
+    f: FactorGraph, u: NDArray[np.int64], v: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], ...] | None:
     """Row and column of each variable, if neighbours may be neighbours in a grid."""
     names = f.variables
     number = np.arange(f.n)
@@ -108,3 +146,31 @@ def _places(f: FactorGraph, u: NDArray[np.int64], v: NDArray[np.int64]) -> tuple
     if len(far) > 2 or far[0] < 1 or (len(far) == 2 and far[0] > 1) or number.min() < 0:
         return None
     return np.divmod(number, far[-1])
+
+
+def costs_of(f: FactorGraph) -> Costs:
+    """The costs of a factor graph, those of each variable added up. O(size of all unary tables)"""
+    domains, scope_start, scope, table_start, tables = f._flat()
+    arity, first = np.diff(scope_start), places(f)
+    alone = np.flatnonzero(arity == 1)
+    owner = scope[scope_start[alone]]
+    begins, entries = rows_of(table_start, tables, alone)
+    at = np.arange(len(entries)) + np.repeat(first[owner] - begins[:-1], domains[owner])
+    later = np.zeros(f.m, bool)
+    pairs = np.flatnonzero(arity == 2)
+    later[pairs] = scope[scope_start[pairs]] > scope[scope_start[pairs] + 1]
+    unary: Floats = np.bincount(at, entries, first[-1]).astype(np.float64)
+    return Costs(first[:-1], unary, table_start[:-1], tables, later)
+
+
+def costs_left(passes: Passes) -> tuple[Costs, float]:
+    """What message passing leaves of all costs: the same energies, up to rounding; and the sum of absolute messages."""
+    f, unit = passes.f, passes.exponent
+    messages, _ = passes.messages()
+    pairs = np.flatnonzero(np.diff(f.scope_start) == 2).astype(np.int32)
+    begins, tables = passes.network.reduced(messages, pairs)
+    start = np.full(f.m, -1, np.int64)
+    start[pairs] = begins[:-1]
+    unary = np.ldexp(passes.remaining(messages), unit)
+    costs = Costs(passes.first[:-1], unary, start, np.ldexp(tables, unit) if unit else tables, np.zeros(f.m, bool))
+    return costs, float(np.ldexp(np.abs(messages).sum(), unit))
