@@ -128,10 +128,11 @@ class Annealer:
         out, _ = sparse.evolve(start, elements, int(work / STEP), seed, p.evaluate_labels(start), stopping)
         return canonical(out)
 
-    def temperatures(self, labels: Labels, heat: float) -> tuple[float, float]:
+    def temperatures(self, labels: Labels, heat: float, share: float = SHARE) -> tuple[float, float]:
         """The first and last temperature for labels like these. O(MOVES + n)
 
-        `heat` is the number of moves to a worse partition that are accepted per element in the first sweep.
+        `heat` is the number of moves to a worse partition that are accepted per element in the first sweep; of all such
+        moves, no more than this share.
         """
         deltas, elements = self._deltas(canonical(labels))
         with np.errstate(over="ignore"):  # inf is as good as what is too large
@@ -144,7 +145,7 @@ class Annealer:
                 known[k] = float(np.cumsum(np.append(0.0, most * exp(deltas / -TEMPERATURES[k])))[-1])
             return known[k]
 
-        wanted = [min(rate * elements, SHARE * len(deltas)) for rate in (heat, min(COLD, heat / 10))]
+        wanted = [min(rate * elements, share * len(deltas)) for rate in (heat, min(COLD, heat / 10))]
         return self._temperature(accepted, wanted[0]), self._temperature(accepted, wanted[1])
 
     def _temperature(self, accepted: Callable[[int], float], wanted: float) -> float:

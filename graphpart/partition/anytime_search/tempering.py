@@ -115,7 +115,7 @@ class TemperingRounds:
 
     def _begun(self, task: TemperingTask, slower: float, stopping: Stopping) -> Chain:
         annealer, a = self.annealer, self.parameters
-        hot, cold = (annealer.temperatures(task.start, heat)[0] for heat in (a.hot, a.cold))
+        hot, cold = (annealer.temperatures(task.start, heat, a.share)[0] for heat in (a.hot, a.cold))
         temperatures = geometric(hot, cold, LEVELS)
         start = other_start(annealer.p, task.start, task.number)
         sweeps, work = self.cooling(task.start, slower)
