@@ -10,8 +10,8 @@ gives them turns, one at a time:
    latest turns, or, where each turn was slower than the one before, at a pace that falls on exponentially. Its first
    turns say little, and it counts as near meanwhile. Near provers have about half of the time
    together, and provers that are far a tenth. If next to nothing was found lately, near provers have four fifths of
-   the time, and those that are far half of it. The rest is for better solutions. Whoever has found some in its latest
-   turns has a part of it in proportion, provers too; a tenth is divided equally among searchers.
+   the time, and those that are far mostly half of it. The rest is for better solutions. Whoever has found some in its
+   latest turns has a part of it in proportion, provers too; a tenth is divided equally among searchers.
 3. Before its turn, a contestant is offered the best solution that is known. After it, its solution and its bound are
    taken over, if they are better. One that is done is offered better solutions as well, and may go on then.
 4. The turns of a contestant become longer, up to a share of the time that is left.

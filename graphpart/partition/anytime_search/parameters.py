@@ -114,7 +114,7 @@ class TemperingParameters:
 
     largest: int = 2000  #: most elements of a problem
     work: float = 1e8  #: nanoseconds of work of a task at first
-    hot: float = 0.12  #: heat of the hottest replica,
+    hot: float = 0.14  #: heat of the hottest replica,
     cold: float = 0.03  #: and of the coldest
     share: float = 0.1  #: of all moves to worse partitions, accepted at most
     most: int = 32  #: most replicas of a chain
