@@ -322,9 +322,7 @@ class Races:
         if prover is not None:
             contestants.append(prover)
         race = a.race
-        if (
-            p.is_dense and prover is not part.prover
-        ):  # it will be far for ever, where its first turns do not say otherwise
+        if p.is_dense and prover is not part.prover:  # who is far after the first turns will be far for ever
             race = replace(race, stuck=race.far)
         return Race(contestants, labels, part.cost, part.bound, 0.0, race), stopping
 

@@ -273,7 +273,7 @@ def as_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]:
 
 
 def narrowed(matrix: NDArray[np.int32]) -> tuple[NDArray[np.int16] | None, int]:
-    """The matrix divided by the largest power of two that divides all of it, and the power; or None if sums are large."""
+    """The matrix divided by the largest power of two that divides all of it, and the power; None if sums are large."""
     bits = int(np.bitwise_or.reduce(matrix, axis=None))
     parts = max(1, bits & -bits)
     sums = np.abs(matrix).sum(axis=1, dtype=np.int64)
