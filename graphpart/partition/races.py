@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -324,7 +324,10 @@ class Races:
             contestants.append(self._searcher(part, p, labels, wanted=part.prover.generates_columns))
         if prover is not None:
             contestants.append(prover)
-        return Race(contestants, labels, part.cost, part.bound, 0.0, a.race), stopping
+        race = a.race
+        if p.is_dense and prover is not part.prover:  # who is far after the first turns will be far for ever
+            race = replace(race, stuck=race.far)
+        return Race(contestants, labels, part.cost, part.bound, 0.0, race), stopping
 
     def _affords(self, p: SetPartition, seconds: float | None) -> bool:
         """Whether branch and cut begins early enough in so many seconds."""

@@ -138,10 +138,11 @@ class Annealer:
         self.spent += RUN + STEP * steps
         return canonical(out)
 
-    def temperatures(self, labels: Labels, heat: float) -> tuple[float, float]:
+    def temperatures(self, labels: Labels, heat: float, share: float = SHARE) -> tuple[float, float]:
         """The first and last temperature for labels like these. O(MOVES + n)
 
-        `heat` is the number of moves to a worse partition that are accepted per element in the first sweep.
+        `heat` is the number of moves to a worse partition that are accepted per element in the first sweep; of all such
+        moves, no more than this share.
         """
         deltas, elements = self._deltas(canonical(labels))
         with np.errstate(over="ignore"):  # inf is as good as what is too large
@@ -154,7 +155,7 @@ class Annealer:
                 known[k] = float(np.cumsum(np.append(0.0, most * exp(deltas / -TEMPERATURES[k])))[-1])
             return known[k]
 
-        wanted = [min(rate * elements, SHARE * len(deltas)) for rate in (heat, min(COLD, heat / 10))]
+        wanted = [min(rate * elements, share * len(deltas)) for rate in (heat, min(COLD, heat / 10))]
         return self._temperature(accepted, wanted[0]), self._temperature(accepted, wanted[1])
 
     def _temperature(self, accepted: Callable[[int], float], wanted: float) -> float:
@@ -282,7 +283,7 @@ def as_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]:
 
 
 def narrowed(matrix: NDArray[np.int32]) -> tuple[NDArray[np.int16] | None, int]:
-    """The matrix divided by the largest power of two that divides all of it, if sums fit into 16 bits; and the power."""
+    """The matrix divided by the largest power of two that divides all of it, and the power; None if sums are large."""
     bits = int(np.bitwise_or.reduce(matrix, axis=None))
     parts = max(1, bits & -bits)
     sums = np.abs(matrix).sum(axis=1, dtype=np.int64)

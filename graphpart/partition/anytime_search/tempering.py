@@ -7,7 +7,11 @@ what is decided at middle temperatures is never undone at low ones. Replicas at 
 Each task of a round goes on with a chain of its own: the replicas of one ladder of temperatures, which begin from all
 elements apart, or together. Chains know nothing of each other or of the best partition. So they are in different local
 optima, and their results join the pool as they are, where populations recombine them. A chain that has found nothing
-better than its own best partition for as much work as its beginning took begins anew, and more slowly.
+better than its own best partition for some times the work of its beginning begins anew, and more slowly.
+
+A chain has to be hot enough to forget, but hot replicas take most of the time. The hottest and the coldest temperature
+are estimated from the best partition so far: from one that is far from the best, they would be half of that, and the
+chain would not leave the part of all partitions in which it begins.
 
 The first task of a chain anneals through LEVELS temperatures, and keeps the partition and the mean cost of each. The
 ladder is chosen from these, from the hottest to the coldest, such that neighbours change places often enough: between
@@ -115,7 +119,7 @@ class TemperingRounds:
 
     def _begun(self, task: TemperingTask, slower: float, stopping: Stopping) -> Chain:
         annealer, a = self.annealer, self.parameters
-        hot, cold = (annealer.temperatures(task.start, heat)[0] for heat in (a.hot, a.cold))
+        hot, cold = (annealer.temperatures(task.start, heat, a.share)[0] for heat in (a.hot, a.cold))
         temperatures = geometric(hot, cold, LEVELS)
         start = other_start(annealer.p, task.start, task.number)
         sweeps, work = self.cooling(task.start, slower)
