@@ -78,10 +78,9 @@ cdef inline void look_at(State* s, element_t a) noexcept nogil:
     s.steps += STEPS + s.starts[a + 1] - s.starts[a]
     for k in range(s.starts[a], s.starts[a + 1]):
         U = s.label[s.neighbours[k]]
-        if not s.seen[U]:
-            s.seen[U] = True
-            s.linked[s.links] = U
-            s.links += 1
+        s.linked[s.links] = U       # without a branch, which nobody could predict
+        s.links += 1 - s.seen[U]
+        s.seen[U] = True
         s.sums[U] += s.costs[k]
 
 

@@ -82,7 +82,7 @@ class EvolutionParameters:
     """Parameters of rounds of localised evolution."""
 
     work: float = 2e7  #: nanoseconds of work of a task at first, at least,
-    each: float = 8e3  #: and for each of its elements
+    each: float = 2e3  #: and for each of its elements
 
 
 @dataclass(frozen=True)
@@ -142,13 +142,16 @@ class PortfolioParameters:
     pool: int = 12  #: most partitions in the pool;
     large: int = 100_000  #: with more elements than this, at most as many as there are pairs per element
     patience: int = 12  #: rounds without improvement, after which a run without any limit ends
+    unusual: float = (
+        0.05  #: share of pairs in a matrix with another cost than most, up to which they are listed
+    )
     whole: int = 300_000  #: most elements for annealing of the whole problem, if elements have few neighbours
     polish: float = 8.0  #: average neighbours below which pairwise Kernighan-Lin improves results of annealing
     slower: int = 4  #: rounds in a row without improvement after which all strategies work longer;
     slower_later: int = 16  #: the same if there are populations
     alone: int = 16  #: rounds of annealing before other strategies begin, unless two in a row find nothing better
     wait: float = 0.5  #: work of others before a strategy begins, as a share of its first round
-    longer: float = 2.0  #: the same with a background, as long as each round finds something better
+    longer: float = 6.0  #: the same with a background, as long as each round finds something better
     fade: float = 0.8  #: share of the recorded gain of a strategy that is kept at each of its rounds
     earned: float = 0.8  #: share of the time that is distributed by gains; the rest is distributed by fixed shares
     doubt: float = 0.5  #: part of `earned` that is left when no strategy has gained anything for long

@@ -45,6 +45,7 @@ from graphpart.partition.enumeration.brute_force import enumerated
 from graphpart.partition.local_search.limited import listed
 from graphpart.partition.local_search.sums import neighbours_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.derived import without_usual
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
@@ -78,6 +79,8 @@ class Portfolio:
         parameters: SearchParameters,
     ) -> None:
         p = listed(p)
+        if p.n >= parameters.fusion.least:
+            p = without_usual(p, parameters.portfolio.unusual)
         self.p, self.within, self.seed, self.threads = p, within, seed, threads
         self.stopping, self.parameters = stopping, parameters
         most = parameters.portfolio.pool
