@@ -342,15 +342,16 @@ class Run:
         routed = map_(routes, parts.route, [("level-0", division, tasks, left, around)] * ranges)
         method = IMPROVING.get(self.method, self.method)
         gain, seconds = 0.0, [0.0] * tasks
-        for wave in range(min(refinement.WAVES, tasks)):
-            mine = range(wave, tasks, refinement.WAVES)
+        waves = found.pop("waves")
+        for wave, mine in enumerate(waves):
+            offers = f"offered.{wave}" if len(mine) > 1 else ""
             given = [
-                (routes, around, ranges, division, tasks, task, self.best, method, self.options, of_level)
+                (routes, around, ranges, division, offers, task, self.best, method, self.options, of_level)
                 for task in mine
             ]
             stage = f"solve-{name}-{wave}"
             answers = map_(stage, refinement.improved, given)
-            last = wave + 1 == min(refinement.WAVES, tasks)
+            last = wave + 1 == len(waves)
             after = f"labels-{name}" if last else f"labels-{name}-{wave}"
             sizes = [answer["new"] for answer in answers]
             subsets = map_(after, refinement.relabelled, [(self.best, stage, sizes, last)])[0]["subsets"]

@@ -109,6 +109,15 @@ def test_gains_of_refinement_add_up(seed, waves, tiny, monkeypatch):
         assert cost_of(rows, labels) == after.cost
 
 
+def test_tasks_that_do_not_attract_each_other_share_waves():
+    ends = np.arange(3, dtype=np.int32)
+    chain = [(ends, ends + np.int32(1), -np.ones(3))]
+    one = np.arange(4, dtype=np.int32)
+    assert MODULE.refinement._waves(chain, one, one, 4) == [[0, 2], [1, 3]]
+    assert MODULE.refinement._waves(chain, np.arange(5), np.array([0, 1, 2, 3, 0]), 5) == [[0, 2], [1, 3], [4]]
+    assert MODULE.refinement._waves([], np.zeros(0, np.int32), np.zeros(0, np.int32), 0) == []
+
+
 def test_random_pairs_in_parts_end_near_one_machine():
     rng = np.random.default_rng(7)
     u = rng.integers(0, 2000, 20000)
