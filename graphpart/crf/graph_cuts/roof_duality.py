@@ -111,7 +111,8 @@ def roof_duality(
 
     Notes
     -----
-    The network has two nodes for each variable and two edges for each pair. Maximum flow takes O(n^2 pairs) at worst;
+    The network is stored as a node for each variable and an edge for each pair, each of which stands for two that are
+    mirror images of each other. Maximum flow takes O(n^2 pairs) at worst;
     on grids with random couplings it was close to linear. If every labeling is forbidden the labels mean nothing.
 
     Examples
