@@ -10,8 +10,8 @@ optima, and their results join the pool as they are, where populations recombine
 better than its own best partition for some times the work of its beginning begins anew, and more slowly.
 
 A chain has to be hot enough to forget, but hot replicas take most of the time, and on some complete graphs colder
-chains end lower, on others hotter ones. So chains differ in the hottest temperature. Temperatures are estimated from the
-best partition so far: from one that is far from the best, they would be less than half, and too cold.
+chains end lower, on others hotter ones. So chains differ in the hottest temperature. Temperatures are estimated from
+the best partition so far: from one that is far from the best, they would be less than half, and too cold.
 
 The first task of a chain anneals through LEVELS temperatures, and keeps the partition and the mean cost of each. The
 ladder is chosen from these, from the hottest to the coldest, such that neighbours change places often enough: between
