@@ -4,6 +4,9 @@ from numpy.typing import NDArray
 from graphpart.stopping import Stopping
 
 LARGEST_ROW: int
+HOTTEST: int
+NARROW_ROW: int
+NARROW_HOTTEST: int
 
 class Annealing:
     def __init__(self, matrix: NDArray[np.integer], variates: NDArray[np.float32]) -> None: ...

@@ -8,8 +8,8 @@ Vecchi 1983). This does not sample the Boltzmann distribution: each offer of one
 balance with it, but a pass offers all elements to the same subset (docs/explanation/tried.md says what sampling would
 take). The variates come from a table, which each row reads from another position on. Rows come in random order: in a
 fixed order, elements would not be in each subset as often as its cost says. A move changes two rows by one row of the
-matrix. Both loops run over contiguous 32-bit numbers, several at a time, and sums of integers are exact, so that an
-emptied row is zero again and serves as the empty set.
+matrix. Both loops run over contiguous numbers of 16 or 32 bits, several at a time, and sums of integers are exact, so
+that an emptied row is zero again and serves as the empty set.
 """
 
 import numpy as np
@@ -321,7 +321,7 @@ cdef class Annealing:
     ----------
     matrix : ndarray of int32 or int16, shape (n, n)
         Symmetric, zero diagonal; the sums of positive and of negative costs of each row below ``LARGEST_ROW``, or
-        ``NARROW_ROW``. Both give the same results; 16 bits in half of the time.
+        ``NARROW_ROW``. Both give the same results, 16 bits sooner.
     variates : ndarray of float32, more than n and PADDING
         Exponential variates, below 16.
     """

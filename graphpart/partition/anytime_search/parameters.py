@@ -124,8 +124,8 @@ class TemperingParameters:
 
     largest: int = 2000  #: most elements of a problem
     work: float = 1e8  #: nanoseconds of work of a task at first
-    hot: float = 0.08  #: heat of the hottest replica,
-    cold: float = 0.03  #: and of the coldest
+    hot: tuple[float, ...] = (0.08, 0.17)  #: heats of the hottest replica, of chains in turn
+    cold: float = 0.03  #: heat of the coldest replica
     share: float = 0.1  #: of all moves to worse partitions, accepted at most
     most: int = 32  #: most replicas of a chain
     cooling: float = 4.0  #: sweeps per element of the annealing that the first chain begins with,

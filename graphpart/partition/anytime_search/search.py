@@ -100,8 +100,9 @@ def search(
     clusters is limited, the strategies are annealing and populations: with at most two clusters, they search for a
     maximum cut.
 
-    Memory: for dense problems the matrix in 32-bit integers, and for each thread an integer for each element and
-    subset, up to 2000 elements 33 of them; for sparse problems the pairs as compressed rows, and O(n) for each thread.
+    Memory: for dense problems the matrix in integers of 32 bits and, where sums fit, of 16; for each thread an integer
+    for each element and subset, up to 2000 elements 33 of them; for sparse problems the pairs as compressed rows, and
+    O(n) for each thread.
     A thread that recombines two partitions also has the contracted problem, which is at most as large as the whole.
 
     Examples

@@ -9,9 +9,9 @@ elements apart, or together. Chains know nothing of each other or of the best pa
 optima, and their results join the pool as they are, where populations recombine them. A chain that has found nothing
 better than its own best partition for some times the work of its beginning begins anew, and more slowly.
 
-A chain has to be hot enough to forget, but hot replicas take most of the time. The hottest and the coldest temperature
-are estimated from the best partition so far: from one that is far from the best, they would be half of that, and the
-chain would not leave the part of all partitions in which it begins.
+A chain has to be hot enough to forget, but hot replicas take most of the time, and on some complete graphs colder
+chains end lower, on others hotter ones. So chains differ in the hottest temperature. Temperatures are estimated from
+the best partition so far: from one that is far from the best, they would be less than half, and too cold.
 
 The first task of a chain anneals through LEVELS temperatures, and keeps the partition and the mean cost of each. The
 ladder is chosen from these, from the hottest to the coldest, such that neighbours change places often enough: between
@@ -119,7 +119,8 @@ class TemperingRounds:
 
     def _begun(self, task: TemperingTask, slower: float, stopping: Stopping) -> Chain:
         annealer, a = self.annealer, self.parameters
-        hot, cold = (annealer.temperatures(task.start, heat, a.share)[0] for heat in (a.hot, a.cold))
+        heats = a.hot[task.number % len(a.hot)], a.cold
+        hot, cold = (annealer.temperatures(task.start, heat, a.share)[0] for heat in heats)
         temperatures = geometric(hot, cold, LEVELS)
         start = other_start(annealer.p, task.start, task.number)
         sweeps, work = self.cooling(task.start, slower)
