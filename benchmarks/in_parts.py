@@ -327,8 +327,8 @@ def components(options) -> dict:
         with Engine(folder, None, options.workers, memory, stopping, lambda *_: None) as engine:
             began = time.perf_counter()
             run = Run(engine, folder, inputs.Columns(), "", {}, None, None, memory, stopping)
-            run.most = 2**62
             run.input(inputs.files_of(options.folder, folder))
+            run.most = 2**62
             _, _, found = run.divide(0, run.n, run.level, run.ranges)
             seconds = time.perf_counter() - began
     assert found["components"] - run.n == count - said["elements"]
@@ -358,7 +358,7 @@ def main() -> None:
             command.add_argument("--workers", type=int, default=2)
             command.add_argument("--memory-limit", default="4GB")
         if name == "solve":
-            command.add_argument("--refine", type=int, default=2)
+            command.add_argument("--refine", type=int, default=3)
             command.add_argument("--no-bound", action="store_true")
             command.add_argument("--tiles", action="store_true", help="blocks of a grid are tiles")
             command.add_argument("--output")

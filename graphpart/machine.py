@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Iterator
 
-__all__ = ["forget_peak", "memory", "peak", "processors"]
+__all__ = ["can_limit", "forget_peak", "limited", "memory", "peak", "processors"]
 
 
 def memory() -> int:
@@ -51,11 +52,8 @@ def peak() -> int:
     >>> peak() >= 0
     True
     """
-    try:
-        with open("/proc/self/status", "rb") as stream:
-            return int(stream.read().split(b"VmHWM:")[1].split()[0]) << 10
-    except (OSError, IndexError):
-        pass
+    with contextlib.suppress(OSError, IndexError):
+        return _status(b"VmHWM")
     try:
         import resource
     except ImportError:  # Windows
@@ -67,3 +65,40 @@ def forget_peak() -> None:
     """Let `peak` begin anew with what is in use now, where the system can."""
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as stream:
         stream.write("5")
+
+
+def can_limit() -> bool:
+    """Whether `limited` can limit the memory of a process: on Linux."""
+    return sys.platform == "linux" and os.path.exists("/proc/self/status")
+
+
+@contextlib.contextmanager
+def limited(size: int) -> Iterator[None]:
+    """Let an allocation raise MemoryError if this process would then use more than so many bytes.
+
+    Mapped files do not count, since the system drops their pages when it needs the memory. What is allocated counts,
+    also before it is used. Has no effect where `can_limit` is false, or with a size of 0.
+
+    Examples
+    --------
+    >>> with limited(0):
+    ...     pass
+    """
+    if not size or not can_limit():
+        yield
+        return
+    import resource
+
+    before, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    unused = _status(b"VmData") - _status(b"RssAnon")  # stacks of threads, for example
+    resource.setrlimit(resource.RLIMIT_DATA, (size + max(0, unused), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (before, hard))
+
+
+def _status(name: bytes) -> int:
+    """A number of bytes that Linux states of this process."""
+    with open("/proc/self/status", "rb") as stream:
+        return int(stream.read().split(name + b":")[1].split()[0]) << 10

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--work-folder", metavar="PATH", help="work folder; if it has an earlier run of the same, that is continued"
     )
     group.add_argument("--blocks", metavar="PATH", help="Parquet of id, block: blocks of components that are too large")
-    group.add_argument("--refine", type=whole, metavar="INTEGER", help="rounds of refinement; default: 2")
+    group.add_argument("--refine", type=whole, metavar="INTEGER", help="rounds of refinement at most; default: 3")
 
 
 def wanted(args: argparse.Namespace) -> bool:

@@ -10,8 +10,8 @@ gives them turns, one at a time:
    latest turns, or, where each turn was slower than the one before, at a pace that falls on exponentially. Its first
    turns say little, and it counts as near meanwhile. Near provers have about half of the time
    together, and provers that are far a tenth. If next to nothing was found lately, near provers have four fifths of
-   the time, and those that are far half of it. The rest is for better solutions. Whoever has found some in its latest
-   turns has a part of it in proportion, provers too; a tenth is divided equally among searchers.
+   the time, and those that are far mostly half of it. The rest is for better solutions. Whoever has found some in its
+   latest turns has a part of it in proportion, provers too; a tenth is divided equally among searchers.
 3. Before its turn, a contestant is offered the best solution that is known. After it, its solution and its bound are
    taken over, if they are better. One that is done is offered better solutions as well, and may go on then.
 4. The turns of a contestant become longer, up to a share of the time that is left.
@@ -92,7 +92,8 @@ class RaceParameters:
     longest: float = 0.1  #: share of the time that is left, for one turn at most
     far: float = 0.1  #: share of the time for provers whose bound would not meet the cost in time,
     near: float = 0.5  #: for provers whose bound would,
-    sure: float = 0.8  #: and for these if next to nothing was found lately
+    sure: float = 0.8  #: and for these if next to nothing was found lately;
+    stuck: float = 0.5  #: for provers that are far, if next to nothing was found lately
     pace: float = 3.0  #: times the time that is left: so soon the bound has to meet the cost to count as near
     fade: float = 0.5  #: weight of what was gained before the latest turn, each time
     floor: float = 0.1  #: share of the time of searchers, and of that of provers, that is divided equally
@@ -284,8 +285,9 @@ class Race:
         idle = gained <= parameters.idle * (self._first - self.cost) if self._first < math.inf else not gained
         idle |= min((record.barren for record in searchers), default=0) >= parameters.barren
         near = any(self._is_near(record, left) for record in provers)
-        proving = parameters.near if near or idle else parameters.far
-        proving = parameters.sure if near and idle else proving
+        proving = parameters.stuck if idle else parameters.far
+        if near:
+            proving = parameters.sure if idle else parameters.near
         if not searchers or not provers:
             proving = 1.0 if provers else 0.0
         shares = dict.fromkeys(map(id, able), 0.0)

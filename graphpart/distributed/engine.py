@@ -14,8 +14,8 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from graphpart.distributed.folder import Folder
-from graphpart.errors import GraphPartError, InvalidOption, MissingDependency, SolverError
-from graphpart.machine import forget_peak, peak
+from graphpart.errors import InvalidOption, MissingDependency, SolverError
+from graphpart.machine import can_limit, forget_peak, limited, peak
 from graphpart.stopping import Stopping
 
 __all__ = ["Ended", "Engine", "OutOfMemory", "Performed", "memory_of"]
@@ -82,8 +82,11 @@ class Engine:
 
     def _begin(self, workers: int, memory: int) -> None:
         dask = _distributed()
+        limit = (
+            0 if can_limit() else memory
+        )  # Dask counts mapped files, and pauses workers whose memory is not given back
         self.cluster = dask.LocalCluster(
-            n_workers=workers, threads_per_worker=1, memory_limit=memory, dashboard_address=":0", silence_logs=50
+            n_workers=workers, threads_per_worker=1, memory_limit=limit, dashboard_address=":0", silence_logs=50
         )
         self.client, self.own, self.seen = dask.Client(self.cluster), True, time.monotonic()
 
@@ -136,6 +139,8 @@ class Engine:
         return self.stages.setdefault(stage, {"tasks": 0, "seconds": 0.0, "processor": 0.0, "bytes": 0, "memory": 0})
 
     def _answered(self, stage: str, done: Performed) -> Any:
+        if isinstance(done.answer, OutOfMemory):
+            raise done.answer
         facts = self._facts(stage)
         facts["tasks"] += 1
         facts["processor"] += done.processor
@@ -151,10 +156,19 @@ class Engine:
             self.report(stage, done, len(answers))
 
     def _submitted(self, stage: str, task: Task, arguments: Any, numbers: list[int]) -> dict[Any, int]:
-        run = f"graphpart-{id(self)}-{stage}"
+        run, limit = f"graphpart-{id(self)}-{stage}", self.memory if self.own else 0
         return {
             self.client.submit(
-                performed, self.folder, stage, k, task, arguments[k], key=f"{run}-{k}", retries=RETRIES, pure=False
+                performed,
+                self.folder,
+                stage,
+                k,
+                task,
+                arguments[k],
+                limit,
+                key=f"{run}-{k}",
+                retries=RETRIES,
+                pure=False,
             ): k
             for k in numbers
         }
@@ -199,17 +213,23 @@ def _distributed() -> Any:
         raise MissingDependency("distributed", "distributed", "workers of Dask") from None
 
 
-def performed(folder: Folder, stage: str, number: int, task: Task, arguments: tuple[Any, ...]) -> Performed:
-    """The answer of a task, which is performed unless its answer is already there."""
+def performed(
+    folder: Folder, stage: str, number: int, task: Task, arguments: tuple[Any, ...], limit: int = 0
+) -> Performed:
+    """The answer of a task, which is performed unless its answer is already there.
+
+    With a limit, the task may use so many bytes. The answer of a task that needs more is OutOfMemory: an exception
+    would make Dask perform the task again.
+    """
     answer, before, began = folder.answer(stage, number), folder.written, time.process_time()
     forget_peak()
     if answer is None:
         try:
-            answer = folder.done(stage, number, task(folder, stage, number, *arguments))
-        except GraphPartError:
-            raise
+            with limited(limit):
+                answer = task(folder, stage, number, *arguments)
+            answer = folder.done(stage, number, answer)
         except MemoryError:
-            raise OutOfMemory(f"stage {stage}, task {number}: out of memory; raise memory_limit") from None
+            answer = OutOfMemory(f"stage {stage}, task {number}: out of memory; raise memory_limit")
     return Performed(answer, time.process_time() - began, folder.written - before, peak())
 
 

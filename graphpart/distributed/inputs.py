@@ -198,7 +198,7 @@ def read(chunk: Chunk, columns: Columns) -> tuple[Any, Any, NDArray[np.float64],
                 chunk.path, None, f"column {columns.u!r} holds {u.type}, {columns.v!r} {v.type}: expected one type"
             )
         cost = table[columns.cost].combine_chunks().cast(pa.float64())
-    except FormatError:
+    except (FormatError, MemoryError):
         raise
     except Exception as error:
         raise FormatError(chunk.path, None, f"cannot be read as Parquet ({' '.join(str(error).split())})") from None
@@ -241,7 +241,7 @@ def read_columns(chunk: Chunk, names: Sequence[str]) -> list[Any]:
     try:
         table = _table(chunk, names)
         return [_identifiers(table[name].combine_chunks(), chunk.path, name) for name in names]
-    except FormatError:
+    except (FormatError, MemoryError):
         raise
     except Exception as error:
         raise FormatError(chunk.path, None, f"cannot be read as Parquet ({' '.join(str(error).split())})") from None

@@ -29,7 +29,7 @@ from graphpart.solve import run
 
 __all__ = ["bounded", "left_over", "route", "routed", "solved"]
 
-FEWEST, PER_PAIR = 1.0, 4e-6  # seconds for a lower bound at least
+FEWEST, PER_PAIR = 1.0, 4e-6  # seconds for the lower bounds of a part in all divisions, at least
 SMALL = 2**15  # tasks, whose numbers NumPy sorts in linear time
 
 
@@ -165,12 +165,15 @@ def bounded(
     n: int,
     method: str,
     seconds: float,
+    share: float,
     left: bool,
     leave: bool,
     grouped: tuple[str, float] | None = None,
 ) -> dict[str, float]:
-    """A task: a lower bound on the cost of its part, in about half the time that solving it took.
+    """A task: a lower bound on the cost of its part.
 
+    `seconds` is the time that solving it took. Half of this is the time for the bound, but at least FEWEST, and
+    PER_PAIR for each pair, of which a bound for one of several divisions takes a `share`.
     With `left`, the bound is for the costs that are left. With `leave`, the costs that this bound leaves are saved as
     ``low``, and the answer contains the "constant". Costs that are left have finite prices of groups in them, as far as
     bounds have not used these up.
@@ -179,7 +182,7 @@ def bounded(
         grouped = None
     dense = False if leave else None
     _, p, m = gathered(folder, routes, number, ranges, n, left, dense, grouped and Grouped(*grouped))
-    found = lower_bound(p, method, time_limit=max(FEWEST, seconds / 2, m * PER_PAIR))
+    found = lower_bound(p, method, time_limit=share * max(FEWEST, seconds / 2, m * PER_PAIR))
     answer = {"bound": found.bound, "constant": 0.0}
     if leave:
         assert p.matrix is None  # so that pairs are in the order of those that were gathered

@@ -11,7 +11,9 @@ these elements are added. Any two of these nodes are kept apart by a group of pr
 Tasks are performed in waves. In a wave, each subset belongs to at most one task, either with its elements or as a node
 outside. A wave of one task offers all other subsets to this task. In a wave of several tasks, a subset that is of no
 task of this wave is offered to the task that attracts it most. So labels of different tasks of a wave differ, pairs
-between these tasks stay apart, and the gains of all tasks add up. No wave increases the cost.
+between these tasks stay apart, and the gains of all tasks add up. No wave increases the cost. Tasks that hardly attract
+each other share waves: each task joins the first wave whose tasks attract it by at most the share APART of what all
+tasks attract it by, or that wave of WAVES which attracts it least.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
 
 from graphpart.distributed import pairs
 from graphpart.distributed._streaming import numbered, unite_within
@@ -37,7 +40,8 @@ from graphpart.solve import run
 
 __all__ = ["WAVES", "group", "improved", "relabelled"]
 
-WAVES = 8  # of tasks; at most so many tasks are performed one after the other
+WAVES = 16  # of tasks; at most so many tasks are performed one after the other
+APART = 0.02  # of the attraction between a task and all others, that may lie between it and tasks of its wave
 
 
 def group(
@@ -56,8 +60,8 @@ def group(
     """A task: for each element its group, as ``block``, and its ``task``, as `divide` saves them.
 
     `borders` has the attraction between subsets, `before` the division whose blocks were solved last. A task has at
-    most `most` pairs, those with elements outside included. If there are more than `WAVES` tasks, ``offered.w`` says to
-    which task of wave w each subset is offered.
+    most `most` pairs, those with elements outside included. The answer has the tasks of each wave. If wave w has
+    several, ``offered.w`` says to which of them each subset is offered.
     """
     label = folder.load(labels, "labels", mapped=False)
     degree = np.zeros(n, np.int32)
@@ -83,9 +87,12 @@ def group(
     block = parent[piece]
     folder.save(stage, "block", block)
     folder.save(stage, "task", task_of[block])
-    if tasks > WAVES:
-        _offer(folder, stage, borders, parts, task_of[parent], subset, tasks)
-    return {"blocks": count, "tasks": tasks}
+    between = [pairs.load(folder, borders, r) for r in range(parts)]
+    waves = _waves(between, task_of[parent], subset, tasks)
+    for wave, mine in enumerate(waves):
+        if len(mine) > 1:
+            folder.save(stage, f"offered.{wave}", _offered(between, task_of[parent], subset, mine, tasks))
+    return {"blocks": count, "tasks": tasks, "waves": waves}
 
 
 def _pieces(
@@ -123,36 +130,52 @@ def _united(
     return parent, numbered(parent)
 
 
-def _offer(
-    folder: Folder,
-    stage: str,
-    borders: str,
-    parts: int,
-    task: NDArray[np.int32],
-    subset: NDArray[np.int32],
-    tasks: int,
-) -> None:
-    """Save for each wave the task to which each subset is offered: its own, or that which attracts it most.
+def _waves(
+    between: list[pairs.Triple], task: NDArray[np.int32], subset: NDArray[np.int32], tasks: int
+) -> list[list[int]]:
+    """The tasks of each wave, from the attraction between subsets, and the task and the subset of each piece."""
+    k = int(subset.max(initial=-1)) + 1
+    mine = task >= 0
+    pieces = coo_array((np.ones(mine.sum()), (subset[mine], task[mine])), shape=(k, tasks)).tocsr()
+    parts = (pieces.T @ (coo_array((-cost, (u, v)), shape=(k, k)).tocsr() @ pieces) for u, v, cost in between)
+    attraction = sum(parts, csr_array((tasks, tasks)))
+    attraction = (attraction + attraction.T).tolil()
+    attraction.setdiag(0.0)
+    limit = APART * attraction.sum(axis=1)
+    shared = (pieces.T @ pieces).tolil()  # two tasks with pieces of one subset do not share a wave if possible
+    shared.setdiag(0.0)
+    near = (attraction + attraction.sum() * shared).tocsr()
+    wave = np.full(tasks, WAVES)
+    for one in range(tasks):
+        row = slice(*near.indptr[one : one + 2])
+        within = np.bincount(wave[near.indices[row]], near.data[row], WAVES + 1)[:WAVES]
+        free = np.flatnonzero(within <= limit[one])
+        wave[one] = free[0] if len(free) else np.argmin(within)
+    return [np.flatnonzero(wave == one).tolist() for one in range(int(wave.max(initial=-1)) + 1)]
+
+
+def _offered(
+    between: list[pairs.Triple], task: NDArray[np.int32], subset: NDArray[np.int32], wave: list[int], tasks: int
+) -> NDArray[np.int32]:
+    """The task of a wave to which each subset is offered: its own, or that which attracts it most.
 
     `task` and `subset` are those of pieces.
     """
-    k = int(subset.max(initial=-1)) + 1
-    u, v, cost = pairs.concatenated([pairs.load(folder, borders, r) for r in range(parts)])
-    for wave in range(WAVES):
-        mine = (task >= 0) & (task % WAVES == wave)
-        offered = np.full(k, NOBODY, np.int32)
-        offered[subset[mine]] = task[mine]  # of several tasks with pieces of a subset, only the last one has it
-        active = offered >= 0
-        keys, costs = [], []
+    mine = np.isin(task, wave)
+    offered = np.full(int(subset.max(initial=-1)) + 1, NOBODY, np.int32)
+    offered[subset[mine]] = task[mine]  # of several tasks with pieces of a subset, only the last one has it
+    active = offered >= 0
+    sums = np.zeros(0, np.int64), np.zeros(0)
+    for u, v, cost in between:
         for inside, outside in ((u, v), (v, u)):
             mine = active[inside] & ~active[outside]
-            keys.append(outside[mine].astype(np.int64) * tasks + offered[inside[mine]])
-            costs.append(cost[mine])
-        key, place = np.unique(np.concatenate(keys), return_inverse=True)
-        total = np.bincount(place, np.concatenate(costs), len(key))
-        order = np.argsort(-total, kind="stable")  # the strongest comes last, and counts
-        offered[key[order] // tasks] = (key[order] % tasks).astype(np.int32)
-        folder.save(stage, f"offered.{wave}", offered)
+            key = outside[mine].astype(np.int64) * tasks + offered[inside[mine]]
+            key, place = np.unique(np.concatenate([sums[0], key]), return_inverse=True)
+            sums = key, np.bincount(place, np.concatenate([sums[1], cost[mine]]), len(key))
+    key, total = sums
+    order = np.argsort(-total, kind="stable")  # the strongest comes last, and counts
+    offered[key[order] // tasks] = (key[order] % tasks).astype(np.int32)
+    return offered
 
 
 def improved(
@@ -163,7 +186,7 @@ def improved(
     around: str,
     ranges: int,
     division: str,
-    tasks: int,
+    offers: str,
     task: int,
     labels: str,
     method: str,
@@ -172,11 +195,12 @@ def improved(
 ) -> dict[str, Any]:
     """A task of a wave: better labels of its elements. Saves ``elements`` and ``labels``.
 
+    `offers` names the array of the division that says to which task of the wave each subset is offered, if it has any.
     A label of at least 0 is that of a subset that was there before, others are those of new subsets: -1, -2, ...
     """
     label, of = folder.load(labels, "labels"), folder.load(division, "task")
     elements = np.flatnonzero(of == task)
-    offered = folder.load(division, f"offered.{task % WAVES}") if tasks > WAVES else None
+    offered = folder.load(division, offers) if offers else None
     if offered is not None:
         elements = elements[offered[label[elements]] == task]
     n, inside = len(of), len(elements)

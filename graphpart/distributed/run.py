@@ -20,7 +20,8 @@ from graphpart.stopping import Stopping
 __all__ = ["Run"]
 
 BYTES_OF_ROW = 400  # while a chunk is read, its identifiers are looked up, and it is sorted
-BYTES_OF_PAIR = 160  # while a task solves its part
+BYTES_OF_PAIR = 160  # while a task solves its part,
+BYTES_OF_ELEMENT = 16  # and for each element of the whole problem, up to half of the memory
 BYTES_OF_RANGE = 128  # for each pair, while a range is merged
 PROCESS = 150_000_000  # bytes that a worker needs before its first task, at most half of its memory
 LEAST = 1000  # rows and pairs, whatever the memory
@@ -29,7 +30,7 @@ LEVELS = 30  # at most
 PROGRESS = 0.98  # of the elements of a level, that the next one may have at most
 FEWER = 0.25  # joins of a block, for each of its elements, where blocks had to be made: the rest is decided later
 IMPROVING = {"kernighan-lin": "kernighan-lin-pairs"}  # methods by which labels are improved in refinements
-WORTH = 1e-5  # of all attraction, by which a round of refinement has to lower the cost for another one to follow
+WORTH = 3e-5  # of all attraction, by which a round of refinement has to lower the cost for another one to follow
 ROUNDING, TOLERANCE = 1e-12, 1e-11  # of sums of costs: what they may be wrong by; below it, a gap is none
 MOST_ELEMENTS = 2**31 - 1
 
@@ -56,9 +57,8 @@ class Run:
         self.blocks = blocks
         self.groups, self.group_cost = groups, group_cost
         self.grouped: list[tuple[str, float] | None] = [None]  # of each level
-        free = memory - min(PROCESS, memory // 2)
+        self.free = free = memory - min(PROCESS, memory // 2)
         self.rows = max(LEAST, min(LARGEST_CHUNK, free // BYTES_OF_ROW))
-        self.most = max(LEAST, free // BYTES_OF_PAIR)
         self.range = max(LEAST, free // BYTES_OF_RANGE)
         self.best: str | None = None  # the stage with the best labels of elements of the first level
         self.named = True  # whether these are 0, 1, ...
@@ -120,6 +120,7 @@ class Run:
         self.n = self.starts[-1]
         if self.n > MOST_ELEMENTS:
             raise InvalidProblem(f"there are {self.n} elements: expected at most {MOST_ELEMENTS}")
+        self.most = max(LEAST, (self.free - min(BYTES_OF_ELEMENT * self.n, self.free // 2)) // BYTES_OF_PAIR)
         arguments = [(chunk, columns, "buckets", self.starts, self.low) for chunk in chunks]
         translated = map_("pairs", pairs.translate, arguments)
         self.wrong = sum(answer["wrong"] for answer in translated)
@@ -284,8 +285,9 @@ class Run:
         problem. The costs that these bounds leave are saved for the next division.
         """
         map_, left = self.engine.map, self.left
+        share = 1 / (1 + self.rounds) if left or self.more else 1.0
         given = [
-            (f"route-{name}", ranges, self.n, self.bound, one, bool(left), self.more, self.grouped[0])
+            (f"route-{name}", ranges, self.n, self.bound, one, share, bool(left), self.more, self.grouped[0])
             for one in seconds
         ]
         better = map_(f"bound-{name}", parts.bounded, given)
@@ -340,15 +342,16 @@ class Run:
         routed = map_(routes, parts.route, [("level-0", division, tasks, left, around)] * ranges)
         method = IMPROVING.get(self.method, self.method)
         gain, seconds = 0.0, [0.0] * tasks
-        for wave in range(min(refinement.WAVES, tasks)):
-            mine = range(wave, tasks, refinement.WAVES)
+        waves = found.pop("waves")
+        for wave, mine in enumerate(waves):
+            offers = f"offered.{wave}" if len(mine) > 1 else ""
             given = [
-                (routes, around, ranges, division, tasks, task, self.best, method, self.options, of_level)
+                (routes, around, ranges, division, offers, task, self.best, method, self.options, of_level)
                 for task in mine
             ]
             stage = f"solve-{name}-{wave}"
             answers = map_(stage, refinement.improved, given)
-            last = wave + 1 == min(refinement.WAVES, tasks)
+            last = wave + 1 == len(waves)
             after = f"labels-{name}" if last else f"labels-{name}-{wave}"
             sizes = [answer["new"] for answer in answers]
             subsets = map_(after, refinement.relabelled, [(self.best, stage, sizes, last)])[0]["subsets"]

@@ -67,7 +67,7 @@ def solve(
     blocks: Any = None,
     groups: Any = None,
     group_cost: float = math.inf,
-    refine: int = 2,
+    refine: int = 3,
     client: Any = None,
     workers: int = 2,
     memory_limit: str | float = "4GB",
@@ -107,7 +107,7 @@ def solve(
         What each pair of members of one group in one cluster costs in addition; ``inf``, the default: a cluster has at
         most one member of each group.
     refine : int
-        Rounds of refinement at most.
+        Rounds of refinement at most; a round that gains little is the last one.
     client : distributed.Client, optional
         A cluster whose workers are used. Default: processes on this machine.
     workers : int

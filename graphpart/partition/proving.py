@@ -3,7 +3,7 @@
 The components of the problem are solved by races, see races.py: in each, branch and cut has most of the time. On
 problems with at least 300 elements, the search takes its turn every now and then, from the best partition known, on the
 problem that the reduction has left: what it finds, the proof takes over. Without a time limit, it has one turn, before
-the proof begins.
+the proof begins. With a time limit, problems of 60 elements and more have a search, too, once columns are generated.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ __all__ = ["exact"]
 PARAMETERS = RacesParameters(
     enumerated=0,
     searched=300,
+    helped=60,
     pairs=math.inf,
     sparse=math.inf,
     race=RaceParameters(first=0.5, far=0.85, near=0.9),

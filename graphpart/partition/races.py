@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,7 @@ class RacesParameters:
     pairs: float  #: with a cost, of a component that is worth branch and cut, at most,
     sparse: float  #: or that many, where elements have few neighbours:
     few: int = 50  #: so many on average
+    helped: float = math.inf  #: elements of components that have a search once the proof generates columns, at least
     hopeless: float = 0.5  #: share of the time of a component: branch and cut that needs more to begin is left out
     race: RaceParameters = field(default_factory=RaceParameters)
     tree: TreeParameters = field(default_factory=TreeParameters)
@@ -319,9 +320,14 @@ class Races:
             prover = Bounding(p, labels, part.bound, lambda bound: self._raise(part, bound), share)
         if p.n >= a.searched and (part.count == 1 or p.background is not None):
             contestants.append(self._searcher(part, p, labels))
+        elif part.prover is not None and seconds is not None and p.n >= a.helped:
+            contestants.append(self._searcher(part, p, labels, wanted=part.prover.generates_columns))
         if prover is not None:
             contestants.append(prover)
-        return Race(contestants, labels, part.cost, part.bound, 0.0, a.race), stopping
+        race = a.race
+        if p.is_dense and prover is not part.prover:  # who is far after the first turns will be far for ever
+            race = replace(race, stuck=race.far)
+        return Race(contestants, labels, part.cost, part.bound, 0.0, race), stopping
 
     def _affords(self, p: SetPartition, seconds: float | None) -> bool:
         """Whether branch and cut begins early enough in so many seconds."""
@@ -334,7 +340,9 @@ class Races:
         )
         return part.prover
 
-    def _searcher(self, part: _Part, p: SetPartition, labels: Labels) -> Searcher:
+    def _searcher(
+        self, part: _Part, p: SetPartition, labels: Labels, wanted: Callable[[], bool] = lambda: True
+    ) -> Searcher:
         save = self.save
 
         def smaller() -> Smaller | None:
@@ -345,7 +353,8 @@ class Races:
                 save(self._with(part, labels), path)
 
         return Searcher(
-            p, labels, self.improved, self.seed, self.threads, smaller, self.checkpoint, saved if save else None
+            p, labels, self.improved, self.seed, self.threads, smaller, self.checkpoint, saved if save else None,
+            wanted,
         )
 
     def _with(self, part: _Part, labels: Labels) -> Labels:

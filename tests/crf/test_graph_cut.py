@@ -53,6 +53,62 @@ def test_flow_against_networkx():
         assert (balance == 0).all()
 
 
+def with_mirror_images(ends, capacity, excess):
+    """Both copies of a mirrored network: node v is 2v, its mirror image 2v + 1."""
+    u, v = 2 * ends[:, 0], np.where(ends[:, 1] < 0, 2 * ~ends[:, 1] + 1, 2 * ends[:, 1])
+    both = np.concatenate([np.stack([u, v], 1), np.stack([v ^ 1, u ^ 1], 1)]).astype(np.int32)
+    return both, np.concatenate([capacity, capacity]), np.stack([excess, -excess], 1).ravel()
+
+
+@pytest.mark.parametrize(("trials", "least", "most"), [(1500, 1, 12), (150, 20, 80)])
+def test_a_mirrored_network_is_the_network_of_both_copies(trials, least, most):
+    rng = np.random.default_rng(least)
+    lost = 0
+    for trial in range(trials):
+        n = int(rng.integers(least, most + 1))
+        m = int(rng.integers(0, 3 * n)) if n > 1 else 0
+        ends = np.array([rng.choice(n, 2, replace=False) for _ in range(m)], np.int32).reshape(m, 2)
+        ends[:, 1] = np.where(rng.random(m) < rng.choice([0.1, 0.5, 1.0]), ~ends[:, 1], ends[:, 1])
+        top = int(rng.choice([2, 4, 30, 10**6]))
+        capacity = (rng.integers(0, top, (m, 2)) * rng.integers(0, 2, (m, 2))).astype(np.int64)
+        excess = rng.integers(-top, top + 1, n) * (rng.random(n) < rng.choice([0.2, 1.0]))
+        whole, capacities, excesses = with_mirror_images(ends, capacity, excess)
+        _, _, residual, left = max_flow(2 * n, whole, capacities, excesses, Stopping())
+        wanted = (np.maximum(excesses, 0) - np.maximum(left, 0)).sum()
+        reached = reached_by_source(whole, residual, left)
+        for bits in (24, 0):
+            supply = excess << bits
+            finished, source, rest, kept = max_flow(n, ends, capacity << bits, supply, Stopping(), mirrored=True)
+            assert finished and (rest >= 0).all()
+            pushed, moved = (np.abs(supply) - np.abs(kept)).sum(), (capacity << bits) - rest
+            if bits:
+                assert pushed == wanted << bits and (source == reached[::2]).all(), trial
+                assert not moved.sum() and (kept + leaving(n, ends, moved[:, 0]) == supply).all(), trial
+            else:  # what cannot be halved is lost: of a capacity, or of an excess
+                assert abs(wanted - pushed) <= 2 * moved.sum() + n, trial
+                lost += moved.sum()
+    assert lost
+
+
+def reached_by_source(ends, residual, left):
+    """By definition: along arcs with residual capacity, from nodes with an excess."""
+    reached = left > 0
+    while True:
+        before = reached.sum()
+        for tail, head, room in ((0, 1, residual[:, 0]), (1, 0, residual[:, 1])):
+            reached[ends[reached[ends[:, tail]] & (room > 0), head]] = True
+        if reached.sum() == before:
+            return reached
+
+
+def leaving(n, ends, moved):
+    """What leaves each node of a mirrored network, if so much is moved along the edges."""
+    out = np.zeros(n, np.int64)
+    np.add.at(out, ends[:, 0], moved)
+    np.add.at(out, np.maximum(ends[:, 1], ~ends[:, 1]), np.where(ends[:, 1] < 0, moved, -moved))
+    return out
+
+
 def test_flow_on_a_grid_and_through_a_hub():
     rng = np.random.default_rng(2)
     place = np.arange(40 * 50, dtype=np.int32).reshape(40, 50)

@@ -412,6 +412,35 @@ def test_target_time_limit_callback_and_interrupt(ctrl_c) -> None:
         search(f, callback=lambda seconds, cost: 1 / 0)
 
 
+@pytest.mark.parametrize(("labels", "side"), [(2, 12), (3, 8)])
+def test_a_target_is_met_to_the_last_digit(labels: int, side: int) -> None:
+    """The energy that the result shows counts, not the one in the reduced problem plus a constant (0.1 + 0.2)."""
+    rng = np.random.default_rng(labels)
+    reduced = 0
+    for seed in range(5):
+        core = gp.generate.factor_grid(side, side, "mixed", labels, strength=2.0, seed=seed).problem
+        domains, start, scope, _, tables = core._flat()
+        lone = rng.choice([0.1, 0.2, 0.3, 0.7, 1e5 / 3, -1e5 / 3], size=9)
+        f = gp.FactorGraph.from_csr(
+            np.concatenate([[2] * 9, domains]),
+            np.concatenate([np.arange(9), start + 9]),
+            np.concatenate([np.arange(9), scope + 9]),
+            np.concatenate([np.column_stack([lone, lone + 1.0]).ravel(), tables]),
+        )
+        best = search(f, max_iterations=2, threads=1)
+        if best.status == gp.Status.OPTIMAL:  # by reduction
+            continue
+        small = gp.crf.reduce(f)
+        inner = small.problem.evaluate_labels(small.project(best.labels)) + small.constant
+        reduced += small.problem.n > 0 and inner != best.cost
+        met = search(f, target=best.cost, max_iterations=4, threads=1)
+        assert met.status == gp.Status.TARGET and met.cost <= best.cost, seed
+        assert met.iterations <= best.iterations
+        missed = search(f, target=np.nextafter(best.cost, -np.inf), max_iterations=2, threads=1)
+        assert missed.status == gp.Status.ITERATION_LIMIT or missed.cost < best.cost
+    assert reduced  # in some cases at least
+
+
 @pytest.mark.parametrize("wrong", [{"seed": -1}, {"seed": "x"}, {"threads": 0}, {"threads": 1.5}, {"time_limit": -1}])
 def test_wrong_options(wrong: dict[str, object]) -> None:
     with pytest.raises(gp.InvalidOption):

@@ -13,6 +13,7 @@ import pytest
 
 import graphpart as gp
 from graphpart.cli import main
+from graphpart.machine import can_limit
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
@@ -43,6 +44,7 @@ def cost_of(rows, labels):
 def small(monkeypatch):
     """Parts of a few pairs, so that everything is divided."""
     monkeypatch.setattr(MODULE, "PROCESS", 0)
+    monkeypatch.setattr(MODULE, "BYTES_OF_ELEMENT", 0)
     monkeypatch.setattr(MODULE, "BYTES_OF_PAIR", 10**7 // 12)
     monkeypatch.setattr(MODULE, "BYTES_OF_ROW", 10**7 // 16)
     monkeypatch.setattr(MODULE, "BYTES_OF_RANGE", 10**7 // 10)
@@ -105,6 +107,15 @@ def test_gains_of_refinement_add_up(seed, waves, tiny, monkeypatch):
     assert set(labels) == {*rows["u"], *rows["v"]} and len({*labels.values()}) == after.subsets
     if not seed % 2:
         assert cost_of(rows, labels) == after.cost
+
+
+def test_tasks_that_do_not_attract_each_other_share_waves():
+    ends = np.arange(3, dtype=np.int32)
+    chain = [(ends, ends + np.int32(1), -np.ones(3))]
+    one = np.arange(4, dtype=np.int32)
+    assert MODULE.refinement._waves(chain, one, one, 4) == [[0, 2], [1, 3]]
+    assert MODULE.refinement._waves(chain, np.arange(5), np.array([0, 1, 2, 3, 0]), 5) == [[0, 2], [1, 3], [4]]
+    assert MODULE.refinement._waves([], np.zeros(0, np.int32), np.zeros(0, np.int32), 0) == []
 
 
 def test_random_pairs_in_parts_end_near_one_machine():
@@ -419,6 +430,10 @@ def hungry(folder, stage, number):
     return len(np.ones(3 * 10**8))  # 2.4 GB
 
 
+def modest(folder, stage, number):
+    return len(np.ones(3 * 10**6))
+
+
 def test_a_worker_without_memory_is_said(cluster, tmp_path, monkeypatch):
     from graphpart.stopping import Stopping
 
@@ -429,6 +444,14 @@ def test_a_worker_without_memory_is_said(cluster, tmp_path, monkeypatch):
         pytest.raises(gp.SolverError, match="raise memory_limit"),
     ):
         mine.map("hungry", hungry, [()])
+
+
+@pytest.mark.skipif(not can_limit(), reason="the system does not limit the memory of processes")
+def test_a_task_of_an_own_worker_has_so_much_memory_and_no_more(tmp_path):
+    work = folder.Folder(str(tmp_path))
+    done = engine.performed(work, "hungry", 0, hungry, (), 10**9)
+    assert isinstance(done.answer, engine.OutOfMemory) and work.answer("hungry", 0) is None
+    assert engine.performed(work, "modest", 0, modest, (), 10**9).answer == 3 * 10**6
 
 
 def test_labels_before_a_refinement_without_memory_are_kept(tiny, monkeypatch):

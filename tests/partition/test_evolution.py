@@ -1,4 +1,4 @@
-"""Localised evolution against a naive form of it, and what it promises."""
+"""Localised evolution and label propagation against naive forms of them, and what they promise."""
 
 import numpy as np
 import pytest
@@ -9,11 +9,14 @@ from graphpart.generate.networks import clustered_network
 from graphpart.partition.anytime_search._sparse_annealing import Annealing
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.evolution import EvolutionRounds, by_neighbourhood
-from graphpart.partition.anytime_search.parameters import EvolutionParameters
+from graphpart.partition.anytime_search.parameters import EvolutionParameters, PropagationParameters, SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
+from graphpart.partition.anytime_search.portfolio import Portfolio
+from graphpart.partition.anytime_search.propagation import PropagationRounds
 from graphpart.partition.anytime_search.strategy import Turn
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import canonical
+from graphpart.partition.problem.derived import without_usual
 from graphpart.stopping import Stopping
 
 STEPS, MUTATED, NEAR, SWEEPS, FOLLOWS = 8, 12, 16, 5, 154  # of the kernel
@@ -137,6 +140,22 @@ class Naive:
             best = min(best, self.cost)
         return self.label, self.cost
 
+    def propagate(self, elements, share, sweeps):
+        wanted = "alone" if self.bits() >> 63 else "any other"
+        for a in elements.tolist() if share else ():
+            if self.bits() >> 32 < int(share * 2**32) and (
+                wanted != "alone" or (self.label == self.label[a]).sum() > 1
+            ):
+                self.moved(a, wanted, [])
+        for _ in range(sweeps):
+            changed = False
+            for a in elements.tolist():
+                if a not in self.remembered or self.remembered[a] - self.background(a) <= 0:
+                    changed |= self.moved(a, "best", [])
+            if not changed:
+                break
+        return self.label
+
 
 @pytest.mark.parametrize("seed", range(6))
 def test_trials_go_as_their_naive_form_does(seed):
@@ -154,6 +173,40 @@ def test_trials_go_as_their_naive_form_does(seed):
         expected, cost_of = Naive(p, labels, seed + 10).evolve(centers, steps)
         assert found.tolist() == expected.tolist() and change == cost_of
     assert change == p.evaluate(found) - p.evaluate(labels) < 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_labels_propagate_as_in_the_naive_form(seed):
+    rng = np.random.default_rng(seed)
+    n = (30, 45)[seed % 2]
+    u, v = np.triu_indices(n, 1)
+    some = rng.random(len(u)) < (0.1, 0.5)[seed % 2]
+    cost = rng.integers(-3, 2, int(some.sum())) if seed > 3 else -np.ones(int(some.sum()))
+    p = gp.SetPartition.from_pairs(n, np.stack([u[some], v[some]], 1), cost, missing=1.0, dense=False)
+    labels = canonical(rng.integers(0, n, n).astype(np.int32))
+    elements = np.sort(rng.permutation(n)[: n - seed]).astype(np.int32)
+    kernel = Annealing(*p.rows(), p.tolerance, terms_of(p))
+    for share, sweeps in ((0.0, 1), (0.5, 0), (0.2, 10), (1.0, 3)):
+        naive = Naive(p, labels, seed + 10)
+        found, _ = kernel.propagate(labels, elements, share, sweeps, seed + 10, 0.0, Stopping())
+        assert found.tolist() == naive.propagate(elements, share, sweeps).tolist()
+
+
+def test_propagated_labels_obey_requirements_and_no_element_wants_to_leave():
+    rng, ended = np.random.default_rng(6), 0
+    for number in range(300):
+        p = background_problem(rng, repels=bool(number % 4))
+        p = p.contract(p.must_join_classes())
+        x = canonical(rng.integers(0, 4, p.n).astype(np.int32))
+        if p.n < 2 or not np.isfinite(p.evaluate(x)):
+            continue
+        elements = np.arange(p.n, dtype=np.int32)
+        y = Annealer(p).propagate(x, elements, number % 3 / 3, 200, number, Stopping())
+        assert np.isfinite(p.evaluate(y))
+        once = Annealer(p).propagate(y, elements, 0.0, 1, number, Stopping())
+        assert p.evaluate(once) <= p.evaluate(y) + 1e-9
+        ended += p.evaluate(once) >= p.evaluate(y) - 1e-9
+    assert ended > 150  # others have elements that the background alone attracts
 
 
 def test_it_knows_what_it_changed_and_obeys_requirements():
@@ -189,6 +242,51 @@ def test_rounds_go_on_from_changes_without_gain_and_from_the_pool():
         assert p.evaluate(rounds.labels) <= p.evaluate(tasks[0].start)
     assert costs == sorted(costs, reverse=True) and costs[-1] < p.evaluate(start)
     assert not np.array_equal(rounds.labels, pool.labels)
+
+
+def test_rounds_of_propagation_lower_the_cost_and_begin_where_the_last_one_ended():
+    edges = clustered_network(900, 4000, seed=2).edges
+    p = gp.SetPartition.from_pairs(900, edges, np.full(len(edges), -1.0), missing=1.0, dense=False)
+    pool, costs = Pool(p, np.arange(900, dtype=np.int32), 5), []
+    turn = Turn(pool, Annealer(p), 0, 0, 0, 0.0, True, [1, 2, 3, 4], np.random.default_rng(0))
+    rounds = PropagationRounds(turn, PropagationParameters(work=1e5), 1.0)
+    for _ in range(4):
+        tasks = rounds.plan(turn)
+        assert p.evaluate(tasks[0].start) <= pool.cost
+        for task in tasks:
+            found = rounds.perform(task, Stopping())
+            again = rounds.perform(task, Stopping())
+            assert np.array_equal(found.labels, again.labels) and found.work == again.work > 1e5
+            rounds.learn(found, pool.take(found.labels))
+        costs.append(pool.cost)
+        assert p.evaluate(rounds.labels) <= p.evaluate(tasks[0].start)
+    assert costs == sorted(costs, reverse=True) and costs[-1] < p.evaluate(gp.partition.kernighan_lin(p).labels)
+
+
+def test_a_matrix_in_which_most_pairs_cost_the_same_is_searched_as_pairs():
+    rng = np.random.default_rng(8)
+    for number in range(40):
+        n = int(rng.integers(2, 60))
+        usual, one = (1.0, -2.0, 0.0, 0.5)[number % 4], rng.integers(-3, 4, (n, n)).astype(float)
+        drawn = np.triu(rng.random((n, n)) < rng.choice([0.0, 0.02, 0.5]), 1)
+        matrix = np.where(drawn, one, usual)
+        matrix = np.triu(matrix, 1) + np.triu(matrix, 1).T
+        p = gp.SetPartition.from_matrix(matrix, dense=True, offset=3.0)
+        q = without_usual(p, 0.05)
+        few = (np.triu(matrix, 1) != np.triu(np.full((n, n), usual), 1)).sum() <= 0.05 * n * (n - 1) / 2
+        assert q is p if usual in (0.0, 0.5) or not few else q.matrix is None
+        for _ in range(5):
+            labels = rng.integers(0, 5, n)
+            assert p.evaluate(labels) == q.evaluate(labels)
+            assert p.objective(p.evaluate(labels)) == q.objective(q.evaluate(labels))
+    matrix[0, 1] = matrix[1, 0] = np.inf
+    p = gp.SetPartition.from_matrix(matrix, dense=True)
+    assert without_usual(p, 1.0) is p
+    u, v = clustered_network(300, 1200, seed=3).edges.T
+    p = gp.SetPartition.from_pairs(300, np.stack([u, v], 1), np.full(len(u), -1.0), missing=1.0, dense=True)
+    state = Portfolio(p, np.arange(300, dtype=np.int32), 0.0, 0, 1, Stopping(max_iterations=3), SearchParameters())
+    state.run()
+    assert state.p.matrix is None and state.cost == p.evaluate(state.labels)
 
 
 def test_the_order_has_neighbours_near_each_other():

@@ -125,7 +125,7 @@ def test_the_descent_of_dense_annealing_goes_as_its_naive_form_does(n: int, seed
     """Numbers of elements around those that fill lines of the cache and blocks; subsets that have to be made."""
     rng = np.random.default_rng(seed)
     for mean in (-1, 0, 3):
-        matrix = np.triu(rng.integers(mean - 20, mean + 21, (n, n)), 1).astype(np.int32)
+        matrix = np.triu(rng.integers(mean - 20, mean + 21, (n, n)), 1).astype(np.int16 if n % 2 else np.int32)
         matrix += matrix.T
         annealing = _dense_annealing.Annealing(matrix, exponential_variates(65536, np.float32))
         for start in (np.zeros(n, np.int32), np.arange(n, dtype=np.int32), canonical(rng.integers(0, 5, n))):

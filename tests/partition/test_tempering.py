@@ -8,8 +8,8 @@ import pytest
 import graphpart as gp
 from graphpart.common.variates import exponential_variates
 from graphpart.kernels.elementary import geometric
-from graphpart.partition.anytime_search import _tempering
-from graphpart.partition.anytime_search.annealing import Annealer
+from graphpart.partition.anytime_search import _dense_annealing, _tempering
+from graphpart.partition.anytime_search.annealing import Annealer, narrowed
 from graphpart.partition.anytime_search.parameters import SearchParameters, TemperingParameters
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.population import PopulationRounds
@@ -122,11 +122,39 @@ def test_replicas_go_as_their_naive_form_does(n: int, count: int, mean: int, see
     matrix, rng = random_matrix(n, seed, mean), np.random.default_rng(seed)
     temperatures = geometric(60.0, 4.0, count)
     labels = np.stack([canonical(rng.integers(0, 4, n)) for _ in range(count)])
-    best, last = _tempering.Tempering(matrix, VARIATES, count).run(labels, temperatures, 6, seed, Stopping())
     expected, ends = naive_run(matrix, labels, temperatures, 6, seed)
-    assert canonical(best).tolist() == canonical(expected).tolist()
-    assert [canonical(each).tolist() for each in last] == [canonical(each).tolist() for each in ends]
-    assert not (best == labels[-1]).all() or n == 2
+    for integers in (np.int16, np.int32):
+        kernel = _tempering.Tempering(matrix.astype(integers), VARIATES, count)
+        best, last = kernel.run(labels, temperatures, 6, seed, Stopping())
+        assert canonical(best).tolist() == canonical(expected).tolist()
+        assert [canonical(each).tolist() for each in last] == [canonical(each).tolist() for each in ends]
+        assert not (best == labels[-1]).all() or n == 2
+
+
+def test_integers_of_16_bits_go_the_same_way_up_to_their_largest_sums() -> None:
+    """The first element attracts half of the others, and repels the rest, as much as fits."""
+    n, largest = 65, _dense_annealing.NARROW_ROW - 1
+    costs = random_matrix(n, 1)
+    costs[0, 1:] = costs[1:, 0] = np.repeat((-(largest // 32), largest // 32), 32)
+    costs[0, [1, -1]] = costs[[1, -1], 0] = costs[0, 2] - largest % 32, costs[0, -2] + largest % 32
+    narrow, parts = narrowed(costs * 64)
+    assert parts == 64 and narrow is not None and narrow.dtype == np.int16 and (narrow == costs).all()
+    hot = float(_dense_annealing.NARROW_HOTTEST)
+    kernels = [_dense_annealing.Annealing(each, VARIATES) for each in (narrow, costs)]
+    for start in (np.zeros(n), np.arange(n), np.arange(n) > 32):
+        for temperature in (hot, 20.0):
+            ends = [each.run(start.astype(np.int32), 40, temperature, 1.0, 3, 0.0, 1.0, Stopping()) for each in kernels]
+            assert ends[0][0].tolist() == ends[1][0].tolist() and ends[0][1] == ends[1][1]
+    costs[0, 1] = costs[1, 0] = costs[0, 1] - 1
+    assert narrowed(costs) == (None, 1)
+
+
+def test_annealers_choose_16_bits_for_whole_numbers_unless_it_is_too_hot() -> None:
+    annealer = Annealer(gp.generate.uniform_integers(40, 100, seed=1).problem.to_dense())
+    assert annealer.integers(256.0)[0].dtype == np.int16 and annealer.integers(256.0)[1] == 1.0
+    assert annealer.integers(257.0)[0].dtype == np.int32
+    costs = np.triu(np.random.default_rng(1).random((40, 40)) - 0.5, 1)
+    assert Annealer(gp.SetPartition.from_matrix(costs + costs.T)).integers(0.1)[0].dtype == np.int32
 
 
 def test_cooling_goes_as_its_naive_form_does() -> None:

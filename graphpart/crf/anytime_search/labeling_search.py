@@ -67,6 +67,8 @@ class LabelingSearch:
         Leave out message passing and expansions at the beginning, because the given labels are their result.
     annealed : bool
         Leave out the first annealing of a large factor graph, too.
+    evaluate : callable, optional
+        The energy of labels, in place of that in `f`, from which it may differ by rounding.
 
     Attributes
     ----------
@@ -88,15 +90,17 @@ class LabelingSearch:
         threads: int | None = None,
         prepared: bool = False,
         annealed: bool = False,
+        evaluate: Callable[[Labels], float] | None = None,
     ) -> None:
         self.f, self.seed = f, seed
+        self.evaluate = evaluate or f.evaluate_labels
         self.threads = processors() if threads is None else threads
         self.model = model = Model(f)
         self.operators = Operators(model)
         first = model.least() if labels is None else labels[model.open]
         self.pool = [(model.energy(first), first)]  # ascending, by penalised energy
         self.labels = self._whole(first)
-        self.cost = f.evaluate_labels(self.labels)
+        self.cost = self.evaluate(self.labels)
         self.rounds = self.idle = 0
         self.work = 0.0
         self.level = 0
@@ -268,7 +272,7 @@ class LabelingSearch:
         if not energy < best:
             return energy <= self.pool[-1][0]
         whole = self._whole(labels)
-        cost = self.f.evaluate_labels(whole)
+        cost = self.evaluate(whole)
         if not (cost < self.cost or self.cost == math.inf):
             return False
         self.labels, self.cost = whole, cost

@@ -35,13 +35,15 @@ class Portfolio:
 
     Parameters
     ----------
-    f, labels, seed, threads, prepared
+    f, labels, seed, threads, prepared, evaluate
         As for `LabelingSearch`.
 
     Attributes
     ----------
     labels, cost : ndarray of int32, float
         The best so far, and its energy; ``inf`` as long as no allowed labeling was found.
+    evaluate : callable
+        The energy of labels.
     idle : int
         Rounds in a row without improvement.
     """
@@ -53,18 +55,19 @@ class Portfolio:
         seed: int = 0,
         threads: int | None = None,
         prepared: bool = False,
+        evaluate: Callable[[Labels], float] | None = None,
     ) -> None:
         q = quadratic_form(f)
-        binary = None if q is None else BinarySearch(f, labels, seed, threads, q)
+        binary = None if q is None else BinarySearch(f, labels, seed, threads, q, evaluate)
         symmetric = binary is not None and binary.symmetric
-        first = LabelingSearch(f, labels, seed, threads, prepared or symmetric, symmetric)
+        first = LabelingSearch(f, labels, seed, threads, prepared or symmetric, symmetric, evaluate)
         self.searches: list[LabelingSearch | BinarySearch] = [first]
         self.favourite: BinarySearch | None = None
         if binary is not None:
             binary.start(first.labels)
             self.searches.append(binary)
             self.favourite = binary if symmetric or not binary.q.n else None
-        self.labels, self.cost = first.labels, first.cost
+        self.labels, self.cost, self.evaluate = first.labels, first.cost, first.evaluate
         self.idle = 0
 
     def offer(self, labels: Labels, cost: float) -> None:

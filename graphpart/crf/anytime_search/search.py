@@ -39,6 +39,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,8 @@ def search(
     check_seed_and_threads(seed, threads)
     f = as_factor_graph(problem)
     start = better_start(f, initial, checkpoint)
-    known = np.inf if start is None else f.evaluate_labels(start)
+    evaluate = f.evaluate_labels if target is None else partial(_shown_cost, f.owner)
+    known = np.inf if start is None else evaluate(start)
     bound = trivial_bound(f)
     if start is not None:
         stopping.record(known)
@@ -140,23 +142,34 @@ def search(
         seconds = None if stopping.remaining is None else REDUCING * stopping.remaining
         small = reduced(f, STEPS, stopping.child(seconds, plus=np.inf))
     inner = f if small is None else small.problem
-    constant = 0.0 if small is None else small.constant
-    state = Portfolio(inner, small.project(start) if small and start is not None else start, seed or 0, threads)
+    # Rounding makes the energy in the reduced problem plus the constant differ from the energy in the problem, and the
+    # target is compared with the latter. Without a target, the former takes less time.
+    plus = 0.0 if small is None or target is not None else small.constant
+    first = small.project(start) if small and start is not None else start
+
+    def lift(labels: Labels) -> Labels:
+        return labels if small is None else small.lift(labels)
+
+    def whole(labels: Labels) -> float:
+        return evaluate(lift(labels))
+
+    state = Portfolio(inner, first, seed or 0, threads, evaluate=None if target is None else whole)
 
     def labels() -> Labels:
-        found = state.labels if small is None else small.lift(state.labels)
-        return found.copy() if start is None or not f.evaluate_labels(found) > known else start
+        found = lift(state.labels)
+        return found.copy() if start is None or not evaluate(found) > known else start
 
     saver = None if checkpoint is None else Saver(checkpoint, lambda _, path: _write(f, labels(), path))
-    part = stopping.child(iterations=stopping.max_iterations, plus=constant)
+    part = stopping.child(iterations=stopping.max_iterations, plus=plus)
     status = Status.FEASIBLE
     try:
         if not inner.n:
             status = Status.OPTIMAL
         elif not stopping.check(known):
             if labelings(inner) <= FEW:
-                exactly = enumerated(inner, part)
-                state.offer(exactly.labels, inner.evaluate_labels(exactly.labels))
+                exactly = enumerated(inner, stopping.child(plus=np.inf))
+                state.offer(exactly.labels, state.evaluate(exactly.labels))
+                part.record(state.cost)
                 status = Status.OPTIMAL if exactly.proven else status
             else:
                 part.record(state.cost)
@@ -168,6 +181,11 @@ def search(
         if saver is not None:
             saver.save(state.labels, now=True)
     return finish(f, labels(), stopping, "search", status, lower_bound=bound)
+
+
+def _shown_cost(f: FactorGraph, labels: Labels) -> float:
+    """The energy that a result shows; auxiliary variables, if there are any, come last."""
+    return f.evaluate_labels(labels[: f.n])
 
 
 def _write(f: FactorGraph, labels: Labels, path: str) -> None:

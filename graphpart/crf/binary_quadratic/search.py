@@ -23,6 +23,7 @@ of rounds is the same on any number of threads.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -90,6 +91,8 @@ class BinarySearch:
         Of which at most 4 are used; default: as many as there are processors for this process.
     form : QuadraticForm, optional
         Of the factor graph, if known.
+    evaluate : callable, optional
+        The energy of labels, in place of that in `problem`, from which it may differ by rounding.
 
     Attributes
     ----------
@@ -124,6 +127,7 @@ class BinarySearch:
         seed: int = 0,
         threads: int | None = None,
         form: QuadraticForm | None = None,
+        evaluate: Callable[[Labels], float] | None = None,
     ) -> None:
         check_seed_and_threads(seed, threads)
         q = form
@@ -134,7 +138,7 @@ class BinarySearch:
                 "the problem has no quadratic form: expected two labels for each variable, factors of at most two "
                 "variables, and no forbidden entries"
             )
-        self.problem = problem
+        self.evaluate = evaluate or (problem.energy if isinstance(problem, QuadraticForm) else problem.evaluate_labels)
         self.seed, self.threads = int(seed), threads or processors()
         self.walker = Walker(q)
         self.symmetric = self.walker.symmetric
@@ -174,15 +178,14 @@ class BinarySearch:
     def cost(self) -> float:
         """The energy of the best labels, evaluated in the problem. O(n + m) if they are new"""
         if self._evaluated[0] is not self.best:
-            problem = self.problem
-            evaluate = problem.energy if isinstance(problem, QuadraticForm) else problem.evaluate_labels
-            self._evaluated = self.best, evaluate(self.labels)
+            self._evaluated = self.best, self.evaluate(self.labels)
         return self._evaluated[1]
 
     def _about(self, stopping: Stopping) -> float:
-        """The cost to report during a run: the one computed from integers, unless the target may be reached."""
-        about = self.q.constant + self.energy / self.walker.scale
-        return self.cost if about <= stopping.target or (self.walker.exact and self.q.m < SMALL) else about
+        """The cost to report during a run: the one computed from integers, unless it is compared with a target."""
+        if stopping.target > -math.inf or (self.walker.exact and self.q.m < SMALL):
+            return self.cost
+        return self.q.constant + self.energy / self.walker.scale
 
     def offer(self, labels: Any, cost: float | None = None) -> bool:
         """Take labels that another method found; return whether they lead to a new best labeling.

@@ -1,9 +1,8 @@
 """Kernel of roof duality: the doubled network of a binary problem (Boros & Hammer 2002), and what its flow says.
 
-Variable x has two nodes, one on the source's side if x is 1, one if x is 0. A pair with D >= 0 (see `_ordered`) is an
-edge between nodes of the same sense, one with D < 0 an edge between nodes of opposite sense; each has a mirror image
-between the other two nodes. The network stands for the energy twice. Its maximum flow plus its mirror image is a
-symmetric flow, from which everything is read:
+Variable x has two nodes, one on the source's side if x is 1, one if x is 0; they are mirror images of each other (see
+`_max_flow`), and stored as one. A pair with D >= 0 (see `_ordered`) is an edge between nodes of the same sense, one with
+D < 0 a crossed edge. The network stands for the energy twice. From its flow everything is read:
 
 * Nodes that the source reaches say what their variables are in every optimal labeling (strong).
 * Of the others, nodes that reach each other (components, by depth-first search; Tarjan 1972) are decided together.
@@ -16,7 +15,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from graphpart.crf.graph_cuts._max_flow cimport Arc, Flow, Network, Node
+from graphpart.crf.graph_cuts._max_flow cimport Arc, Flow, Network, Node, magnitude
 from graphpart.crf.graph_cuts._ordered cimport OrderedCut
 from graphpart.crf.graph_cuts._scaling cimport Tables, Wide, sides, wide_add
 from graphpart.kernels.types cimport element_t, offset_t
@@ -40,7 +39,7 @@ cdef class DoubledCut(OrderedCut):
             for f in range(t.m):
                 edges += t.table_start[f + 1] - t.table_start[f] == 4
         self.buffer = np.empty(4, np.int64)
-        self.network = Network(2 * first[t.n], 2 * edges)
+        self.network = Network(first[t.n], edges, True)
         self.flow = &self.network.flow
         self.ends = &self.network.ends[0] if edges else NULL
         self.constant.high = self.constant.low = 0
@@ -60,61 +59,56 @@ cdef class DoubledCut(OrderedCut):
         cdef int64_t* table = &self.buffer[0]
         cdef int64_t* capacity
         cdef double tolerance
+        cdef bint crossed
         if sides(&self.t, f, &u, &v, &rows, &columns) == 0:
             return -1
         tolerance = self.load(f, rows, columns)
-        x = <int32_t>(2 * self.first[u])
-        wide_add(&self.constant, 4 * table[0])
+        x = <int32_t>self.first[u]
+        wide_add(&self.constant, 2 * table[0])
         if columns == 1:
             self.unary(x, table[1] - table[0])
             return -1
-        y = <int32_t>(2 * self.first[v])
+        y = <int32_t>self.first[v]
         a, b = table[2] - table[0], table[1] - table[0]
         d = table[1] + table[2] - table[0] - table[3]
         if -tolerance <= d <= tolerance:
             self.s.slack += <double>(d if d > 0 else -d)
         else:
             capacity = self.flow.capacity + 2 * edges[0]
+            crossed = d < 0
             if d > 0:
                 one = max(<int64_t>0, min(a, d))
-                capacity[0] = capacity[2] = one
-                capacity[1] = capacity[3] = d - one
+                capacity[0], capacity[1] = one, d - one
                 a -= one
                 b -= d - one
             else:
                 d = -d
                 one = max(<int64_t>0, min(-a, d))
-                capacity[0] = capacity[2] = d - one
-                capacity[1] = capacity[3] = one
+                capacity[0], capacity[1] = d - one, one
                 a += one
                 b += one
-                wide_add(&self.constant, -4 * one)
-                y ^= 1
-            self.ends[2 * edges[0]], self.ends[2 * edges[0] + 1] = x, y
-            self.ends[2 * edges[0] + 2], self.ends[2 * edges[0] + 3] = y ^ 1, x ^ 1
-            edges[0] += 2
-            y &= ~1
+                wide_add(&self.constant, -2 * one)
+            self.ends[2 * edges[0]], self.ends[2 * edges[0] + 1] = x, ~y if crossed else y
+            edges[0] += 1
         self.unary(x, a)
         self.unary(y, b)
         return -1
 
     cdef inline void unary(self, int32_t x, int64_t cost) noexcept nogil:
         self.flow.nodes[x].excess -= cost
-        self.flow.nodes[x ^ 1].excess += cost
-        wide_add(&self.constant, 2 * cost)
+        wide_add(&self.constant, cost)
 
     def bound(self):
-        """As for `OrderedCut`, in quarters of units."""
+        """As for `OrderedCut`, in halves of units."""
         cdef Wide total = self.constant
         cdef Py_ssize_t v
-        cdef int64_t both
         cdef Flow* flow = self.flow
         with nogil:
-            for v in range(0, flow.n, 2):
-                both = flow.nodes[v].excess - flow.nodes[v + 1].excess
-                wide_add(&total, both if both < 0 else -both)
+            wide_add(&total, -flow.spilled)
+            for v in range(flow.n):
+                wide_add(&total, -magnitude(flow.nodes[v].excess))
         least = (self.least, self.least_error, self.least_slack)
-        return total.high, total.low, 4.0 * self.s.slack, self.s.scale, self.s.before, *least
+        return total.high, total.low, 2.0 * self.s.slack, self.s.scale, self.s.before, *least
 
     def strong(self):
         """Labels that all optimal labelings share, -1 where there are none; variables with one label have it."""
@@ -126,27 +120,18 @@ cdef class DoubledCut(OrderedCut):
 
     cdef void read(self, element_t* label) noexcept nogil:
         cdef Py_ssize_t v
-        cdef int32_t x, sign = 1 if self.network.source_done else -1
         cdef Node* nodes = self.flow.nodes
+        cdef int32_t found
         for v in range(self.t.n):
             if self.first[v + 1] == self.first[v]:
                 label[v] = 0
                 continue
-            x = <int32_t>(2 * self.first[v])
-            # What reaches the sink is the mirror image of what the source reaches.
-            if sign * nodes[x].label > 0:
-                label[v] = sign > 0
-            elif sign * nodes[x + 1].label > 0:
-                label[v] = sign < 0
-            else:
-                label[v] = -1
-
-    cdef inline bint residual(self, int32_t place) noexcept nogil:
-        return self.flow.capacity[place] > 0 or self.flow.capacity[place ^ 2] > 0
+            found = nodes[self.first[v]].label
+            label[v] = -1 if found == 0 else 1 - (found & 1)
 
     def weak(self, element_t[::1] label):
         """Give labels that some optimal labeling has, together with those given, to variables that have none (-1)."""
-        cdef Py_ssize_t n = self.flow.n, v, root, top = 0, depth = 0, a
+        cdef Py_ssize_t n = 2 * self.flow.n, v, root, top = 0, depth = 0, a
         cdef int32_t time = 0, components = 0, x, y, low
         cdef Node* nodes = self.flow.nodes
         cdef Arc* arcs = self.flow.arcs
@@ -165,21 +150,21 @@ cdef class DoubledCut(OrderedCut):
                 path[0] = <int32_t>root
                 time += 1
                 number[root] = lowest[root] = time
-                arc[root] = nodes[root].first
+                arc[root] = nodes[root >> 1].first
                 stack[top] = <int32_t>root
                 top += 1
                 while depth:
                     x = path[depth - 1]
                     a = arc[x]
-                    if a < nodes[x + 1].first:
+                    if a < nodes[(x >> 1) + 1].first:
                         arc[x] += 1
-                        y = arcs[a].head
-                        if number[y] < 0 or not self.residual(arcs[a].place):
+                        y = arcs[a].head ^ (x & 1)      # the mirror image of a node is next to it
+                        if number[y] < 0 or self.flow.capacity[arcs[a].place ^ (x & 1)] == 0:
                             continue
                         if number[y] == 0:
                             time += 1
                             number[y] = lowest[y] = time
-                            arc[y] = nodes[y].first
+                            arc[y] = nodes[y >> 1].first
                             stack[top] = y
                             top += 1
                             path[depth] = y
@@ -233,27 +218,23 @@ cdef class DoubledCut(OrderedCut):
         bound is higher.
         """
         cdef Flow* flow = self.flow
-        cdef int32_t x = <int32_t>(2 * self.first[v])
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, x = self.first[v]
+        cdef int64_t fixed = FIXED if value else -FIXED
         cdef bint finished
         cdef Wide gain
         gain.high = gain.low = 0
         with nogil:
             self.take_kept()
-            if value == 0:
-                x ^= 1
-            flow.nodes[x].excess = FIXED
-            flow.nodes[x ^ 1].excess = -FIXED
+            flow.nodes[x].excess = fixed
             finished = self.network.run(stopping)
             if finished:
                 self.read(&label[0])
-            wide_add(&gain, FIXED - flow.nodes[x].excess)
-            wide_add(&gain, -self.kept_excess[x])
+            wide_add(&gain, -flow.spilled)
             for i in range(flow.n):
-                if self.kept_excess[i] > 0:
-                    wide_add(&gain, self.kept_excess[i])
-                if i != x and flow.nodes[i].excess > 0:
-                    wide_add(&gain, -flow.nodes[i].excess)
+                wide_add(&gain, -magnitude(flow.nodes[i].excess))
+                wide_add(&gain, magnitude(self.kept_excess[i]))
+            wide_add(&gain, FIXED)
+            wide_add(&gain, -self.kept_excess[x] if value else self.kept_excess[x])
         return finished, gain.high, gain.low
 
     def messages(self):
@@ -284,12 +265,12 @@ cdef class DoubledCut(OrderedCut):
                         b = 2 * (table[1] - table[0])
                         d = table[1] + table[2] - table[0] - table[3]
                         if d > tolerance:
-                            a -= capacity[4 * e] + capacity[4 * e + 2]
-                            b -= capacity[4 * e + 1] + capacity[4 * e + 3]
+                            a -= 2 * capacity[2 * e]
+                            b -= 2 * capacity[2 * e + 1]
                             e += 1
                         elif d < -tolerance:
-                            a += capacity[4 * e + 1] + capacity[4 * e + 3]
-                            b += capacity[4 * e + 1] + capacity[4 * e + 3]
+                            a += 2 * capacity[2 * e + 1]
+                            b += 2 * capacity[2 * e + 1]
                             e += 1
                 if t.scope_start[f + 1] - t.scope_start[f] < 2:
                     continue

@@ -9,15 +9,16 @@ cdef struct Node:
     int32_t current     # no arc before this one leads to a parent at the present label
     int32_t parent      # towards the terminal of its tree; ROOT next to it, NONE for free nodes and orphans
     int32_t place       # of the capacity that carries flow between node and parent
-    int32_t label       # distance to the source if positive, to the sink if negative, 0 for free nodes
+    int32_t label       # twice the distance to the terminal of its tree, and 1 more in the sink tree; 0 for free nodes
     int32_t link        # next in a list of nodes with the same label
 
 cdef struct Arc:
-    int32_t head
-    int32_t place       # of its capacity; that of the reverse arc is at place ^ 1
+    int32_t head        # in mirrored networks twice that, and 1 more if the edge is crossed
+    int32_t place       # of its capacity; that of the reverse arc is at place ^ 1, as is that from a mirror image
 
 cdef struct Flow:
     Py_ssize_t n
+    bint mirrored       # then there is the first tree only, with labels of both kinds
     Node* nodes
     Arc* arcs
     int64_t* capacity
@@ -31,6 +32,7 @@ cdef struct Flow:
     Py_ssize_t orphans[2]
     int32_t* lost
     int32_t* wave
+    int64_t spilled     # excess set to 0 without a push
     double known_cost   # what whoever watches is told meanwhile
 
 
@@ -47,3 +49,7 @@ cdef class Network:
     cdef void clear(self) noexcept nogil
     cdef bint run(self, Stopping stopping) noexcept nogil
     cdef bint in_source_set(self, Py_ssize_t v) noexcept nogil
+
+
+cdef inline int64_t magnitude(int64_t x) noexcept nogil:
+    return x if x >= 0 else -x

@@ -13,6 +13,18 @@ through both trees. Arcs that it saturates make orphans of the nodes below them:
 The trees grow by one label at a time, that with fewer nodes to scan first. If there are none, the flow is maximum: that
 tree is one side of a minimum cut. Unlike the trees of Boykov & Kolmogorov (2004), this takes O(n^2 m) time at worst.
 
+**Mirrored networks** have a mirror image of each node and each edge, as those of roof duality have, and their flow is
+its own mirror image. Then the sink tree is the mirror image of the source tree, and one tree is enough:
+
+* Node v stands for two nodes. The lowest bit of its label says whether v is in the tree, or its mirror image. An edge
+  between u and v has the same capacities as that between their mirror images; one that is *crossed* connects u
+  with the mirror image of v, and v with that of u.
+* An arc that leads from the tree to the mirror image of a node of the tree completes a path. Flow is pushed along this
+  path and its mirror image at once. If both ends of the arc have a common root, arcs from the root to where their ways
+  part are passed twice, so only half their capacity counts. What is odd and then down to 1 is set to 0. This is as
+  large as the rounding of costs: integer costs leave so many bits below their last one that it does not occur.
+* All nodes of the greatest label are scanned in turn, whatever their sign. Distances grow as above.
+
 Capacities are integers of 64 bits; whoever fills them sees to it that no sum at a node exceeds 2^62. Edges have a
 capacity for each direction, next to each other, in the order in which they were made; arcs refer to them.
 """
@@ -25,26 +37,37 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 from graphpart.kernels.memory cimport large_pages
 from graphpart.stopping cimport Stopping
 
+# The functions that look at many arcs are compiled for each kind of network, so that plain ones take no more time.
+ctypedef int32_t Plain
+ctypedef int64_t Mirrored
+
+ctypedef fused Kind:
+    Plain
+    Mirrored
+
 cdef enum:
     NONE = -1
     ROOT = -2
+    SINK = 1            # a bit of labels
+    LOST = 3            # where that bit of a lost node is kept, above those of the queues
 
 
 cdef class Network:
     """A network of n nodes beside source and sink, and edges between them.
 
     Edge e connects ``ends[2 * e]`` and ``ends[2 * e + 1]``, with ``capacity[2 * e]`` forwards and ``capacity[2 * e + 1]``
-    backwards. In order: fill `ends`, connect, fill capacities and excess, run; then fill, clear and run again.
+    backwards. In a mirrored network, ``ends[2 * e + 1]`` is ``~v`` where edge e is crossed. In order: fill `ends`, connect,
+    fill capacities and excess, run; then fill, clear and run again.
     """
 
-    def __init__(self, Py_ssize_t n, Py_ssize_t edges):
-        if n >= INT32_MAX or 2 * edges >= INT32_MAX:
+    def __init__(self, Py_ssize_t n, Py_ssize_t edges, bint mirrored=False):
+        if n * (1 + mirrored) >= INT32_MAX or 2 * edges >= INT32_MAX:
             raise MemoryError(f"a network of {n} nodes and {edges} edges: expected fewer than 2^31 nodes and arcs")
         cdef Flow* f = &self.flow
         cdef Py_ssize_t i
         self.n, self.edges = n, edges
         self.kept = []
-        f.n = n
+        f.n, f.mirrored = n, mirrored
         f.known_cost = INFINITY
         f.nodes = <Node*>self.memory((n + 1) * sizeof(Node), True)
         f.arcs = <Arc*>self.memory(2 * edges * sizeof(Arc), False)
@@ -70,22 +93,10 @@ cdef class Network:
 
     cdef void connect(self) noexcept nogil:
         """Make the arcs of all edges. O(n + edges)"""
-        cdef Flow* f = &self.flow
-        cdef Py_ssize_t i, v
-        cdef int32_t at = 0
-        for v in range(f.n + 1):
-            f.nodes[v].first = 0
-        for i in range(2 * self.edges):
-            f.nodes[self.ends[i]].first += 1
-        for v in range(f.n + 1):
-            at += f.nodes[v].first
-            f.nodes[v].first = at
-        for i in range(2 * self.edges - 1, -1, -1):
-            v = self.ends[i]
-            f.nodes[v].first -= 1
-            at = f.nodes[v].first
-            f.arcs[at].head = self.ends[i ^ 1]
-            f.arcs[at].place = <int32_t>i
+        if self.flow.mirrored:
+            connect(&self.flow, &self.ends[0] if self.edges else NULL, self.edges, <Mirrored>0)
+        else:
+            connect(&self.flow, &self.ends[0] if self.edges else NULL, self.edges, <Plain>0)
 
     cdef void clear(self) noexcept nogil:
         """Set all capacities and excesses to 0."""
@@ -98,23 +109,75 @@ cdef class Network:
     cdef bint run(self, Stopping stopping) noexcept nogil:
         """Push flow until it is maximum, or False if stopped: what was pushed so far is a flow."""
         cdef Flow* f = &self.flow
-        cdef bint finished
-        if self.edges:
-            push_along_edges(f, &self.ends[0], self.edges)
-        start(f)
-        while f.waiting[f.top[0]] and f.waiting[f.top[1]]:
-            if f.waiting[f.top[0]] <= f.waiting[f.top[1]]:
-                finished = grow(f, 0, stopping)
-            else:
-                finished = grow(f, 1, stopping)
-            if not finished:
-                return False
+        if f.mirrored:
+            if self.edges:
+                push_along_edges(f, &self.ends[0], self.edges, <Mirrored>0)
+            start(f)
+            while f.waiting[f.top[0]]:
+                if not grow(f, 0, <Mirrored>0, stopping):
+                    return False
+        else:
+            if self.edges:
+                push_along_edges(f, &self.ends[0], self.edges, <Plain>0)
+            start(f)
+            while f.waiting[f.top[0]] and f.waiting[f.top[1]]:
+                if not grow(f, f.waiting[f.top[0]] > f.waiting[f.top[1]], <Plain>0, stopping):
+                    return False
         self.source_done = f.waiting[f.top[0]] == 0
         return True
 
     cdef bint in_source_set(self, Py_ssize_t v) noexcept nogil:
         """Whether a node is on the source's side of the minimum cut that was found."""
-        return self.flow.nodes[v].label > 0 if self.source_done else self.flow.nodes[v].label >= 0
+        cdef int32_t label = self.flow.nodes[v].label
+        return label & SINK == 0 and (label > 0 or not self.source_done)
+
+
+cdef inline int32_t node_of(int32_t end, Kind kind) noexcept nogil:
+    if Kind is Mirrored:
+        return end if end >= 0 else ~end
+    else:
+        return end
+
+
+cdef void connect(Flow* f, const int32_t* ends, Py_ssize_t edges, Kind kind) noexcept nogil:
+    cdef Py_ssize_t i, v
+    cdef int32_t at = 0, crossed
+    for v in range(f.n + 1):
+        f.nodes[v].first = 0
+    for i in range(2 * edges):
+        f.nodes[node_of(ends[i], kind)].first += 1
+    for v in range(f.n + 1):
+        at += f.nodes[v].first
+        f.nodes[v].first = at
+    for i in range(2 * edges - 1, -1, -1):
+        v = node_of(ends[i], kind)
+        f.nodes[v].first -= 1
+        at = f.nodes[v].first
+        f.arcs[at].head = ends[i ^ 1]
+        f.arcs[at].place = <int32_t>i
+        if Kind is Mirrored:
+            crossed = (ends[i] ^ ends[i ^ 1]) < 0
+            f.arcs[at].head = 2 * node_of(ends[i ^ 1], kind) + crossed
+            f.arcs[at].place &= ~crossed
+
+
+cdef inline int32_t head_of(const Arc* arc, Kind kind) noexcept nogil:
+    if Kind is Mirrored:
+        return arc.head >> 1
+    else:
+        return arc.head
+
+
+cdef inline int32_t crossed(const Arc* arc, Kind kind) noexcept nogil:
+    if Kind is Mirrored:
+        return arc.head & 1
+    else:
+        return 0
+
+
+cdef inline int side_of(const Flow* f, int32_t label) noexcept nogil:
+    """The tree of a node."""
+    return label & 1 and not f.mirrored
 
 
 cdef void start(Flow* f) noexcept nogil:
@@ -122,6 +185,7 @@ cdef void start(Flow* f) noexcept nogil:
     cdef Node* node
     cdef int side
     f.waiting[0] = f.waiting[1] = f.waiting[2] = 0
+    f.spilled = 0
     for side in range(2):
         f.top[side] = side
         f.greatest[side] = 1
@@ -134,36 +198,41 @@ cdef void start(Flow* f) noexcept nogil:
         node.current = node.first
         f.queued[v] = 0
         if node.excess > 0:
-            node.label = 1
+            node.label = 2
             enter(f, 0, <int32_t>v)
         elif node.excess < 0:
-            node.label = -1
-            enter(f, 1, <int32_t>v)
+            node.label = 2 + SINK
+            enter(f, side_of(f, SINK), <int32_t>v)
         else:
             node.label = 0
             node.parent = NONE
 
 
-cdef void push_along_edges(Flow* f, const int32_t* ends, Py_ssize_t edges) noexcept nogil:
-    """Push what single edges let through, from nodes with a positive excess to nodes with a negative one."""
+cdef void push_along_edges(Flow* f, const int32_t* ends, Py_ssize_t edges, Kind kind) noexcept nogil:
+    """Push what single edges let through, from nodes with a positive excess to nodes with a negative one.
+
+    Where an edge is crossed, from or to the mirror image of its second node, whose excess is the opposite.
+    """
     cdef Py_ssize_t e
     cdef int forwards
-    cdef int64_t amount
+    cdef int64_t amount, demand
     cdef Node* p
     cdef Node* q
     for e in range(edges):
-        p = &f.nodes[ends[2 * e]]
-        q = &f.nodes[ends[2 * e + 1]]
-        if p.excess > 0 and q.excess < 0:
+        p, q = &f.nodes[ends[2 * e]], &f.nodes[node_of(ends[2 * e + 1], kind)]
+        demand = -q.excess
+        if Kind is Mirrored:
+            demand = demand if ends[2 * e + 1] >= 0 else q.excess
+        if p.excess > 0 and demand > 0:
             forwards = 0
-        elif p.excess < 0 and q.excess > 0:
+            amount = min(f.capacity[2 * e], p.excess, demand)
+        elif p.excess < 0 and demand < 0:
             forwards = 1
-            p, q = q, p
+            amount = min(f.capacity[2 * e + 1], -p.excess, -demand)
         else:
             continue
-        amount = min(f.capacity[2 * e + forwards], p.excess, -q.excess)
-        p.excess -= amount
-        q.excess += amount
+        p.excess -= amount if p.excess > 0 else -amount
+        q.excess -= amount if q.excess > 0 else -amount
         f.capacity[2 * e + forwards] -= amount
         f.capacity[2 * e + 1 - forwards] += amount
 
@@ -176,52 +245,44 @@ cdef inline void enter(Flow* f, int queue, int32_t v) noexcept nogil:
         f.waiting[queue] += 1
 
 
-cdef inline bint grow(Flow* f, int side, Stopping stopping) noexcept nogil:
+cdef bint grow(Flow* f, int side, Kind kind, Stopping stopping) noexcept nogil:
     """Scan the nodes of the greatest label of one tree. False if stopped."""
-    if side == 0:
-        return grow_tree(f, 0, 1, 0, stopping)
-    return grow_tree(f, 1, -1, 1, stopping)
-
-
-cdef inline bint grow_tree(
-    Flow* f, const int side, const int32_t sign, const int32_t flip, Stopping stopping
-) noexcept nogil:
-    # In the sink tree flow comes from the head of an arc: the capacity of the reverse arc counts (flip).
+    # In the sink tree flow comes from the head of an arc: the capacity of the reverse arc counts.
     cdef int own = f.top[side], later = 3 - f.top[0] - f.top[1]
-    cdef int32_t label = sign * f.greatest[side], p, q, place
+    cdef int32_t greatest = f.greatest[side], label, p, q, place, tree
     cdef Py_ssize_t i, a, end
     cdef int64_t* capacity = f.capacity
     cdef Node* nodes = f.nodes
+    cdef Arc* arcs = f.arcs
     f.top[side] = later
     f.greatest[side] += 1
     f.bucket[side][f.greatest[side]] = f.bucket[side][f.greatest[side] + 1] = NONE
     for i in range(f.waiting[own]):
         p = f.queue[own][i]
         f.queued[p] &= <uint8_t>~(1 << own)
-        if nodes[p].label != label:
+        label = nodes[p].label
+        if label >> 1 != greatest:
             continue
         if stopping.poll(f.known_cost):
             return False
         a = nodes[p].first
         end = nodes[p + 1].first
         while a < end:
-            place = f.arcs[a].place ^ flip
+            place = arcs[a].place ^ (label & SINK)
             if capacity[place] == 0:
                 a += 1
                 continue
-            q = f.arcs[a].head
+            q = head_of(&arcs[a], kind)
+            tree = (label & SINK) ^ crossed(&arcs[a], kind)
             if nodes[q].label == 0:
-                nodes[q].label = label + sign
+                nodes[q].label = 2 * (greatest + 1) + tree
                 nodes[q].parent = p
                 nodes[q].place = place
                 nodes[q].current = nodes[q].first
                 enter(f, later, q)
                 a += 1
-            elif (nodes[q].label > 0) != (sign > 0):
-                if flip:
-                    augment(f, q, p, place)
-                else:
-                    augment(f, p, q, place)
+            elif nodes[q].label & SINK != tree:
+                augment(f, p, q, place, kind)
                 if nodes[p].label != label:
                     break
                 if stopping.poll(f.known_cost):
@@ -232,53 +293,84 @@ cdef inline bint grow_tree(
     return True
 
 
-cdef void augment(Flow* f, int32_t p, int32_t q, int32_t bridge) noexcept nogil:
-    """Push flow from the source through p, over the bridge, through q to the sink, and find parents for orphans."""
+cdef inline int32_t least_along(Flow* f, int32_t v, int64_t* least) noexcept nogil:
+    """The root above a node, and the least capacity on the way."""
     cdef Node* nodes = f.nodes
     cdef int64_t* capacity = f.capacity
-    cdef int64_t amount = capacity[bridge]
-    cdef int32_t v = p, parent, place
+    cdef int64_t amount = least[0]
     while nodes[v].parent != ROOT:
         if capacity[nodes[v].place] < amount:
             amount = capacity[nodes[v].place]
         v = nodes[v].parent
-    if nodes[v].excess < amount:
-        amount = nodes[v].excess
-    v = q
+    least[0] = min(amount, magnitude(nodes[v].excess))
+    return v
+
+
+cdef inline void push_along(Flow* f, int32_t v, int64_t amount) noexcept nogil:
+    """Push flow between a node and its root. What that saturates makes orphans."""
+    cdef Node* nodes = f.nodes
+    cdef int64_t* capacity = f.capacity
+    cdef int32_t parent, place
     while nodes[v].parent != ROOT:
-        if capacity[nodes[v].place] < amount:
-            amount = capacity[nodes[v].place]
-        v = nodes[v].parent
-    if -nodes[v].excess < amount:
-        amount = -nodes[v].excess
-    capacity[bridge] -= amount
-    capacity[bridge ^ 1] += amount
+        parent, place = nodes[v].parent, nodes[v].place
+        capacity[place] -= amount
+        capacity[place ^ 1] += amount
+        if capacity[place] == 0:
+            make_orphan(f, side_of(f, nodes[v].label), v, nodes[v].label >> 1)
+        v = parent
+    nodes[v].excess -= amount if nodes[v].excess > 0 else -amount
+    if nodes[v].excess == 0:
+        make_orphan(f, side_of(f, nodes[v].label), v, 1)
+
+
+cdef void augment(Flow* f, int32_t p, int32_t q, int32_t bridge, Kind kind) noexcept nogil:
+    """Push flow along a path from root to root, over the bridge between p and q, and find parents for orphans."""
+    cdef int64_t amount = f.capacity[bridge]
+    cdef int32_t root = least_along(f, p, &amount), other = least_along(f, q, &amount)
+    if Kind is Mirrored and root == other:
+        amount = least_twice(f, p, q, f.capacity[bridge])
+    if amount:
+        f.capacity[bridge] -= amount
+        f.capacity[bridge ^ 1] += amount
+        push_along(f, p, amount)
+        push_along(f, q, amount)
+    if f.orphans[0]:
+        adopt(f, 0, kind)
+    if f.orphans[1]:
+        adopt(f, 1, kind)
+
+
+cdef int64_t least_twice(Flow* f, int32_t p, int32_t q, int64_t amount) noexcept nogil:
+    """What a path through p and q takes whose nodes have a common root, and at most `amount`.
+
+    If it is 0, what is down to 1 on the common way is set to 0.
+    """
+    cdef Node* nodes = f.nodes
+    cdef int64_t* capacity = f.capacity
+    cdef int32_t v, parent
+    while p != q:
+        if nodes[p].label >> 1 < nodes[q].label >> 1:
+            p, q = q, p
+        amount = min(amount, capacity[nodes[p].place])
+        p = nodes[p].parent
     v = p
     while nodes[v].parent != ROOT:
-        parent, place = nodes[v].parent, nodes[v].place
-        capacity[place] -= amount
-        capacity[place ^ 1] += amount
-        if capacity[place] == 0:
-            make_orphan(f, 0, v, nodes[v].label)
-        v = parent
-    nodes[v].excess -= amount
-    if nodes[v].excess == 0:
+        amount = min(amount, capacity[nodes[v].place] >> 1)
+        v = nodes[v].parent
+    amount = min(amount, magnitude(nodes[v].excess) >> 1)
+    if amount:
+        return amount
+    if magnitude(nodes[v].excess) == 1:
+        nodes[v].excess = 0
+        f.spilled += 1
         make_orphan(f, 0, v, 1)
-    v = q
-    while nodes[v].parent != ROOT:
-        parent, place = nodes[v].parent, nodes[v].place
-        capacity[place] -= amount
-        capacity[place ^ 1] += amount
-        if capacity[place] == 0:
-            make_orphan(f, 1, v, -nodes[v].label)
-        v = parent
-    nodes[v].excess += amount
-    if nodes[v].excess == 0:
-        make_orphan(f, 1, v, 1)
-    if f.orphans[0]:
-        adopt(f, 0, 1, 0)
-    if f.orphans[1]:
-        adopt(f, 1, -1, 1)
+    while p != v:
+        parent = nodes[p].parent
+        if capacity[nodes[p].place] == 1:
+            capacity[nodes[p].place] = 0
+            make_orphan(f, 0, p, nodes[p].label >> 1)
+        p = parent
+    return 0
 
 
 cdef inline void make_orphan(Flow* f, int side, int32_t v, int32_t label) noexcept nogil:
@@ -290,13 +382,14 @@ cdef inline void make_orphan(Flow* f, int side, int32_t v, int32_t label) noexce
         f.lowest[side] = label
 
 
-cdef inline void adopt(Flow* f, const int side, const int32_t sign, const int32_t flip) noexcept nogil:
+cdef void adopt(Flow* f, int side, Kind kind) noexcept nogil:
     """Find parents for all orphans of one tree; some nodes move away from the terminal, some become free."""
     cdef Node* nodes = f.nodes
+    cdef Arc* arcs = f.arcs
     cdef int64_t* capacity = f.capacity
     cdef int32_t* bucket = f.bucket[side]
-    cdef int32_t label = f.lowest[side], v, u, wanted, distance, best, greatest = f.greatest[side]
-    cdef int32_t pending = 0, low = INT32_MAX
+    cdef int32_t label = f.lowest[side], v, u, away, wanted, best, greatest = f.greatest[side]
+    cdef int32_t pending = 0, low = INT32_MAX, tree = side
     cdef Py_ssize_t a, end, i, count = 0, begin = 0, stop, reached = 0
     cdef bint found
     while f.orphans[side]:
@@ -308,23 +401,27 @@ cdef inline void adopt(Flow* f, const int side, const int32_t sign, const int32_
         f.orphans[side] -= 1
         found = False
         end = nodes[v + 1].first
+        if Kind is Mirrored:
+            tree = nodes[v].label & SINK
         if label > 1:
-            wanted = sign * (label - 1)
+            wanted = 2 * (label - 1) + tree
             for a in range(nodes[v].current, end):
-                u = f.arcs[a].head
-                if nodes[u].label == wanted and capacity[f.arcs[a].place ^ 1 ^ flip]:
+                u = head_of(&arcs[a], kind)
+                if nodes[u].label ^ crossed(&arcs[a], kind) == wanted and capacity[arcs[a].place ^ 1 ^ tree]:
                     nodes[v].parent = u
-                    nodes[v].place = f.arcs[a].place ^ 1 ^ flip
+                    nodes[v].place = arcs[a].place ^ 1 ^ tree
                     nodes[v].current = <int32_t>a
                     found = True
                     break
         if found:
             continue
         nodes[v].label = 0
+        if Kind is Mirrored:
+            f.queued[v] = <uint8_t>((f.queued[v] & ~(1 << LOST)) | (tree << LOST))
         f.lost[count] = v
         count += 1
         for a in range(nodes[v].first, end):
-            u = f.arcs[a].head
+            u = head_of(&arcs[a], kind)
             if nodes[u].parent == v:
                 make_orphan(f, side, u, label + 1)
     f.lowest[side] = INT32_MAX
@@ -332,13 +429,15 @@ cdef inline void adopt(Flow* f, const int side, const int32_t sign, const int32_
     for i in range(count):
         v = f.lost[i]
         best = greatest
+        if Kind is Mirrored:
+            tree = f.queued[v] >> LOST
         for a in range(nodes[v].first, nodes[v + 1].first):
-            u = f.arcs[a].head
-            distance = sign * nodes[u].label
-            if 0 < distance < best and capacity[f.arcs[a].place ^ 1 ^ flip]:
-                best = distance
+            u = head_of(&arcs[a], kind)
+            away = nodes[u].label ^ crossed(&arcs[a], kind) ^ tree
+            if SINK < away < 2 * best and away & SINK == 0 and capacity[arcs[a].place ^ 1 ^ tree]:
+                best = away >> 1
                 nodes[v].parent = u
-                nodes[v].place = f.arcs[a].place ^ 1 ^ flip
+                nodes[v].place = arcs[a].place ^ 1 ^ tree
         nodes[v].current = nodes[v].first
         if best < greatest:
             nodes[v].link = bucket[best + 1]
@@ -353,7 +452,9 @@ cdef inline void adopt(Flow* f, const int side, const int32_t sign, const int32_
         while v != NONE:
             pending -= 1
             if nodes[v].label == 0:
-                nodes[v].label = sign * label
+                if Kind is Mirrored:
+                    tree = f.queued[v] >> LOST
+                nodes[v].label = 2 * label + tree
                 f.wave[reached] = v
                 reached += 1
             v = nodes[v].link
@@ -364,12 +465,14 @@ cdef inline void adopt(Flow* f, const int side, const int32_t sign, const int32_
             if label == greatest:
                 enter(f, f.top[side], v)
                 continue
+            if Kind is Mirrored:
+                tree = nodes[v].label & SINK
             for a in range(nodes[v].first, nodes[v + 1].first):
-                u = f.arcs[a].head
-                if nodes[u].label == 0 and capacity[f.arcs[a].place ^ flip]:
-                    nodes[u].label = sign * (label + 1)
+                u = head_of(&arcs[a], kind)
+                if nodes[u].label == 0 and capacity[arcs[a].place ^ tree]:
+                    nodes[u].label = 2 * (label + 1) + (tree ^ crossed(&arcs[a], kind))
                     nodes[u].parent = v
-                    nodes[u].place = f.arcs[a].place ^ flip
+                    nodes[u].place = arcs[a].place ^ tree
                     nodes[u].current = nodes[u].first
                     f.wave[reached] = u
                     reached += 1
@@ -381,13 +484,13 @@ cdef inline void adopt(Flow* f, const int side, const int32_t sign, const int32_
 
 
 def max_flow(Py_ssize_t n, const int32_t[:, ::1] ends, const int64_t[:, ::1] capacity, const int64_t[::1] excess,
-             Stopping stopping):
+             Stopping stopping, bint mirrored=False):
     """(finished, in source set, residual capacities, residual excess) of edges with capacities in both directions.
 
-    Positive excess is capacity from the source, negative to the sink.
+    Positive excess is capacity from the source, negative to the sink. `ends` and `mirrored` as for `Network`.
     """
     cdef Py_ssize_t e, v, m = ends.shape[0]
-    cdef Network network = Network(n, m)
+    cdef Network network = Network(n, m, mirrored)
     cdef bint finished
     side = np.zeros(n, np.uint8)
     left = np.zeros(n, np.int64)

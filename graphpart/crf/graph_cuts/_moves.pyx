@@ -15,7 +15,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from graphpart.crf.graph_cuts._max_flow cimport Flow, Network, Node
+from graphpart.crf.graph_cuts._max_flow cimport Network, Node
 from graphpart.crf.graph_cuts._ordered cimport OrderedCut
 from graphpart.crf.graph_cuts._scaling cimport Tables, Wide, rounded, sides, wide_add
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
@@ -156,8 +156,6 @@ cdef class Moves(OrderedCut):
         """
         cdef bint submodular, finished
         cdef Py_ssize_t v
-        cdef int32_t sign
-        cdef Flow* flow
         cdef Network net = self.network
         net.flow.known_cost = cost
         with nogil:
@@ -172,18 +170,14 @@ cdef class Moves(OrderedCut):
         if self.doubled is None:
             self.double()
         net = self.doubled
-        flow = &net.flow
-        flow.known_cost = cost
+        net.flow.known_cost = cost
         with nogil:
             self.fill_doubled(zero, one)
             finished = net.run(stopping)
-            sign = 1 if net.source_done else -1
             if finished:
                 for v in range(self.t.n):
-                    if sign * flow.nodes[2 * v].label > 0:
-                        labels[v] = one[v] if sign > 0 else zero[v]
-                    elif sign * flow.nodes[2 * v + 1].label > 0:
-                        labels[v] = zero[v] if sign > 0 else one[v]
+                    if net.flow.nodes[v].label:
+                        labels[v] = one[v] if net.in_source_set(v) else zero[v]
         return finished
 
     cdef bint fill(self, const element_t[::1] zero, const element_t[::1] one) noexcept nogil:
@@ -228,10 +222,10 @@ cdef class Moves(OrderedCut):
                 d[0] = 0
 
     def double(self):
-        """Make the doubled network: of each pair two edges between nodes of equal sense, two of opposite sense."""
+        """Make the doubled network: of each pair an edge between nodes of equal sense and a crossed one."""
         cdef Py_ssize_t k
         cdef int32_t x, y
-        cdef Network net = Network(2 * self.t.n, 4 * self.pairs)
+        cdef Network net = Network(self.t.n, 2 * self.pairs, True)
         cdef int32_t* ends
         self.doubled = net
         if self.pairs == 0:
@@ -239,24 +233,21 @@ cdef class Moves(OrderedCut):
         ends = &net.ends[0]
         with nogil:
             for k in range(self.pairs):
-                x, y = 2 * self.of_u[k], 2 * self.of_v[k]
-                ends[8 * k], ends[8 * k + 1], ends[8 * k + 2], ends[8 * k + 3] = x, y, y + 1, x + 1
-                ends[8 * k + 4], ends[8 * k + 5], ends[8 * k + 6], ends[8 * k + 7] = x, y + 1, y, x + 1
+                x, y = self.of_u[k], self.of_v[k]
+                ends[4 * k], ends[4 * k + 1], ends[4 * k + 2], ends[4 * k + 3] = x, y, x, ~y
             net.connect()
 
     cdef void fill_doubled(self, const element_t[::1] zero, const element_t[::1] one) noexcept nogil:
-        cdef Py_ssize_t v, k, i
+        cdef Py_ssize_t v, k
         cdef element_t a, b, a0, a1, b0, b1
         cdef int64_t x, y, d, part
         cdef Node* nodes = self.doubled.flow.nodes
         cdef int64_t* capacity
         for v in range(self.t.n):
-            nodes[2 * v].excess = self.unary[self.begin[v] + zero[v]] - self.unary[self.begin[v] + one[v]]
-            nodes[2 * v + 1].excess = -nodes[2 * v].excess
+            nodes[v].excess = self.unary[self.begin[v] + zero[v]] - self.unary[self.begin[v] + one[v]]
         for k in range(self.pairs):
-            capacity = self.doubled.flow.capacity + 8 * k
-            for i in range(8):
-                capacity[i] = 0
+            capacity = self.doubled.flow.capacity + 4 * k
+            capacity[0] = capacity[1] = capacity[2] = capacity[3] = 0
             a, b = self.of_u[k], self.of_v[k]
             a0, a1, b0, b1 = zero[a], one[a], zero[b], one[b]
             x = y = 0
@@ -268,20 +259,16 @@ cdef class Moves(OrderedCut):
                 self.cell(k, a0, a1, b0, b1, &x, &y, &d)
                 if d >= 0:
                     part = max(<int64_t>0, min(x, d))
-                    capacity[0] = capacity[2] = part
-                    capacity[1] = capacity[3] = d - part
+                    capacity[0], capacity[1] = part, d - part
                     x -= part
                     y -= d - part
                 else:
                     part = max(<int64_t>0, min(-x, -d))
-                    capacity[4] = capacity[6] = -d - part
-                    capacity[5] = capacity[7] = part
+                    capacity[2], capacity[3] = -d - part, part
                     x += part
                     y += part
-            nodes[2 * a].excess -= x
-            nodes[2 * a + 1].excess += x
-            nodes[2 * b].excess -= y
-            nodes[2 * b + 1].excess += y
+            nodes[a].excess -= x
+            nodes[b].excess -= y
 
 
 cdef bint is_potts(const cost_t* table, offset_t rows, offset_t columns) noexcept nogil:

@@ -34,3 +34,13 @@ class Annealing:
         cost: float,
         stopping: Stopping,
     ) -> tuple[NDArray[np.int32], float]: ...
+    def propagate(
+        self,
+        labels: NDArray[np.int32],
+        elements: NDArray[np.int32],
+        share: float,
+        sweeps: int,
+        seed: int,
+        cost: float,
+        stopping: Stopping,
+    ) -> tuple[NDArray[np.int32], int]: ...

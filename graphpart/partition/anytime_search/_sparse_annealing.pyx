@@ -78,10 +78,9 @@ cdef inline void look_at(State* s, element_t a) noexcept nogil:
     s.steps += STEPS + s.starts[a + 1] - s.starts[a]
     for k in range(s.starts[a], s.starts[a + 1]):
         U = s.label[s.neighbours[k]]
-        if not s.seen[U]:
-            s.seen[U] = True
-            s.linked[s.links] = U
-            s.links += 1
+        s.linked[s.links] = U       # without a branch, which nobody could predict
+        s.links += 1 - s.seen[U]
+        s.seen[U] = True
         s.sums[U] += s.costs[k]
 
 
@@ -252,6 +251,24 @@ cdef element_t wanted_subset(State* s, element_t a, Wanted wanted, double tolera
     return target
 
 
+cdef inline bint go(State* s, element_t a, Wanted wanted, double tolerance) noexcept nogil:
+    """Move an element where it is wanted; whether it was elsewhere."""
+    cdef double delta = 0.0
+    cdef element_t target = wanted_subset(s, a, wanted, tolerance, &delta)
+    if target == s.label[a]:
+        return False
+    move(s, a, target, delta)
+    return True
+
+
+cdef inline double gap_of(State* s, element_t a) noexcept nogil:
+    """What an element remembers of the change of cost by its best move; -inf if nothing."""
+    cdef double gap = s.gap[a]
+    if s.terms.any and gap > -INFINITY:
+        gap -= terms_at(&s.terms, a, s.label[a], True)
+    return gap
+
+
 cdef struct Trials:
     const element_t* centers  # elements that trials begin with
     Py_ssize_t count
@@ -280,7 +297,7 @@ cdef bint trial(State* s, Trials* t, int64_t number, double limit) noexcept nogi
     cdef Py_ssize_t i, j, mutated = 0, near, most = 1 + random_below(&s.random, MUTATED)
     cdef element_t a = t.centers[random_below(&s.random, t.count)], b
     cdef offset_t k, degree
-    cdef double before = s.cost, gap
+    cdef double before = s.cost
     cdef bint moved
     cdef uint64_t draw
     t.moves = 0
@@ -319,10 +336,7 @@ cdef bint trial(State* s, Trials* t, int64_t number, double limit) noexcept nogi
             a = t.near[k]
             t.near[k] = t.near[i]
             t.near[i] = a
-            gap = s.gap[a]
-            if s.terms.any and gap > -INFINITY:
-                gap -= terms_at(&s.terms, a, s.label[a], True)
-            if gap <= t.tolerance and try_move(s, t, a, BEST):
+            if gap_of(s, a) <= t.tolerance and try_move(s, t, a, BEST):
                 moved = True
         if not moved:
             break
@@ -414,7 +428,7 @@ cdef class Annealing:
         cdef long long t
         cdef int64_t moves
         cdef uint64_t shift = 0, mask = variates.shape[0] - 1
-        cdef double threshold, best = 0.0, gap
+        cdef double threshold, best = 0.0
         cdef double[::1] temperatures = geometric(hot, cold, sweeps)
         cdef bint ended = False
         with nogil:
@@ -430,10 +444,7 @@ cdef class Annealing:
                             ended = True
                             break
                     threshold = temperatures[t] * variates[(a + shift) & mask]
-                    gap = s.gap[a]
-                    if s.terms.any and gap > -INFINITY:
-                        gap -= terms_at(&s.terms, <element_t>a, s.label[a], True)
-                    if gap <= threshold:
+                    if gap_of(s, <element_t>a) <= threshold:
                         visit(s, <element_t>a, threshold)
                 if ended:
                     break
@@ -448,10 +459,7 @@ cdef class Annealing:
             while moves:
                 moves = 0
                 for a in range(n):
-                    gap = s.gap[a]
-                    if s.terms.any and gap > -INFINITY:
-                        gap -= terms_at(&s.terms, <element_t>a, s.label[a], True)
-                    if gap < -self.tolerance:
+                    if gap_of(s, <element_t>a) < -self.tolerance:
                         moves += visit(s, <element_t>a, -max(2 * self.tolerance, SMALLEST))
         if ended:
             return np.array(self.best), best
@@ -490,3 +498,48 @@ cdef class Annealing:
                 if trial(s, &t, number, best + self.tolerance):
                     best = min(best, s.cost)
         return np.array(self.label), s.cost
+
+    def propagate(
+        self,
+        const element_t[::1] labels,
+        const element_t[::1] elements,
+        double share,
+        long long sweeps,
+        unsigned long long seed,
+        double cost,
+        Stopping stopping,
+    ):
+        """Labels after label propagation from canonical labels, and the steps that it took.
+
+        First a share of the elements is mutated. Then, in each sweep, all elements move to a random one of their best
+        subsets. The result may cost more than the start, whose cost serves `stopping` only.
+        """
+        cdef State* s = &self.s
+        cdef Py_ssize_t count = elements.shape[0], i
+        cdef element_t a
+        cdef int64_t t, moves = 1
+        cdef uint64_t draw, limit = <uint64_t>(share * 4294967296.0)
+        cdef Wanted wanted
+        with nogil:
+            self.label[:] = labels
+            s.random = seed
+            s.steps = 0
+            self.start()
+            wanted = ALONE if random_bits(&s.random) >> 63 else ANY_OTHER
+            for i in range(count if limit else 0):
+                a = elements[i]
+                if random_bits(&s.random) >> 32 < limit and (wanted != ALONE or s.size[s.label[a]] > 1):
+                    go(s, a, wanted, self.tolerance)
+            for t in range(sweeps):
+                if moves == 0:
+                    break
+                moves = 0
+                s.steps += count
+                for i in range(count):
+                    if i % 4096 == 0 and stopping.poll(cost):
+                        moves = 0
+                        break
+                    a = elements[i]
+                    if gap_of(s, a) <= self.tolerance:
+                        moves += go(s, a, BEST, self.tolerance)
+        return np.array(self.label), s.steps

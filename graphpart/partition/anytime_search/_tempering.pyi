@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 from graphpart.stopping import Stopping
 
 class Tempering:
-    def __init__(self, matrix: NDArray[np.int32], variates: NDArray[np.float32], count: int) -> None: ...
+    def __init__(self, matrix: NDArray[np.integer], variates: NDArray[np.float32], count: int) -> None: ...
     def cool(
         self,
         labels: NDArray[np.int32],

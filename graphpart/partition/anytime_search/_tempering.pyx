@@ -11,7 +11,7 @@ time. After each step, copies of the coldest replicas descend to local optima, t
 import numpy as np
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
@@ -30,8 +30,8 @@ cdef class Tempering:
 
     Parameters
     ----------
-    matrix : ndarray of int32, shape (n, n)
-        Symmetric, zero diagonal; the sum of absolute costs of each row below ``LARGEST_ROW`` of annealing.
+    matrix : ndarray of int32 or int16, shape (n, n)
+        As for annealing.
     variates : ndarray of float32, more than n and a block
         Exponential variates.
     count : int
@@ -42,7 +42,7 @@ cdef class Tempering:
     cdef Py_ssize_t count
     cdef object kept
 
-    def __cinit__(self, const int32_t[:, ::1] matrix, const float[::1] variates, Py_ssize_t count):
+    def __cinit__(self, matrix, const float[::1] variates, Py_ssize_t count):
         cdef Py_ssize_t k
         self.kept, self.count = (matrix, variates), count
         self.replicas = <State*>calloc(count, sizeof(State))
@@ -74,7 +74,7 @@ cdef class Tempering:
         cdef State* s = &self.replicas[0]
         cdef Py_ssize_t n = s.n, k
         cdef long long t
-        cdef element_t[:, ::1] found = np.tile(labels, (temperatures.shape[0], 1))
+        cdef element_t[:, ::1] found = np.full((temperatures.shape[0], n), labels, np.int32)
         cdef double[::1] means = np.zeros(temperatures.shape[0])
         cdef double total
         cdef bint ended = False

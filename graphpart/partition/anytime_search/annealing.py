@@ -11,7 +11,8 @@ elements, no join of this pair lowers the cost, whatever else is in the subset. 
 smaller of the sums of its two elements, plus one unit. A required cut gets the same cost: as long as it is violated,
 one of its elements gains by being alone. In the same way, a pair that attracts more than the sum of all other absolute
 costs of one of its elements is limited. Integer costs stay exact; other costs are rounded to multiples of about 2**-28
-of the largest sum.
+of the largest sum. If all of them are multiples of some number and the sums of costs small enough, as they are for
+whole numbers up to 100 and 1000 elements, annealing goes the same way in 16-bit integers, in half of the time.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ class Annealer:
         self.terms: Terms = terms_of(p)
         if p.matrix is not None:
             self.matrix, self.scale = as_integers(p.matrix)
+            self.narrow, self.parts = narrowed(self.matrix)
             self.variates = exponential_variates(max(VARIATES, 2 ** (2 * p.n).bit_length()), np.float32)
             costs = self.matrix[:: max(1, p.n * p.n // SAMPLES)].ravel() / self.scale
         else:
@@ -90,6 +92,12 @@ class Annealer:
             return 0.3 * n * (int(labels.max()) + 1) + 0.1 * n * n
         return 4.0 * (n + 2 * self.p.m) + 4.0 * n * len(self.terms.partner)
 
+    def integers(self, hottest: float) -> tuple[NDArray[Any], float]:
+        """The matrix in the smallest integers that do for temperatures up to this one; and how many are a cost of 1."""
+        if self.narrow is not None and hottest * self.scale <= self.parts * _dense_annealing.NARROW_HOTTEST:
+            return self.narrow, self.scale / self.parts
+        return self.matrix, self.scale
+
     def run(
         self, start: Labels, sweeps: int, temperatures: tuple[float, float], seed: int, stopping: Stopping
     ) -> Labels:
@@ -101,8 +109,9 @@ class Annealer:
         (hot, cold), cost = temperatures, p.evaluate_labels(start)
         self.spent += RUN + (1 if p.is_dense else 2) * sweeps * self.work(start)  # hot sweeps take longer
         if p.matrix is not None:
-            dense = _dense_annealing.Annealing(self.matrix, self.variates)
-            out, _ = dense.run(start, sweeps, hot * self.scale, cold * self.scale, seed, cost, self.scale, stopping)
+            matrix, scale = self.integers(hot)
+            dense = _dense_annealing.Annealing(matrix, self.variates)
+            out, _ = dense.run(start, sweeps, hot * scale, cold * scale, seed, cost, scale, stopping)
             if p.has_must_cut and p.evaluate_labels(out) == np.inf:  # integers too coarse for what attracts less
                 return start
         else:
@@ -119,10 +128,21 @@ class Annealer:
         out, _ = sparse.evolve(start, elements, int(work / STEP), seed, p.evaluate_labels(start), stopping)
         return canonical(out)
 
-    def temperatures(self, labels: Labels, heat: float) -> tuple[float, float]:
+    def propagate(
+        self, start: Labels, elements: NDArray[np.int32], share: float, sweeps: int, seed: int, stopping: Stopping
+    ) -> Labels:
+        """Canonical labels after a share of some elements is mutated, and all of them propagate labels in sweeps."""
+        p, start = self.p, canonical(start)
+        sparse = _sparse_annealing.Annealing(*p.rows(), p.tolerance, self.terms)
+        out, steps = sparse.propagate(start, elements, share, sweeps, seed, p.evaluate_labels(start), stopping)
+        self.spent += RUN + STEP * steps
+        return canonical(out)
+
+    def temperatures(self, labels: Labels, heat: float, share: float = SHARE) -> tuple[float, float]:
         """The first and last temperature for labels like these. O(MOVES + n)
 
-        `heat` is the number of moves to a worse partition that are accepted per element in the first sweep.
+        `heat` is the number of moves to a worse partition that are accepted per element in the first sweep; of all such
+        moves, no more than this share.
         """
         deltas, elements = self._deltas(canonical(labels))
         with np.errstate(over="ignore"):  # inf is as good as what is too large
@@ -135,7 +155,7 @@ class Annealer:
                 known[k] = float(np.cumsum(np.append(0.0, most * exp(deltas / -TEMPERATURES[k])))[-1])
             return known[k]
 
-        wanted = [min(rate * elements, SHARE * len(deltas)) for rate in (heat, min(COLD, heat / 10))]
+        wanted = [min(rate * elements, share * len(deltas)) for rate in (heat, min(COLD, heat / 10))]
         return self._temperature(accepted, wanted[0]), self._temperature(accepted, wanted[1])
 
     def _temperature(self, accepted: Callable[[int], float], wanted: float) -> float:
@@ -260,6 +280,17 @@ def as_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]:
         integers[a, b] = integers[b, a] = round(cost * scale)
     np.fill_diagonal(integers, 0)
     return integers, scale
+
+
+def narrowed(matrix: NDArray[np.int32]) -> tuple[NDArray[np.int16] | None, int]:
+    """The matrix divided by the largest power of two that divides all of it, and the power; None if sums are large."""
+    bits = int(np.bitwise_or.reduce(matrix, axis=None))
+    parts = max(1, bits & -bits)
+    sums = np.abs(matrix).sum(axis=1, dtype=np.int64)
+    total = matrix.sum(axis=1, dtype=np.int64)
+    if not len(matrix) or (sums + np.abs(total)).max() // 2 >= parts * _dense_annealing.NARROW_ROW:
+        return None, 1
+    return (matrix // parts).astype(np.int16), parts
 
 
 def _limited(

@@ -25,7 +25,34 @@ from graphpart.partition.anytime_search.strategy import Found, Task, Turn
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.stopping import Stopping
 
-__all__ = ["EvolutionRounds", "EvolutionTask"]
+__all__ = ["Drifting", "EvolutionRounds", "EvolutionTask"]
+
+
+class Drifting:
+    """What strategies have in common that keep changes of no gain.
+
+    Parameters
+    ----------
+    turn : Turn
+        For the annealer.
+    share : float
+    """
+
+    due = False
+
+    def __init__(self, turn: Turn, share: float) -> None:
+        self.annealer, self.share = turn.annealer, share
+        self.labels: Labels | None = None  # the end of the last round
+
+    def start(self, turn: Turn) -> Labels:
+        """Where a round begins: the end of the last one, with all regions that have become better since."""
+        best, last = turn.pool.labels, self.labels
+        self.labels = None
+        return best if last is None else best_of_regions(self.annealer.p, last, best)
+
+    def learn(self, found: Found, gain: float) -> None:
+        before = self.labels
+        self.labels = found.labels if before is None else best_of_regions(self.annealer.p, before, found.labels)
 
 
 @dataclass(frozen=True)
@@ -36,24 +63,15 @@ class EvolutionTask(Task):
     work: float  # nanoseconds
 
 
-class EvolutionRounds:
-    """The strategy; see above.
-
-    Parameters
-    ----------
-    turn : Turn
-        For the annealer.
-    parameters : EvolutionParameters
-    share : float
-    """
+class EvolutionRounds(Drifting):
+    """The strategy; see above."""
 
     name = "evolution"
-    due = False
 
     def __init__(self, turn: Turn, parameters: EvolutionParameters, share: float) -> None:
-        self.annealer, self.parameters, self.share = turn.annealer, parameters, share
+        super().__init__(turn, share)
+        self.parameters = parameters
         self.order = by_neighbourhood(turn.annealer.p)
-        self.labels: Labels | None = None  # the end of the last round
 
     def ready(self, turn: Turn) -> bool:
         return len(self.order) > 0
@@ -67,11 +85,7 @@ class EvolutionRounds:
         return float(max(a.work, a.each * len(self.order) / len(turn.seeds)) * 2.0 ** (turn.level / 2))
 
     def plan(self, turn: Turn) -> list[EvolutionTask]:
-        p, pool, work = self.annealer.p, turn.pool, self._work(turn)
-        start = pool.labels
-        if self.labels is not None:
-            start = best_of_regions(p, self.labels, start)
-        self.labels = None
+        work, start = self._work(turn), self.start(turn)
         order = np.roll(self.order, int(turn.rng.integers(len(self.order))))
         parts = np.array_split(order, len(turn.seeds))
         return [
@@ -82,10 +96,6 @@ class EvolutionRounds:
         annealer = self.annealer.copy()
         labels = annealer.evolve(task.start, task.elements, task.work, task.seed, stopping)
         return Found(labels, annealer.spent)
-
-    def learn(self, found: Found, gain: float) -> None:
-        before = self.labels
-        self.labels = found.labels if before is None else best_of_regions(self.annealer.p, before, found.labels)
 
 
 def by_neighbourhood(p: SetPartition) -> NDArray[np.int32]:

@@ -14,6 +14,7 @@ __all__ = [
     "FusionParameters",
     "PopulationParameters",
     "PortfolioParameters",
+    "PropagationParameters",
     "SearchParameters",
     "SlowParameters",
     "StartParameters",
@@ -81,7 +82,16 @@ class EvolutionParameters:
     """Parameters of rounds of localised evolution."""
 
     work: float = 2e7  #: nanoseconds of work of a task at first, at least,
-    each: float = 8e3  #: and for each of its elements
+    each: float = 2e3  #: and for each of its elements
+
+
+@dataclass(frozen=True)
+class PropagationParameters:
+    """Parameters of rounds of iterated label propagation."""
+
+    work: float = 2e7  #: nanoseconds of work of a task at first; at least one step is made
+    shares: tuple[float, float] = (0.01, 0.3)  #: smallest and largest share of the elements that a step mutates
+    sweeps: int = 20  #: sweeps of a step, at most
 
 
 @dataclass(frozen=True)
@@ -114,12 +124,13 @@ class TemperingParameters:
 
     largest: int = 2000  #: most elements of a problem
     work: float = 1e8  #: nanoseconds of work of a task at first
-    hot: float = 0.17  #: heat of the hottest replica,
+    hot: float = 0.08  #: heat of the hottest replica,
     cold: float = 0.03  #: and of the coldest
+    share: float = 0.1  #: of all moves to worse partitions, accepted at most
     most: int = 32  #: most replicas of a chain
-    cooling: float = 12.0  #: sweeps per element of the annealing that the first chain begins with,
+    cooling: float = 4.0  #: sweeps per element of the annealing that the first chain begins with,
     longest: float = 3e9  #: or so many nanoseconds of work
-    patience: float = 1.0  #: work without a better partition, in that of this annealing, before a chain begins anew,
+    patience: float = 8.0  #: work without a better partition, in that of this annealing, before a chain begins anew,
     slower: float = 2.0  #: with so many times as many sweeps
 
 
@@ -131,13 +142,16 @@ class PortfolioParameters:
     pool: int = 12  #: most partitions in the pool;
     large: int = 100_000  #: with more elements than this, at most as many as there are pairs per element
     patience: int = 12  #: rounds without improvement, after which a run without any limit ends
+    unusual: float = (
+        0.05  #: share of pairs in a matrix with another cost than most, up to which they are listed
+    )
     whole: int = 300_000  #: most elements for annealing of the whole problem, if elements have few neighbours
     polish: float = 8.0  #: average neighbours below which pairwise Kernighan-Lin improves results of annealing
     slower: int = 4  #: rounds in a row without improvement after which all strategies work longer;
     slower_later: int = 16  #: the same if there are populations
     alone: int = 16  #: rounds of annealing before other strategies begin, unless two in a row find nothing better
     wait: float = 0.5  #: work of others before a strategy begins, as a share of its first round
-    longer: float = 2.0  #: the same with a background, as long as each round finds something better
+    longer: float = 6.0  #: the same with a background, as long as each round finds something better
     fade: float = 0.8  #: share of the recorded gain of a strategy that is kept at each of its rounds
     earned: float = 0.8  #: share of the time that is distributed by gains; the rest is distributed by fixed shares
     doubt: float = 0.5  #: part of `earned` that is left when no strategy has gained anything for long
@@ -162,6 +176,7 @@ class SearchParameters:
     annealing: AnnealingParameters = field(default_factory=AnnealingParameters)
     population: PopulationParameters = field(default_factory=PopulationParameters)
     evolution: EvolutionParameters = field(default_factory=EvolutionParameters)
+    propagation: PropagationParameters = field(default_factory=PropagationParameters)
     fusion: FusionParameters = field(default_factory=FusionParameters)
     slow: SlowParameters = field(default_factory=SlowParameters)
     tabu: TabuParameters = field(default_factory=TabuParameters)

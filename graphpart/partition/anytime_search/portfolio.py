@@ -34,6 +34,7 @@ from graphpart.partition.anytime_search.levels import has_small_subsets, polishe
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.population import PopulationRounds
+from graphpart.partition.anytime_search.propagation import PropagationRounds
 from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
 from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
@@ -44,6 +45,7 @@ from graphpart.partition.enumeration.brute_force import enumerated
 from graphpart.partition.local_search.limited import listed
 from graphpart.partition.local_search.sums import neighbours_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.derived import without_usual
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
@@ -77,6 +79,8 @@ class Portfolio:
         parameters: SearchParameters,
     ) -> None:
         p = listed(p)
+        if p.n >= parameters.fusion.least:
+            p = without_usual(p, parameters.portfolio.unusual)
         self.p, self.within, self.seed, self.threads = p, within, seed, threads
         self.stopping, self.parameters = stopping, parameters
         most = parameters.portfolio.pool
@@ -199,6 +203,7 @@ class Portfolio:
             if p.background is not None:
                 strategies.append(LevelRounds(turn, all_.fusion, 1.0))
                 strategies.append(EvolutionRounds(turn, all_.evolution, 1.0))
+                strategies.append(PropagationRounds(turn, all_.propagation, 1.0))
         if small:
             strategies.append(TabuRounds(turn, all_.tabu, 0.3))
         return strategies

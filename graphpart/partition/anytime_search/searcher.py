@@ -45,6 +45,8 @@ class Searcher:
     checkpoint : path, optional
     save : callable, optional
         ``save(labels, path)`` writes labels of the problem to the checkpoint.
+    wanted : callable, optional
+        Whether the search may begin; it waits until then.
     """
 
     name, proves = "search", False
@@ -59,13 +61,19 @@ class Searcher:
         smaller: Callable[[], Smaller | None] = lambda: None,
         checkpoint: str | os.PathLike[str] | None = None,
         save: Callable[[Labels, str], None] | None = None,
+        wanted: Callable[[], bool] = lambda: True,
     ) -> None:
         self.labels, self.cost, self.bound = labels, p.evaluate_labels(labels), -math.inf
-        self.done, self.needs = False, 0.0
+        self.done, self._wanted = False, wanted
         self.seed, self.threads, self.checkpoint, self.save = seed, threads, checkpoint, save
         self._known, self._improved, self._rounds = smaller, improved, 0
         self._left = Smaller(p, 0.0, labels, lambda labels: labels)
         self._portfolio: Portfolio | None = None
+
+    @property
+    def needs(self) -> float:
+        """No time at all, or more than there is, until the search is wanted."""
+        return 0.0 if self._wanted() else math.inf
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a better partition."""

@@ -28,7 +28,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["improved_start", "start_with_background"]
 
-HEAT, SWEEPS = 0.01, 100  # of annealing at the start
+SWEEPS = 100  # of label propagation
 FUSIONS, SMALL_HEAT, SMALL_SWEEPS = 3, 0.3, 200  # partitions made anew; annealing of what two of them agree on
 
 
@@ -76,6 +76,6 @@ def start_with_background(
     if alone and repels(p):
         other = iteration(p, canonical(joined(p, stopping)), stopping, state)
         best = min(best, other, key=p.evaluate_labels)
-    temperatures = annealer.temperatures(best, HEAT)
-    found = annealer.run(best, SWEEPS, temperatures, int(state.integers(2**62)), stopping.child())
-    return min(best, found, key=p.evaluate_labels)
+    elements = np.arange(p.n, dtype=np.int32)
+    found = annealer.propagate(best, elements, 0.0, SWEEPS, int(state.integers(2**62)), stopping.child())
+    return best_of_regions(p, best, found)

@@ -7,7 +7,11 @@ what is decided at middle temperatures is never undone at low ones. Replicas at 
 Each task of a round goes on with a chain of its own: the replicas of one ladder of temperatures, which begin from all
 elements apart, or together. Chains know nothing of each other or of the best partition. So they are in different local
 optima, and their results join the pool as they are, where populations recombine them. A chain that has found nothing
-better than its own best partition for as much work as its beginning took begins anew, and more slowly.
+better than its own best partition for some times the work of its beginning begins anew, and more slowly.
+
+A chain has to be hot enough to forget, but hot replicas take most of the time. The hottest and the coldest temperature
+are estimated from the best partition so far: from one that is far from the best, they would be half of that, and the
+chain would not leave the part of all partitions in which it begins.
 
 The first task of a chain anneals through LEVELS temperatures, and keeps the partition and the mean cost of each. The
 ladder is chosen from these, from the hottest to the coldest, such that neighbours change places often enough: between
@@ -41,7 +45,7 @@ GAP = 2.0  # at which three in ten exchanges of neighbours are accepted
 class Chain:
     """The replicas of a chain between two rounds."""
 
-    temperatures: NDArray[np.float64]  # falling, in units of the matrix of integers
+    temperatures: NDArray[np.float64]  # falling
     labels: NDArray[np.int32]  # (temperatures, n)
     slower: float  # how many times as many sweeps as a first chain it began with
     cooling: float  # nanoseconds of work for these
@@ -99,8 +103,9 @@ class TemperingRounds:
             work += chain.cooling
         step = sum(annealer.work(labels) for labels in chain.labels)
         steps = max(1, int(task.work / step))
-        kernel = _tempering.Tempering(annealer.matrix, annealer.variates, len(chain.temperatures))
-        best, labels = kernel.run(chain.labels, chain.temperatures, steps, task.seed, stopping)
+        matrix, scale = annealer.integers(chain.temperatures[0])
+        kernel = _tempering.Tempering(matrix, annealer.variates, len(chain.temperatures))
+        best, labels = kernel.run(chain.labels, chain.temperatures * scale, steps, task.seed, stopping)
         best, cost = canonical(best), annealer.p.evaluate_labels(best)
         chain = replace(
             chain,
@@ -114,13 +119,14 @@ class TemperingRounds:
 
     def _begun(self, task: TemperingTask, slower: float, stopping: Stopping) -> Chain:
         annealer, a = self.annealer, self.parameters
-        hot, cold = (annealer.temperatures(task.start, heat)[0] * annealer.scale for heat in (a.hot, a.cold))
+        hot, cold = (annealer.temperatures(task.start, heat, a.share)[0] for heat in (a.hot, a.cold))
         temperatures = geometric(hot, cold, LEVELS)
         start = other_start(annealer.p, task.start, task.number)
         sweeps, work = self.cooling(task.start, slower)
-        kernel = _tempering.Tempering(annealer.matrix, annealer.variates, 1)
-        labels, costs = kernel.cool(start, temperatures, sweeps, task.seed, stopping)
-        chosen = ladder(temperatures, costs, a.most)
+        matrix, scale = annealer.integers(hot)
+        kernel = _tempering.Tempering(matrix, annealer.variates, 1)
+        labels, costs = kernel.cool(start, temperatures * scale, sweeps, task.seed, stopping)
+        chosen = ladder(temperatures, costs / scale, a.most)
         return Chain(temperatures[chosen], np.stack([canonical(labels[k]) for k in chosen]), slower, work)
 
     def learn(self, found: Found, gain: float) -> None:

@@ -75,7 +75,8 @@ class Bounding:
         pairs = p.n * p.n // 2 if p.is_dense else p.m
         whole = self.parameters.packing * pairs + self.parameters.dense * p.n**3 * p.is_dense
         self.needs = min(seconds, whole)
-        self._packing = None if seconds == math.inf else max(2.0 * self.needs, 0.1)  # seconds: no clock without a limit
+        most = 2.0 * whole if whole <= seconds else seconds
+        self._packing = None if seconds == math.inf else max(most, 0.1)  # seconds: no clock without a limit
         if p.is_dense and self.parameters.least * pairs > seconds:
             self.done = True
         self._step = common_step(p)

@@ -119,6 +119,10 @@ class BranchAndCut:
         """Seconds until the first relaxation of a problem stands, about."""
         return SLOWEST * pairs_with_cost(p)
 
+    def generates_columns(self) -> bool:
+        """Whether column generation has begun for some block."""
+        return self.work.columns > 0
+
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a better partition."""
         self.labels, self.cost, self.improved = labels, cost, True

@@ -199,7 +199,7 @@ class ColumnGeneration:
         master = Master(n, self._stopping)
         master.add(subsets, costs)
         centre: Floats | None = None
-        proven, limit = -math.inf, 0.0
+        proven, limit, dived = -math.inf, 0.0, False
         for turn in count(1):
             yield
             value, u, values = master.solve()
@@ -216,7 +216,8 @@ class ColumnGeneration:
             if not len(found):
                 self._round(node, subsets, values)
                 gap, most = self.wanted - value - node.constant, self._near * abs(self.wanted)
-                if gap > most:
+                if gap > most and not dived:
+                    dived = True
                     self._round(node, subsets, master.dive(values))
                     gap = self.wanted - value - node.constant
                 yield
@@ -245,7 +246,7 @@ class ColumnGeneration:
         if bound >= self.wanted:
             return []
         if self.wanted - proven + pricing.error(u) <= limit:  # so it has all subsets of such a partition
-            yield from self._choose(node, few)
+            yield from self._choose(node, few, u)
             return []
         if self._stopping.check(np.inf):
             raise Unsolved
@@ -284,21 +285,21 @@ class ColumnGeneration:
         subsets = subsets[np.argsort(reduced, kind="stable")[: KEPT * subsets.shape[1]]]
         return [(bound, child) for child in (_cut(node, pair, subsets), _joined(node, pair, subsets)) if child]
 
-    def _choose(self, node: Node, subsets: Subsets) -> Iterator[None]:
-        """Offer the best partition of some subsets, if it is wanted."""
+    def _choose(self, node: Node, subsets: Subsets, prices: Floats) -> Iterator[None]:
+        """Offer the best partition of some subsets, if it is wanted. With the prices, no other subset is in one."""
         n, costs = node.pricing.n, node.pricing.costs(subsets)
-        forbidden = node.pricing.forbidden + float(np.abs(costs).sum())
+        # So that there is a solution; a partition with such a single element is not wanted.
+        others = prices + 2.0 * max(self.wanted - math.fsum(prices) - node.constant, 0.0) + 1.0
         stack = [np.arange(len(costs))]
         while stack:
             yield
             chosen = stack.pop()
             master = Master(n, self._stopping)
-            master.add(np.eye(n, dtype=np.uint8), np.full(n, forbidden))  # so that there is a solution
+            master.add(np.eye(n, dtype=np.uint8), others)
             master.add(subsets[chosen], costs[chosen])
             _, u, values = master.solve()
             reduced = costs[chosen] - subsets[chosen] @ u
-            bound = math.fsum(u) + node.constant
-            bound += n * min(0.0, float(reduced.min(initial=0.0))) - 2 * node.pricing.error(u)
+            bound = proves(node, u, subsets[chosen])
             if bound >= self.wanted:
                 continue
             self._round(node, subsets[chosen], values[n:])
@@ -313,13 +314,17 @@ class ColumnGeneration:
             stack += parts
 
 
-def proves(node: Node, u: Floats, less: Subsets) -> float:
-    """The bound that u proves, if all subsets below u but some known ones are so by no more than the tolerance.
+def proves(node: Node, u: Floats, subsets: Subsets) -> float:
+    """The bound that u proves, if all other subsets cost no less than u, up to the tolerance.
 
-    Rounding errors are in proportion to the costs within subsets, which add up to those of the whole.
+    A partition costs the sum of u, and what each of its subsets costs more or less than u. If that is less, each element
+    has its share of it: no less than in the subset of this element where the share is least.
     """
-    over = float((less @ u - node.pricing.costs(less)).max(initial=TOLERANCE))
-    return math.fsum(u) + node.constant - node.pricing.n * over - 2 * node.pricing.error(u)
+    pricing = node.pricing
+    shares = (pricing.costs(subsets) - subsets @ u) / subsets.sum(axis=1)
+    less = np.flatnonzero(shares < -TOLERANCE)
+    least = np.where(subsets[less] > 0, shares[less, None], 0.0).min(axis=0, initial=-TOLERANCE)
+    return math.fsum(u) + math.fsum(least) + node.constant - 2 * pricing.error(u)
 
 
 def _new(found: Subsets, seen: set[bytes]) -> Subsets:

@@ -71,6 +71,7 @@ class Work:
     rounds: int = 0
     cuts: int = 0
     lp_seconds: float = 0.0
+    columns: int = 0  #: blocks that column generation took over
 
 
 class Whole(Protocol):
@@ -317,6 +318,8 @@ class Tree:
 
     def _generate(self, columns: ColumnGeneration) -> Generator[None, None, bool]:
         """Solve the problem by column generation; whether this proves that the best partition known is optimal."""
+        self.search.work.columns += 1
+        yield  # the search may begin
         for _ in columns.steps():
             self._raise(columns.bound)
             yield

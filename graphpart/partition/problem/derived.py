@@ -17,6 +17,7 @@ from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 
 Problem = TypeVar("Problem", bound=PairCosts)
+SAMPLES = 10_000  # pairs of a matrix that are looked at to find the cost that most have
 
 
 def connected(n: int, u: NDArray[np.int32], v: NDArray[np.int32]) -> Labels:
@@ -88,6 +89,30 @@ def to_dense(p: Problem) -> Problem:
     q = p.of_matrix(p.nodes, matrix_of(p), joins, offset=p.offset, sense=p.sense, limits=p.limits, sizes=p.sizes)
     q._implicit, q.origin = p, p.origin
     return q
+
+
+def without_usual(p: Problem, share: float) -> Problem:
+    """The same problem with a background, where all but a `share` of the pairs of a matrix cost the same, but not 0.
+
+    Only where all costs are integers, whose sums are the same in both forms; else the problem itself. O(n^2), but O(1)
+    where many costs differ.
+    """
+    if p.matrix is None or p.n < 2 or p.limits is not None or len(p.must_join):
+        return p
+    if p._implicit is not None and p._implicit.background is not None and p._implicit.background.groups is not None:
+        return p
+    rng = np.random.default_rng(p.n)
+    a, b = rng.integers(0, p.n, (2, SAMPLES))
+    sample = p.matrix[a[a != b], b[a != b]]
+    usual = float(np.median(sample))
+    if usual == 0 or not np.isfinite(usual) or np.mean(sample != usual) > 2 * share:
+        return p
+    u, v = np.nonzero(np.triu(p.matrix != usual, 1))
+    costs = p.matrix[u, v]
+    whole = np.isfinite(costs).all() and (costs == np.rint(costs)).all() and usual == np.rint(usual)
+    if not whole or len(u) > share * (p.n * (p.n - 1) / 2):
+        return p
+    return p.of_pairs(p.nodes, u, v, costs, dense=False, offset=p.offset, sense=p.sense, missing=usual)
 
 
 def contract(p: Problem, labels: Labels) -> Problem:
