@@ -56,6 +56,7 @@ class Passing(Contestant):
         super().__init__(f, labels, cost)
         self.parameters, self.tightening = parameters, tightening
         self.ascent: Ascent | None = None
+        self._general: bool | None = None
         self._each = parameters.iteration * len(f.tables)  # seconds for an iteration
         self._resting = math.inf  # the cost with which it ended; it goes on with a better one
 
@@ -142,10 +143,10 @@ class Passing(Contestant):
     @property
     def structured(self) -> bool:
         """Whether most tables are Potts or truncated linear, so that iterations take little time."""
-        if self.ascent is None:
-            return True
-        general, *others = self.ascent.passes.network.kinds
-        return sum(others) > general
+        if self.ascent is not None and self._general is None:
+            general, *others = self.ascent.passes.network.kinds
+            self._general = general >= sum(others)
+        return not self._general
 
     @property
     def closed(self) -> bool:

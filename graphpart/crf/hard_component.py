@@ -151,9 +151,11 @@ class HardComponent:
         return not (self.passing.rests and hard)
 
     def _strips_lead(self) -> bool:
-        """Whether the others leave the time to strips."""
+        """Whether the others leave the time to strips: not where expansions and messages take little time."""
         limit = self.limit
         lead = math.inf if limit is None else self.parameters.leading * limit
+        if self.passing.structured:
+            return False
         return not self.stripping.done and self.race.spent().get(self.stripping.name, 0.0) < lead
 
     def _run(self, stopping: Stopping) -> None:

@@ -41,7 +41,7 @@ STATES, MOVED = 64, 512  # labelings of a column of a strip, at most: of those o
 COLUMN = 1000  # sums of two numbers that take as long as what is done once for each cell of a column
 SUM = 2.5e-10  # seconds for a sum, on a slow machine
 SUMS = 2.0**34  # of all passes and moves, where there is no time limit
-AFFORDABLE = 0.05  # share of the time for a pass, at most
+AFFORDABLE = 0.15  # share of the time for a pass, at most
 LITTLE = 0.002  # share of the gap; after a rise by less the bound counts as settled
 
 
