@@ -29,7 +29,7 @@ from graphpart.solve import run
 
 __all__ = ["bounded", "left_over", "route", "routed", "solved"]
 
-FEWEST, PER_PAIR = 1.0, 4e-6  # seconds for the lower bounds of a part in all divisions, at least
+FEWEST, PER_PAIR = 1.0, 6e-6  # seconds for the lower bounds of a part in all divisions, at least
 SMALL = 2**15  # tasks, whose numbers NumPy sorts in linear time
 
 

@@ -165,14 +165,14 @@ def _offered(
     offered = np.full(int(subset.max(initial=-1)) + 1, NOBODY, np.int32)
     offered[subset[mine]] = task[mine]  # of several tasks with pieces of a subset, only the last one has it
     active = offered >= 0
-    sums = np.zeros(0, np.int64), np.zeros(0)
+    key: NDArray[Any] = np.zeros(0, np.int64)
+    total: NDArray[Any] = np.zeros(0)
     for u, v, cost in between:
         for inside, outside in ((u, v), (v, u)):
             mine = active[inside] & ~active[outside]
-            key = outside[mine].astype(np.int64) * tasks + offered[inside[mine]]
-            key, place = np.unique(np.concatenate([sums[0], key]), return_inverse=True)
-            sums = key, np.bincount(place, np.concatenate([sums[1], cost[mine]]), len(key))
-    key, total = sums
+            more = outside[mine].astype(np.int64) * tasks + offered[inside[mine]]
+            key, place = np.unique(np.concatenate([key, more]), return_inverse=True)
+            total = np.bincount(place, np.concatenate([total, cost[mine]]), len(key))
     order = np.argsort(-total, kind="stable")  # the strongest comes last, and counts
     offered[key[order] // tasks] = (key[order] % tasks).astype(np.int32)
     return offered
