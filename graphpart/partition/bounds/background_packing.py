@@ -7,12 +7,13 @@ A pair of a group at price inf has no end of capacity, so that it is not added.
 
 0. Where a subset has at most one member of a group, group stars are packed first, and again after each round (see
 `group_stars`): the packing uses what they leave of the attraction. 1. For each element, the star of this element and
-the elements that it attracts is packed, with the whole capacity of each pair, half of it, or none. At the two ends of a
-pair, these shares add up to at least one; and their sum over all elements, from each of which a star leaves one pair,
-is as small as it can be: they are a fractional vertex cover (Nemhauser & Trotter 1975). So if all pairs attract as much
-and no two neighbours of an element are neighbours of each other, this is the best bound that stars prove. 2. Stars and
-cycles are packed into the capacity that is left: large stars first, then conflicted triangles, then longer cycles along
-shortest paths. 3. Message passing redistributes capacities. Steps 2 and 3 take turns.
+the elements that it attracts is packed, with half of the capacity of each pair for the star at either end. Where all
+pairs attract as much, an element has the whole capacity, half of it, or none. At the two ends of a pair, these shares
+add up to at least one; and their sum over all elements, from each of which a star leaves one pair, is as small as it
+can be: they are a fractional vertex cover (Nemhauser & Trotter 1975). If no two neighbours of an element are neighbours
+of each other, this is the best bound that stars prove. 2. Stars and cycles are packed into the capacity that is left:
+large stars first, then conflicted triangles, then longer cycles along shortest paths. 3. Message passing redistributes
+capacities. Steps 2 and 3 take turns.
 
 Memory is in proportion to the number of listed pairs: at most some times as many other pairs are added.
 """
@@ -135,7 +136,11 @@ class ImplicitPacking:
         order = np.arange(self.n, dtype=np.int32)
         stages = [self._mean * share for share in SHARES]
         if not len(self.amounts):
-            whole, halves = centres(self.n, self.u[rest < 0], self.v[rest < 0])
+            wanted = rest < 0
+            if wanted.any() and np.ptp(rest[wanted]) == 0:
+                whole, halves = centres(self.n, self.u[wanted], self.v[wanted])
+            else:
+                whole, halves = order[:0], order
             half = 0.5 * capacity[:m]
             for least in stages:
                 self.pairs.stars(rest, capacity[:m], whole, least, 3, LARGEST_STAR, True, self.stopping)
