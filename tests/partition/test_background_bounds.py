@@ -11,7 +11,7 @@ from backgrounds import background_problem
 
 import graphpart as gp
 from graphpart.errors import InvalidCertificate, InvalidProblem
-from graphpart.partition.bounds.background_packing import FEW, MADE, ImplicitPacking
+from graphpart.partition.bounds.background_packing import FEW, MADE, ImplicitPacking, centres
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.certificates.exact_check import check_certificate
 from graphpart.partition.certificates.inequalities import TWO_PARTITION
@@ -321,3 +321,28 @@ def test_extending_is_that_of_the_dense_form(freeze, monkeypatch):
             assert r.cost >= optimum - 1e-9 and r.lower_bound <= optimum + 1e-9
             better += r.cost <= dense.cost + 1e-9
     assert freeze or better > 30
+
+
+def test_shares_of_stars_are_a_least_fractional_vertex_cover():
+    rng = np.random.default_rng(11)
+    for _ in range(300):
+        n = int(rng.integers(1, 8))
+        u, v = np.triu_indices(n, 1)
+        some = rng.random(len(u)) < rng.random()
+        u, v = u[some].astype(np.int32), v[some].astype(np.int32)
+        whole, halves = centres(n, u, v)
+        share = np.bincount(whole, minlength=n) + 0.5 * np.bincount(halves, minlength=n)
+        assert (share[u] + share[v] >= 1).all()
+        all_shares = np.stack(np.meshgrid(*[[0.0, 0.5, 1.0]] * n, indexing="ij"), -1).reshape(-1, n)
+        covers = all_shares[(all_shares[:, u] + all_shares[:, v] >= 1).all(axis=1)]
+        assert share.sum() == covers.sum(axis=1).min()  # some least cover has no other shares
+
+
+def test_hubs_have_whole_stars():
+    # Halves would leave half of the attraction of each leaf: the bound of a hub with 40 leaves is 39 edits.
+    hubs, leaves = 5, 40
+    pairs = [(h, hubs + h * leaves + k) for h in range(hubs) for k in range(leaves)]
+    pairs += [(h, h + 1) for h in range(hubs - 1)]
+    p = gp.SetPartition.from_pairs(hubs * (leaves + 1), pairs, [-1.0] * len(pairs), missing=1.0, dense=False)
+    certificate = gp.partition.lower_bound(p, "cycle-packing")
+    assert certificate.bound == -hubs

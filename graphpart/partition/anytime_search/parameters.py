@@ -142,9 +142,7 @@ class PortfolioParameters:
     pool: int = 12  #: most partitions in the pool;
     large: int = 100_000  #: with more elements than this, at most as many as there are pairs per element
     patience: int = 12  #: rounds without improvement, after which a run without any limit ends
-    unusual: float = (
-        0.05  #: share of pairs in a matrix with another cost than most, up to which they are listed
-    )
+    unusual: float = 0.05  #: share of pairs in a matrix with another cost than most, up to which they are listed
     whole: int = 300_000  #: most elements for annealing of the whole problem, if elements have few neighbours
     polish: float = 8.0  #: average neighbours below which pairwise Kernighan-Lin improves results of annealing
     slower: int = 4  #: rounds in a row without improvement after which all strategies work longer;

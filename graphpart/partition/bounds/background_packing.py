@@ -7,9 +7,11 @@ A pair of a group at price inf has no end of capacity, so that it is not added.
 
 0. Where a subset has at most one member of a group, group stars are packed first, and again after each round (see
 `group_stars`): the packing uses what they leave of the attraction. 1. For each element, the star of this element and
-the elements that it attracts is packed, with half of the capacity of each pair for the star at either end. If few
-neighbours of an element are neighbours of each other, this is already the best bound that stars prove: for each
-element, half of (the number of its neighbours less one). 2. Stars and cycles are packed into the capacity that is left:
+the elements that it attracts is packed, with half of the capacity of each pair for the star at either end. Where all
+pairs attract as much, an element has the whole capacity, half of it, or none. At the two ends of a pair, these shares
+add up to at least one; and their sum over all elements, from each of which a star leaves one pair, is as small as it
+can be: they are a fractional vertex cover (Nemhauser & Trotter 1975). If no two neighbours of an element are neighbours
+of each other, this is the best bound that stars prove. 2. Stars and cycles are packed into the capacity that is left:
 large stars first, then conflicted triangles, then longer cycles along shortest paths. 3. Message passing redistributes
 capacities. Steps 2 and 3 take turns.
 
@@ -38,7 +40,8 @@ from graphpart.stopping import Stopping
 __all__ = ["ImplicitPacking", "memberships", "pack_implicit", "pass_messages_implicit"]
 
 Floats = NDArray[np.float64]
-LARGEST_STAR = 16  # leaves of a star
+LARGEST_STAR = 64  # leaves of a star
+COVERED = 3_000_000  # pairs, up to which a vertex cover takes few seconds
 SHARES = (1.0, 0.25, 0.05, 0.0)  # of the mean attraction, that amounts of stars reach at least, in turn
 REACH = 50  # elements, the nearest ones, that cycles through an element go through
 MADE = 16  # times as many pairs as are listed are made, at most,
@@ -133,9 +136,15 @@ class ImplicitPacking:
         order = np.arange(self.n, dtype=np.int32)
         stages = [self._mean * share for share in SHARES]
         if not len(self.amounts):
+            wanted = rest < 0
+            if wanted.any() and np.ptp(rest[wanted]) == 0:
+                whole, halves = centres(self.n, self.u[wanted], self.v[wanted])
+            else:
+                whole, halves = order[:0], order
             half = 0.5 * capacity[:m]
             for least in stages:
-                self.pairs.stars(rest, half, order, 0.5 * least, 3, LARGEST_STAR, True, self.stopping)
+                self.pairs.stars(rest, capacity[:m], whole, least, 3, LARGEST_STAR, True, self.stopping)
+                self.pairs.stars(rest, half, halves, 0.5 * least, 3, LARGEST_STAR, True, self.stopping)
         for least in stages:
             self.pairs.stars(rest, capacity[:m], order, least, 3, LARGEST_STAR, False, self.stopping)
         self.pairs.stars(rest, capacity[:m], order, 0.0, 2, 2, False, self.stopping)
@@ -186,6 +195,37 @@ class ImplicitPacking:
     def _worth(self) -> Floats:
         """The rise of the bound by an amount of 1 of each: for a star, its leaves less one; for a cycle, one."""
         return np.where(self.rows.kinds == TWO_PARTITION, np.diff(self.rows.starts) - 2, 1).astype(np.float64)
+
+
+def centres(n: int, u: NDArray[np.int32], v: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The elements whose share in a least fractional vertex cover of pairs is one, and those whose share is a half.
+
+    The former come in descending order of their degrees. With two copies of each element, a matching of most pairs has
+    the vertex cover by Koenig's theorem: the share of an element is the mean of both copies. O(m sqrt(n)); with more
+    than COVERED pairs, all shares are a half.
+    """
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    if len(u) > COVERED:
+        return np.zeros(0, np.int32), np.arange(n, dtype=np.int32)
+    rows = csr_matrix((np.ones(2 * len(u), np.int8), (np.concatenate([u, v]), np.concatenate([v, u]))), (n, n))
+    partner = maximum_bipartite_matching(rows, perm_type="column")
+    row_of = np.full(n, -1)
+    row_of[partner[partner >= 0]] = np.flatnonzero(partner >= 0)
+    reached, covered = partner < 0, np.zeros(n, bool)  # rows without a partner, and what alternating paths lead to
+    new = np.flatnonzero(reached)
+    while len(new):
+        columns = np.unique(rows[new].indices)
+        columns = columns[~covered[columns]]
+        covered[columns] = True
+        new = row_of[columns]
+        reached[new] = True
+    share = ~reached + covered.astype(int)
+    degree = np.diff(rows.indptr)
+    whole = np.flatnonzero(share == 2)
+    whole = whole[np.argsort(-degree[whole], kind="stable")]
+    return whole.astype(np.int32), np.flatnonzero((share == 1) & (degree > 0)).astype(np.int32)
 
 
 def memberships(background: Background) -> tuple[Any, Any, Any, Any]:
