@@ -50,7 +50,7 @@ HALFWAY, TRIES = 0.5, 8  # weight of the last prices at the first attempt, and a
 BEST, CHANGED = 150, 2.0  # subsets of least reduced cost from which the search starts; elements changed in each
 KEPT = 15  # subsets for each element that a divided problem takes over
 FOUND, MOST_ADDED = 50, 200  # subsets at which the exact search ends, and that are added at once
-ROOM, WORK = 20_000, 200_000  # subsets that are enumerated; nodes of the search for them
+ROOM, WORK = 20_000, 400_000  # subsets that are enumerated; nodes of the search for them
 NEAR, NEARER = 0.005, 0.7  # of the cost: the gap at which bounds are proven at first; factor if enumeration fails
 ROUNDING, ROUNDINGS = 10, 20  # every so many linear programs, one is rounded to so many partitions
 TOLERANCE = 1e-10  # reduced costs that count
@@ -230,13 +230,12 @@ class ColumnGeneration:
                     if is_all or len(less) >= FOUND:
                         break
                     self._near *= NEARER
-                else:
-                    if node is self._root:
-                        raise Unsolved  # no proof follows from subsets that take so long to search
                 found = _new(less, seen)
                 if not len(found):
                     if is_all:
                         proven = proves(node, u, less)
+                    elif node is self._root:
+                        raise Unsolved
                     break
             subsets, more = np.concatenate([subsets, found]), pricing.costs(found)
             costs = np.concatenate([costs, more])
