@@ -81,8 +81,8 @@ def exact(
         largest cost that may be paid (exactly optimal if all costs are multiples of one number, see
         `graphpart.partition.certificates`); then the lower bound is the cost, up to this difference. Else the best
         partition found and a valid lower bound. `iterations` counts the nodes of the search; `info` has ``nodes``,
-        ``rounds``, ``cuts``, ``lp_seconds``, and ``allowance``, by how much less a partition may cost where the status
-        is ``optimal``.
+        ``rounds``, ``cuts``, ``lp_seconds``, ``columns`` (blocks that column generation took over), and ``allowance``,
+        by how much less a partition may cost where the status is ``optimal``.
 
     Raises
     ------

@@ -353,7 +353,14 @@ class Races:
                 save(self._with(part, labels), path)
 
         return Searcher(
-            p, labels, self.improved, self.seed, self.threads, smaller, self.checkpoint, saved if save else None,
+            p,
+            labels,
+            self.improved,
+            self.seed,
+            self.threads,
+            smaller,
+            self.checkpoint,
+            saved if save else None,
             wanted,
         )
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import graphpart as gp
+from graphpart.common.race import Race
+from graphpart.partition.anytime_search.searcher import Searcher
 from graphpart.partition.exact_solvers import column_generation
 from graphpart.partition.exact_solvers.column_generation import ColumnGeneration
 from graphpart.partition.exact_solvers.pricing import Pricing, fitting_weights
@@ -158,3 +160,61 @@ def test_a_linear_program_ends_with_the_run():
     master.add(np.eye(3, dtype=np.uint8), np.zeros(3))
     with pytest.raises(column_generation.Unsolved):
         master.solve()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_best_choice_of_subsets_is_found(seed):
+    rng = np.random.default_rng([7, seed])
+    n = int(rng.integers(2, 8))
+    cost = random_costs(rng, n)
+    p, offered = problem_of(cost), [1e-9 * np.abs(cost[np.isfinite(cost)]).max(initial=1.0)]
+    tiny = 100 * offered[0]
+    columns = ColumnGeneration(
+        cost, np.zeros(n), np.arange(n, dtype=np.int32), lambda: min(offered) - tiny,
+        lambda labels: offered.append(p.evaluate_labels(labels)), Stopping(),
+    )  # fmt: skip
+    pricing = columns._root.pricing
+    subsets = np.array(list(itertools.product([0, 1], repeat=n))[1:], np.uint8)
+    subsets = subsets[pricing.costs(subsets) < pricing.forbidden / 2]
+    master = column_generation.Master(n, Stopping())
+    master.add(subsets, pricing.costs(subsets))
+    for _ in columns._choose(columns._root, subsets, master.solve()[1]):
+        pass
+    assert min(offered) == pytest.approx(min(0.0, gp.partition.brute_force(p).cost), abs=2 * tiny)
+
+
+def test_shares_of_subsets_that_cost_less_make_the_bound():
+    """No choice of given subsets costs less than what any prices prove."""
+    rng = np.random.default_rng(8)
+    for seed in range(30):
+        n = int(rng.integers(2, 7))
+        cost = random_costs(rng, n)
+        node = ColumnGeneration(cost, np.ones(n), np.arange(n), lambda: 0.0, list, Stopping())._root
+        subsets = np.array(list(itertools.product([0, 1], repeat=n))[1:], np.uint8)
+        u = rng.normal(0, 1, n) * np.abs(node.pricing.finite).max()
+        unit = 2.0 ** columns_unit(cost, node)
+        optimum = gp.partition.brute_force(problem_of(cost)).cost * unit
+        assert column_generation.proves(node, u, subsets) <= optimum + 1e-9 * abs(optimum), seed
+
+
+def columns_unit(cost, node):
+    """The exponent of the unit of a node."""
+    k = np.argmax(np.abs(np.where(np.isfinite(cost), cost, 0.0)))
+    given, there = cost.ravel()[k], node.pricing.cost.ravel()[k]
+    return 0 if given == 0 else round(math.log2(there / given))
+
+
+def test_a_search_helps_once_columns_are_generated():
+    """A search that nobody wants yet has no turn; it begins with column generation."""
+    g = nx.gnm_random_graph(70, 180, seed=3)
+    r = gp.solve(gp.from_modularity(g), "exact", time_limit=0.5)
+    assert r.lower_bound <= r.cost
+    p = problem_of(random_costs(np.random.default_rng(0), 8))
+    wanted = []
+    searcher = Searcher(p, np.arange(8, dtype=np.int32), True, 0, 1, wanted=lambda: bool(wanted))
+    assert searcher.needs == math.inf
+    race = Race([searcher], searcher.labels, searcher.cost)
+    race.run(Stopping(1.0))
+    assert race.spent() == {"search": 0.0}
+    wanted.append(True)
+    assert searcher.needs == 0.0

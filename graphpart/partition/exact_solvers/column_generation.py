@@ -317,8 +317,8 @@ class ColumnGeneration:
 def proves(node: Node, u: Floats, subsets: Subsets) -> float:
     """The bound that u proves, if all other subsets cost no less than u, up to the tolerance.
 
-    A partition costs the sum of u, and what each of its subsets costs more or less than u. If that is less, each element
-    has its share of it: no less than in the subset of this element where the share is least.
+    A partition costs the sum of u, and what each of its subsets costs more or less than u. Let the elements of a subset
+    share what it costs less: no element has more of it than in the subset where its share is largest.
     """
     pricing = node.pricing
     shares = (pricing.costs(subsets) - subsets @ u) / subsets.sum(axis=1)
