@@ -10,13 +10,14 @@ much. In random complete graphs, a spin glass freezes at a quarter of it (Sherri
 
 from __future__ import annotations
 
+import math
 from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.binary_quadratic import _dense, _sparse
+from graphpart.crf.binary_quadratic import _dense, _lanes, _sparse
 from graphpart.crf.binary_quadratic.form import QuadraticForm
 from graphpart.kernels.elementary import geometric
 from graphpart.stopping import Stopping
@@ -30,6 +31,8 @@ VARIATES = 65536  # exponential variates in a table, a power of 2
 DENSEST = 0.25  # of all pairs coupled, from which a matrix is faster
 FEW = 6  # couplings for each variable, on average
 LARGEST_MATRIX = 2**30  # bytes
+ROOM_LANES = 32_000.0, 4096.0  # for a row, and for the unit, in integers of 16 bits
+FINE_LANES = 16.0  # of these, that the unit has at least
 
 
 class Walker:
@@ -131,6 +134,45 @@ class Walker:
         self.kernel.anneal(*self.arrays, spins, temperatures, _variates(), sweeps // 2 if forget else 0, seed, stopping)
         return spins
 
+    @cached_property
+    def _lanes(self) -> tuple[tuple[Any, ...], float] | None:
+        """The arrays for annealing many copies, and their scale; None if 16 bits are too few, or the form is dense."""
+        if self.dense:
+            return None
+        starts, neighbours, couplings, linear = self.arrays
+        q = self.q
+        assert q is not None
+        fields = 2.0 * linear + np.bincount(q.rows, couplings, self.n)
+        rows = np.abs(fields) + np.bincount(q.rows, np.abs(couplings.astype(np.float64)), self.n)
+        room = min(ROOM_LANES[0] / max(float(rows.max(initial=0.0)), 1.0), ROOM_LANES[1] / self.unit)
+        scale = 2.0 ** math.floor(math.log2(room))
+        if self.unit * scale < FINE_LANES:
+            return None
+        narrow = (np.rint(values * scale).astype(np.int16) for values in (couplings, fields))
+        return (starts, neighbours, *narrow), scale
+
+    def copies(
+        self, start: Spins | None, sweeps: int, hot: float, cold: float, seed: int, stopping: Stopping
+    ) -> list[Spins]:
+        """Anneal copies of `start`, or of random spins, side by side; return the spins at the end, descended.
+
+        The temperature falls linearly from `hot` to `cold` units. There are `_lanes.LANES` copies, or one if the costs
+        do not fit into 16 bits.
+        """
+        lanes, rng = self._lanes, np.random.default_rng(seed)
+        if lanes is None:
+            spins = np.where(rng.random(self.n) < 0.5, 1, -1).astype(np.int8) if start is None else start
+            return [self.anneal(spins, sweeps, hot, cold, seed, stopping, start is not None)]
+        if start is None:
+            copies = np.where(rng.random((self.n, _lanes.LANES)) < 0.5, 1, -1).astype(np.int16)
+        else:
+            copies = np.repeat(start[:, None], _lanes.LANES, 1).astype(np.int16)
+        arrays, scale = lanes
+        heats = 32.0 * scale * self.unit * np.linspace(hot, cold, sweeps)
+        heats = np.minimum(heats, 2.0**15 - 1).astype(np.uint16)
+        _lanes.anneal(*arrays, copies, heats, _narrow_variates(), seed, stopping)
+        return [self.descend(np.ascontiguousarray(one, np.int8), stopping) for one in copies.T]
+
     def descend(self, start: Spins, stopping: Stopping) -> Spins:
         """Flip spins until no flip lowers the energy."""
         return self.anneal(start, 0, 1.0, 1.0, 0, stopping)
@@ -174,3 +216,9 @@ def _variates() -> NDArray[np.float32]:
     """
     values = np.random.default_rng(0).standard_exponential(VARIATES)
     return np.where(values > 7.69, np.rint(values * 2.0**26) / 2.0**26, values).astype(np.float32)
+
+
+@cache
+def _narrow_variates() -> NDArray[np.uint16]:
+    """The same in units of 2**-12."""
+    return (_variates() * np.float32(4096)).astype(np.uint16)
