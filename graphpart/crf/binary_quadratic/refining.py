@@ -1,14 +1,18 @@
 """The search where variables have few neighbours: anneal copies, then heat the best ones a little, again and again.
 
-Copies of random spins are annealed side by side (see _lanes.pyx). The best of them becomes a *line*. It is then refined:
-copies of it are annealed from a low temperature. They differ from it in many separate regions, and in each region the
-line takes over the best of the copies (see crossover.py). What line and copies have in common is contracted, variables
-with few neighbours are eliminated, and copies of the form that is left are annealed from scratch. So regions that touch
-are combined as well.
+Copies of random spins are annealed side by side (see _lanes.pyx). The best of them is combined with a few others: it
+takes over the regions in which another one is better. What they have in common is contracted, variables with few
+neighbours are eliminated, and copies of the form that is left are annealed from scratch (see crossover.py). The result
+is the start of a *line*.
 
-The tasks of a round refine a line each, the last one refines the best labeling. When no line has become better for
-PATIENCE rounds, the lines and the best labeling are combined, and a new generation of lines begins, which is annealed
-twice as long. If the time that is left is too short for that, all tasks refine the best labeling.
+A line is then refined: copies of it are annealed from a low temperature, and combined with it in the same way. They
+differ from it in many separate regions, so each region takes the best of all copies. Thermal cycling (Möbius et al.
+1997) has one copy and no regions.
+
+The tasks of a round refine a line each, the last one refines the best labeling. After LONGEST rounds, or PATIENCE rounds
+without a better line, all lines and the best labeling are combined, and a new generation of lines begins. It is annealed
+SLOWER times as long, or as long as there is time for. If that would be much shorter than the last generation, all tasks
+refine the best labeling instead.
 """
 
 from __future__ import annotations
@@ -25,16 +29,16 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Refining"]
 
-WORK = 5e6  # nanoseconds of annealing one generation at first
+WORK = 2e7  # nanoseconds of annealing one generation at first
 SWEEPS = (30, 1000)  # fewest and most sweeps at first
 MOST = 2**20  # sweeps, since each takes the memory of its temperature
 HOT, COLD = 0.2, 0.02  # temperatures, see walks.py
 HEATS = (0.05, 0.07, 0.1, 0.14, 0.2)  # where refining begins
 REFINE = 5  # times as many sweeps for a generation as for refining
-PATIENCE = 3
+PATIENCE, LONGEST = 3, 6  # rounds of a generation without improvement, and in all
 COMBINED = 4  # copies of random spins, or of contracted forms, that are combined
-INNER = 3  # times as many sweeps for a contracted form,
-LARGEST = 0.5  # if it has at most such a share of the variables
+INNER = (0.5, 5.0)  # of the time of annealing, for a contracted form; but at most so many times the sweeps
+SLOWER = 3  # times as many sweeps for the next generation
 ROUNDS = 3.0  # that a new generation has time for at least, of the length of the first one
 
 
@@ -60,8 +64,8 @@ class Refining:
     def __init__(self, walker: Walker, tasks: int) -> None:
         self.walker, self.tasks = walker, tasks
         self.lines: list[Spins] = []
-        self.idle = 0  # rounds since a line became better
-        self.sweeps = max(SWEEPS[0], min(SWEEPS[1], WORK / walker.sweep_work)) / 2
+        self.rounds = self.idle = 0  # of this generation, in all and since a line became better
+        self.sweeps = max(SWEEPS[0], min(SWEEPS[1], WORK / walker.sweep_work)) / SLOWER
 
     def wait(self, spins: Spins) -> None:
         """Nothing is kept of a labeling that another method found: it counts if it is the best one."""
@@ -71,9 +75,9 @@ class Refining:
         seeds = rng.integers(2**62, size=self.tasks).tolist()
         heats = rng.choice(HEATS, size=self.tasks).tolist()
         elite = [*self.lines, best]
-        if not self.lines or self.idle >= PATIENCE:
-            self.idle = 0
-            sweeps = min(2 * self.sweeps, affordable / ROUNDS, MOST)
+        if not self.lines or self.idle >= PATIENCE or self.rounds >= LONGEST:
+            self.rounds = self.idle = 0
+            sweeps = min(SLOWER * self.sweeps, affordable / ROUNDS, MOST)
             if not self.lines or sweeps > self.sweeps / 2:
                 kinds = ["fresh"] * (self.tasks - 1) + ["family" if self.lines else "fresh"]
                 self.sweeps, self.lines = max(sweeps, 1.0), []
@@ -96,7 +100,7 @@ class Refining:
         spins, copies = task.elite[0], list(task.elite[1:])
         if task.kind != "family":
             start = None if task.kind == "fresh" else spins
-            copies = sorted(walker.copies(start, task.sweeps, task.heat, COLD, task.seed, stopping), key=walker.energy)
+            copies = walker.copies(start, task.sweeps, task.heat, COLD, task.seed, stopping)
             spins = copies[0] if start is None else start
         spins = self._merge(spins, copies, stopping)
         if stopping.check(math.inf):
@@ -105,12 +109,11 @@ class Refining:
         assert open_.walker.q is not None
         kernel = Kernel(open_.walker.q)
         inner = Walker(kernel.q)
-        if inner.n <= LARGEST * walker.n:
-            sweeps = min(INNER * task.sweeps, MOST) if inner.n else 0
-            flips = inner.copies(None, sweeps, HOT, COLD, task.seed, stopping)
-            flips = sorted(flips, key=inner.energy)[: COMBINED if inner.n else 1]
-            spins = self._merge(spins, [open_.lift(kernel.lift(one)) for one in flips], stopping)
-        return spins
+        share, most = INNER
+        times = min(most, share * walker.sweep_work / max(inner.sweep_work, 1.0))
+        sweeps = min(int(times * task.sweeps), MOST) if inner.n else 0
+        flips = inner.copies(None, sweeps, HOT, COLD, task.seed, stopping)[: COMBINED if inner.n else 1]
+        return self._merge(spins, [open_.lift(kernel.lift(one)) for one in flips], stopping)
 
     def _merge(self, spins: Spins, others: list[Spins], stopping: Stopping) -> Spins:
         for other in others:
@@ -126,3 +129,4 @@ class Refining:
         pairs = zip(self.lines, lines, strict=False)
         better = not self.lines or any(energy(line) < energy(before) for before, line in pairs)
         self.lines, self.idle = lines, 0 if better else self.idle + 1
+        self.rounds += 1

@@ -154,7 +154,7 @@ class Walker:
     def copies(
         self, start: Spins | None, sweeps: int, hot: float, cold: float, seed: int, stopping: Stopping
     ) -> list[Spins]:
-        """Anneal copies of `start`, or of random spins, side by side; return the spins at the end, descended.
+        """Anneal copies of `start`, or of random spins, side by side; return the spins at the end, descended, best first.
 
         The temperature falls linearly from `hot` to `cold` units. There are `_lanes.LANES` copies, or one if the costs
         do not fit into 16 bits.
@@ -171,7 +171,10 @@ class Walker:
         heats = 32.0 * scale * self.unit * np.linspace(hot, cold, sweeps)
         heats = np.minimum(heats, 2.0**15 - 1).astype(np.uint16)
         _lanes.anneal(*arrays, copies, heats, _narrow_variates(), seed, stopping)
-        return [self.descend(np.ascontiguousarray(one, np.int8), stopping) for one in copies.T]
+        found = [np.ascontiguousarray(one, np.int8) for one in copies.T]
+        none = np.zeros(0)
+        energies = [self.kernel.anneal(*self.arrays, one, none, _variates(), 0, 0, stopping) for one in found]
+        return [found[k] for k in np.argsort(energies, kind="stable")]
 
     def descend(self, start: Spins, stopping: Stopping) -> Spins:
         """Flip spins until no flip lowers the energy."""
