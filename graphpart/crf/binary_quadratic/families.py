@@ -65,7 +65,7 @@ class Families:
         self.walker, self.tasks = walker, tasks
         self.rounds = 0
         self.waiting: list[list[Spins]] = []  # to be combined, by the number of generations
-        self.first = max(SWEEPS[0], min(SWEEPS[1], WORK / walker.sweep_work))
+        self.first = max(SWEEPS[0], min(SWEEPS[1], WORK / max(walker.sweep_work, 1.0)))
 
     def wait(self, spins: Spins, level: int = 0) -> None:
         """Combine a labeling with others of its generation when there are enough of them."""
@@ -77,7 +77,7 @@ class Families:
     def plan(self, best: Spins, idle: int, affordable: float, rng: np.random.Generator) -> list[_Task]:
         """The tasks of the next round, if there is time for so many sweeps in a round."""
         seeds = rng.integers(2**62, size=self.tasks).tolist()
-        longest = max(self.first, min(MOST, LONGEST / self.walker.sweep_work))
+        longest = max(self.first, min(MOST, LONGEST / max(self.walker.sweep_work, 1.0)))
         sweeps = min(self.first * 2.0 ** min(self.rounds / SLOWER, 40.0), longest)
         sweeps = max(SWEEPS[0], min(sweeps, affordable))
         moves = int(min(1e9, MOVES * self.walker.n * sweeps / self.first))

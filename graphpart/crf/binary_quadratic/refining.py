@@ -9,10 +9,10 @@ A line is then refined: copies of it are annealed from a low temperature, and co
 differ from it in many separate regions, so each region takes the best of all copies. Thermal cycling (Möbius et al.
 1997) has one copy and no regions.
 
-The tasks of a round refine a line each, the last one refines the best labeling. After LONGEST rounds, or PATIENCE rounds
-without a better line, all lines and the best labeling are combined, and a new generation of lines begins. It is annealed
-SLOWER times as long, or as long as there is time for. If that would be much shorter than the last generation, all tasks
-refine the best labeling instead.
+The tasks of a round refine a line each, the last one refines the best labeling. After LONGEST rounds, or PATIENCE
+rounds without a better line, all lines and the best labeling are combined, and a new generation of lines begins. It is
+annealed SLOWER times as long, or as long as there is time for. If that would be much shorter than the last generation,
+all tasks refine the best labeling instead.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Refining:
         self.walker, self.tasks = walker, tasks
         self.lines: list[Spins] = []
         self.rounds = self.idle = 0  # of this generation, in all and since a line became better
-        self.sweeps = max(SWEEPS[0], min(SWEEPS[1], WORK / walker.sweep_work)) / SLOWER
+        self.sweeps = max(SWEEPS[0], min(SWEEPS[1], WORK / max(walker.sweep_work, 1.0))) / SLOWER
 
     def wait(self, spins: Spins) -> None:
         """Nothing is kept of a labeling that another method found: it counts if it is the best one."""

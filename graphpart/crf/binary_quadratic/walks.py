@@ -154,7 +154,7 @@ class Walker:
     def copies(
         self, start: Spins | None, sweeps: int, hot: float, cold: float, seed: int, stopping: Stopping
     ) -> list[Spins]:
-        """Anneal copies of `start`, or of random spins, side by side; return the spins at the end, descended, best first.
+        """Anneal copies of `start`, or of random spins, side by side; return the spins after a descent, best first.
 
         The temperature falls linearly from `hot` to `cold` units. There are `_lanes.LANES` copies, or one if the costs
         do not fit into 16 bits.
