@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,11 +10,11 @@ LANES: int
 def anneal(
     starts: NDArray[np.int64],
     neighbours: NDArray[np.int32],
-    couplings: NDArray[np.int16],
-    fields: NDArray[np.int16],
-    spins: NDArray[np.int16],
-    heats: NDArray[np.uint16],
-    variates: NDArray[np.uint16],
+    couplings: NDArray[Any],
+    fields: NDArray[Any],
+    spins: NDArray[Any],
+    heats: NDArray[Any],
+    variates: NDArray[Any],
     seed: int,
     stopping: Stopping,
 ) -> None: ...

@@ -108,7 +108,7 @@ class Refining:
         open_ = Contraction(walker, [spins, *(copies[:COMBINED] if task.kind == "fresh" else copies)])
         assert open_.walker.q is not None
         kernel = Kernel(open_.walker.q)
-        inner = Walker(kernel.q)
+        inner = Walker(kernel.q, dense=False)
         share, most = INNER
         times = min(most, share * walker.sweep_work / max(inner.sweep_work, 1.0))
         sweeps = min(int(times * task.sweeps), MOST) if inner.n else 0

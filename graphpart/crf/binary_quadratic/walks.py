@@ -135,19 +135,23 @@ class Walker:
         return spins
 
     @cached_property
-    def _lanes(self) -> tuple[tuple[Any, ...], float] | None:
-        """The arrays for annealing many copies, and their scale; None if 16 bits are too few, or the form is dense."""
-        if self.dense:
-            return None
+    def _lanes(self) -> tuple[tuple[Any, ...], float]:
+        """The arrays for annealing many copies, and their scale: in 16 bits, or in float32 if that is too few."""
         starts, neighbours, couplings, linear = self.arrays
-        q = self.q
-        assert q is not None
-        fields = 2.0 * linear + np.bincount(q.rows, couplings, self.n)
-        rows = np.abs(fields) + np.bincount(q.rows, np.abs(couplings.astype(np.float64)), self.n)
+        assert self.q is not None
+        couplings = couplings.astype(np.float64)
+        fields = 2.0 * linear + np.bincount(self.q.rows, couplings, self.n)
+        rows = np.abs(fields) + np.bincount(self.q.rows, np.abs(couplings), self.n)
         room = min(ROOM_LANES[0] / max(float(rows.max(initial=0.0)), 1.0), ROOM_LANES[1] / self.unit)
         scale = 2.0 ** math.floor(math.log2(room))
         if self.unit * scale < FINE_LANES:
-            return None
+            scale = 1.0 / self.unit
+            return (
+                starts,
+                neighbours,
+                (couplings * scale).astype(np.float32),
+                (fields * scale).astype(np.float32),
+            ), scale
         narrow = (np.rint(values * scale).astype(np.int16) for values in (couplings, fields))
         return (starts, neighbours, *narrow), scale
 
@@ -156,21 +160,18 @@ class Walker:
     ) -> list[Spins]:
         """Anneal copies of `start`, or of random spins, side by side; return the spins after a descent, best first.
 
-        The temperature falls linearly from `hot` to `cold` units. There are `_lanes.LANES` copies, or one if the costs
-        do not fit into 16 bits.
+        The temperature falls linearly from `hot` to `cold` units. There are `_lanes.LANES` copies. Not for a matrix.
         """
-        lanes, rng = self._lanes, np.random.default_rng(seed)
-        if lanes is None:
-            spins = np.where(rng.random(self.n) < 0.5, 1, -1).astype(np.int8) if start is None else start
-            return [self.anneal(spins, sweeps, hot, cold, seed, stopping, start is not None)]
+        arrays, scale = self._lanes
+        shape, kind = (self.n, _lanes.LANES), arrays[-1].dtype
         if start is None:
-            copies = np.where(rng.random((self.n, _lanes.LANES)) < 0.5, 1, -1).astype(np.int16)
+            copies = np.where(np.random.default_rng(seed).random(shape) < 0.5, 1, -1).astype(kind)
         else:
-            copies = np.repeat(start[:, None], _lanes.LANES, 1).astype(np.int16)
-        arrays, scale = lanes
-        heats = 32.0 * scale * self.unit * np.linspace(hot, cold, sweeps)
-        heats = np.minimum(heats, 2.0**15 - 1).astype(np.uint16)
-        _lanes.anneal(*arrays, copies, heats, _narrow_variates(), seed, stopping)
+            copies = np.repeat(start[:, None], _lanes.LANES, 1).astype(kind)
+        heats, variates = 2.0 * scale * self.unit * np.linspace(hot, cold, sweeps), _variates()
+        if kind == np.int16:
+            heats, variates = np.minimum(16 * heats, 2.0**15 - 1).astype(np.uint16), _narrow_variates()
+        _lanes.anneal(*arrays, copies, heats.astype(variates.dtype), variates, seed, stopping)
         found = [np.ascontiguousarray(one, np.int8) for one in copies.T]
         none = np.zeros(0)
         energies = [self.kernel.anneal(*self.arrays, one, none, _variates(), 0, 0, stopping) for one in found]
@@ -222,6 +223,6 @@ def _variates() -> NDArray[np.float32]:
 
 
 @cache
-def _narrow_variates() -> NDArray[np.uint16]:
+def _narrow_variates() -> NDArray[Any]:
     """The same in units of 2**-12."""
     return (_variates() * np.float32(4096)).astype(np.uint16)
