@@ -32,8 +32,8 @@ cdef extern from *:
 
     #if defined(__GNUC__)   /* compilers find these vectors in loops only sometimes */
     typedef int16_t gp_lanes_16 __attribute__((vector_size(2 * GP_LANES), aligned(2)));
-    typedef int32_t gp_lanes_32 __attribute__((vector_size(4 * GP_LANES), aligned(4)));
-    typedef float gp_lanes_real __attribute__((vector_size(4 * GP_LANES), aligned(4)));
+    typedef int32_t gp_lanes_32 __attribute__((vector_size(2 * GP_LANES), aligned(4)));
+    typedef float gp_lanes_real __attribute__((vector_size(2 * GP_LANES), aligned(4)));
     #define GP_SET(LANES, field, value) field = (LANES){0} + (value)
     #define GP_ADD(LANES, field, coupling, other) field += *(const LANES *)(other) * (coupling)
     #define GP_FLIP(LANES, BITS, own, field, thresholds) do {                                                \\
@@ -61,11 +61,17 @@ cdef extern from *:
         Py_ssize_t i, e;                                                                                     \\
         for (i = 0; i < GP_STRIDE * GP_LANES; i++) thresholds[i] = THRESHOLD(variates[i], heat);             \\
         for (i = begin; i < end; i++) {                                                                      \\
-            LANES field;                                                                                     \\
-            GP_SET(LANES, field, fields[i]);                                                                 \\
-            for (e = starts[i]; e < starts[i + 1]; e++)                                                      \\
-                GP_ADD(LANES, field, couplings[e], spins + GP_LANES * (Py_ssize_t)neighbours[e]);            \\
-            GP_FLIP(LANES, BITS, spins + GP_LANES * i, field, thresholds + GP_LANES * (i - begin));          \\
+            enum {WIDTH = sizeof(LANES) / sizeof(VALUE), PARTS = GP_LANES / WIDTH};                          \\
+            const VALUE *threshold = thresholds + GP_LANES * (i - begin);                                    \\
+            VALUE *own = spins + GP_LANES * i;                                                               \\
+            LANES field[PARTS];                                                                              \\
+            int p;                                                                                           \\
+            for (p = 0; p < PARTS; p++) GP_SET(LANES, field[p], fields[i]);                                  \\
+            for (e = starts[i]; e < starts[i + 1]; e++) {                                                    \\
+                const VALUE *other = spins + GP_LANES * (Py_ssize_t)neighbours[e];                           \\
+                for (p = 0; p < PARTS; p++) GP_ADD(LANES, field[p], couplings[e], other + p * WIDTH);        \\
+            }                                                                                                \\
+            for (p = 0; p < PARTS; p++) GP_FLIP(LANES, BITS, own + p * WIDTH, field[p], threshold + p * WIDTH);\\
         }                                                                                                    \\
     }
     /* Integer variates are in units of 2**-12, heats of 2**-4. */
