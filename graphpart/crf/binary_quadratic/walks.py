@@ -135,7 +135,7 @@ class Walker:
         return spins
 
     @cached_property
-    def _lanes(self) -> tuple[tuple[Any, ...], float]:
+    def _lanes(self) -> tuple[tuple[Any, Any, Any, Any], float]:
         """The arrays for annealing many copies, and their scale: in 16 bits, or in float32 if that is too few."""
         starts, neighbours, couplings, linear = self.arrays
         assert self.q is not None
