@@ -8,12 +8,13 @@ import pytest
 
 import graphpart as gp
 from graphpart.crf.anytime_search.portfolio import Portfolio
-from graphpart.crf.binary_quadratic import _dense, _sparse
+from graphpart.crf.binary_quadratic import _dense, _lanes, _sparse
 from graphpart.crf.binary_quadratic.crossover import Contraction, best_of_regions
 from graphpart.crf.binary_quadratic.form import QuadraticForm, quadratic_form
 from graphpart.crf.binary_quadratic.low_degree import Kernel
+from graphpart.crf.binary_quadratic.refining import Refining
 from graphpart.crf.binary_quadratic.search import BinarySearch
-from graphpart.crf.binary_quadratic.walks import FOREVER, Walker, _variates
+from graphpart.crf.binary_quadratic.walks import FOREVER, Walker, _narrow_variates, _variates
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.result import Status
 from graphpart.stopping import Stopping
@@ -233,6 +234,86 @@ def test_annealing_in_64_bits_ends_in_a_local_minimum():
     walker = Walker(q)
     spins = walker.anneal(random_spins(rng, 60), 50, 0.25, 0.02, 1, Stopping())
     assert walker.arrays[-1].dtype == np.int64 and walker.gains(spins).min() >= 0
+
+
+def naive_lanes(starts, neighbours, couplings, fields, spins, heats, variates, seed):
+    state, stride, lanes = seed, 128, spins.shape[1]
+    for heat in heats.tolist():
+        for i in range(len(fields)):
+            if i % stride == 0:
+                state = (state + 0x9E3779B97F4A7C15) & MASK
+                z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+                z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+                at = ((z ^ (z >> 31)) >> 32) * (len(variates) - lanes * stride) >> 32
+            row = slice(starts[i], starts[i + 1])
+            gain = -spins[i] * (fields[i] + couplings[row].astype(float) @ spins[neighbours[row]])
+            threshold = variates[at : at + lanes] * np.float32(heat)
+            if variates.dtype == np.uint16:
+                threshold = variates[at : at + lanes].astype(np.int64) * heat >> 16
+            spins[i] = np.where(gain <= threshold, -spins[i], spins[i])
+            at += lanes
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_annealing_of_copies_is_the_naive_walk(real):
+    for seed, n in enumerate([1, 2, 30, 128, 129, 300]):
+        rng = np.random.default_rng(seed)
+        walker = Walker(random_form(rng, n, min(1.0, 4 / n)), dense=False)
+        arrays, scale = walker._lanes
+        assert (arrays[2] == scale * walker.arrays[2]).all()
+        spins = rng.choice(np.array([-1, 1], np.int16), (n, _lanes.LANES))
+        heats, variates = 2 * scale * walker.unit * np.array([0.2, 0.1, 0.05]), _variates()
+        if real:
+            arrays, spins = (*arrays[:2], *(a.astype(np.float32) for a in arrays[2:])), spins.astype(np.float32)
+        else:
+            heats, variates = (16 * heats).astype(np.uint16), _narrow_variates()
+        heats = heats.astype(variates.dtype)
+        naive = spins.astype(float)
+        naive_lanes(*arrays, naive, heats, variates, seed)
+        _lanes.anneal(*arrays, spins, heats, variates, seed, Stopping())
+        assert (spins == naive).all(), seed
+
+
+@pytest.mark.parametrize("kind", ["whole", "real", "wide"])
+def test_copies_end_in_local_minima_best_first(kind):
+    walker = Walker(random_form(np.random.default_rng(4), 60, 0.06, kind), dense=False)
+    assert walker._lanes[0][2].dtype == (np.float32 if kind == "wide" else np.int16)
+    for sweeps, start in ((50, None), (50, random_spins(np.random.default_rng(5), 60)), (0, None)):
+        copies = walker.copies(start, sweeps, 0.2, 0.02, 1, Stopping())
+        energy = [walker.energy(spins) for spins in copies]
+        assert len(copies) == _lanes.LANES and energy == sorted(energy)
+        assert all(walker.gains(spins).min() >= 0 for spins in copies)
+
+
+@pytest.mark.parametrize("n", [500, 5000])
+def test_hubs_do_not_overflow(n):
+    hub, leaves = np.zeros(n - 1, np.int32), np.arange(1, n, dtype=np.int32)
+    walker = Walker(QuadraticForm.from_pairs(np.zeros(n), hub, leaves, np.full(n - 1, -1.0)), dense=False)
+    assert walker._lanes[0][2].dtype == (np.int16 if n < 2000 else np.float32)
+    assert walker.energy(walker.copies(None, 50, 0.2, 0.02, 1, Stopping())[0]) == 1 - n
+
+
+def test_lines_become_better_until_a_new_generation():
+    q = random_form(np.random.default_rng(3), 300, 0.02)
+    walker = Walker(q)
+    plan = Refining(walker, 3)
+    best, rng, kinds, sweeps = np.ones(q.n, np.int8), np.random.default_rng(1), [], []
+    for _ in range(12):
+        before = plan.lines
+        tasks = plan.plan(best, 0, math.inf, rng)
+        found = [plan.perform(task, Stopping()) for task in tasks]
+        plan.finish(tasks, found)
+        kinds.append([task.kind for task in tasks])
+        sweeps.append(tasks[0].sweeps)
+        if kinds[-1][0] == "warm":
+            assert all(walker.energy(a) <= walker.energy(b) for a, b in zip(found, before, strict=False))
+        else:
+            assert walker.energy(found[-1]) <= min(map(walker.energy, before), default=0)
+        best = min([best, *found], key=walker.energy)
+    assert kinds[0] == ["fresh"] * 3 and kinds[1] == ["warm"] * 3 and ["fresh", "fresh", "family"] in kinds
+    assert max(sweeps) > 2 * sweeps[0]
+    plan.idle = 99
+    assert [task.elite[0] is best for task in plan.plan(best, 0, 4, rng)] == [True] * 3  # no time for a generation
 
 
 def test_thresholds_accept_as_metropolis_does():

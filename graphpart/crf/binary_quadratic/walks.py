@@ -10,13 +10,14 @@ much. In random complete graphs, a spin glass freezes at a quarter of it (Sherri
 
 from __future__ import annotations
 
+import math
 from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.binary_quadratic import _dense, _sparse
+from graphpart.crf.binary_quadratic import _dense, _lanes, _sparse
 from graphpart.crf.binary_quadratic.form import QuadraticForm
 from graphpart.kernels.elementary import geometric
 from graphpart.stopping import Stopping
@@ -30,6 +31,8 @@ VARIATES = 65536  # exponential variates in a table, a power of 2
 DENSEST = 0.25  # of all pairs coupled, from which a matrix is faster
 FEW = 6  # couplings for each variable, on average
 LARGEST_MATRIX = 2**30  # bytes
+ROOM_LANES = 32_000.0, 4096.0  # for a row, and for the unit, in integers of 16 bits
+FINE_LANES = 16.0  # of these, that the unit has at least
 
 
 class Walker:
@@ -131,6 +134,49 @@ class Walker:
         self.kernel.anneal(*self.arrays, spins, temperatures, _variates(), sweeps // 2 if forget else 0, seed, stopping)
         return spins
 
+    @cached_property
+    def _lanes(self) -> tuple[tuple[Any, Any, Any, Any], float]:
+        """The arrays for annealing many copies, and their scale: in 16 bits, or in float32 if that is too few."""
+        starts, neighbours, couplings, linear = self.arrays
+        assert self.q is not None
+        couplings = couplings.astype(np.float64)
+        fields = 2.0 * linear + np.bincount(self.q.rows, couplings, self.n)
+        rows = np.abs(fields) + np.bincount(self.q.rows, np.abs(couplings), self.n)
+        room = min(ROOM_LANES[0] / max(float(rows.max(initial=0.0)), 1.0), ROOM_LANES[1] / self.unit)
+        scale = 2.0 ** math.floor(math.log2(room))
+        if self.unit * scale < FINE_LANES:
+            scale = 1.0 / self.unit
+            return (
+                starts,
+                neighbours,
+                (couplings * scale).astype(np.float32),
+                (fields * scale).astype(np.float32),
+            ), scale
+        narrow = (np.rint(values * scale).astype(np.int16) for values in (couplings, fields))
+        return (starts, neighbours, *narrow), scale
+
+    def copies(
+        self, start: Spins | None, sweeps: int, hot: float, cold: float, seed: int, stopping: Stopping
+    ) -> list[Spins]:
+        """Anneal copies of `start`, or of random spins, side by side; return the spins after a descent, best first.
+
+        The temperature falls linearly from `hot` to `cold` units. There are `_lanes.LANES` copies. Not for a matrix.
+        """
+        arrays, scale = self._lanes
+        shape, kind = (self.n, _lanes.LANES), arrays[-1].dtype
+        if start is None:
+            copies = np.where(np.random.default_rng(seed).random(shape) < 0.5, 1, -1).astype(kind)
+        else:
+            copies = np.repeat(start[:, None], _lanes.LANES, 1).astype(kind)
+        heats, variates = 2.0 * scale * self.unit * np.linspace(hot, cold, sweeps), _variates()
+        if kind == np.int16:
+            heats, variates = np.minimum(16 * heats, 2.0**15 - 1).astype(np.uint16), _narrow_variates()
+        _lanes.anneal(*arrays, copies, heats.astype(variates.dtype), variates, seed, stopping)
+        found = [np.ascontiguousarray(one, np.int8) for one in copies.T]
+        none = np.zeros(0)
+        energies = [self.kernel.anneal(*self.arrays, one, none, _variates(), 0, 0, stopping) for one in found]
+        return [found[k] for k in np.argsort(energies, kind="stable")]
+
     def descend(self, start: Spins, stopping: Stopping) -> Spins:
         """Flip spins until no flip lowers the energy."""
         return self.anneal(start, 0, 1.0, 1.0, 0, stopping)
@@ -174,3 +220,9 @@ def _variates() -> NDArray[np.float32]:
     """
     values = np.random.default_rng(0).standard_exponential(VARIATES)
     return np.where(values > 7.69, np.rint(values * 2.0**26) / 2.0**26, values).astype(np.float32)
+
+
+@cache
+def _narrow_variates() -> NDArray[Any]:
+    """The same in units of 2**-12."""
+    return (_variates() * np.float32(4096)).astype(np.uint16)

@@ -1,0 +1,132 @@
+"""The search where variables have few neighbours: anneal copies, then heat the best ones a little, again and again.
+
+Copies of random spins are annealed side by side (see _lanes.pyx). The best of them is combined with a few others: it
+takes over the regions in which another one is better. What they have in common is contracted, variables with few
+neighbours are eliminated, and copies of the form that is left are annealed from scratch (see crossover.py). The result
+is the start of a *line*.
+
+A line is then refined: copies of it are annealed from a low temperature, and combined with it in the same way. They
+differ from it in many separate regions, so each region takes the best of all copies. Thermal cycling (Möbius et al.
+1997) has one copy and no regions.
+
+The tasks of a round refine a line each, the last one refines the best labeling. After LONGEST rounds, or PATIENCE
+rounds without a better line, all lines and the best labeling are combined, and a new generation of lines begins. It is
+annealed SLOWER times as long, or as long as there is time for. If that would be much shorter than the last generation,
+all tasks refine the best labeling instead.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphpart.crf.binary_quadratic.crossover import Contraction, best_of_regions
+from graphpart.crf.binary_quadratic.low_degree import Kernel
+from graphpart.crf.binary_quadratic.walks import Spins, Walker
+from graphpart.stopping import Stopping
+
+__all__ = ["Refining"]
+
+WORK = 2e7  # nanoseconds of annealing one generation at first
+SWEEPS = (30, 1000)  # fewest and most sweeps at first
+MOST = 2**20  # sweeps, since each takes the memory of its temperature
+HOT, COLD = 0.2, 0.02  # temperatures, see walks.py
+HEATS = (0.05, 0.07, 0.1, 0.14, 0.2)  # where refining begins
+REFINE = 5  # times as many sweeps for a generation as for refining
+PATIENCE, LONGEST = 3, 6  # rounds of a generation without improvement, and in all
+COMBINED = 4  # copies of random spins, or of contracted forms, that are combined
+INNER = (0.5, 5.0)  # of the time of annealing, for a contracted form; but at most so many times the sweeps
+SLOWER = 3  # times as many sweeps for the next generation
+ROUNDS = 3.0  # that a new generation has time for at least, of the length of the first one
+
+
+@dataclass(frozen=True)
+class _Task:
+    kind: str  # "fresh", "warm" or "family"
+    elite: tuple[Spins, ...]
+    sweeps: int
+    heat: float
+    seed: int
+
+
+class Refining:
+    """The plan of a search on a form whose variables have few neighbours.
+
+    Parameters
+    ----------
+    walker : Walker
+    tasks : int
+        Of a round, at least 2.
+    """
+
+    def __init__(self, walker: Walker, tasks: int) -> None:
+        self.walker, self.tasks = walker, tasks
+        self.lines: list[Spins] = []
+        self.rounds = self.idle = 0  # of this generation, in all and since a line became better
+        self.sweeps = max(SWEEPS[0], min(SWEEPS[1], WORK / max(walker.sweep_work, 1.0))) / SLOWER
+
+    def wait(self, spins: Spins) -> None:
+        """Nothing is kept of a labeling that another method found: it counts if it is the best one."""
+
+    def plan(self, best: Spins, idle: int, affordable: float, rng: np.random.Generator) -> list[_Task]:
+        """The tasks of the next round, if there is time for so many sweeps in a round."""
+        seeds = rng.integers(2**62, size=self.tasks).tolist()
+        heats = rng.choice(HEATS, size=self.tasks).tolist()
+        elite = [*self.lines, best]
+        if not self.lines or self.idle >= PATIENCE or self.rounds >= LONGEST:
+            self.rounds = self.idle = 0
+            sweeps = min(SLOWER * self.sweeps, affordable / ROUNDS, MOST)
+            if not self.lines or sweeps > self.sweeps / 2:
+                kinds = ["fresh"] * (self.tasks - 1) + ["family" if self.lines else "fresh"]
+                self.sweeps, self.lines = max(sweeps, 1.0), []
+                return [
+                    _Task(kind, tuple(elite), int(self.sweeps), HOT, seed)
+                    for kind, seed in zip(kinds, seeds, strict=True)
+                ]
+            elite = self.lines = [best] * self.tasks
+        sweeps = max(1.0, min(self.sweeps / REFINE, affordable))
+        settings = zip(elite, heats, seeds, strict=True)
+        return [_Task("warm", (one,), int(sweeps), heat, seed) for one, heat, seed in settings]
+
+    def work(self, tasks: list[_Task]) -> float:
+        """About how many nanoseconds a task takes."""
+        return 2 * tasks[0].sweeps * self.walker.sweep_work
+
+    def perform(self, task: _Task, stopping: Stopping) -> Spins:
+        """Runs in a thread of its own: reads the form, changes nothing."""
+        walker = self.walker
+        spins, copies = task.elite[0], list(task.elite[1:])
+        if task.kind != "family":
+            start = None if task.kind == "fresh" else spins
+            copies = walker.copies(start, task.sweeps, task.heat, COLD, task.seed, stopping)
+            spins = copies[0] if start is None else start
+        spins = self._merge(spins, copies, stopping)
+        if stopping.check(math.inf):
+            return spins
+        open_ = Contraction(walker, [spins, *(copies[:COMBINED] if task.kind == "fresh" else copies)])
+        assert open_.walker.q is not None
+        kernel = Kernel(open_.walker.q)
+        inner = Walker(kernel.q, dense=False)
+        share, most = INNER
+        times = min(most, share * walker.sweep_work / max(inner.sweep_work, 1.0))
+        sweeps = min(int(times * task.sweeps), MOST) if inner.n else 0
+        flips = inner.copies(None, sweeps, HOT, COLD, task.seed, stopping)[: COMBINED if inner.n else 1]
+        return self._merge(spins, [open_.lift(kernel.lift(one)) for one in flips], stopping)
+
+    def _merge(self, spins: Spins, others: list[Spins], stopping: Stopping) -> Spins:
+        for other in others:
+            if stopping.check(math.inf):
+                break
+            spins = best_of_regions(self.walker, spins, other)
+        return spins
+
+    def finish(self, tasks: list[_Task], found: list[Spins]) -> None:
+        """Take what all tasks of a round have found."""
+        lines = found[: self.tasks - 1]
+        energy = self.walker.energy
+        pairs = zip(self.lines, lines, strict=False)
+        better = not self.lines or any(energy(line) < energy(before) for before, line in pairs)
+        self.lines, self.idle = lines, 0 if better else self.idle + 1
+        self.rounds += 1
