@@ -30,7 +30,7 @@ from graphpart.stopping import Stopping
 __all__ = ["Refining"]
 
 WORK = 2e7  # nanoseconds of annealing one generation at first
-SWEEPS = (30, 1000)  # fewest and most sweeps at first
+FEWEST, MOST_EACH = 30, 50  # sweeps at first, the latter for each pair of a variable
 MOST = 2**20  # sweeps, since each takes the memory of its temperature
 HOT, COLD = 0.2, 0.02  # temperatures, see walks.py
 HEATS = (0.05, 0.07, 0.1, 0.14, 0.2)  # where refining begins
@@ -65,7 +65,8 @@ class Refining:
         self.walker, self.tasks = walker, tasks
         self.lines: list[Spins] = []
         self.rounds = self.idle = 0  # of this generation, in all and since a line became better
-        self.sweeps = max(SWEEPS[0], min(SWEEPS[1], WORK / max(walker.sweep_work, 1.0))) / SLOWER
+        most = min(MOST_EACH * walker.m / max(walker.n, 1), WORK / max(walker.sweep_work, 1.0))
+        self.sweeps = max(FEWEST, most) / SLOWER
 
     def wait(self, spins: Spins) -> None:
         """Nothing is kept of a labeling that another method found: it counts if it is the best one."""
