@@ -66,6 +66,36 @@ def test_labels_and_bound_against_enumeration(whole, forbidden, probing):
     assert known > unknown > 0 and (probing or not tied)
 
 
+@pytest.mark.parametrize("probing", [False, True])
+@pytest.mark.parametrize("beside", [0.0, 2.0**57, 2.0**58])
+def test_labels_of_whole_costs_hold_where_a_unit_of_the_network_is_one(beside, probing):
+    """A large cost of another variable leaves no bits for halves of units, and integers are still exact."""
+    rng = np.random.default_rng(11)
+    for _ in range(200):
+        n, top = int(rng.integers(3, 8)), int(rng.choice([1, 2, 7]))
+        pairs = np.array([(u, v) for u in range(n) for v in range(u + 1, n)])
+        pairs = pairs[rng.random(len(pairs)) < rng.choice([0.5, 1.0])]
+        tables = rng.integers(-top, top + 1, (len(pairs), 2, 2))
+        unary = rng.integers(-top, top + 1, (n, 2))
+        states = np.indices((2,) * n).reshape(n, -1)
+        energies = unary[np.arange(n)[:, None], states].sum(0)
+        for (u, v), table in zip(pairs, tables, strict=True):
+            energies = energies + table[states[u], states[v]]
+        lone = (
+            [[v] for v in range(n)] + [[n]],
+            np.concatenate([unary, [[0, 0]]]) + np.array([[0.0, 0.0]] * n + [[0.0, beside]]),
+        )
+        f = gp.FactorGraph.from_arrays([2] * (n + 1), [lone] + ([(pairs, tables.astype(float))] if len(pairs) else []))
+        r = roof_duality(f, probing=probing)
+        best = states[:, energies == energies.min()]
+        assert r.lower_bound <= energies.min()
+        strong, weak = r.strong[:n, None], r.weak[:n, None]
+        assert ((strong < 0) | (strong == best)).all()
+        assert ((weak < 0) | (weak == best)).all(axis=0).any()
+        for u, v, opposite in r.pairs[(r.pairs[:, :2] < n).all(axis=1)]:
+            assert ((best[u] ^ best[v]) == opposite).all()
+
+
 def test_probing_finds_pairs_that_reduce_contracts():
     rng, tied, left = np.random.default_rng(9), 0, 0
     for whole in (True, False):

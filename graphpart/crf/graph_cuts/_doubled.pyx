@@ -9,6 +9,14 @@ D < 0 a crossed edge. The network stands for the energy twice. From its flow eve
   If the two nodes of a variable are in different components, the one that comes later in topological order is
   chosen, as for satisfiability with two literals in each clause (Aspvall, Plass & Tarjan 1979). This holds in some
   optimal labeling (weak).
+
+The flow may have dropped units of capacity (see `_max_flow`), which the energy still has. The bound takes no notice, as
+the energy without them is not higher. If no cost was rounded, they count again as soon as labels are read:
+
+* Let F be the nodes that the source reaches, also along what was dropped, and B their mirror images, which reach the sink.
+* What is in F and not in B has that value in some optimal labeling, as no arc leads from there to B.
+* What the source reaches from a node of its own that is not in B, along what was not dropped, is strong.
+* What is in F and in B stays open. No arc leads there from the nodes that are in neither, which are decided as above.
 """
 
 import numpy as np
@@ -23,12 +31,18 @@ from graphpart.stopping cimport Stopping
 
 cdef int64_t FIXED = <int64_t>1 << 62
 
+cdef enum:
+    REACHED = 1         # by the source, also along what was dropped
+    STRONG = 2
+
 
 cdef class DoubledCut(OrderedCut):
     """The network of a factor graph over variables with at most two labels. In order: measure, build, run; then look."""
 
     cdef int64_t[::1] kept_capacity     # of the solved network, for probing
     cdef int64_t[::1] kept_excess
+    cdef uint8_t[::1] kept_dropped, kept_dropped_excess
+    cdef bint kept_drops
 
     def build(self):
         """Make the network."""
@@ -114,31 +128,84 @@ cdef class DoubledCut(OrderedCut):
         """Labels that all optimal labelings share, -1 where there are none; variables with one label have it."""
         out = np.full(self.t.n, -1, np.int32)
         cdef element_t[::1] label = out
-        with nogil:
-            self.read(&label[0] if self.t.n else NULL)
+        self.read(label)
         return out
 
-    cdef void read(self, element_t* label) noexcept nogil:
-        cdef Py_ssize_t v
+    cdef read(self, element_t[::1] label):
+        cdef Py_ssize_t v, x
         cdef Node* nodes = self.flow.nodes
         cdef int32_t found
+        cdef uint8_t[::1] mark
         for v in range(self.t.n):
             if self.first[v + 1] == self.first[v]:
                 label[v] = 0
                 continue
             found = nodes[self.first[v]].label
             label[v] = -1 if found == 0 else 1 - (found & 1)
+        if self.in_doubt():
+            mark = self.marks()
+            for v in range(self.t.n):
+                x = 2 * self.first[v]
+                if self.first[v + 1] > self.first[v] and not (mark[x] | mark[x + 1]) & STRONG:
+                    label[v] = -1
+
+    cdef bint in_doubt(self) noexcept nogil:
+        """Whether what was dropped counts: where costs were rounded, labels hold up to rounding as it is."""
+        return self.flow.drops and self.s.slack == 0.0
+
+    cdef uint8_t[::1] marks(self):
+        """Which nodes are reached, and strong; the mirror image of a node is next to it. O(n + pairs)"""
+        cdef uint8_t[::1] mark = np.zeros(2 * self.flow.n, np.uint8)
+        cdef int32_t[::1] stack = np.empty(2 * self.flow.n, np.int32)
+        with nogil:
+            self.reach(mark, stack, REACHED)
+            self.reach(mark, stack, STRONG)
+        return mark
+
+    cdef void reach(self, uint8_t[::1] mark, int32_t[::1] stack, uint8_t bit) noexcept nogil:
+        cdef Py_ssize_t root, top, a
+        cdef int32_t x, y, place
+        cdef int64_t excess
+        cdef Flow* f = self.flow
+        for root in range(2 * f.n):
+            excess = -f.nodes[root >> 1].excess if root & 1 else f.nodes[root >> 1].excess
+            if bit == REACHED and f.dropped_excess[root >> 1] >> (root & 1) & 1:
+                excess = 1
+            if excess <= 0 or mark[root] & bit or (bit == STRONG and mark[root ^ 1] & REACHED):
+                continue
+            mark[root] |= bit
+            stack[0] = <int32_t>root
+            top = 1
+            while top:
+                top -= 1
+                x = stack[top]
+                for a in range(f.nodes[x >> 1].first, f.nodes[(x >> 1) + 1].first):
+                    y, place = f.arcs[a].head ^ (x & 1), f.arcs[a].place ^ (x & 1)
+                    if not mark[y] & bit and (f.capacity[place] or (bit == REACHED and f.dropped[place])):
+                        mark[y] |= bit
+                        stack[top] = y
+                        top += 1
 
     def weak(self, element_t[::1] label):
         """Give labels that some optimal labeling has, together with those given, to variables that have none (-1)."""
         cdef Py_ssize_t n = 2 * self.flow.n, v, root, top = 0, depth = 0, a
-        cdef int32_t time = 0, components = 0, x, y, low
+        cdef int32_t time = 0, components = 0, x, y, place
         cdef Node* nodes = self.flow.nodes
         cdef Arc* arcs = self.flow.arcs
         cdef int32_t[::1] number = np.zeros(n, np.int32)    # when first seen; 0: not yet
         cdef int32_t[::1] lowest = np.zeros(n, np.int32)
         cdef int32_t[::1] component = np.full(n, -1, np.int32)
         cdef int32_t[::1] stack = np.empty(n, np.int32), path = np.empty(n, np.int32), arc = np.empty(n, np.int32)
+        cdef uint8_t[::1] mark
+        if self.in_doubt():
+            mark = self.marks()
+            for v in range(self.t.n):
+                root = 2 * self.first[v]
+                if label[v] >= 0 or not (mark[root] | mark[root + 1]) & REACHED:
+                    continue
+                if not mark[root] & mark[root + 1] & REACHED:
+                    label[v] = mark[root] & REACHED
+                number[root] = number[root + 1] = -1
         with nogil:
             for v in range(self.t.n):       # nodes with labels are out of the way
                 if self.first[v + 1] > self.first[v] and label[v] >= 0:
@@ -159,7 +226,8 @@ cdef class DoubledCut(OrderedCut):
                     if a < nodes[(x >> 1) + 1].first:
                         arc[x] += 1
                         y = arcs[a].head ^ (x & 1)      # the mirror image of a node is next to it
-                        if number[y] < 0 or self.flow.capacity[arcs[a].place ^ (x & 1)] == 0:
+                        place = arcs[a].place ^ (x & 1)
+                        if number[y] < 0 or not (self.flow.capacity[place] or self.flow.dropped[place]):
                             continue
                         if number[y] == 0:
                             time += 1
@@ -198,6 +266,12 @@ cdef class DoubledCut(OrderedCut):
         self.kept_excess = np.empty(flow.n, np.int64)
         for v in range(flow.n):
             self.kept_excess[v] = flow.nodes[v].excess
+        self.kept_drops = flow.drops
+        self.kept_dropped, self.kept_dropped_excess = np.zeros(2 * self.network.edges, np.uint8), np.zeros(flow.n, np.uint8)
+        for v in range(2 * self.network.edges):
+            self.kept_dropped[v] = flow.dropped[v]
+        for v in range(flow.n):
+            self.kept_dropped_excess[v] = flow.dropped_excess[v]
 
     def restore(self):
         """Take the flow that was kept."""
@@ -210,6 +284,13 @@ cdef class DoubledCut(OrderedCut):
             self.flow.capacity[i] = self.kept_capacity[i]
         for i in range(self.flow.n):
             self.flow.nodes[i].excess = self.kept_excess[i]
+        if not self.flow.drops:
+            return
+        self.flow.drops = self.kept_drops
+        for i in range(2 * self.network.edges):
+            self.flow.dropped[i] = self.kept_dropped[i]
+        for i in range(self.flow.n):
+            self.flow.dropped_excess[i] = self.kept_dropped_excess[i]
 
     def probe(self, Py_ssize_t v, int value, element_t[::1] label, Stopping stopping):
         """(finished, high, low): fix a binary variable and push on from the flow that was kept.
@@ -227,14 +308,14 @@ cdef class DoubledCut(OrderedCut):
             self.take_kept()
             flow.nodes[x].excess = fixed
             finished = self.network.run(stopping)
-            if finished:
-                self.read(&label[0])
             wide_add(&gain, -flow.spilled)
             for i in range(flow.n):
                 wide_add(&gain, -magnitude(flow.nodes[i].excess))
                 wide_add(&gain, magnitude(self.kept_excess[i]))
             wide_add(&gain, FIXED)
             wide_add(&gain, -self.kept_excess[x] if value else self.kept_excess[x])
+        if finished:
+            self.read(label)
         return finished, gain.high, gain.low
 
     def messages(self):

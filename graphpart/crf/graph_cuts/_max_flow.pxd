@@ -32,6 +32,9 @@ cdef struct Flow:
     Py_ssize_t orphans[2]
     int32_t* lost
     int32_t* wave
+    uint8_t* dropped    # of mirrored networks, by place: whether a capacity was set to 0 without a push
+    uint8_t* dropped_excess     # and by node: whether a positive (1), a negative (2) excess was
+    bint drops          # whether there are any
     int64_t spilled     # excess set to 0 without a push
     double known_cost   # what whoever watches is told meanwhile
 
