@@ -282,6 +282,10 @@ def test_a_matrix_in_which_most_pairs_cost_the_same_is_searched_as_pairs():
     matrix[0, 1] = matrix[1, 0] = np.inf
     p = gp.SetPartition.from_matrix(matrix, dense=True)
     assert without_usual(p, 1.0) is p
+    matrix = np.ones((60, 60))
+    matrix[0, 1:4] = matrix[1:4, 0] = 2.0**53 + 2  # sums are not exact, and each form rounds them in its own way
+    p = gp.SetPartition.from_matrix(matrix, dense=True)
+    assert without_usual(p, 0.05) is p
     u, v = clustered_network(300, 1200, seed=3).edges.T
     p = gp.SetPartition.from_pairs(300, np.stack([u, v], 1), np.full(len(u), -1.0), missing=1.0, dense=True)
     state = Portfolio(p, np.arange(300, dtype=np.int32), 0.0, 0, 1, Stopping(max_iterations=3), SearchParameters())

@@ -94,8 +94,8 @@ def to_dense(p: Problem) -> Problem:
 def without_usual(p: Problem, share: float) -> Problem:
     """The same problem with a background, where all but a `share` of the pairs of a matrix cost the same, but not 0.
 
-    Only where all costs are integers, whose sums are the same in both forms; else the problem itself. O(n^2), but O(1)
-    where many costs differ.
+    Only where all costs are integers, and so small that their sums are exact in both forms; else the problem itself.
+    O(n^2), but O(1) where many costs differ.
     """
     if p.matrix is None or p.n < 2 or p.limits is not None or len(p.must_join):
         return p
@@ -110,7 +110,8 @@ def without_usual(p: Problem, share: float) -> Problem:
     u, v = np.nonzero(np.triu(p.matrix != usual, 1))
     costs = p.matrix[u, v]
     whole = np.isfinite(costs).all() and (costs == np.rint(costs)).all() and usual == np.rint(usual)
-    if not whole or len(u) > share * (p.n * (p.n - 1) / 2):
+    pairs = p.n * (p.n - 1) / 2
+    if not whole or len(u) > share * pairs or np.abs(costs).sum() + abs(usual) * (pairs + len(u)) > 2**53:
         return p
     return p.of_pairs(p.nodes, u, v, costs, dense=False, offset=p.offset, sense=p.sense, missing=usual)
 
