@@ -140,8 +140,9 @@ def _rows_and_columns(
     names = f.variables
     number = np.arange(f.n)
     if not isinstance(names, range):
-        if all(isinstance(one, tuple) and len(one) == 2 for one in names):
-            cells = _whole([k for one in names for k in one])
+        pairs = [one for one in names if isinstance(one, tuple) and len(one) == 2]
+        if len(pairs) == f.n:
+            cells = _whole([k for one in pairs for k in one])
             if cells is not None:
                 return tuple(cells.reshape(-1, 2).T)
         found = _whole(names)
