@@ -190,6 +190,18 @@ def test_optimum_and_proof_against_enumeration(max_domain, forbidden, whole):
     assert infeasible < 75
 
 
+def test_nodes_that_move_to_the_other_tree():
+    """Nodes that wait to be scanned by one tree may be at the same distance in the other one by then."""
+    rng = np.random.default_rng(232)
+    pairs = np.array([(i, i + 3) for i in range(6)] + [(i, i + 1) for i in range(9) if i % 3 < 2])
+    weight = abs(rng.standard_normal())
+    distance = np.abs(np.arange(3.0)[:, None] - np.arange(3))
+    unary = rng.standard_normal((9, 3))
+    tables = np.broadcast_to(weight * distance, (len(pairs), 3, 3))
+    f = gp.FactorGraph.from_arrays([3] * 9, [(np.arange(9)[:, None], unary), (pairs, tables)])
+    assert gp.crf.graph_cut(f).cost == pytest.approx(all_energies(f).min(), abs=1e-9)
+
+
 def test_convex_costs_of_many_labels():
     rng = np.random.default_rng(3)
     d = 8

@@ -158,13 +158,22 @@ def test_grids_are_recognised():
     assert grid_of(f).shape == (4, 6)
     assert grid_of(gp.generate.factor_grid(6, 4, "mixed", 3, seed=1).problem).shape == (4, 6)
     at = {i: divmod(i, 6) for i in range(24)}
-    for names in (list(at.values()), [f"x{i}" for i in at], [i + 60 for i in at]):
+    pairs = list(at.values())
+    numpy_pairs = [(np.int64(i), np.int32(j)) for i, j in pairs]
+    for names in (pairs, numpy_pairs, [f"x{i}" for i in at], [i + 60 for i in at], [np.int64(i) - 5 for i in at]):
         renamed = gp.FactorGraph.from_csr(f.domains, f.scope_start, f.scope, f.tables, names)
         assert grid_of(renamed).shape == (4, 6)
+    far = [10**20 + i for i in at], [(i - 2**63, j) for i, j in pairs], [np.timedelta64(i, "s") for i in at]
+    for names in ([(10**20 + i, j) for i, j in pairs], *far):
+        renamed = gp.FactorGraph.from_csr(f.domains, f.scope_start, f.scope, f.tables, names)
+        assert grid_of(renamed).shape == (4, 6)  # by the order
     order = np.random.default_rng(0).permutation(24)
     scattered = order[f.scope].astype(np.int32)
     names = [at[int(i)] for i in np.argsort(order)]
     assert grid_of(gp.FactorGraph.from_csr(f.domains, f.scope_start, scattered, f.tables)) is None
+    found = grid_of(gp.FactorGraph.from_csr(f.domains, f.scope_start, scattered, f.tables, names))
+    assert found.shape == (4, 6) and (found.variable == order).all()
+    names = [(np.int64(i), np.int64(j)) for i, j in names]
     found = grid_of(gp.FactorGraph.from_csr(f.domains, f.scope_start, scattered, f.tables, names))
     assert found.shape == (4, 6) and (found.variable == order).all()
     rest = grid_of(f.condition({7: 0, 8: 1}))  # two cells are missing

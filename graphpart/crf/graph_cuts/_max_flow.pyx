@@ -264,7 +264,7 @@ cdef bint grow(Flow* f, int side, Kind kind, Stopping stopping) noexcept nogil:
         p = f.queue[own][i]
         f.queued[p] &= <uint8_t>~(1 << own)
         label = nodes[p].label
-        if label >> 1 != greatest:
+        if label >> 1 != greatest or side_of(f, label) != side:  # or it has moved to the other tree meanwhile
             continue
         if stopping.poll(f.known_cost):
             return False

@@ -38,6 +38,7 @@ __all__ = ["Stripping"]
 Labels = NDArray[np.int32]
 SENT = 0.5  # share of the min-marginals that a strip sends
 STATES, MOVED = 64, 512  # labelings of a column of a strip, at most: of those of the bound, and of moves
+ROOM = 2**24  # numbers that a move of a strip may keep
 COLUMN = 1000  # sums of two numbers that take as long as what is done once for each cell of a column
 SUM = 2.5e-10  # seconds for a sum, on a slow machine
 SUMS = 2.0**34  # of all passes and moves, where there is no time limit
@@ -166,7 +167,8 @@ class Stripping(Contestant):
     def _move(self, moving: tuple[Labels, float], stopping: Stopping) -> None:
         """All strips of rows, or of columns, in turn get the best labels given all others."""
         grid, strips = self._strips[self._turns % 2]
-        reach = min(self._reach, grid.shape[0])
+        labels_of = int(self.f.domains.max(initial=1))  # fewer rows where these are long
+        reach = min(self._reach, grid.shape[0], _width(labels_of, ROOM // grid.shape[1]))
         step = max(1, reach - 1)
         cells = grid.to_cells(moving[0])
         strips.move(cells, reach, self._turns // 2 % step, step, self.cost, stopping)

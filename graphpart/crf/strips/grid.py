@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from graphpart.crf.problem.labeling import places
 __all__ = ["Costs", "Grid", "costs_left", "costs_of", "grid_of"]
 
 SPARSE = 4  # cells for each variable, at most
+FAR = 2**62  # larger numbers are no row, column or cell
 
 Labels = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -102,8 +104,8 @@ def grid_of(f: FactorGraph) -> Grid | None:
     """The factor graph as a grid, with at most as many rows as columns; None if it is none, or has a single row.
 
     Cells are found by the names of variables, if these are pairs of whole numbers (row and column) or whole numbers
-    (row by row, as those of :meth:`FactorGraph.potts`), else by the order of the variables, row by row. Cells and
-    neighbours may be missing. O(n + m log m)
+    (row by row, from any first one, as those of :meth:`FactorGraph.potts`), else by the order of the variables, row by
+    row. Cells and neighbours may be missing. O(n + m log m)
     """
     domains, scope_start, scope, _, _ = f._flat()
     arity = np.diff(scope_start)
@@ -138,14 +140,33 @@ def _rows_and_columns(
     names = f.variables
     number = np.arange(f.n)
     if not isinstance(names, range):
-        if all(isinstance(one, tuple) and len(one) == 2 and all(isinstance(k, int) for k in one) for one in names):
-            return tuple(np.array(names, np.int64).T)
-        if all(isinstance(one, int) for one in names):
-            number = np.array(names, np.int64)
-    far = np.unique(np.abs(number[u] - number[v]))
-    if len(far) > 2 or far[0] < 1 or (len(far) == 2 and far[0] > 1) or number.min() < 0:
+        pairs = [one for one in names if isinstance(one, tuple) and len(one) == 2]
+        if len(pairs) == f.n:
+            cells = _whole([k for one in pairs for k in one])
+            if cells is not None:
+                return tuple(cells.reshape(-1, 2).T)
+        found = _whole(names)
+        number = number if found is None else found
+    apart = np.abs(number[u] - number[v])
+    far = np.unique(apart)
+    if len(far) > 2 or far[0] < 1 or (len(far) == 2 and far[0] > 1):
         return None
-    return np.divmod(number, far[-1])
+    row = int(far[-1])
+    left = np.unique(np.minimum(number[u], number[v])[apart == 1] % row)[::-1]
+    # Numbers that begin anywhere: the last column is one without neighbours to the right.
+    shift = int(np.cumprod(left == row - 1 - np.arange(len(left))).sum())
+    return None if shift == row else np.divmod(number + shift, row)
+
+
+def _whole(names: Sequence[object]) -> NDArray[np.int64] | None:
+    """Names that are whole numbers, of Python or numpy, as an array; None if differences of them may overflow."""
+    if not all(isinstance(one, (int, np.integer)) for one in names):
+        return None
+    try:
+        numbers = np.array(names, np.int64)
+    except (OverflowError, TypeError):
+        return None
+    return numbers if numbers.min() > -FAR and numbers.max() < FAR else None
 
 
 def costs_of(f: FactorGraph) -> Costs:
