@@ -7,7 +7,9 @@ import os
 import sys
 from collections.abc import Iterator
 
-__all__ = ["can_limit", "forget_peak", "limited", "memory", "peak", "processors"]
+__all__ = ["can_limit", "forget_peak", "limited", "memory", "peak", "processors", "scarce"]
+
+STACK = 2**24  # bytes, more than a thread needs to start
 
 
 def memory() -> int:
@@ -68,8 +70,11 @@ def forget_peak() -> None:
 
 
 def can_limit() -> bool:
-    """Whether `limited` can limit the memory of a process: on Linux."""
-    return sys.platform == "linux" and os.path.exists("/proc/self/status")
+    """Whether `limited` can limit the memory of a process: on Linux, if it states what a process has allocated."""
+    try:
+        return sys.platform == "linux" and _status(b"VmData") + _status(b"RssAnon") > 0
+    except (OSError, IndexError):  # other systems that run programs of Linux do not state all
+        return False
 
 
 @contextlib.contextmanager
@@ -77,7 +82,8 @@ def limited(size: int) -> Iterator[None]:
     """Let an allocation raise MemoryError if this process would then use more than so many bytes.
 
     Mapped files do not count, since the system drops their pages when it needs the memory. What is allocated counts,
-    also before it is used. Has no effect where `can_limit` is false, or with a size of 0.
+    also before it is used. A lower limit that the process has already stays. Has no effect where `can_limit` is false,
+    or with a size of 0.
 
     Examples
     --------
@@ -91,11 +97,31 @@ def limited(size: int) -> Iterator[None]:
 
     before, hard = resource.getrlimit(resource.RLIMIT_DATA)
     unused = _status(b"VmData") - _status(b"RssAnon")  # stacks of threads, for example
-    resource.setrlimit(resource.RLIMIT_DATA, (size + max(0, unused), hard))
+    limits = [size + max(0, unused), *(limit for limit in (before, hard) if limit != resource.RLIM_INFINITY)]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (before, hard))
+
+
+def scarce() -> bool:
+    """Whether the limit of memory leaves less than STACK bytes: allocations may fail, and threads do not start.
+
+    Libraries report this by errors of various types.
+
+    Examples
+    --------
+    >>> with limited(1):
+    ...     scarce() is can_limit()
+    True
+    """
+    if not can_limit():
+        return False
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
+    return limit != resource.RLIM_INFINITY and limit - _status(b"VmData") < STACK
 
 
 def _status(name: bytes) -> int:

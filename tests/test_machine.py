@@ -57,3 +57,28 @@ def test_processors(monkeypatch):
     assert machine.processors() == os.cpu_count()
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert machine.processors() == 1
+
+
+@pytest.mark.skipif(not machine.can_limit(), reason="the system does not limit the memory of processes")
+def test_the_limit_of_memory_is_taken_back_and_never_above_what_was_there():
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with pytest.raises(MemoryError), machine.limited(2**27):
+        bytearray(2**31)
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+    with machine.limited(1):
+        small = resource.getrlimit(resource.RLIMIT_DATA)
+        with machine.limited(2**40):
+            assert resource.getrlimit(resource.RLIMIT_DATA) == small
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+
+
+def test_systems_that_do_not_say_what_is_allocated_have_no_limit(monkeypatch):
+    def status(name):
+        raise IndexError  # the line of this name is missing
+
+    monkeypatch.setattr(machine, "_status", status)
+    assert not machine.can_limit() and not machine.scarce()
+    with machine.limited(1):
+        assert len(bytearray(2**27)) == 2**27

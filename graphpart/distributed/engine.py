@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from graphpart.distributed.folder import Folder
 from graphpart.errors import InvalidOption, MissingDependency, SolverError
-from graphpart.machine import can_limit, forget_peak, limited, peak
+from graphpart.machine import can_limit, forget_peak, limited, peak, scarce
 from graphpart.stopping import Stopping
 
 __all__ = ["Ended", "Engine", "OutOfMemory", "Performed", "memory_of"]
@@ -82,9 +82,8 @@ class Engine:
 
     def _begin(self, workers: int, memory: int) -> None:
         dask = _distributed()
-        limit = (
-            0 if can_limit() else memory
-        )  # Dask counts mapped files, and pauses workers whose memory is not given back
+        # Dask counts mapped files, and pauses workers whose memory is not given back.
+        limit = 0 if can_limit() else memory
         self.cluster = dask.LocalCluster(
             n_workers=workers, threads_per_worker=1, memory_limit=limit, dashboard_address=":0", silence_logs=50
         )
@@ -218,19 +217,30 @@ def performed(
 ) -> Performed:
     """The answer of a task, which is performed unless its answer is already there.
 
-    With a limit, the task may use so many bytes. The answer of a task that needs more is OutOfMemory: an exception
-    would make Dask perform the task again.
+    With a limit, this process may use so many bytes during the task. The answer of a task that needs more is
+    OutOfMemory: an exception would make Dask perform the task again.
     """
     answer, before, began = folder.answer(stage, number), folder.written, time.process_time()
     forget_peak()
     if answer is None:
         try:
             with limited(limit):
-                answer = task(folder, stage, number, *arguments)
+                answer = _within(limit, task, folder, stage, number, *arguments)
             answer = folder.done(stage, number, answer)
         except MemoryError:
-            answer = OutOfMemory(f"stage {stage}, task {number}: out of memory; raise memory_limit")
+            most = f" of {limit / 1e9:.3g} GB" if limit else ""
+            answer = OutOfMemory(f"stage {stage}, task {number}: out of memory{most}; raise memory_limit")
     return Performed(answer, time.process_time() - began, folder.written - before, peak())
+
+
+def _within(limit: int, task: Task, *arguments: Any) -> Any:
+    """The answer of a task. Any error of a task that has used up the limit of memory is a MemoryError."""
+    try:
+        return task(*arguments)
+    except Exception as error:
+        if limit and scarce():
+            raise MemoryError from error
+        raise
 
 
 def memory_of(text: str | float) -> int:

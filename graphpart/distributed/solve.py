@@ -147,10 +147,11 @@ def solve(
     Notes
     -----
     A task may use `memory_limit` bytes: on Linux, the processes that this function starts cannot allocate more;
-    elsewhere, and on a cluster of the user, Dask ends workers that use more. Mapped files do not count on Linux, since
-    the system drops their pages when it needs the memory. If a task that solves a part needs more, parts are made half
-    as large from then on, with a warning. One worker at a time keeps some numbers for each element in memory. The work
-    folder contains at most three copies of the pairs, of 16 bytes for each pair, and the labels.
+    elsewhere, and on a cluster of the user, Dask ends workers that use more. Without workers, the limit only determines
+    how the problem is divided. Workers of less than about 150 MB are too small to read rows. Mapped files do not count
+    on Linux, since the system drops their pages when it needs the memory. If a task that solves a part needs more,
+    parts are made half as large from then on, with a warning. One worker at a time keeps some numbers for each element
+    in memory. The work folder contains at most three copies of the pairs, of 16 bytes for each pair, and the labels.
 
     Examples
     --------

@@ -61,7 +61,7 @@ class RacesParameters:
     pairs: float  #: with a cost, of a component that is worth branch and cut, at most,
     sparse: float  #: or that many, where elements have few neighbours:
     few: int = 50  #: so many on average
-    helped: float = math.inf  #: elements of components that have a search once the proof generates columns, at least
+    helped: float = math.inf  #: elements of components that have a search if the proof generates columns or lacks time
     hopeless: float = 0.5  #: share of the time of a component: branch and cut that needs more to begin is left out
     race: RaceParameters = field(default_factory=RaceParameters)
     tree: TreeParameters = field(default_factory=TreeParameters)
@@ -322,6 +322,8 @@ class Races:
             contestants.append(self._searcher(part, p, labels))
         elif part.prover is not None and seconds is not None and p.n >= a.helped:
             contestants.append(self._searcher(part, p, labels, wanted=part.prover.generates_columns))
+        elif part.late is not None and seconds is not None and p.n >= a.helped:  # too little time for the proof
+            contestants.append(self._searcher(part, p, labels))
         if prover is not None:
             contestants.append(prover)
         race = a.race

@@ -454,6 +454,20 @@ def test_a_task_of_an_own_worker_has_so_much_memory_and_no_more(tmp_path):
     assert engine.performed(work, "modest", 0, modest, (), 10**9).answer == 3 * 10**6
 
 
+def crowded(folder, stage, number):
+    raise ValueError("a thread does not start")  # as libraries say it where memory is scarce
+
+
+@pytest.mark.skipif(not can_limit(), reason="the system does not limit the memory of processes")
+def test_errors_of_a_task_that_has_used_up_its_memory_are_lack_of_memory(tmp_path):
+    work = folder.Folder(str(tmp_path))
+    done = engine.performed(work, "crowded", 0, crowded, (), 10**7)
+    assert isinstance(done.answer, engine.OutOfMemory)
+    assert str(done.answer) == "stage crowded, task 0: out of memory of 0.01 GB; raise memory_limit"
+    with pytest.raises(ValueError, match="does not start"):
+        engine.performed(work, "crowded", 0, crowded, (), 10**12)
+
+
 def test_labels_before_a_refinement_without_memory_are_kept(tiny, monkeypatch):
     rows = rows_of(np.random.default_rng(3), 18, 100)
     before = solve(rows, workers=0, memory_limit=1e7, refine=0)

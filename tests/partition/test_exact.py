@@ -212,3 +212,11 @@ def test_a_cost_that_nobody_pays_sets_no_resolution():
         r = gp.partition.exact(p, time_limit=time_limit)
         assert r.lower_bound <= best * (1 - 1e-12)
         assert r.status != gp.Status.OPTIMAL or r.cost == pytest.approx(best)
+
+
+def test_with_too_little_time_for_the_proof_there_is_a_search():
+    rng = np.random.default_rng(3)
+    cost = np.triu(rng.normal(size=(299, 299)), 1)
+    p = gp.SetPartition.from_matrix(cost + cost.T)
+    r = gp.solve(p, method="exact", time_limit=0.25)  # a relaxation of so many pairs needs more
+    assert r.status == "time_limit" and r.lower_bound < r.cost < 0
