@@ -122,16 +122,11 @@ class Walker:
         gains: NDArray[Any] = self.kernel.energy_and_gains(*self.arrays, spins)[1]
         return gains.astype(np.int64)
 
-    def anneal(
-        self, start: Spins, sweeps: int, hot: float, cold: float, seed: int, stopping: Stopping, forget: bool = False
-    ) -> Spins:
-        """Anneal: the temperature falls geometrically from `hot` to `cold` units; return the best spins, descended.
-
-        With `forget`, what is met in the first half of the sweeps, and the start, does not count.
-        """
+    def anneal(self, start: Spins, sweeps: int, hot: float, cold: float, seed: int, stopping: Stopping) -> Spins:
+        """Anneal: the temperature falls geometrically from `hot` to `cold` units; return the best spins, descended."""
         spins = start.copy()
         temperatures = geometric(hot * self.unit, cold * self.unit, sweeps) if sweeps else np.zeros(0)
-        self.kernel.anneal(*self.arrays, spins, temperatures, _variates(), sweeps // 2 if forget else 0, seed, stopping)
+        self.kernel.anneal(*self.arrays, spins, temperatures, _variates(), 0, seed, stopping)
         return spins
 
     @cached_property
