@@ -64,6 +64,7 @@ cdef struct State:
     element_t* unused           # numbers of subsets without elements
     Py_ssize_t unuseds
     char* changed               # subsets that changed since this was last cleared
+    char* near_change           # subsets that may be linked to one that changed before this round, or that are such
     Element* at
     Waiting* heap               # the elements that wait; if not ordered, a plain list without keys
     Py_ssize_t waiting
@@ -321,6 +322,14 @@ cdef void add_borders(State* s, element_t U) noexcept nogil:
         list_border(s, a)
 
 
+cdef void note_near(State* s, element_t a) noexcept nogil:
+    """The subset of an element, and those that a stored pair links it to, may be linked to one that changed. O(degree)"""
+    cdef offset_t k
+    s.near_change[s.label[a]] = True
+    for k in range(s.starts[a], s.starts[a + 1]):
+        s.near_change[s.label[s.neighbours[k]]] = True
+
+
 cdef void begin_subset(State* s, element_t a) noexcept nogil:
     """An element begins a connected subset: from now on, only those may switch that base pairs link to it."""
     cdef Py_ssize_t k
@@ -527,6 +536,8 @@ cdef fixed_t improve_pair(
             enlist(s, a, V if W == U else U)
     else:
         return 0
+    for k in range(s.switches if s.matrix == NULL else 0):
+        note_near(s, s.switched[k])
     s.changed[U] = s.changed[V] = True
     for k in range(2):
         W = V if k else U
@@ -585,7 +596,7 @@ cdef class Pairs:
         cdef const element_t[::1] neighbours
         cdef const cost_t[::1] costs
         cdef element_t[::1] label
-        cdef char[:, ::1] flags = np.ones((2, n + 2), np.int8)
+        cdef char[:, ::1] flags = np.ones((3, n + 2), np.int8)
         cdef element_t[:, ::1] border
         cdef element_t[:, ::1] room = np.zeros((12, n + 2), np.int32)
         cdef char[::1] at = np.zeros((n + 2) * sizeof(Element), np.int8)
@@ -622,6 +633,7 @@ cdef class Pairs:
         self.s.label = &label[0]
         self.s.changed = &flags[0, 0]
         self.pending = &flags[1, 0]
+        self.s.near_change = &flags[2, 0]
         self.s.at = <Element*>&at[0]
         self.s.heap = <Waiting*>&heap[0]
         self.s.size = &room[0, 0]
@@ -688,11 +700,9 @@ cdef class Pairs:
         cdef State* s = &self.s
         cdef double before = self.cost
         with nogil:
+            self.find_pending()
             for U in range(s.n + 1):
-                self.pending[U] = s.changed[U]
-                s.changed[U] = False
-            for U in range(s.n + 1):
-                if s.size[U] == 0:
+                if s.size[U] == 0 or not s.near_change[U]:
                     continue
                 count = self.find_linked(<element_t>U)
                 for k in range(count):
@@ -714,6 +724,22 @@ cdef class Pairs:
                         s.unuseds += 1
                         break
         return self.cost < before
+
+    cdef void find_pending(self) noexcept nogil:
+        """The subsets that changed before this round, and those near them: only these have pairs to improve."""
+        cdef Py_ssize_t U
+        cdef element_t a
+        cdef State* s = &self.s
+        for U in range(s.n + 1):
+            self.pending[U] = s.changed[U]
+            s.near_change[U] = s.changed[U] or s.matrix != NULL
+            s.changed[U] = False
+        for U in range(s.n + 1 if s.matrix == NULL else 0):
+            if self.pending[U]:
+                a = s.first[U]
+                while a >= 0:
+                    note_near(s, a)
+                    a = s.next[a]
 
     cdef bint improve(self, element_t U, element_t V, Stopping stopping) noexcept nogil:
         cdef Py_ssize_t patience = self.patience, both = self.s.size[U] + self.s.size[V]
