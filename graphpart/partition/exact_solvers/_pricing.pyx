@@ -8,6 +8,12 @@ every t. So for each t the rest is linear but for what attracts, and its minimum
 found as a division of what each pair attracts among its two ends: each element then has a linear cost, and the sum of
 the negative ones is the bound, whatever the division is. It stays from node to node, so flows have little to do. A few t
 are tried, towards the X of the minimum. An element whose linear cost lifts the bound to the limit is out.
+
+A triple has a penalty s, which a subset pays if it takes two or three of {i, j, k} (see `subset_rows`). In 0/1 variables
+this is ``s (x_i x_j + x_j x_k + x_i x_k - 2 x_i x_j x_k)``. Once i is in, it is ``s (x_j + x_k - x_j x_k)``: what j and k
+pay each, and what they attract each other with. Once two are in, it is s. So branch and bound knows it exactly as soon
+as one of the three is in. Until then, it counts shares of s, at most s together, for pairs of the three that attract
+each other: ``s x_i x_j`` is never more than the penalty, and it only lessens what attracts.
 """
 
 import numpy as np
@@ -25,8 +31,25 @@ cdef enum:
     TANGENTS = 8        # points at which the square is bounded from below, at most, in one node
 
 
-def descend(const double[:, ::1] cost, const double[::1] price, unsigned char[:, ::1] subsets, int steps, Stopping stopping):
-    """From each row of `subsets`, elements enter or leave; the row becomes the best subset on the way. Its reduced costs."""
+cdef inline void toggle(Py_ssize_t chosen, double sign, const offset_t* first, const element_t* left,
+                        const element_t* right, const double* penalty, const unsigned char* now, double* h) noexcept nogil:
+    """What elements would add, after one enters (sign 1) or leaves (-1): the change by penalties of triples."""
+    cdef offset_t i
+    cdef element_t l, r
+    for i in range(first[chosen], first[chosen + 1]):
+        l, r = left[i], right[i]
+        h[l] += -sign * penalty[i] if now[r] else sign * penalty[i]
+        h[r] += -sign * penalty[i] if now[l] else sign * penalty[i]
+
+
+def descend(const double[:, ::1] cost, const double[::1] price, const offset_t[::1] first, const element_t[::1] left,
+            const element_t[::1] right, const double[::1] penalty, unsigned char[:, ::1] subsets, int steps,
+            Stopping stopping):
+    """From each row of `subsets`, elements enter or leave; the row becomes the best subset on the way. Its reduced costs.
+
+    The triples of an element a are ``first[a]`` to ``first[a + 1]``: the other two elements and the penalty of each.
+    These arrays have one entry more than there are triples.
+    """
     cdef Py_ssize_t n = price.shape[0], k, i, chosen
     cdef int step, size
     cdef double value, best, least, gain
@@ -52,6 +75,7 @@ def descend(const double[:, ::1] cost, const double[::1] price, unsigned char[:,
                     row = &cost[i, 0]
                     for chosen in range(n):
                         h[chosen] += row[chosen]
+                    toggle(i, 1.0, &first[0], &left[0], &right[0], &penalty[0], &now[0], &h[0])
             best = value if size else INFINITY
             for step in range(1, steps + 1):
                 least, chosen = INFINITY, -1
@@ -69,11 +93,13 @@ def descend(const double[:, ::1] cost, const double[::1] price, unsigned char[:,
                     size -= 1
                     for i in range(n):
                         h[i] -= row[i]
+                    toggle(chosen, -1.0, &first[0], &left[0], &right[0], &penalty[0], &now[0], &h[0])
                 else:
                     now[chosen] = 1
                     size += 1
                     for i in range(n):
                         h[i] += row[i]
+                    toggle(chosen, 1.0, &first[0], &left[0], &right[0], &penalty[0], &now[0], &h[0])
                 if value < best:
                     best = value
                     for i in range(n):
@@ -85,6 +111,7 @@ def descend(const double[:, ::1] cost, const double[::1] price, unsigned char[:,
 cdef struct Node:
     Py_ssize_t chosen       # the element that divides the node,
     Py_ssize_t trail        # the length of the trail before it was decided
+    Py_ssize_t raised       # the number of attractions that triples had raised before
     Py_ssize_t depth        # the row of h before
     double base, tangent
     bint is_in              # whether the element is in
@@ -95,7 +122,7 @@ cdef struct State:
     const offset_t* starts
     const element_t* heads
     const offset_t* mate
-    const double* attraction    # of the pair of each arc,
+    double* attraction          # of the pair of each arc,
     double* share               # and the part of it that counts for the tail
     unsigned char* status
     double* linear              # costs of free elements without the shares,
@@ -193,15 +220,21 @@ cdef void flow(State* s) noexcept nogil:
 
 
 def examine(const double[:, ::1] cost, const double[::1] weight, const double[::1] price, const offset_t[::1] starts,
-            const element_t[::1] heads, const offset_t[::1] mate, const double[::1] attraction, double[::1] share,
+            const element_t[::1] heads, const offset_t[::1] mate, double[::1] attraction, double[::1] share,
+            const offset_t[::1] first, const element_t[::1] left, const element_t[::1] right, const double[::1] penalty,
+            const offset_t[::1] between, const double[::1] rise,
             double limit, Py_ssize_t room, double target, Py_ssize_t few, offset_t work, Stopping stopping):
     """Subsets whose reduced cost is below `limit`: (subsets as rows, whether these are all).
 
-    It ends with more than `room` subsets, with `few` of them below `target`, or after `work` nodes. The pairs that attract are arcs ``starts[a]`` to ``starts[a + 1]`` from a to
-    ``heads[i]``; ``mate[i]`` is the arc in the other direction, and `share` may be any division, which changes. The
-    costs are symmetric, with 0 on the diagonal; they may be inf.
+    It ends with more than `room` subsets, with `few` of them below `target`, or after `work` nodes. The pairs that
+    attract are arcs ``starts[a]`` to ``starts[a + 1]`` from a to ``heads[i]``; ``mate[i]`` is the arc in the other
+    direction, and `share` may be any division, which changes. `attraction` is 0 for the arcs from n on, and is changed
+    meanwhile. The costs are symmetric, with 0 on the diagonal; they may be inf. Triples are as in `descend`; of the
+    other two elements, ``between`` is the arc, and ``rise`` what it attracts more once the element is in.
     """
-    cdef Py_ssize_t n = price.shape[0], a, count = 0, below = 0, top = 0, trail = 0, depth = 0, chosen
+    cdef Py_ssize_t n = price.shape[0], a, count = 0, below = 0, top = 0, trail = 0, depth = 0, raised = 0, chosen
+    cdef offset_t i, arc
+    cdef element_t l, r
     cdef offset_t nodes = 0
     cdef double base = 0.0, tangent = 0.0, bound, low, high, small, large, value, best
     cdef int turn
@@ -215,6 +248,8 @@ def examine(const double[:, ::1] cost, const double[::1] weight, const double[::
     cdef element_t[::1] level = np.zeros(n + 1, np.int32), queue = np.zeros(n + 1, np.int32)
     cdef element_t[::1] decided = np.zeros(n + 1, np.int32)
     cdef offset_t[::1] current = np.zeros(n + 1, np.int64), path = np.zeros(n + 1, np.int64)
+    cdef offset_t[::1] arcs = np.zeros(penalty.shape[0], np.int64)      # whose attraction was raised,
+    cdef double[::1] before = np.zeros(penalty.shape[0])                # and what it was
     subsets = []
     s.n, s.status, s.linear, s.rest, s.level = n, &status[0], &linear[0], &rest[0], &level[0]
     s.current, s.queue, s.path, s.starts = &current[0], &queue[0], &path[0], &starts[0]
@@ -300,6 +335,12 @@ def examine(const double[:, ::1] cost, const double[::1] weight, const double[::
             while trail > node.trail:
                 trail -= 1
                 status[decided[trail]] = FREE
+            while raised > node.raised:
+                raised -= 1
+                arc = arcs[raised]
+                attraction[arc] = attraction[mate[arc]] = before[raised]
+                share[arc] = min(share[arc], before[raised])
+                share[mate[arc]] = before[raised] - share[arc]
             depth, base, tangent = node.depth, node.base, node.tangent
             node.is_in = False
             status[node.chosen] = OUT
@@ -308,13 +349,31 @@ def examine(const double[:, ::1] cost, const double[::1] weight, const double[::
         else:
             node = &stack[top]
             top += 1
-            node.chosen, node.trail, node.depth, node.base, node.tangent, node.is_in = chosen, trail, depth, base, tangent, True
+            node.chosen, node.trail, node.raised, node.depth = chosen, trail, raised, depth
+            node.base, node.tangent, node.is_in = base, tangent, True
             status[chosen] = IN
             decided[trail] = <element_t>chosen
             trail += 1
             base += h[depth, chosen]
             for a in range(n):
                 h[depth + 1, a] = h[depth, a] + cost[chosen, a]
+            for i in range(first[chosen], first[chosen + 1]):
+                l, r = left[i], right[i]
+                if status[l] == IN:
+                    h[depth + 1, r] -= 0.0 if status[r] == IN else penalty[i]
+                elif status[r] == IN:
+                    h[depth + 1, l] -= penalty[i]
+                else:
+                    h[depth + 1, l] += penalty[i]
+                    h[depth + 1, r] += penalty[i]
+                    if status[l] == FREE and status[r] == FREE:
+                        arc = between[i]
+                        arcs[raised], before[raised] = arc, attraction[arc]
+                        raised += 1
+                        attraction[arc] = attraction[mate[arc]] = attraction[arc] + rise[i]
+                        share[arc] += 0.5 * rise[i]
+                        share[mate[arc]] = attraction[arc] - share[arc]
+            for a in range(n):
                 if status[a] == FREE and h[depth + 1, a] == INFINITY:
                     status[a] = OUT
                     decided[trail] = <element_t>a

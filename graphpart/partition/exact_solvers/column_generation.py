@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from graphpart.partition.bounds.simplex import quiet
 from graphpart.partition.exact_solvers.pricing import Pricing, Subsets
+from graphpart.partition.exact_solvers.subset_rows import Prices, Triples, contained, joined_triples, violated
 from graphpart.partition.problem import Labels, canonical
 from graphpart.stopping import Stopping
 
@@ -46,6 +47,8 @@ __all__ = ["ColumnGeneration"]
 Floats = NDArray[np.float64]
 LARGEST = 10  # the largest cost is below 2 to the power of that; tolerances of HiGHS are absolute
 FINEST = 1e-10  # tolerance of HiGHS
+DUAL, PRIMAL = 1, 4  # simplex methods of HiGHS
+PROGRESS, SLOW = 0.03, 2  # share of the gap that inequalities close; so many times in turn less, and they end
 HALFWAY, TRIES = 0.5, 8  # weight of the last prices at the first attempt, and attempts to find subsets
 BEST, CHANGED = 150, 2.0  # subsets of least reduced cost from which the search starts; elements changed in each
 KEPT = 15  # subsets for each element that a divided problem takes over
@@ -69,32 +72,49 @@ class Node:
     pricing: Pricing
     constant: float
     subsets: Subsets
+    triples: Triples  #: whose inequalities hold, and are used from the beginning
 
 
 class Master:
-    """The linear program over some subsets, solved by the simplex method of HiGHS."""
+    """The linear program over some subsets, with inequalities of triples, solved by the simplex method of HiGHS."""
 
     def __init__(self, n: int, stopping: Stopping) -> None:
         self._highs = quiet(1, lambda: stopping.check(np.inf))
         self._stopping = stopping
+        self.subsets, self.costs, self.triples = np.zeros((0, n), np.uint8), np.zeros(0), np.zeros((0, 3), np.int32)
+        self._penalties = np.zeros(0)
         for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             self._highs.setOptionValue(option, FINEST)
-        self._highs.setOptionValue("simplex_strategy", 4)  # primal: subsets are added
+        self._highs.setOptionValue("simplex_strategy", PRIMAL)  # subsets are added
         for _ in range(n):
             self._highs.addRow(1.0, 1.0, 0, np.zeros(0, np.int32), np.zeros(0))
 
     def add(self, subsets: Subsets, costs: Floats) -> None:
         """Add subsets, one for each row."""
-        columns, elements = np.nonzero(subsets)
+        self.subsets, self.costs = np.concatenate([self.subsets, subsets]), np.concatenate([self.costs, costs])
+        columns, rows = np.nonzero(np.concatenate([subsets, contained(subsets, self.triples)], axis=1))
         count, starts = len(costs), np.searchsorted(columns, np.arange(len(costs))).astype(np.int32)
         self._highs.addCols(
             count, costs, np.zeros(count), np.full(count, np.inf),
-            len(elements), starts, elements.astype(np.int32), np.ones(len(elements)),
+            len(rows), starts, rows.astype(np.int32), np.ones(len(rows)),
         )  # fmt: skip
 
-    def solve(self) -> tuple[float, Floats, Floats]:
-        """(cost, u, value of each subset)."""
+    def tighten(self, triples: Triples) -> None:
+        """Add the inequalities of triples, in place of those without a penalty."""
+        idle = np.flatnonzero(self._penalties == 0)
+        if len(idle):
+            self._highs.deleteRows(len(idle), (self.subsets.shape[1] + idle).astype(np.int32))
+        self.triples = np.concatenate([np.delete(self.triples, idle, axis=0), triples])
+        self._penalties = np.ones(len(self.triples))
+        for column in contained(self.subsets, triples).T:
+            members = np.flatnonzero(column).astype(np.int32)
+            self._highs.addRow(-np.inf, 1.0, len(members), members, np.ones(len(members)))
+        self._highs.setOptionValue("simplex_strategy", DUAL)  # for once
+
+    def solve(self) -> tuple[float, Prices, Floats]:
+        """(cost, prices, value of each subset)."""
         self._highs.run()
+        self._highs.setOptionValue("simplex_strategy", PRIMAL)
         if self._stopping.check(np.inf):
             raise Unsolved
         solution = self._highs.getSolution()
@@ -103,7 +123,10 @@ class Master:
         u = np.array(solution.row_dual)
         if not np.isfinite(u).all():
             raise Unsolved
-        return float(self._highs.getInfo().objective_function_value), u, np.array(solution.col_value)
+        n = self.subsets.shape[1]
+        self._penalties = np.maximum(-u[n:], 0.0)
+        prices = Prices(u[:n], self.triples, self._penalties)
+        return float(self._highs.getInfo().objective_function_value), prices, np.array(solution.col_value)
 
     def dive(self, values: Floats) -> Floats:
         """Values of subsets that are a partition: the largest that is below 1 becomes 1, again and again."""
@@ -161,7 +184,7 @@ class ColumnGeneration:
         self._rng, self._counter = np.random.default_rng(0), count()
         self._root = Node(
             np.arange(n, dtype=np.int32), Pricing(np.ldexp(cost, self._unit), np.ldexp(weight, half)), 0.0,
-            with_singles(np.eye(n, dtype=np.uint8)[labels].T),
+            with_singles(np.eye(n, dtype=np.uint8)[labels].T), np.zeros((0, 3), np.int32),
         )  # fmt: skip
         self.bound, self.nodes, self._near = -math.inf, 0, NEAR
 
@@ -194,63 +217,70 @@ class ColumnGeneration:
     def _solve(self, node: Node, bound: float) -> Generator[None, None, list[tuple[float, Node]]]:
         """Nodes that divide this one, each with a bound; none if it has no partition that is wanted."""
         pricing, n = node.pricing, node.pricing.n
-        subsets, costs = node.subsets, pricing.costs(node.subsets)
-        seen = set(map(bytes, np.packbits(subsets, axis=1)))
+        seen = set(map(bytes, np.packbits(node.subsets, axis=1)))
         master = Master(n, self._stopping)
-        master.add(subsets, costs)
-        centre: Floats | None = None
-        proven, limit, dived = -math.inf, 0.0, False
+        master.add(node.subsets, pricing.costs(node.subsets))
+        master.tighten(node.triples)
+        centre: Prices | None = None
+        proven, limit, dived, before, slow = -math.inf, 0.0, False, -math.inf, 0
         for turn in count(1):
             yield
-            value, u, values = master.solve()
+            value, prices, values = master.solve()
             if turn % ROUNDING == 0:
-                self._round(node, subsets, values)
+                self._round(node, master.subsets, values)
             found = np.zeros((0, n), np.uint8)
             for attempt in range(TRIES):
-                aim = u if centre is None or attempt else HALFWAY * centre + (1 - HALFWAY) * u
-                centre = aim
-                near = pricing.near(-aim, self._starts(subsets, costs - subsets @ aim, attempt), self._stopping)
-                found = _new(near[pricing.costs(near) - near @ u < -TOLERANCE], seen)
+                centre = aim = prices if centre is None or attempt else prices.towards(centre, HALFWAY)
+                reduced = aim.reduced(master.subsets, master.costs)
+                near = pricing.near(aim, self._starts(master.subsets, reduced, attempt), self._stopping)
+                found = _new(near[prices.reduced(near, pricing.costs(near)) < -TOLERANCE], seen)
                 if len(found):
                     break
             if not len(found):
-                self._round(node, subsets, values)
+                self._round(node, master.subsets, values)
                 gap, most = self.wanted - value - node.constant, self._near * abs(self.wanted)
                 if gap > most and not dived:
                     dived = True
-                    self._round(node, subsets, master.dive(values))
+                    self._round(node, master.subsets, master.dive(values))
                     gap = self.wanted - value - node.constant
                 yield
+                slow = 0 if value - before > PROGRESS * gap else slow + 1
+                before = value
+                if gap > 0 and slow < SLOW:
+                    triples = violated(master.subsets, values, master.triples)
+                    if len(triples):
+                        master.tighten(triples)
+                        centre = None
+                        continue
                 if node is not self._root and gap > most:
                     break
                 for reach in (max(gap, 0.0), 0.0) if gap <= most else (0.0,):
-                    limit = reach + 2 * n * TOLERANCE + 4 * pricing.error(u)
-                    few, is_all = pricing.below(-u, limit, ROOM, -TOLERANCE, FOUND, WORK, self._stopping)
-                    less = few[pricing.costs(few) - few @ u < -TOLERANCE]
+                    limit = reach + 2 * n * TOLERANCE + 4 * pricing.error(prices)
+                    few, is_all = pricing.below(prices, limit, ROOM, -TOLERANCE, FOUND, WORK, self._stopping)
+                    less = few[prices.reduced(few, pricing.costs(few)) < -TOLERANCE]
                     if is_all or len(less) >= FOUND:
                         break
                     self._near *= NEARER
                 found = _new(less, seen)
                 if not len(found):
                     if is_all:
-                        proven = proves(node, u, less)
+                        proven = proves(node, prices, less)
                     elif node is self._root:
                         raise Unsolved
                     break
-            subsets, more = np.concatenate([subsets, found]), pricing.costs(found)
-            costs = np.concatenate([costs, more])
-            master.add(found, more)
+            master.add(found, pricing.costs(found))
         bound = max(bound, proven)
         if node is self._root:
             self._raise(bound)
         if bound >= self.wanted:
             return []
-        if self.wanted - proven + pricing.error(u) <= limit:  # so it has all subsets of such a partition
-            yield from self._choose(node, few, u)
+        if self.wanted - proven + pricing.error(prices) <= limit:  # so it has all subsets of such a partition
+            yield from self._choose(node, few, prices)
             return []
         if self._stopping.check(np.inf):
             raise Unsolved
-        return self._divide(node, subsets, costs - subsets @ u, values, bound)
+        node.triples = prices.triples[prices.penalties > 0]
+        return self._divide(node, master.subsets, prices.reduced(master.subsets, master.costs), values, bound)
 
     def _starts(self, subsets: Subsets, reduced: Floats, attempt: int) -> Subsets:
         """Single elements, and the best subsets with a few elements changed, more in later attempts."""
@@ -285,46 +315,50 @@ class ColumnGeneration:
         subsets = subsets[np.argsort(reduced, kind="stable")[: KEPT * subsets.shape[1]]]
         return [(bound, child) for child in (_cut(node, pair, subsets), _joined(node, pair, subsets)) if child]
 
-    def _choose(self, node: Node, subsets: Subsets, prices: Floats) -> Iterator[None]:
+    def _choose(self, node: Node, subsets: Subsets, prices: Prices) -> Iterator[None]:
         """Offer the best partition of some subsets, if it is wanted. With the prices, no other subset is in one."""
         n, costs = node.pricing.n, node.pricing.costs(subsets)
         # So that there is a solution; a partition with such a single element is not wanted.
-        others = prices + 2.0 * max(self.wanted - math.fsum(prices) - node.constant, 0.0) + 1.0
-        stack = [np.arange(len(costs))]
+        others = prices.elements + 2.0 * max(self.wanted - prices.total - node.constant, 0.0) + 1.0
+        stack = [(np.arange(len(costs)), prices.triples[prices.penalties > 0])]
         while stack:
-            yield
-            chosen = stack.pop()
+            chosen, triples = stack.pop()
             master = Master(n, self._stopping)
             master.add(np.eye(n, dtype=np.uint8), others)
             master.add(subsets[chosen], costs[chosen])
-            _, u, values = master.solve()
-            reduced = costs[chosen] - subsets[chosen] @ u
-            bound = proves(node, u, subsets[chosen])
-            if bound >= self.wanted:
-                continue
-            self._round(node, subsets[chosen], values[n:])
+            while len(triples) or not len(master.triples):
+                yield
+                master.tighten(triples)
+                _, prices, values = master.solve()
+                bound = proves(node, prices, subsets[chosen])
+                if bound >= self.wanted:
+                    break
+                self._round(node, subsets[chosen], values[n:])
+                if bound >= self.wanted:
+                    break
+                triples = violated(master.subsets, values, master.triples)
             if bound >= self.wanted:
                 continue
             a, b = fractional(subsets[chosen], values[n:], np.ones((n, n)))
-            chosen = chosen[reduced < self.wanted - bound]
+            chosen = chosen[prices.reduced(subsets[chosen], costs[chosen]) < self.wanted - bound]
             with_a, with_b = subsets[chosen][:, a], subsets[chosen][:, b]
             parts = [chosen[(with_a & with_b) == 0], chosen[with_a == with_b]]
             if max(map(len, parts)) == len(values) - n:
                 raise Unsolved  # what is missing is less than rounding hides
-            stack += parts
+            stack += [(part, prices.triples[prices.penalties > 0]) for part in parts]
 
 
-def proves(node: Node, u: Floats, subsets: Subsets) -> float:
-    """The bound that u proves, if all other subsets cost no less than u, up to the tolerance.
+def proves(node: Node, prices: Prices, subsets: Subsets) -> float:
+    """The bound that prices prove, if no other subset has a negative reduced cost, up to the tolerance.
 
-    A partition costs the sum of u, and what each of its subsets costs more or less than u. Let the elements of a subset
-    share what it costs less: no element has more of it than in the subset where its share is largest.
+    A partition costs at least the total of the prices, and what the reduced costs of its subsets add up to. Let the
+    elements of a subset share a negative one: no element has more of it than in the subset where its share is largest.
     """
     pricing = node.pricing
-    shares = (pricing.costs(subsets) - subsets @ u) / subsets.sum(axis=1)
+    shares = prices.reduced(subsets, pricing.costs(subsets)) / subsets.sum(axis=1)
     less = np.flatnonzero(shares < -TOLERANCE)
     least = np.where(subsets[less] > 0, shares[less, None], 0.0).min(axis=0, initial=-TOLERANCE)
-    return math.fsum(u) + math.fsum(least) + node.constant - 2 * pricing.error(u)
+    return prices.total + math.fsum(least) + node.constant - 2 * pricing.error(prices)
 
 
 def _new(found: Subsets, seen: set[bytes]) -> Subsets:
@@ -343,7 +377,7 @@ def _cut(node: Node, pair: tuple[int, int], subsets: Subsets) -> Node:
     cost = node.pricing.cost.copy()
     cost[a, b] = cost[b, a] = np.inf
     kept = subsets[(subsets[:, a] & subsets[:, b]) == 0]
-    return Node(node.merged, Pricing(cost, node.pricing.weight), node.constant, with_singles(kept))
+    return Node(node.merged, Pricing(cost, node.pricing.weight), node.constant, with_singles(kept), node.triples)
 
 
 def _joined(node: Node, pair: tuple[int, int], subsets: Subsets) -> Node | None:
@@ -364,7 +398,7 @@ def _joined(node: Node, pair: tuple[int, int], subsets: Subsets) -> Node | None:
     merged[merged > b] -= 1
     kept = np.delete(subsets[subsets[:, a] == subsets[:, b]], b, axis=1)
     cost = np.ascontiguousarray(cost[np.ix_(others, others)])
-    return Node(merged, Pricing(cost, weight[others]), constant, with_singles(kept))
+    return Node(merged, Pricing(cost, weight[others]), constant, with_singles(kept), joined_triples(node.triples, a, b))
 
 
 def with_singles(subsets: Subsets) -> Subsets:

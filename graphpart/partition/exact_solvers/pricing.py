@@ -9,12 +9,15 @@ pairs of a that repel, again and again.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group
 from graphpart.kernels.elementary import exp, log
 from graphpart.partition.exact_solvers import _pricing
+from graphpart.partition.exact_solvers.subset_rows import Prices
 from graphpart.stopping import Stopping
 
 __all__ = ["Pricing", "fitting_weights"]
@@ -68,7 +71,7 @@ class Pricing:
     """
 
     def __init__(self, cost: Floats, weight: Floats) -> None:
-        n = self.n = len(cost)
+        self.n = len(cost)
         self.cost, self.weight = cost, weight
         known = np.isfinite(cost)
         attraction = float(-np.minimum(cost, 0.0).sum()) / 2
@@ -76,21 +79,16 @@ class Pricing:
         self.finite = np.where(known, cost, self.forbidden)  # for heuristics
         missing = np.outer(weight, weight) - self.finite
         np.fill_diagonal(missing, 0.0)
-        tails, heads = np.nonzero(missing > 0)
-        self.starts = group(tails, n)[1]
-        self.heads = heads.astype(np.int32)
-        keys = tails * np.int64(n) + heads
-        self.mate = np.searchsorted(keys, heads * np.int64(n) + tails)
-        self.attraction = missing[tails, heads]
-        self.share = 0.5 * self.attraction
+        self._attraction = np.maximum(missing, 0.0)
         self._most = float(np.abs(cost[known]).sum()) + float(weight.sum()) ** 2
 
-    def error(self, prices: Floats) -> float:
+    def error(self, prices: Prices) -> float:
         """What rounding changes at most in the cost of a subset with these prices, and in bounds on it.
 
-        No sum here has more than a few times n terms.
+        No sum here has more than a few times n terms, and a few for each triple.
         """
-        return 2.0**-51 * (self.n + 64) * (self._most + float(np.abs(prices).sum()))
+        size = float(np.abs(prices.elements).sum()) + 8.0 * float(prices.penalties.sum())
+        return 2.0**-51 * (self.n + 64 + len(prices.triples)) * (self._most + size)
 
     def costs(self, subsets: Subsets) -> Floats:
         """The cost of each row; large if it has a pair that must be cut."""
@@ -98,21 +96,53 @@ class Pricing:
         found: Floats = 0.5 * ((rows @ self.finite) * rows).sum(axis=1)
         return found
 
-    def near(self, prices: Floats, starts: Subsets, stopping: Stopping) -> Subsets:
+    def near(self, prices: Prices, starts: Subsets, stopping: Stopping) -> Subsets:
         """What a search finds from each of some subsets."""
         found = np.ascontiguousarray(starts)
-        _pricing.descend(self.finite, prices, found, STEPS, stopping)
+        first, left, right, penalty, _ = self._by_element(prices)
+        _pricing.descend(self.finite, -prices.elements, first, left, right, penalty, found, STEPS, stopping)
         return found
 
     def below(
-        self, prices: Floats, limit: float, room: int, target: float, few: int, work: int, stopping: Stopping
+        self, prices: Prices, limit: float, room: int, target: float, few: int, work: int, stopping: Stopping
     ) -> tuple[Subsets, bool]:
-        """Subsets whose cost, with the prices of their elements, is below a limit; whether these are all.
+        """Subsets whose reduced cost is below a limit; whether these are all.
 
         All that are below the limit by more than `error` are found. It ends with more than `room` subsets, with `few`
         of them below `target`, or after so much `work`.
         """
+        n = self.n
+        first, left, right, penalty, of = self._by_element(prices)
+        attraction, shares = self._attraction.copy(), np.zeros((len(prices.triples), 3))
+        for k in np.flatnonzero(prices.penalties > 0):
+            left_over = prices.penalties[k]
+            for place in range(3):
+                pair = np.delete(prices.triples[k], place)
+                share = min(left_over, attraction[pair[0], pair[1]])
+                attraction[pair[0], pair[1]] -= share
+                attraction[pair[1], pair[0]] = attraction[pair[0], pair[1]]
+                shares[k, place] = share
+                left_over -= share
+        linked = self._attraction > 0
+        linked[left[:-1], right[:-1]] = linked[right[:-1], left[:-1]] = True
+        tails, heads = np.nonzero(linked)
+        keys = tails * np.int64(n) + heads
+        attracting = attraction[tails, heads]
         return _pricing.examine(
-            self.cost, self.weight, prices, self.starts, self.heads, self.mate, self.attraction, self.share,
+            self.cost, self.weight, -prices.elements, group(tails, n)[1], heads.astype(np.int32),
+            np.searchsorted(keys, heads * np.int64(n) + tails), attracting, 0.5 * attracting, first, left, right,
+            penalty, np.searchsorted(keys, left * np.int64(n) + right), penalty + np.append(shares.ravel()[of], 0.0),
             limit, room, target, few, work, stopping,
         )  # fmt: skip
+
+    def _by_element(self, prices: Prices) -> tuple[NDArray[Any], ...]:
+        """The triples of each element: starts, the two other elements, penalties, and places in the array of triples.
+
+        All but the starts and the places have one entry more, so that no array is empty.
+        """
+        paid = np.flatnonzero(prices.penalties > 0)
+        triples = prices.triples[paid]
+        order, first = group(triples.ravel(), self.n)
+        left, right = (np.append(triples[:, columns].ravel()[order], 0) for columns in ([1, 0, 0], [2, 2, 1]))
+        penalty = np.append(prices.penalties[paid[order // 3]], 0.0)
+        return first, left.astype(np.int32), right.astype(np.int32), penalty, 3 * paid[order // 3] + order % 3
