@@ -31,6 +31,7 @@ __all__ = ["NOBODY", "count_ends", "divide", "packed", "whole"]
 
 CLASSES = 16  # of strength
 SAMPLE = 2**16  # costs from each range, of which the classes are made
+TOGETHER = 2**20  # pairs of components of one task, but as many as there are elements: workers share the components
 NOBODY = -1
 
 
@@ -82,8 +83,9 @@ def _tasks(
     partial[block] = large[component]
     task_of_block = np.full(count, NOBODY, np.int32)
     ends = [0]
-    for mine in (np.flatnonzero(~partial & ~alone), np.flatnonzero(partial & ~alone)):
-        task_of_block[mine] = ends[-1] + packed(weights[mine], most)
+    together = min(most, max(TOGETHER, len(block)))
+    for mine, limit in ((np.flatnonzero(~partial & ~alone), together), (np.flatnonzero(partial & ~alone), most)):
+        task_of_block[mine] = ends[-1] + packed(weights[mine], limit)
         ends.append(int(task_of_block.max(initial=NOBODY)) + 1)
     folder.save(stage, "component", component)
     folder.save(stage, "large", large)

@@ -3,6 +3,8 @@
 A task is a function of a work folder and some small arguments. It writes arrays and returns a small answer. It is pure:
 the answer does not depend on the worker, or on how often the task is performed. So a task that is lost with its worker
 is performed again. A stage whose answers are already in the folder is not performed again.
+
+The workers of an engine start with its first task, which takes some seconds. An engine that is `alone` starts none.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ class Engine:
     client : distributed.Client, optional
         Default: a cluster of processes on this machine.
     workers : int
-        Processes of that cluster; 0: this process does it all, without Dask.
+        Processes of that cluster, which start with the first task; 0: this process does it all, without Dask.
     memory : int
         Bytes of each worker.
     stopping : Stopping
@@ -77,15 +79,16 @@ class Engine:
         self.client, self.own = client, False
         self.cluster: Any = None
         self.workers, self.seen = workers, time.monotonic()
-        if client is None and workers > 0:
-            self._begin(workers, memory)
+        self.alone = client is None and not workers  # whether this process performs the tasks from now on
+        if not self.alone:
+            _distributed()  # its absence is known at once
 
-    def _begin(self, workers: int, memory: int) -> None:
-        dask = _distributed()
+    def _begin(self) -> None:
         # Dask counts mapped files, and pauses workers whose memory is not given back.
-        limit = 0 if can_limit() else memory
+        limit = 0 if can_limit() else self.memory
+        dask = _distributed()
         self.cluster = dask.LocalCluster(
-            n_workers=workers, threads_per_worker=1, memory_limit=limit, dashboard_address=":0", silence_logs=50
+            n_workers=self.workers, threads_per_worker=1, memory_limit=limit, dashboard_address=":0", silence_logs=50
         )
         self.client, self.own, self.seen = dask.Client(self.cluster), True, time.monotonic()
 
@@ -129,7 +132,7 @@ class Engine:
         answers = [self.folder.answer(stage, k) for k in range(len(arguments))]
         missing = [k for k, answer in enumerate(answers) if answer is None]
         self.report(stage, len(answers) - len(missing), len(answers))
-        perform = self._here if self.client is None else self._on_workers
+        perform = self._here if self.alone or not missing else self._on_workers
         perform(stage, task, arguments, missing, answers)
         self._facts(stage)["seconds"] += time.monotonic() - began
         return answers
@@ -174,6 +177,8 @@ class Engine:
 
     def _on_workers(self, stage: str, task: Task, arguments: Any, missing: list[int], answers: list[Any]) -> None:
         dask = _distributed()
+        if self.client is None:
+            self._begin()
         futures = self._submitted(stage, task, arguments, missing)
         waiting, done = set(futures), len(answers) - len(missing)
         self.seen = time.monotonic()
@@ -183,7 +188,7 @@ class Engine:
                     raise Ended
                 if self._deserted():
                     self._end()
-                    self._begin(self.workers, self.memory)
+                    self._begin()
                     futures = self._submitted(stage, task, arguments, sorted(futures[future] for future in waiting))
                     waiting = set(futures)
                 try:

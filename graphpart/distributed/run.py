@@ -26,6 +26,8 @@ BYTES_OF_RANGE = 128  # for each pair, while a range is merged
 PROCESS = 150_000_000  # bytes that a worker needs before its first task, at most half of its memory
 LEAST = 1000  # rows and pairs, whatever the memory
 LARGEST_CHUNK = 2**22  # rows
+SMALL = 2**21  # rows that this process reads and solves in less time than workers need to start,
+QUICK = {"greedy-joining", "greedy-moving", "kernighan-lin", "kernighan-lin-pairs"}  # by these methods
 LEVELS = 30  # at most
 PROGRESS = 0.98  # of the elements of a level, that the next one may have at most
 FEWER = 0.25  # joins of a block, for each of its elements, where blocks had to be made: the rest is decided later
@@ -85,7 +87,7 @@ class Run:
             status = self.stopping.reason or Status.INTERRUPTED
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-            self.engine.client = None
+            self.engine.alone = True
         self.engine.stopping = Stopping()  # what follows has to be done
         return self.result(status, target)
 
@@ -97,6 +99,9 @@ class Run:
         self.chunks = chunks = chunks_of(files, (columns.u, columns.v, columns.cost), self.rows)
         of_blocks = chunks_of(self.blocks, given.NAMES, self.rows) if isinstance(self.blocks, list) else []
         of_groups = chunks_of(self.groups, grouped.NAMES, self.rows) if isinstance(self.groups, list) else []
+        small = min(SMALL, self.rows, self.free // BYTES_OF_PAIR)
+        if self.engine.client is None and self.method in QUICK and sum(chunk.rows for chunk in chunks) <= small:
+            self.engine.alone = True
         found = map_("range", identifiers.ranged, [(chunk, columns) for chunk in chunks])
         kinds = {answer["text"] for answer in found if answer["rows"]}
         if len(kinds) > 1:

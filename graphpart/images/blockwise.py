@@ -280,7 +280,7 @@ def _partition(
         solved = solve(
             os.path.join(folder.path, "pairs", "*.parquet"),
             client=engine.client,
-            workers=0 if engine.client is None else engine.workers,
+            workers=engine.workers,
             memory_limit=memory_limit,
             work_folder=os.path.join(folder.path, "partition"),
             time_limit=max(0.0, left) if math.isfinite(left) else None,

@@ -1,7 +1,6 @@
 """Given blocks, bounds of overlapping blocks, and what runs say about themselves."""
 
 import sys
-import threading
 import time
 from itertools import pairwise
 
@@ -204,21 +203,21 @@ def test_a_problem_without_its_columns(tmp_path):
 # ----------------------------------------------------------------------------------------------------------- the engine
 
 
-def slow(folder, stage, number):
-    time.sleep(2)
+def at_once(folder, stage, number):
     return number
 
 
 def test_a_cluster_that_has_lost_all_workers_is_made_anew(tmp_path, monkeypatch):
     engine, folder = (pytest.importorskip(f"graphpart.distributed.{name}") for name in ("engine", "folder"))
     pytest.importorskip("distributed")
-    monkeypatch.setattr(engine, "DESERTED", 1.0)
+    monkeypatch.setattr(engine, "DESERTED", 0.0)
     with engine.Engine(folder.Folder(str(tmp_path)), None, 1, 10**9, Stopping(), lambda *_: None) as mine:
+        assert mine.cluster is None and mine.map("first", at_once, [()]) == [0]
         first = mine.cluster
-        thread = threading.Timer(0.5, lambda: first.scale(0))
-        thread.start()
-        assert mine.map("slow", slow, [(), ()]) == [0, 1]
-        thread.join()
+        first.scale(0)
+        while first.scheduler.workers:
+            time.sleep(0.01)
+        assert mine.map("second", at_once, [(), ()]) == [0, 1]
         assert mine.cluster is not first
 
 
@@ -240,8 +239,10 @@ def test_a_cluster_of_the_user_that_has_lost_all_workers_is_an_error(tmp_path, m
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
     with distributed.LocalCluster(n_workers=1, **options) as made, distributed.Client(made) as client:
         made.scale(0)
+        while made.scheduler.workers:
+            time.sleep(0.01)
         with (
             engine.Engine(folder.Folder(str(tmp_path)), client, 0, 10**9, Stopping(), lambda *_: None) as mine,
             pytest.raises(gp.SolverError, match="no worker has been there"),
         ):
-            mine.map("slow", slow, [()])
+            mine.map("never", at_once, [()])
