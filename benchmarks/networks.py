@@ -27,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -295,19 +295,19 @@ def main() -> None:
         for row in WORKS[name](options):
             print("  " + " | ".join(row), flush=True)
             if options.csv is not None:
-                keep(options.csv, row)
+                keep(options.csv, row, COLUMNS)
 
 
-def keep(path: Path, row: Row) -> None:
-    """Add a row to a table, in place of one of the same work."""
+def keep(path: Path, row: Sequence[str], columns: list[str], keys: int = 1) -> None:
+    """Add a row to a table, in place of one whose first `keys` columns are the same."""
     rows = {}
     if path.exists():
         with path.open(newline="", encoding="utf-8") as stream:
-            rows = {old[0]: old for old in list(csv.reader(stream))[1:]}
-    rows[row[0]] = list(row)
+            rows = {tuple(old[:keys]): old for old in list(csv.reader(stream))[1:]}
+    rows[tuple(row[:keys])] = list(row)
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        writer.writerow(columns)
         writer.writerows(rows.values())
 
 

@@ -4,8 +4,9 @@ A round consists of several tasks of one strategy, which run in parallel and ind
 of a round is drawn at random. The share of a strategy is partly fixed, and partly in proportion to its gain per
 nanosecond of work in its latest rounds. Work is not measured, but estimated from sweeps, steps and elements. The longer
 no strategy has gained anything, the more the fixed shares count. Strategies begin in the order of the time that their
-first round takes, each when the others have done about as much work; with a background more, as long as each round of
-the others finds something better: then localised evolution, whose rounds are short, gains more than any first round.
+first round takes, each when the others have done about as much work. With a background, others than localised
+evolution and label propagation wait longer, as long as these find something better: they gain more than any first
+round, and than slow annealing.
 
 After a round, the result of each task takes over the regions in which the best partition is better, and joins the pool
 of the best partitions. If several rounds find nothing better, all strategies work longer.
@@ -28,7 +29,7 @@ from graphpart.common.rounds import Saver, attend
 from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.annealing_rounds import AnnealingRounds
-from graphpart.partition.anytime_search.evolution import EvolutionRounds
+from graphpart.partition.anytime_search.evolution import Drifting, EvolutionRounds
 from graphpart.partition.anytime_search.fusion import FusionRounds, LevelRounds
 from graphpart.partition.anytime_search.levels import has_small_subsets, polished
 from graphpart.partition.anytime_search.parameters import SearchParameters
@@ -219,18 +220,19 @@ class Portfolio:
         """The index of the strategy of this round."""
         ready = [k for k, strategy in enumerate(self.strategies) if strategy.ready(turn)]
         tried = [k for k in ready if self.mean_work[k]]
+        a = self.parameters.portfolio
+        drifting = [isinstance(strategy, Drifting) for strategy in self.strategies]
+        gaining = self.p.background is not None and turn.idle < (a.unlucky if any(drifting) else 1)
         for k in ready:
-            if self.strategies[k].due:
+            if self.strategies[k].due and not (gaining and any(drifting)):
                 return k
-        new = [(self.strategies[k].first_work(turn), k) for k in ready if k not in tried]
-        gaining = self.p.background is not None and turn.idle == 0
-        wait = self.parameters.portfolio.longer if gaining else self.parameters.portfolio.wait
-        if new and (not tried or wait * min(new)[0] <= self.worked):
+        waits = [a.longer if gaining and not each else a.wait for each in drifting]
+        new = [(waits[k] * self.strategies[k].first_work(turn), k) for k in ready if k not in tried]
+        if new and (not tried or min(new)[0] <= self.worked):
             return min(new)[1]
         ready = tried
         fixed = np.array([self.strategies[k].share for k in ready])
         rates = self.credit.rates()[ready]
-        a = self.parameters.portfolio
         earned = a.earned * max(a.doubt, a.fade**self.idle) * (rates.sum() > 0)
         shares = (1 - earned) * fixed / fixed.sum() + earned * rates / max(rates.sum(), 1e-300)
         # Shares of the time, hence of rounds by how much work they take.

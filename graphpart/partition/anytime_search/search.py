@@ -1,7 +1,8 @@
 """The anytime search: better partitions for as long as there is time.
 
 The start is the fixed point of greedy joining and Kernighan-Lin. If elements have few neighbours, pairwise
-Kernighan-Lin is used, which finds lower costs for such problems; with a background, the start is that of start.py. Then
+Kernighan-Lin is used, which finds lower costs for such problems; with a background, the start is that of start.py, and
+elements that some optimal partition joins are contracted first, if all unlisted pairs cost the same. Then
 strategies take turns: annealing (annealing_rounds.py, slow_annealing.py), replica exchange (tempering.py), populations
 (population.py), fusion (fusion.py), localised evolution (evolution.py) and tabu search (tabu.py). Strategies that have
 recently lowered the cost of this problem get more turns (see portfolio.py). Their parameters are in parameters.py. A
@@ -29,12 +30,14 @@ from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge
 from graphpart.partition.problem.finish import finish
 from graphpart.partition.problem.starts import start_of
+from graphpart.partition.reduction.persistency import reduced
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["better_start", "search", "start_within"]
 
 PARAMETERS = SearchParameters()
+REDUCTION = 0.03  # share of the time for the reduction
 
 
 @interruptible
@@ -117,7 +120,7 @@ def search(
     check_seed_and_threads(seed, threads)
     p = _fitting(as_problem(problem, background=True, groups=True, limits=True, connected=True))
     given = better_start(p, initial, checkpoint)
-    contraction = Contraction(p)
+    contraction = Contraction(p, _sets(p, stopping) if given is None else None)
     start = start_within(p, contraction, given, stopping)
     q = _fitting(contraction.problem)
     labels = contraction.project(start)
@@ -148,6 +151,19 @@ def start_within(p: SetPartition, contraction: Contraction, given: Labels | None
         return contraction.sets
     start = joined(p, stopping)
     return start if has_room(p, start) else packed(p)
+
+
+def _sets(p: SetPartition, stopping: Stopping) -> Labels:
+    """The must-join classes; where all unlisted pairs cost the same, as in cluster editing, what some optimum joins.
+
+    Graphs of similar things have many elements with the same neighbours. Finding them may take a share of the time.
+    """
+    background = p.background
+    if background is None or background.constant is None or not background.repels or p.limits or p.lifted is not None:
+        return p.must_join_classes()
+    left = stopping.remaining
+    inner = stopping.child(None if left is None else REDUCTION * left, plus=np.inf)
+    return reduced(p, inner).persistency.labels
 
 
 def _fitting(p: SetPartition) -> SetPartition:
