@@ -14,6 +14,10 @@ task of this wave is offered to the task that attracts it most. So labels of dif
 between these tasks stay apart, and the gains of all tasks add up. No wave increases the cost. Tasks that hardly attract
 each other share waves: each task joins the first wave whose tasks attract it by at most the share APART of what all
 tasks attract it by, or that wave of WAVES which attracts it least.
+
+Where most pairs lie between groups, a task has few elements. So there are also rounds with groups of whole subsets that
+have as many pairs within as fit, and with no nodes for subsets outside. There, a task has the elements of many more
+subsets, to be joined, divided and moved between these subsets, and all tasks are performed at once.
 """
 
 from __future__ import annotations
@@ -38,8 +42,10 @@ from graphpart.partition.problem.groups import Groups, joined
 from graphpart.result import PartitionResult
 from graphpart.solve import run
 
-__all__ = ["WAVES", "group", "improved", "relabelled"]
+__all__ = ["WAVES", "group", "improved", "regroup", "relabelled"]
 
+FEW = 0.05  # of the pairs of a task; groups of whole subsets with fewer are left as they are
+FINER = 0.85  # times the limit of groups of whole subsets, if one has too many pairs
 WAVES = 16  # of tasks; at most so many tasks are performed one after the other
 APART = 0.02  # of the attraction between a task and all others, that may lie between it and tasks of its wave
 
@@ -64,35 +70,93 @@ def group(
     several, ``offered.w`` says to which of them each subset is offered.
     """
     label = folder.load(labels, "labels", mapped=False)
-    degree = np.zeros(n, np.int32)
-    for r in range(ranges):
-        u, v, _ = pairs.load(folder, level, r)
-        count_ends(degree, u, v)
+    degree = _degrees(folder, n, level, ranges)
     piece, subset = _pieces(label, degree, most)
     alone = np.bincount(piece, degree, len(subset)).astype(np.int64)
     last = np.zeros(len(subset), np.int32)
     last[piece] = folder.load(before, "block")  # of any of its elements
     for limit in (2 * most, most):  # the first one suffices where most pairs lie within groups
         parent, count = _united(folder, borders, parts, last, alone, limit)
-        weights = np.bincount(parent, alone, count).astype(np.int64)  # pairs with an element of each group
-        for r in range(ranges):
-            u, v, _ = pairs.load(folder, level, r)
-            of_u = parent[piece[u]]
-            weights -= np.bincount(of_u[of_u == parent[piece[v]]], minlength=count)
+        within = _within(folder, level, ranges, parent[piece], count)
+        weights = np.bincount(parent, alone, count).astype(np.int64) - within  # pairs with an element of each group
         if weights.max(initial=0) <= most:
             break
     task_of = np.full(count, NOBODY, np.int32)
     task_of[weights > 0] = packed(weights[weights > 0], most)
     tasks = int(task_of.max(initial=NOBODY)) + 1
-    block = parent[piece]
-    folder.save(stage, "block", block)
-    folder.save(stage, "task", task_of[block])
+    _save(folder, stage, parent[piece], task_of)
     between = [pairs.load(folder, borders, r) for r in range(parts)]
     waves = _waves(between, task_of[parent], subset, tasks)
     for wave, mine in enumerate(waves):
         if len(mine) > 1:
             folder.save(stage, f"offered.{wave}", _offered(between, task_of[parent], subset, mine, tasks))
-    return {"blocks": count, "tasks": tasks, "waves": waves}
+    return {"blocks": count, "tasks": tasks, "within": int(within.sum()), "waves": waves}
+
+
+def regroup(
+    folder: Folder,
+    stage: str,
+    number: int,
+    n: int,
+    level: str,
+    ranges: int,
+    borders: str,
+    parts: int,
+    labels: str,
+    seed: list[int],
+    most: int,
+) -> dict[str, Any]:
+    """A task: groups of whole subsets with at most `most` pairs within, saved as `group` saves them.
+
+    Subsets are united in a random order, in which those with a strong attraction tend to come first. Each group is a
+    task, unless it has few pairs, or is a subset with more pairs.
+    """
+    label = folder.load(labels, "labels", mapped=False)
+    alone = np.bincount(label, _degrees(folder, n, level, ranges)).astype(np.int64)
+    limit = int(alone.sum())
+    while True:
+        parent, weights, rng = np.arange(len(alone), dtype=np.int32), alone.copy(), np.random.default_rng(seed)
+        for r in range(parts):
+            u, v, cost = pairs.load(folder, borders, r)
+            order = np.argsort(cost * rng.random(len(cost)), kind="stable")
+            unite_within(parent, u, v, cost, order, weights, limit)
+        count = numbered(parent)
+        within = _within(folder, level, ranges, parent[label], count)
+        several = np.bincount(parent, minlength=count) > 1
+        if limit <= most or within[several].max(initial=0) <= most:
+            break
+        limit = int(FINER * limit)
+    chosen = (FEW * most < within) & (within <= most)
+    tasks = int(chosen.sum())
+    task_of = np.full(count, NOBODY, np.int32)
+    task_of[chosen] = np.arange(tasks)
+    _save(folder, stage, parent[label], task_of)
+    return {"blocks": count, "tasks": tasks}
+
+
+def _degrees(folder: Folder, n: int, level: str, ranges: int) -> NDArray[np.int32]:
+    """The number of pairs of each element."""
+    degree = np.zeros(n, np.int32)
+    for r in range(ranges):
+        u, v, _ = pairs.load(folder, level, r)
+        count_ends(degree, u, v)
+    return degree
+
+
+def _within(folder: Folder, level: str, ranges: int, block: NDArray[np.int32], count: int) -> NDArray[np.int64]:
+    """The number of pairs within each group."""
+    within = np.zeros(count, np.int64)
+    for r in range(ranges):
+        u, v, _ = pairs.load(folder, level, r)
+        of_u = block[u]
+        within += np.bincount(of_u[of_u == block[v]], minlength=count)
+    return within
+
+
+def _save(folder: Folder, stage: str, block: NDArray[np.int32], task_of: NDArray[np.int32]) -> None:
+    """Save the group of each element, and its task."""
+    folder.save(stage, "block", block)
+    folder.save(stage, "task", task_of[block])
 
 
 def _pieces(
@@ -196,6 +260,7 @@ def improved(
     """A task of a wave: better labels of its elements. Saves ``elements`` and ``labels``.
 
     `offers` names the array of the division that says to which task of the wave each subset is offered, if it has any.
+    `around` names the stage with the pairs to elements outside; none: elements stay among the subsets of the task.
     A label of at least 0 is that of a subset that was there before, others are those of new subsets: -1, -2, ...
     """
     label, of = folder.load(labels, "labels"), folder.load(division, "task")
@@ -206,7 +271,7 @@ def improved(
     n, inside = len(of), len(elements)
     place = np.full(n, -1, np.int32)
     place[elements] = np.arange(inside, dtype=np.int32)
-    found = [routed(folder, stage, task, ranges) for stage in (routes, around)]
+    found = [routed(folder, stage, task, ranges) for stage in (routes, around) if stage]
     u, v, cost = pairs.concatenated(found)
     del found
     at = [place[u], place[v]]
@@ -231,10 +296,12 @@ def improved(
     u, v, cost = pairs.sums(ends.pop(0), ends.pop(), cost)
     nodes = inside + len(subsets)
     outside = np.arange(inside, nodes)
-    rules = [Groups(nodes, outside, np.zeros(len(outside), int), np.ones(len(outside), int), [math.inf])]
+    rules = []
+    if len(outside):
+        rules.append(Groups(nodes, outside, np.zeros(len(outside), int), np.ones(len(outside), int), [math.inf]))
     if grouped is not None:
         rules.append(groups_of_nodes(folder, Grouped(*grouped), np.where(place < 0, node[label], place), nodes))
-    p = SetPartition.of_pairs(range(nodes), u, v, cost, groups=joined(rules))
+    p = SetPartition.of_pairs(range(nodes), u, v, cost, groups=joined(rules) if rules else None)
     del u, v, cost, place, node
     initial = np.unique(np.concatenate([label[elements], subsets]), return_inverse=True)[1].ravel()
     before = p.evaluate(initial)

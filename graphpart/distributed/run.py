@@ -33,6 +33,9 @@ PROGRESS = 0.98  # of the elements of a level, that the next one may have at mos
 FEWER = 0.25  # joins of a block, for each of its elements, where blocks had to be made: the rest is decided later
 IMPROVING = {"kernighan-lin": "kernighan-lin-pairs"}  # methods by which labels are improved in refinements
 WORTH = 3e-5  # of all attraction, by which a round of refinement has to lower the cost for another one to follow
+SHARE = 0.5  # of all pairs; if fewer lie within the groups of a round, groups of whole subsets follow,
+MEETINGS = 2  # times as many divisions as such a division has groups,
+REGROUPED = 12  # at most
 ROUNDING, TOLERANCE = 1e-12, 1e-11  # of sums of costs: what they may be wrong by; below it, a gap is none
 MOST_ELEMENTS = 2**31 - 1
 
@@ -331,15 +334,9 @@ class Run:
         """One round of step 4: the stage of its division, and by how much the cost has fallen."""
         if not any(level["divided"] for level in self.levels if "divided" in level):
             return before, 0.0
-        self.rename()
-        assert self.best is not None
         map_, name, ranges = self.engine.map, f"refine-{k}{self.halved}", len(self.ranges)
-        arguments = [("level-0", "", self.best, True)] * ranges
-        contracted = map_(f"border-pairs-{name}", levels.contract, arguments)
-        borders = self.merge(f"borders-{name}", f"border-pairs-{name}", contracted, self.n)
-        argument = (self.n, "level-0", ranges, f"borders-{name}", len(borders), self.best, before, self.most)
-        found = map_(f"group-{name}", refinement.group, [argument])[0]
-        self.folder.remove(f"borders-{name}")
+        found = self.grouping(name, refinement.group, before)
+        assert self.best is not None
         self.more = k + 1 < self.rounds
         division, routes, around = f"group-{name}", f"route-{name}", f"around-{name}"
         tasks, of_level = found["tasks"], self.grouped[0]
@@ -371,7 +368,47 @@ class Run:
                 self.raised(math.fsum([*(answer["between"] for answer in routed), *bounds]))
         self.folder.remove(routes)
         self.levels.append({"elements": self.n, **found, "subsets": subsets, "gain": gain})
+        if found["within"] < SHARE * self.pairs:
+            gain += self.rearrange(k)
         return division, -gain
+
+    def rearrange(self, k: int) -> float:
+        """Solve groups of whole subsets again, with pairs within, so often that most subsets meet: what it changes."""
+        map_, ranges = self.engine.map, len(self.ranges)
+        method = IMPROVING.get(self.method, self.method)
+        total = 0.0
+        for again in range(1, REGROUPED + 1):
+            name = f"regroup-{k}-{again}{self.halved}"
+            found = self.grouping(name, refinement.regroup, [k, again])
+            division, routes, tasks = f"group-{name}", f"route-{name}", found["tasks"]
+            map_(routes, parts.route, [("level-0", division, tasks)] * ranges)
+            arguments = [
+                (routes, "", ranges, division, "", task, self.best, method, self.options, self.grouped[0])
+                for task in range(tasks)
+            ]
+            answers = map_(f"solve-{name}", refinement.improved, arguments)
+            argument = (self.best, f"solve-{name}", [answer["new"] for answer in answers], True)
+            subsets = map_(f"labels-{name}", refinement.relabelled, [argument])[0]["subsets"]
+            self.best = f"labels-{name}"
+            self.folder.remove(routes)
+            gain = math.fsum(answer["gain"] for answer in answers)
+            self.levels.append({"elements": self.n, **found, "subsets": subsets, "gain": gain})
+            total += gain
+            if again >= MEETINGS * tasks or -gain <= WORTH * self.magnitude:
+                break
+        return total
+
+    def grouping(self, name: str, task: Any, before: Any) -> dict[str, Any]:
+        """Groups of subsets for a round of the refinement, by one of its tasks."""
+        self.rename()
+        ranges = len(self.ranges)
+        arguments = [("level-0", "", self.best, True)] * ranges
+        contracted = self.engine.map(f"border-pairs-{name}", levels.contract, arguments)
+        borders = self.merge(f"borders-{name}", f"border-pairs-{name}", contracted, self.n)
+        argument = (self.n, "level-0", ranges, f"borders-{name}", len(borders), self.best, before, self.most)
+        found: dict[str, Any] = self.engine.map(f"group-{name}", task, [argument])[0]
+        self.folder.remove(f"borders-{name}")
+        return found
 
     def rename(self) -> None:
         """Make the best labels 0, 1, ..., if they are those of a wave."""

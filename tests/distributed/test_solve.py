@@ -102,6 +102,7 @@ def test_gains_of_refinement_add_up(seed, waves, tiny, monkeypatch):
     after = solve(rows, refine=2, **options)
     rounds = [level for level in after.levels if "gain" in level]
     assert rounds and max(level["tasks"] for level in rounds) > waves
+    assert any("within" not in level for level in rounds)  # one of groups of whole subsets
     assert after.cost == pytest.approx(before.cost + sum(level["gain"] for level in rounds), abs=1e-9)
     labels = labels_of(after)
     assert set(labels) == {*rows["u"], *rows["v"]} and len({*labels.values()}) == after.subsets
@@ -128,7 +129,9 @@ def test_random_pairs_in_parts_end_near_one_machine():
         patch.setattr(MODULE, "PROCESS", 0)
         patch.setattr(MODULE, "BYTES_OF_PAIR", 2000)  # parts of 5000 pairs
         divided = solve(rows, workers=0, memory_limit=1e7, bound=None)
-    assert divided.levels[0]["divided"] and divided.cost <= 0.98 * whole  # costs are negative; without refinement: 0.95
+    assert (
+        divided.levels[0]["divided"] and divided.cost <= 0.995 * whole
+    )  # costs are negative; without refinement: 0.95
 
 
 @pytest.mark.parametrize("stage", ["solve-0", "bound-0", "solve-refine-0-1"])
