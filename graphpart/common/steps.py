@@ -9,9 +9,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RunningSum", "are_multiples", "round_up", "step_of", "sum_down"]
+__all__ = ["RunningSum", "are_multiples", "decimal_step", "round_up", "step_of", "sum_down"]
 
 LARGEST_WHOLE = 2.0**50
+DECIMALS, NEAR = 6, 1e-6  # decimals of costs at most, and how far from a whole number a scaled cost may be
 
 
 def step_of(costs: NDArray[np.float64], largest_sum: float) -> float:
@@ -34,6 +35,34 @@ def step_of(costs: NDArray[np.float64], largest_sum: float) -> float:
         if (scaled == np.floor(scaled)).all():
             return float(np.gcd.reduce(scaled.astype(np.int64)) or 1) * finest if costs.any() else 1.0
     return 0.0
+
+
+def decimal_step(costs: NDArray[np.float64]) -> tuple[float, float]:
+    """The largest step of which all finite costs are multiples in decimal notation, and an error; or 0 and 0.
+
+    Few decimal fractions are floating-point numbers. The exact sum of a part of the costs differs from a multiple of
+    the step by at most the error.
+
+    Examples
+    --------
+    >>> step, error = decimal_step(np.array([0.1, -0.3, 1.25]))
+    >>> step, 0 < error < 1e-14
+    (0.05, True)
+    """
+    few = costs[:1024]
+    for scale in (10.0**k for k in range(DECIMALS + 1)):
+        if np.abs(few * scale - np.rint(few * scale)).max(initial=0.0) > NEAR:  # mostly decided by the first ones
+            continue
+        size = float(np.abs(costs).sum())
+        if size * scale >= LARGEST_WHOLE:
+            break
+        scaled = costs * scale
+        whole = np.rint(scaled)
+        away = np.abs(scaled - whole)
+        if away.max(initial=0.0) <= NEAR and whole.any():
+            error = float(away.sum()) / scale + 2.0**-50 * size  # the last term: what rounding may have hidden
+            return float(np.gcd.reduce(np.abs(whole).astype(np.int64))) / scale, error
+    return 0.0, 0.0
 
 
 def are_multiples(costs: NDArray[np.float64], step: float) -> bool:

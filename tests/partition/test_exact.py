@@ -7,6 +7,7 @@ import re
 import signal
 import time
 from dataclasses import replace
+from fractions import Fraction
 
 import networkx as nx
 import numpy as np
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from strategies import is_close, partitions
 
 import graphpart as gp
+from graphpart.common.steps import decimal_step
 from graphpart.generate import planted_partition
 from graphpart.partition import brute_force, exact, ilp, proving
 from graphpart.partition.bounds import simplex
@@ -46,6 +48,41 @@ def random_problem(seed, n, density):
     stored = rng.random(len(u)) < density
     cost = rng.integers(-5, 6, stored.sum()).astype(float) if seed % 2 else rng.normal(size=stored.sum())
     return gp.SetPartition.from_pairs(n, (u[stored], v[stored]), cost)
+
+
+@pytest.mark.parametrize("decimals", [1, 2, 4])
+def test_decimal_costs_with_many_near_ties(decimals):
+    """Sums of decimal costs differ by rounding, or by a whole step, which ends the proof earlier."""
+    rng = np.random.default_rng(decimals)
+    for _ in range(25):
+        n = int(rng.integers(4, 10))
+        u, v = np.triu_indices(n, 1)
+        cost = np.round(rng.choice([-1.3863, -0.8473, -0.4055, 0.0, 0.4055, 0.8473, 1.3863], len(u)), decimals)
+        p = gp.SetPartition.from_pairs(n, (u, v), cost)
+        r, best = exact(p), brute_force(p).cost
+        assert r.status == "optimal" and abs(r.cost - best) <= 1e-12
+        assert best - 1e-6 <= r.lower_bound <= best
+
+
+def test_parts_of_decimal_costs_are_near_multiples_of_their_step():
+    rng = np.random.default_rng(0)
+    for decimals in (0, 1, 3, 6):
+        cost = np.round(rng.normal(size=50), decimals) * 5
+        step, error = decimal_step(cost)
+        exact_step = Fraction(round(step * 10**6), 10**6)
+        assert exact_step % Fraction(5, 10**decimals) == 0 and error < 1e-12
+        for _ in range(20):
+            total = sum((Fraction(c) for c in cost[rng.random(50) < 0.5]), Fraction(0))
+            assert abs(total - round(total / exact_step) * exact_step) <= error
+    assert decimal_step(rng.normal(size=50)) == decimal_step(np.zeros(3)) == (0.0, 0.0)
+    assert decimal_step(np.array([0.1, 1e16])) == (0.0, 0.0)  # sums of so many steps are not exact
+
+
+def test_a_proof_of_decimal_costs_ends_within_one_step():
+    p = gp.generate.volume(150, noise=1.2, seed=3).problem
+    small, whole = exact(p), gp.SetPartition.from_pairs(p.n, p.pairs()[:2], np.rint(1e4 * p.pairs()[2]))
+    assert small.status == "optimal" and 0 < small.info["allowance"] < 1e-6
+    assert small.cost == pytest.approx(exact(whole).cost / 1e4, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import first_of
-from graphpart.common.steps import round_up
+from graphpart.common.steps import decimal_step, round_up
 from graphpart.partition.bounds import simplex
 from graphpart.partition.bounds.message_passing import rounds_of_messages
 from graphpart.partition.bounds.relaxation import PARAMETERS, Relaxation
@@ -131,9 +131,13 @@ class Tree:
         largest = float(np.abs(finite[np.isfinite(finite)]).max(initial=0.0))
         self.bound = trivial_bound(p)
         largest = min(largest, -self.bound)  # no partition that is worth it pays more than all that attracts
-        finest = self.parameters.resolution * share * largest
-        self.resolution = self.step * (1 - 1e-6) if self.step else min(finest, allowance)
-        self.allowance = 0.0 if self.step else self.resolution  # a partition may cost so much less than a proven one
+        finest = min(self.parameters.resolution * share * largest, allowance)
+        self.resolution = self.step * (1 - 1e-6) if self.step else finest
+        self.allowance = 0.0 if self.step else finest  # a partition may cost so much less than a proven one
+        if not self.step:  # who is better by more than an error is better by a decimal step, less the error
+            step, error = decimal_step(finite[np.isfinite(finite)])
+            if 2 * error <= finest:
+                self.resolution = max(finest, step * (1 - 1e-6) - 4 * error)
         self.value = self.cost if self.proven else self.bound
         self.rest: WhatIsLeft | None = None  # of the problem, while it is solved
 
