@@ -159,7 +159,6 @@ def anneal(
     int8_t[::1] spins,
     const double[::1] temperatures,
     const float[::1] variates,
-    int first,
     unsigned long long seed,
     Stopping stopping,
 ):
@@ -175,9 +174,9 @@ def anneal(
     with nogil:
         best = fill_gains(matrix, linear, spins, gains)
         if entry_t is int16_t:
-            best = sweeps_of(n, f.gains, f.spins, &found[0], best, temperatures, variates, first, seed, 64, flip_16, &f, stopping)
+            best = sweeps_of(n, f.gains, f.spins, &found[0], best, temperatures, variates, seed, 64, flip_16, &f, stopping)
         else:
-            best = sweeps_of(n, f.gains, f.spins, &found[0], best, temperatures, variates, first, seed, 64, flip_32, &f, stopping)
+            best = sweeps_of(n, f.gains, f.spins, &found[0], best, temperatures, variates, seed, 64, flip_32, &f, stopping)
     return best
 
 

@@ -20,7 +20,6 @@ def anneal(
     spins: _Spins,
     temperatures: NDArray[np.float64],
     variates: NDArray[np.float32],
-    first: int,
     seed: int,
     stopping: Stopping,
 ) -> int: ...

@@ -168,7 +168,6 @@ def anneal(
     int8_t[::1] spins,
     const double[::1] temperatures,
     const float[::1] variates,
-    int first,
     unsigned long long seed,
     Stopping stopping,
 ):
@@ -190,11 +189,11 @@ def anneal(
         best = fill_gains(starts, neighbours, couplings, linear, spins, gains)
         if value_t is int32_t:
             best = sweeps_of(
-                n, &gains[0], f.spins, &found[0], best, temperatures, variates, first, seed, 4096, flip_32, &f, stopping
+                n, &gains[0], f.spins, &found[0], best, temperatures, variates, seed, 4096, flip_32, &f, stopping
             )
         else:
             best = sweeps_of(
-                n, &gains[0], f.spins, &found[0], best, temperatures, variates, first, seed, 4096, flip_64, &f, stopping
+                n, &gains[0], f.spins, &found[0], best, temperatures, variates, seed, 4096, flip_64, &f, stopping
             )
     return best
 

@@ -41,19 +41,18 @@ cdef inline int64_t sweeps_of(
     int64_t energy,
     const double[::1] temperatures,
     const float[::1] variates,
-    Py_ssize_t first,
     uint64_t random,
     Py_ssize_t look,  # after so many variables, a power of 2, is it time to stop?
     flip_t flip,
     void* form,
     Stopping stopping,
 ) noexcept nogil:
-    # One sweep at each temperature, then a descent; leaves the best spins met in s, returns their energy. What is met
-    # before sweep `first`, counted from 0, does not count; the start counts before sweep 0.
+    # One sweep at each temperature, then a descent; leaves the best spins met in s, returns their energy. The start
+    # counts.
     cdef Py_ssize_t i, b, k, t
     cdef uint64_t mask = variates.shape[0] - GP_FLIPS, at = 0
     cdef const float* v = &variates[0]
-    cdef int64_t best = INT64_MAX if first > 0 else energy
+    cdef int64_t best = energy
     cdef gain_t threshold
     cdef float heat
     cdef double warm
@@ -83,7 +82,7 @@ cdef inline int64_t sweeps_of(
                     flip(form, k)
         if ended:
             break
-        if t >= first and energy < best:
+        if energy < best:
             best = energy
             memcpy(found, s, n)
     moved = not ended

@@ -126,7 +126,7 @@ class Walker:
         """Anneal: the temperature falls geometrically from `hot` to `cold` units; return the best spins, descended."""
         spins = start.copy()
         temperatures = geometric(hot * self.unit, cold * self.unit, sweeps) if sweeps else np.zeros(0)
-        self.kernel.anneal(*self.arrays, spins, temperatures, _variates(), 0, seed, stopping)
+        self.kernel.anneal(*self.arrays, spins, temperatures, _variates(), seed, stopping)
         return spins
 
     @cached_property
@@ -169,7 +169,7 @@ class Walker:
         _lanes.anneal(*arrays, copies, heats.astype(variates.dtype), variates, seed, stopping)
         found = [np.ascontiguousarray(one, np.int8) for one in copies.T]
         none = np.zeros(0)
-        energies = [self.kernel.anneal(*self.arrays, one, none, _variates(), 0, 0, stopping) for one in found]
+        energies = [self.kernel.anneal(*self.arrays, one, none, _variates(), 0, stopping) for one in found]
         return [found[k] for k in np.argsort(energies, kind="stable")]
 
     def descend(self, start: Spins, stopping: Stopping) -> Spins:
