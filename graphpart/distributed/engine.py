@@ -80,8 +80,6 @@ class Engine:
         self.cluster: Any = None
         self.workers, self.seen = workers, time.monotonic()
         self.alone = client is None and not workers  # whether this process performs the tasks from now on
-        if not self.alone:
-            _distributed()  # its absence is known at once
 
     def _begin(self) -> None:
         # Dask counts mapped files, and pauses workers whose memory is not given back.

@@ -12,7 +12,8 @@ that all workers can reach.
 3. If there were such blocks, the subsets found become elements, the costs of pairs between them are added, and 2. is
    repeated until nothing has to be divided (hierarchical decomposition, Pape et al. 2017).
 4. Refinement: groups of neighbouring subsets, chosen such that former borders of blocks lie inside groups, are solved
-   again, starting from the present result; elements may also move to subsets outside (see refinement.py).
+   again, starting from the present result; elements may also move to subsets outside. Where few pairs lie within such
+   groups, larger groups follow, between which no element moves (see refinement.py).
 5. Lower bound: for a division of the elements of the first level into blocks or groups, the sum of the lower bounds of
    its parts and of the negative costs between them. These bounds leave reduced costs, which are the costs for the next
    division, whose parts overlap those of the first (see parts.py). So the bound never falls.
@@ -111,7 +112,8 @@ def solve(
     client : distributed.Client, optional
         A cluster whose workers are used. Default: processes on this machine.
     workers : int
-        The number of processes on this machine; 0: this process does all work, without Dask.
+        The number of processes on this machine; 0: this process does all work, without Dask. It also does so if there
+        are at most two million rows, if they fit into one task and the method is a quick one such as `kernighan-lin`.
     memory_limit : str or float
         The memory of each worker, as text like ``"4GB"`` or in bytes. It determines how the problem is divided.
     output : path, optional
@@ -121,7 +123,8 @@ def solve(
         A folder that all workers can reach. It is empty, or that of an earlier run with the same input and options,
         which is then continued. Default: a temporary folder, removed in the end.
     time_limit : float, optional
-        Seconds, after which the best labels so far are evaluated and written. The input is always read to its end.
+        Seconds, after which the best labels so far are evaluated and written. The input is always read to its end, and
+        without workers a task that has begun is completed.
     callback : callable, optional
         ``callback(seconds, cost)`` from time to time; a true return value stops the run.
     lifted : None
