@@ -16,6 +16,7 @@ from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.fusion import LevelRounds, fused
 from graphpart.partition.anytime_search.levels import polished, proposal_by_levels
 from graphpart.partition.anytime_search.recombination import best_of_regions
+from graphpart.partition.anytime_search.search import _sets
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import canonical
 from graphpart.stopping import Stopping
@@ -152,3 +153,18 @@ def test_multilevel_moves_are_a_strategy_of_their_own():
     p = gp.from_modularity(nx.Graph(edges.tolist()), dense=False)
     one, two = (gp.partition.search(p, max_iterations=k) for k in (1, 3))
     assert two.cost <= one.cost
+
+
+def test_what_some_optimum_joins_is_contracted_only_where_unlisted_pairs_cost_the_same():
+    pairs = [(2 * a, 2 * a + 1) for a in range(600)] + [(2 * a + 1, 2 * a + 4) for a in range(598)]
+    alike = gp.SetPartition.from_pairs(1200, pairs, np.full(len(pairs), -1.0), missing=1.0, must_join=[(7, 90)])
+    weights = np.arange(1.0, 1201.0) / 100
+    others = gp.SetPartition.from_pairs(
+        1200, pairs, np.full(len(pairs), -1.0), background=[(1.0, weights)], dense=False
+    )
+    joined = gp.partition.reduce(alike).persistency.labels
+    assert _sets(alike, Stopping()).tolist() == joined.tolist()
+    assert joined[7] == joined[90] and joined.max() + 1 < 1199
+    assert _sets(others, Stopping()).tolist() == list(range(1200))
+    r = gp.partition.search(alike, max_iterations=2)
+    assert r.labels[7] == r.labels[90] and alike.evaluate(r.labels) == r.cost

@@ -159,7 +159,8 @@ def _sets(p: SetPartition, stopping: Stopping) -> Labels:
     Graphs of similar things have many elements with the same neighbours. Finding them may take a share of the time.
     """
     background = p.background
-    if background is None or background.constant is None or not background.repels or p.limits or p.lifted is not None:
+    uniform = background is not None and background.constant is not None and background.repels
+    if not uniform or p.limits is not None or p.lifted is not None:
         return p.must_join_classes()
     left = stopping.remaining
     inner = stopping.child(None if left is None else REDUCTION * left, plus=np.inf)
