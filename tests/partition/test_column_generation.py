@@ -10,9 +10,10 @@ import pytest
 import graphpart as gp
 from graphpart.common.race import Race
 from graphpart.partition.anytime_search.searcher import Searcher
-from graphpart.partition.exact_solvers import column_generation
-from graphpart.partition.exact_solvers.column_generation import ColumnGeneration
+from graphpart.partition.exact_solvers import column_generation, subset_rows
+from graphpart.partition.exact_solvers.column_generation import ColumnGeneration, Master
 from graphpart.partition.exact_solvers.pricing import Pricing, fitting_weights
+from graphpart.partition.exact_solvers.subset_rows import Prices, contained, joined_triples, violated
 from graphpart.partition.problem import canonical
 from graphpart.stopping import Stopping
 
@@ -49,26 +50,43 @@ def weights_for(rng, cost):
     return weight
 
 
-@pytest.mark.parametrize("seed", range(60))
+def random_triples(rng, n, scale):
+    """Some triples, each once, and penalties of them; at times many, at times 0."""
+    triples = np.array(list(itertools.combinations(range(n), 3)), np.int32).reshape(-1, 3)
+    triples = triples[rng.random(len(triples)) < rng.choice([0.0, 0.1, 0.6])]
+    return triples, rng.exponential(scale, len(triples)) * (rng.random(len(triples)) < 0.8)
+
+
+@pytest.mark.parametrize("seed", range(120))
 def test_all_subsets_below_a_limit_are_found(seed):
     rng = np.random.default_rng([1, seed])
     n = int(rng.integers(1, 9))
     cost = random_costs(rng, n)
     pricing = Pricing(cost, weights_for(rng, cost))
     scale = np.abs(cost[np.isfinite(cost)]).max(initial=1.0)
-    prices = rng.normal(1.0, 2.0, n) * scale
+    prices = rng.normal(-1.0, 2.0, n) * scale
+    prices = Prices(prices, *random_triples(rng, n, scale))
     limit = float(rng.normal(0.0, 3.0)) * scale
-    for _ in range(2):  # the division of what attracts stays from one call to the next
-        found, is_all = pricing.below(prices, limit, 1000, -math.inf, 1, 100_000, Stopping())
-        assert is_all
-        expected = set()
-        for size in range(1, n + 1):
-            for subset in itertools.combinations(range(n), size):
-                value = sum(cost[a, b] for a, b in itertools.combinations(subset, 2)) + prices[list(subset)].sum()
-                assert abs(value - limit) > 1e-9 * scale
-                if value < limit:
-                    expected.add(subset)
-        assert {tuple(np.flatnonzero(row)) for row in found} == expected
+    found, is_all = pricing.below(prices, limit, 1000, -math.inf, 1, 100_000, Stopping())
+    assert is_all
+    expected, value_of = set(), {}
+    for size in range(1, n + 1):
+        for subset in itertools.combinations(range(n), size):
+            value = sum(cost[a, b] for a, b in itertools.combinations(subset, 2)) - prices.elements[list(subset)].sum()
+            for triple, penalty in zip(prices.triples.tolist(), prices.penalties, strict=True):
+                value += penalty * (len(set(triple) & set(subset)) >= 2)
+            assert abs(value - limit) > 1e-9 * scale
+            value_of[subset] = value
+            if value < limit:
+                expected.add(subset)
+    assert {tuple(np.flatnonzero(row)) for row in found} == expected
+    starts = (rng.random((3, n)) < 0.5).astype(np.uint8)
+    starts[:, 0] = 1
+    for row, before in zip(pricing.near(prices, starts, Stopping()), starts, strict=True):
+        reduced = prices.reduced(row[None], pricing.costs(row[None]))[0]
+        value = value_of[tuple(np.flatnonzero(row))]
+        assert value == math.inf or reduced == pytest.approx(value, abs=1e-9 * scale)
+        assert reduced <= prices.reduced(before[None], pricing.costs(before[None]))[0] + 1e-9 * scale
     for room, target in ((len(expected) - 1, -math.inf), (1000, math.inf)):
         few, is_all = pricing.below(prices, limit, room, target, len(expected), 100_000, Stopping())
         assert len(few) == len(expected)
@@ -89,10 +107,23 @@ def test_weights_of_networks_are_degrees():
     assert fitting_weights(-np.ones((3, 3))) is None
 
 
-@pytest.mark.parametrize("how", ["enumerated", "divided", "both"])
+@pytest.mark.parametrize("how", ["enumerated", "divided", "both", "tightened"])
 @pytest.mark.parametrize("seed", range(40))
 def test_proofs_agree_with_brute_force(seed, how, monkeypatch):
-    monkeypatch.setattr(column_generation, "NEAR", {"enumerated": 10.0, "divided": 0.0, "both": 0.05}[how])
+    monkeypatch.setattr(column_generation, "NEAR", {"enumerated": 10.0, "divided": 0.0}.get(how, 0.05))
+    if how == "tightened":  # inequalities that nothing violates, and any penalties
+        monkeypatch.setattr(subset_rows, "VIOLATED", -0.99)
+        solve, turns = Master.solve, []
+
+        def perturbed(master):
+            value, prices, values = solve(master)
+            turns.append(master)
+            size = np.abs(prices.elements).max(initial=0.0) * (len(turns) < 15 and rng.random() < 0.5)
+            penalties = prices.penalties + rng.exponential(0.3, len(prices.penalties)) * size
+            elements = prices.elements + 0.3 * rng.normal(0, size, len(prices.elements))
+            return value, Prices(elements, prices.triples, penalties), values
+
+        monkeypatch.setattr(Master, "solve", perturbed)
     if how == "both":
         monkeypatch.setattr(column_generation, "ROOM", 12)  # sometimes too few
     rng = np.random.default_rng([2, seed])
@@ -191,10 +222,35 @@ def test_shares_of_subsets_that_cost_less_make_the_bound():
         cost = random_costs(rng, n)
         node = ColumnGeneration(cost, np.ones(n), np.arange(n), lambda: 0.0, list, Stopping())._root
         subsets = np.array(list(itertools.product([0, 1], repeat=n))[1:], np.uint8)
-        u = rng.normal(0, 1, n) * np.abs(node.pricing.finite).max()
+        scale = np.abs(node.pricing.finite).max()
+        prices = Prices(rng.normal(0, 1, n) * scale, *random_triples(rng, n, scale))
         unit = 2.0 ** columns_unit(cost, node)
         optimum = gp.partition.brute_force(problem_of(cost)).cost * unit
-        assert column_generation.proves(node, u, subsets) <= optimum + 1e-9 * abs(optimum), seed
+        assert column_generation.proves(node, prices, subsets) <= optimum + 1e-9 * abs(optimum), seed
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_violated_triples_beside_all_triples(seed):
+    rng = np.random.default_rng([9, seed])
+    n = int(rng.integers(1, 9))
+    subsets = (rng.random((12, n)) < 0.5).astype(np.uint8)
+    values = rng.random(12) * (rng.random(12) < 0.7)
+    every = list(itertools.combinations(range(n), 3))
+    amount = {t: sum(v for s, v in zip(subsets, values, strict=True) if s[list(t)].sum() >= 2) for t in every}
+    inside = contained(subsets, np.array(every, np.int32).reshape(-1, 3))
+    assert np.allclose(values @ inside, [amount[t] for t in every])
+    found = list(map(tuple, violated(subsets, values, np.zeros((0, 3), np.int32)).tolist()))
+    over = {t for t in every if amount[t] > 1.0 + subset_rows.VIOLATED}
+    assert set(found) <= over and len(found) == len(set(found)) and bool(found) == bool(over)
+    assert found == sorted(found, key=lambda t: -amount[t])
+    known = np.array(found[:1], np.int32).reshape(-1, 3)
+    assert found[:1] != list(map(tuple, violated(subsets, values, known).tolist()))[:1] or not found
+
+
+def test_triples_when_elements_are_merged():
+    triples = np.array([[0, 1, 2], [0, 2, 4], [1, 3, 4], [0, 1, 3], [2, 4, 5]], np.int32)
+    assert joined_triples(triples, 1, 4).tolist() == [[0, 1, 2], [0, 1, 3], [1, 2, 4]]
+    assert joined_triples(np.zeros((0, 3), np.int32), 0, 1).shape == (0, 3)
 
 
 def columns_unit(cost, node):

@@ -171,14 +171,27 @@ cdef void take_shares(State* s) noexcept nogil:
             s.rest[a] = value
 
 
-cdef void flow(State* s) noexcept nogil:
-    """Split what attracts among the ends of pairs so that the sum of the negative rests is largest (Dinic 1970)."""
+cdef double negative(State* s) noexcept nogil:
+    """The sum of the negative rests of free elements."""
+    cdef Py_ssize_t a
+    cdef double found = 0.0
+    for a in range(s.n):
+        if s.status[a] == FREE and s.rest[a] < 0:
+            found += s.rest[a]
+    return found
+
+
+cdef bint flow(State* s) noexcept nogil:
+    """Split what attracts among the ends of pairs so that the sum of the negative rests is largest (Dinic 1970).
+
+    Whether anything changed.
+    """
     cdef Py_ssize_t n = s.n, a, b, x, length
     cdef offset_t i
     cdef double amount
-    cdef bint ahead
-    take_shares(s)
+    cdef bint ahead, changed = False
     while layered(s):
+        changed = True
         for a in range(n):
             s.current[a] = s.starts[a]
         for a in range(n):
@@ -217,6 +230,7 @@ cdef void flow(State* s) noexcept nogil:
                     s.share[i] = s.attraction[i] - s.share[s.mate[i]]   # so that roundings do not add up
                 s.rest[a] -= amount
                 s.rest[x] += amount
+    return changed
 
 
 def examine(const double[:, ::1] cost, const double[::1] weight, const double[::1] price, const offset_t[::1] starts,
@@ -274,11 +288,12 @@ def examine(const double[:, ::1] cost, const double[::1] weight, const double[::
                 bound = base - 0.5 * tangent * tangent
                 for a in range(n):
                     linear[a] = h[depth, a] + weight[a] * (tangent - 0.5 * weight[a])
-                flow(&s)
                 take_shares(&s)
-                for a in range(n):
-                    if status[a] == FREE and rest[a] < 0:
-                        bound += rest[a]
+                value = negative(&s)
+                if bound + value < limit and flow(&s):
+                    take_shares(&s)
+                    value = negative(&s)
+                bound += value
                 if bound >= limit:
                     pruned = True
                     break
@@ -310,10 +325,14 @@ def examine(const double[:, ::1] cost, const double[::1] weight, const double[::
                     value = 0.5 * (low + high)
                 tangent = value
             if not pruned:
-                best = -1.0     # the heaviest element that may be in divides
+                best = -1.0     # what is heavy and attracts many that are free divides, if it may be in
                 for a in range(n):
                     if status[a] == FREE:
-                        value = weight[a] + 1e-300
+                        value = 1e-300
+                        for i in range(starts[a], starts[a + 1]):
+                            if status[heads[i]] == FREE:
+                                value += attraction[i]
+                        value *= weight[a] + 1e-300
                         if level[a] < 0 and rest[a] > 0:
                             value *= 1e-6
                         if value > best:

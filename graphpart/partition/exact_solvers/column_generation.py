@@ -12,17 +12,21 @@ often the optimum (du Merle, Hansen, Jaumard & Mladenovic 1999; Aloise, Cafieri,
 
 1. The linear program over some subsets gives u. A search looks for subsets with c(S) < u(S), which are added (column
    generation), at first for a u halfway to the last one, so that u does not swing.
-2. When the search finds none, a branch and bound over subsets finds all of them, or proves that there is none (see
-   `pricing`). Then the sum of u is a bound, for all partitions.
-3. A partition that is better than the best one known has only subsets with ``c(S) - u(S)`` below the gap. If these are
+2. When the search finds none, and some gap is left, triples of elements are added: at most one subset of a partition
+   contains two or three of the three. Such inequalities have penalties, which subsets pay, so that u may be larger (see
+   `subset_rows`), and 1 goes on. Those without a penalty are taken out.
+3. When neither is found, or inequalities hardly close the gap any more, a branch and bound over subsets finds all that
+   are missing, or proves that there is none (see `pricing`). Then the sum of u, less that of the penalties, is a bound,
+   for all partitions.
+4. A partition that is better than the best one known has only subsets whose reduced cost is below the gap. If these are
    not too many, they are enumerated by the same branch and bound (Baldacci, Christofides & Mingozzi 2008), and the best
    choice among them is found by linear programs, dividing at pairs that are together in some of the chosen subsets and
    apart in others (Ryan & Foster 1981).
-4. If they are too many, the problem is divided at such a pair: joined, which merges two elements, or cut. 1 to 3 follow
+5. If they are too many, the problem is divided at such a pair: joined, which merges two elements, or cut. 1 to 4 follow
    for both, with the subsets that are left. Only where the linear program nearly closes the gap, bounds are proven.
 
-Bounds are computed from u, less what rounding and the tolerance of the search for subsets may add. No solver is
-trusted.
+Bounds are computed from u and the penalties, less what rounding and the tolerance of the search for subsets may add. No
+solver is trusted. There is no certificate of what column generation proves: it depends on a search over all subsets.
 """
 
 from __future__ import annotations
@@ -49,11 +53,12 @@ LARGEST = 10  # the largest cost is below 2 to the power of that; tolerances of 
 FINEST = 1e-10  # tolerance of HiGHS
 DUAL, PRIMAL = 1, 4  # simplex methods of HiGHS
 PROGRESS, SLOW = 0.03, 2  # share of the gap that inequalities close; so many times in turn less, and they end
+TIGHTER = 20  # times that they are added, at most, where the best choice is found
 HALFWAY, TRIES = 0.5, 8  # weight of the last prices at the first attempt, and attempts to find subsets
 BEST, CHANGED = 150, 2.0  # subsets of least reduced cost from which the search starts; elements changed in each
 KEPT = 15  # subsets for each element that a divided problem takes over
 FOUND, MOST_ADDED = 50, 200  # subsets at which the exact search ends, and that are added at once
-ROOM, WORK = 20_000, 400_000  # subsets that are enumerated; nodes of the search for them
+ROOM, WORK = 20_000, 1_000_000  # subsets that are enumerated; nodes of the search for them
 NEAR, NEARER = 0.005, 0.7  # of the cost: the gap at which bounds are proven at first; factor if enumeration fails
 ROUNDING, ROUNDINGS = 10, 20  # every so many linear programs, one is rounded to so many partitions
 TOLERANCE = 1e-10  # reduced costs that count
@@ -261,6 +266,8 @@ class ColumnGeneration:
                     if is_all or len(less) >= FOUND:
                         break
                     self._near *= NEARER
+                    if len(less):
+                        break
                 found = _new(less, seen)
                 if not len(found):
                     if is_all:
@@ -326,7 +333,7 @@ class ColumnGeneration:
             master = Master(n, self._stopping)
             master.add(np.eye(n, dtype=np.uint8), others)
             master.add(subsets[chosen], costs[chosen])
-            while len(triples) or not len(master.triples):
+            for _ in range(TIGHTER):
                 yield
                 master.tighten(triples)
                 _, prices, values = master.solve()
@@ -337,6 +344,8 @@ class ColumnGeneration:
                 if bound >= self.wanted:
                     break
                 triples = violated(master.subsets, values, master.triples)
+                if not len(triples):
+                    break
             if bound >= self.wanted:
                 continue
             a, b = fractional(subsets[chosen], values[n:], np.ones((n, n)))

@@ -97,7 +97,8 @@ def violated(subsets: Subsets, values: Floats, triples: Triples) -> Triples:
         amounts.append(amount[b, c])
     candidates = np.concatenate([np.zeros((0, 3), np.int64), *found]).astype(np.int32)
     order = np.argsort(-np.concatenate([np.zeros(0), *amounts]), kind="stable")
-    known, count, chosen = set(map(tuple, np.sort(triples, axis=1).tolist())), np.zeros(n, np.int64), []
+    known, count = set(map(tuple, np.sort(triples, axis=1).tolist())), np.zeros(n, np.int64)
+    chosen: list[int] = []
     for k in order.tolist():
         triple = candidates[k]
         if len(chosen) == AT_ONCE:
