@@ -21,6 +21,7 @@ from graphpart.partition.bounds.semidefinite import Semidefinite
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.certificates.certificate import common_step, proven_bound
 from graphpart.partition.certificates.inequalities import Inequalities
+from graphpart.partition.exact_solvers.branching import PseudoCosts
 from graphpart.partition.exact_solvers.column_generation import ColumnGeneration
 from graphpart.partition.exact_solvers.pricing import fitting_weights
 from graphpart.partition.exact_solvers.regions import Regions
@@ -35,7 +36,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Tree", "TreeParameters", "Work"]
 
-Decisions = tuple[tuple[int, int, bool], ...]
+Decisions = tuple[tuple[int, bool, float], ...]  # variable, whether it is joined, and how far it was from that
 Children = Generator[None, None, list[tuple[float, Decisions]]]
 HALF = 0.5
 
@@ -172,6 +173,10 @@ class Tree:
             while True:
                 children = yield from self._solve(decisions, bound)
                 self.search.work.nodes += 1
+                if decisions and len(children) != 1:
+                    self.pseudo_costs.note(
+                        *decisions[-1], min(children[0][0] if children else np.inf, self.cost) - bound
+                    )
                 follow = dive and len(children) == 2
                 if follow:
                     bound, decisions = children.pop()
@@ -182,11 +187,12 @@ class Tree:
                     break
             self._raise(min((entry[0] for entry in self.open), default=math.inf))
         if not self.open or self.proven:
-            del self.relaxation, self.simplex, self.semidefinite, r  # there may be many trees
+            del self.relaxation, self.pseudo_costs, self.simplex, self.semidefinite, r  # there may be many trees
 
     def _begin(self) -> Iterator[None]:
         """The relaxation at the root, which starts from some rounds of message passing."""
         self.relaxation = Relaxation(self.p, self.stopping)
+        self.pseudo_costs = PseudoCosts(self.relaxation)
         self.fixed_before = self._count_fixed()
         self.simplex = simplex.Simplex(self.search.threads) if simplex.is_available() else None
         self.semidefinite: Semidefinite | None = None
@@ -411,20 +417,18 @@ class Tree:
         r, n = self.relaxation, self.p.n
         r.lower, r.upper = self.fixed[0].copy(), self.fixed[1].copy()
         if decisions:
-            joined = np.array([(a, b) for a, b, join in decisions if join], np.int32).reshape(-1, 2)
-            cut = np.array([(a, b) for a, b, join in decisions if not join], np.int32).reshape(-1, 2)
+            joined = np.array([e for e, join, _ in decisions if join], np.int64)
+            cut = np.array([e for e, join, _ in decisions if not join], np.int64)
             ones = r.lower > HALF
-            ends = np.concatenate([joined[:, 0], r.u[ones]]), np.concatenate([joined[:, 1], r.v[ones]])
+            ends = np.concatenate([r.u[joined], r.u[ones]]), np.concatenate([r.v[joined], r.v[ones]])
             block = connected(n, *ends)
             a, b = block[r.u], block[r.v]
             zeros = r.upper < HALF
-            keys = np.concatenate(
-                [keys_of_pairs(block[cut[:, 0]], block[cut[:, 1]], n), keys_of_pairs(a[zeros], b[zeros], n)]
-            )
+            keys = np.concatenate([keys_of_pairs(a[cut], b[cut], n), keys_of_pairs(a[zeros], b[zeros], n)])
             apart = np.isin(keys_of_pairs(a, b, n), keys)
             r.lower[a == b] = 1.0
             r.upper[apart] = 0.0
-            if (block[cut[:, 0]] == block[cut[:, 1]]).any():
+            if (a[cut] == b[cut]).any():
                 return False
         return bool((r.lower <= r.upper).all())
 
@@ -507,10 +511,10 @@ class Tree:
             if cost < self.cost:
                 self._accept(labels, cost)
             return []
-        undecided = np.where(free, np.minimum(r.y, 1 - r.y) * (1e-3 + np.abs(r.cost) / r.scale), -1.0)
-        e = int(np.argmax(undecided))
-        a, b, joined = int(r.u[e]), int(r.v[e]), bool(r.y[e] >= HALF)
-        return [(bound, (*decisions, (a, b, join))) for join in (not joined, joined)]
+        e = self.pseudo_costs.choose(free)
+        y = min(max(float(r.y[e]), 0.0), 1.0)
+        cut, joined = (bound, (*decisions, (e, False, y))), (bound, (*decisions, (e, True, 1.0 - y)))
+        return [cut, joined] if y >= HALF else [joined, cut]
 
     def _connected_bounds(self) -> Labels:
         return self._linked(self.relaxation.lower > HALF)
