@@ -215,7 +215,7 @@ def test_chains_are_continued_and_find_the_optimum() -> None:
     assert best.status == gp.Status.OPTIMAL and min(found) == best.cost
 
 
-def test_chains_take_part_on_dense_problems_only_and_populations_wait_for_them() -> None:
+def test_chains_and_restarts_take_part_on_dense_problems_only_and_populations_wait_for_restarts() -> None:
     def strategies(p: gp.SetPartition) -> dict[str, object]:
         stopping = Stopping(None, 3)
         state = Portfolio(p, np.arange(p.n, dtype=np.int32), 0.0, 0, 1, stopping, SearchParameters())
@@ -223,9 +223,11 @@ def test_chains_take_part_on_dense_problems_only_and_populations_wait_for_them()
         return {each.name: each for each in state.strategies}
 
     dense = strategies(gp.generate.uniform_integers(130, 9, seed=1).problem)
-    assert {"tempering", "annealing", "population"} == set(dense)
-    assert isinstance(dense["population"], PopulationRounds) and dense["population"].chains
-    assert "tempering" not in strategies(gp.generate.grid(12, 12, seed=1).problem)
+    assert {"restarts", "annealing", "population"} == set(dense)
+    assert isinstance(dense["population"], PopulationRounds) and dense["population"].restarts
+    small = strategies(gp.generate.uniform_integers(60, 9, seed=1).problem)
+    assert "tempering" in small and "restarts" not in small
+    assert not {"tempering", "restarts"} & set(strategies(gp.generate.grid(12, 12, seed=1).problem))
 
 
 def test_required_cuts_hold_in_all_results_of_chains() -> None:

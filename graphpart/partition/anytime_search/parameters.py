@@ -15,6 +15,7 @@ __all__ = [
     "PopulationParameters",
     "PortfolioParameters",
     "PropagationParameters",
+    "RestartParameters",
     "SearchParameters",
     "SlowParameters",
     "StartParameters",
@@ -56,7 +57,7 @@ class PopulationParameters:
     fewest: int = 4  #: fewest members
     share: float = 1 / 16  #: members per element, within these limits
     children: int = 6  #: estimated children per member before a population ends
-    independent: int = 16  #: partitions that chains of replicas have to make before each round of populations
+    independent: int = 8  #: partitions that restarts have to make before each round of populations, if there are any
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,6 @@ class TabuParameters:
 class TemperingParameters:
     """Parameters of rounds of replica exchange."""
 
-    largest: int = 2000  #: most elements of a problem
     work: float = 1e8  #: nanoseconds of work of a task at first
     hot: tuple[float, ...] = (0.08, 0.17)  #: heats of the hottest replica, of chains in turn
     cold: float = 0.03  #: heat of the coldest replica
@@ -132,6 +132,22 @@ class TemperingParameters:
     longest: float = 3e9  #: or so many nanoseconds of work
     patience: float = 8.0  #: work without a better partition, in that of this annealing, before a chain begins anew,
     slower: float = 2.0  #: with so many times as many sweeps
+
+
+@dataclass(frozen=True)
+class RestartParameters:
+    """Parameters of rounds of short annealings and their children."""
+
+    largest: int = 2000  #: most elements of a problem
+    work: float = 6e9  #: nanoseconds of work of the annealings of a task, at most
+    sweeps: float = 3.0  #: sweeps per element of an annealing at first,
+    longest: float = 3e9  #: or so many nanoseconds of work
+    hot: tuple[float, ...] = (0.08, 0.08, 0.08, 0.17)  #: heats at which annealings begin, in turn
+    cold: float = 0.006  #: heat at which they end
+    share: float = 0.1  #: of all moves to worse partitions, accepted at most
+    chosen: int = 4  #: annealings for each one that children are made from
+    low: tuple[float, ...] = (0.003, 0.01, 0.02, 0.04)  #: heats of the runs afterwards, in turn; all end at the first
+    again: float = 0.6  #: sweeps per element of each of these
 
 
 @dataclass(frozen=True)
@@ -180,3 +196,4 @@ class SearchParameters:
     slow: SlowParameters = field(default_factory=SlowParameters)
     tabu: TabuParameters = field(default_factory=TabuParameters)
     tempering: TemperingParameters = field(default_factory=TemperingParameters)
+    restarts: RestartParameters = field(default_factory=RestartParameters)

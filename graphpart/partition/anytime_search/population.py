@@ -12,9 +12,8 @@ partitions have in common is mostly right, and the problem that is left when it 
 
 In a round of populations, three of four populations begin with partitions that are annealed from all elements apart, or
 together, independently of earlier results. The fourth begins with the best partitions found so far, most of which come
-from such populations. Where chains of replicas make independent partitions (see tempering.py), all populations of a
-round begin with some of the best partitions, chosen at random, whenever chains have made enough new ones. On random
-complete graphs, they find in a second what the chains, which are in different local optima, would take much longer for.
+from such populations. Where restarts make independent partitions (see restarts.py), all populations of a round begin
+with some of the best partitions, chosen at random, whenever restarts have made enough new ones.
 
 Other populations begin when annealing has found nothing better for two rounds, or after a number of
 rounds, if the problem is small enough.
@@ -41,7 +40,7 @@ FAILURES = 2  # children without a place, for each member
 HOT = 3.0  # annealing of what two members agree on, where hardly anything else is left to find
 COOL = 0.1
 SWEEPS = (300, 100)  # hot and cool
-CHOSEN = 8  # members from the pool, where chains make them
+CHOSEN = 8  # members from the pool, where restarts make them
 
 
 def best_of_population(
@@ -95,8 +94,8 @@ class PopulationRounds:
     share : float
     polish : callable or None
         A function that improves the result of a task.
-    chains : bool
-        Whether all members come from the pool, since chains make independent ones.
+    restarts : bool
+        Whether all members come from the pool, since restarts make independent ones.
     """
 
     name = "population"
@@ -108,17 +107,17 @@ class PopulationRounds:
         parameters: PopulationParameters,
         share: float,
         polish: Callable[[Labels, Stopping], Labels] | None,
-        chains: bool = False,
+        restarts: bool = False,
     ) -> None:
         self.annealer, self.parameters, self.share, self.polish = turn.annealer, parameters, share, polish
-        self.chains, self.seen = chains, 0
+        self.restarts, self.seen = restarts, 0
 
     def young(self) -> int:
         """The number of sweeps of annealing for each of the first members."""
         return min(self.parameters.most_young, self.parameters.young * self.annealer.p.n)
 
     def ready(self, turn: Turn) -> bool:
-        if self.chains:
+        if self.restarts:
             return turn.pool.independent - self.seen >= self.parameters.independent
         first = self.parameters.members * self.young() * self.annealer.work(turn.pool.labels)
         return turn.mature and first <= self.parameters.largest
@@ -131,14 +130,14 @@ class PopulationRounds:
     def first_work(self, turn: Turn) -> float:
         sweep = self.annealer.work(turn.pool.labels)
         child = RECOMBINATION + 2 * RUN + 2 * SWEEPS[1] * sweep  # the hot sweeps are on a small problem
-        members, young = (CHOSEN, 0.0) if self.chains else (self.size(), self.young() * sweep + RUN)
+        members, young = (CHOSEN, 0.0) if self.restarts else (self.size(), self.young() * sweep + RUN)
         return len(turn.seeds) * members * (young + self.parameters.children * child)
 
     def plan(self, turn: Turn) -> list[PopulationTask]:
         pool = turn.pool
         size = int(self.size() * 2 ** (turn.level / 2))
         tasks = [PopulationTask(pool.labels, seed, size, self.young(), None) for seed in turn.seeds]
-        if self.chains:
+        if self.restarts:
             self.seen = pool.independent
             for k, seed in enumerate(turn.seeds):
                 chosen = sorted(turn.rng.choice(len(pool), min(CHOSEN, len(pool)), replace=False).tolist())
@@ -160,7 +159,7 @@ class PopulationRounds:
             return annealer.run(start, task.sweeps, temperatures, task.seed + k, stopping)
 
         # A population from the pool finds soon, or not at all: what children of similar members replace is endless.
-        most = self.parameters.children * task.size if self.chains else np.inf
+        most = self.parameters.children * task.size if self.restarts else np.inf
         labels = best_of_population(annealer, first, task.size, task.seed, stopping, most)
         if self.polish is not None and not stopping.check(np.inf):
             labels = self.polish(labels, stopping)

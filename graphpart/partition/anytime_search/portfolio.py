@@ -36,6 +36,7 @@ from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.population import PopulationRounds
 from graphpart.partition.anytime_search.propagation import PropagationRounds
+from graphpart.partition.anytime_search.restarts import RestartRounds
 from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
 from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
@@ -184,19 +185,18 @@ class Portfolio:
             return [AnnealingRounds(turn, all_.annealing, 0.05, polish), LevelRounds(turn, all_.fusion, 1.0)]
         small = p.n <= all_.tabu.largest and p.limits is None and p.lifted is None
         strategies: list[Strategy] = []
-        tempering, until = None, math.inf
-        if p.is_dense and p.n <= all_.tempering.largest:
-            tempering = TemperingRounds(turn, all_.tempering, 0.3 if small else 1.0)
-            strategies.append(tempering)
-            if not small:  # annealing seldom keeps up with the chains
-                until = all_.portfolio.wait * tempering.first_work(turn)
+        restarts, until = None, math.inf
+        if p.is_dense and small:
+            strategies.append(TemperingRounds(turn, all_.tempering, 0.3))
+        elif p.is_dense and p.n <= all_.restarts.largest:
+            restarts = RestartRounds(turn, all_.restarts, 1.0)
+            strategies.append(restarts)
+            until = all_.portfolio.wait * restarts.first_work(turn)  # annealing once seldom keeps up with many
         if not light or p.n <= all_.portfolio.whole:
             share = 0.3 if small else 0.4 if sparse else 0.1
             strategies.append(AnnealingRounds(turn, all_.annealing, share, polish, until))
-            share = 0.4 if small or sparse or tempering else 0.9
-            strategies.append(
-                PopulationRounds(turn, all_.population, share, polish, tempering is not None and not small)
-            )
+            share = 0.4 if small or sparse or restarts else 0.9
+            strategies.append(PopulationRounds(turn, all_.population, share, polish, restarts is not None))
         if sparse:
             if p.n <= all_.portfolio.whole:
                 strategies.append(SlowAnnealing(turn, all_.slow, 0.3, polish))

@@ -1,4 +1,4 @@
-"""Rounds of replica exchange, for dense problems (Geyer 1991; Hukushima & Nemoto 1996).
+"""Rounds of replica exchange, for small dense problems (Geyer 1991; Hukushima & Nemoto 1996).
 
 On complete graphs with random costs, annealing and populations end in the same few local optima again and again, since
 what is decided at middle temperatures is never undone at low ones. Replicas at fixed temperatures that change places
@@ -7,7 +7,8 @@ what is decided at middle temperatures is never undone at low ones. Replicas at 
 Each task of a round goes on with a chain of its own: the replicas of one ladder of temperatures, which begin from all
 elements apart, or together. Chains know nothing of each other or of the best partition. So they are in different local
 optima, and their results join the pool as they are, where populations recombine them. A chain that has found nothing
-better than its own best partition for some times the work of its beginning begins anew, and more slowly.
+better than its own best partition for some times the work of its beginning begins anew, and more slowly. On problems
+that are not small, short annealings and their children find the same sooner (see restarts.py).
 
 A chain has to be hot enough to forget, but hot replicas take most of the time, and on some complete graphs colder
 chains end lower, on others hotter ones. So chains differ in the hottest temperature. Temperatures are estimated from

@@ -1,0 +1,114 @@
+"""Rounds of short annealings and their children, for dense problems.
+
+On complete graphs with random costs, what an annealing ends with is decided at middle temperatures, and it takes many
+times as many sweeps to end slightly lower. Of many short annealings, a few end far lower than most. So each task makes
+RUNS short ones that are independent of each other, from all elements apart or together, and keeps the best partitions,
+which are the first members of a population (see population.py). Its children, which take a fraction of the time of an
+annealing, soon find what the members miss.
+
+Then the best member is annealed again and again, from one of some low temperatures in turn (an iterated local search;
+Lourenco, Martin & Stutzle 2003), and goes on with what costs no more, until this has found nothing better for FAILURES
+runs. Short runs at low temperatures find the local optima around a good one.
+
+Tasks know nothing of each other or of the best partition. So their results, from different parts of the space, join
+the pool as they are, where populations recombine them. When rounds find nothing better, annealings are slower.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphpart.partition.anytime_search.annealing import RUN, Annealer
+from graphpart.partition.anytime_search.annealing_rounds import other_start
+from graphpart.partition.anytime_search.parameters import RestartParameters
+from graphpart.partition.anytime_search.population import best_of_population
+from graphpart.partition.anytime_search.strategy import Found, Task, Turn
+from graphpart.partition.problem import Labels
+from graphpart.stopping import Stopping
+
+__all__ = ["RestartRounds", "RestartTask"]
+
+RUNS = 24  # annealings of a task, at most,
+FEWEST = 4  # and at least
+FAILURES = 8  # runs at low temperatures that find nothing better, after which a task ends
+
+
+@dataclass(frozen=True)
+class RestartTask(Task):
+    """Annealings, children of the best of them, and runs at low temperatures."""
+
+    runs: int
+    sweeps: int  # of each annealing
+
+
+class RestartRounds:
+    """The strategy; see above.
+
+    Parameters
+    ----------
+    turn : Turn
+        For the annealer.
+    parameters : RestartParameters
+    share : float
+    """
+
+    name = "restarts"
+    due = False
+
+    def __init__(self, turn: Turn, parameters: RestartParameters, share: float) -> None:
+        self.annealer, self.parameters, self.share = turn.annealer, parameters, share
+
+    def ready(self, turn: Turn) -> bool:
+        return True
+
+    def lengths(self, turn: Turn) -> tuple[int, int]:
+        """The number of annealings of a task, and of their sweeps."""
+        a, sweep = self.parameters, self.annealer.work(turn.pool.labels)
+        sweeps = max(2, int(min(a.sweeps * self.annealer.p.n, a.longest / sweep)))
+        return max(FEWEST, min(RUNS, int(a.work / (sweeps * sweep)))), int(sweeps * 2 ** (turn.level / 2))
+
+    def first_work(self, turn: Turn) -> float:
+        runs, sweeps = self.lengths(turn)
+        return len(turn.seeds) * runs * (RUN + sweeps * self.annealer.work(turn.pool.labels))
+
+    def plan(self, turn: Turn) -> list[RestartTask]:
+        return [RestartTask(turn.pool.labels, seed, *self.lengths(turn)) for seed in turn.seeds]
+
+    def perform(self, task: RestartTask, stopping: Stopping) -> Found:
+        annealer, a = self.annealer.copy(), self.parameters
+        p, rng = annealer.p, np.random.default_rng(task.seed)
+        hots = [annealer.temperatures(task.start, heat, a.share)[0] for heat in a.hot]
+        cold = annealer.temperatures(task.start, a.cold, a.share)[0]
+        found: dict[float, Labels] = {}  # of different costs
+        for k in range(task.runs):
+            if found and stopping.check(min(found)):
+                break
+            start, temperatures = other_start(p, task.start, k), (hots[k % len(hots)], cold)
+            labels = annealer.run(start, task.sweeps, temperatures, int(rng.integers(2**62)), stopping)
+            found.setdefault(p.evaluate_labels(labels), labels)
+        chosen = [found[cost] for cost in sorted(found)[: max(2, task.runs // a.chosen)]]
+        seed = int(rng.integers(2**62))
+        labels = best_of_population(annealer, chosen.__getitem__, len(chosen), seed, stopping)
+        return Found(self._again(annealer, labels, task, rng, stopping), annealer.spent, independent=True)
+
+    def _again(
+        self, annealer: Annealer, labels: Labels, task: RestartTask, rng: np.random.Generator, stopping: Stopping
+    ) -> Labels:
+        """The labels after runs at low temperatures."""
+        a, p = self.parameters, annealer.p
+        low = [annealer.temperatures(labels, heat, a.share)[0] for heat in a.low]
+        cost, sweeps = p.evaluate_labels(labels), max(2, int(a.again * p.n))
+        failures = k = 0
+        while failures < FAILURES and not stopping.check(cost):
+            temperatures = low[k % len(low)], low[0]
+            other = annealer.run(labels, sweeps, temperatures, int(rng.integers(2**62)), stopping)
+            k, now = k + 1, p.evaluate_labels(other)
+            failures = 0 if now < cost else failures + 1
+            if now <= cost:
+                labels, cost = other, now
+        return labels
+
+    def learn(self, found: Found, gain: float) -> None:
+        pass

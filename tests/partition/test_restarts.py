@@ -1,0 +1,58 @@
+"""Short annealings and their children: small problems to the optimum, requirements, ends, and the same work twice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphpart as gp
+from graphpart.partition.anytime_search.annealing import Annealer
+from graphpart.partition.anytime_search.parameters import RestartParameters
+from graphpart.partition.anytime_search.pool import Pool
+from graphpart.partition.anytime_search.restarts import FEWEST, RUNS, RestartRounds
+from graphpart.partition.anytime_search.strategy import Turn
+from graphpart.stopping import Stopping
+
+
+def dense(n: int, seed: int, **options: object) -> gp.SetPartition:
+    p = gp.generate.uniform_integers(n, 9, seed=seed).problem
+    return gp.SetPartition.from_pairs(p.n, p.pairs()[:2], p.pairs()[2], dense=True, **options)
+
+
+def turn_of(p: gp.SetPartition, level: int = 0) -> Turn:
+    pool = Pool(p, np.arange(p.n, dtype=np.int32), 6)
+    return Turn(pool, Annealer(p), 0, 0, level, 0.0, True, [1, 2, 3, 4], np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_tasks_find_the_optimum_and_do_the_same_again(seed: int) -> None:
+    p = dense(20, seed)
+    turn = turn_of(p)
+    rounds = RestartRounds(turn, RestartParameters(), 1.0)
+    tasks = rounds.plan(turn)
+    found = [rounds.perform(task, Stopping()) for task in tasks]
+    again = rounds.perform(tasks[0], Stopping())
+    assert again.labels.tolist() == found[0].labels.tolist() and again.work == found[0].work > 0
+    assert all(each.independent for each in found)
+    assert min(p.evaluate_labels(each.labels) for each in found) == gp.partition.exact(p).cost
+
+
+def test_tasks_are_shorter_on_large_problems_and_slower_when_nothing_is_found() -> None:
+    turn = turn_of(dense(30, 1))
+    runs, sweeps = RestartRounds(turn, RestartParameters(), 1.0).lengths(turn)
+    assert runs == RUNS and sweeps == 90
+    assert RestartRounds(turn, RestartParameters(work=1.0), 1.0).lengths(turn) == (FEWEST, 90)
+    assert RestartRounds(turn, RestartParameters(longest=1.0), 1.0).lengths(turn) == (RUNS, 2)
+    later = turn_of(dense(30, 1), level=2)
+    assert RestartRounds(later, RestartParameters(), 1.0).lengths(later) == (RUNS, 180)
+
+
+def test_required_cuts_hold_and_tasks_end_when_told_to() -> None:
+    cuts = [(0, 1), (2, 3), (4, 20)]
+    p = dense(30, 2, must_cut=cuts)
+    turn = turn_of(p)
+    rounds = RestartRounds(turn, RestartParameters(), 1.0)
+    task = rounds.plan(turn)[0]
+    for stopping in (Stopping(), Stopping(0.0)):
+        labels = rounds.perform(task, stopping).labels
+        assert p.evaluate_labels(labels) < np.inf and all(labels[a] != labels[b] for a, b in cuts)
