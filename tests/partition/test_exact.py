@@ -227,6 +227,35 @@ def test_dives_change_the_order_only(monkeypatch):
     assert max(nodes[1]) > 1 and nodes[1] != nodes[1000]
 
 
+def noisy_clusters(n, clusters, noise, seed):
+    """Cluster editing: a graph of random clusters, in which each pair changes with a probability."""
+    rng = np.random.default_rng([seed, n])
+    label, (u, v) = rng.integers(clusters, size=n), np.triu_indices(n, 1)
+    edge = (label[u] == label[v]) ^ (rng.random(len(u)) < noise)
+    return gp.SetPartition.from_pairs(n, np.stack([u, v], 1), np.where(edge, -1.0, 1.0))
+
+
+def test_early_division_and_starts_of_nodes_prove_nothing_wrong(monkeypatch):
+    divided = TreeParameters(window=1, most_rounds=0.0, far=math.inf, vertex_terms=0, columns=(1, 0))
+    monkeypatch.setattr(proving, "PARAMETERS", replace(proving.PARAMETERS, tree=divided))
+    again = []
+    start_again = Relaxation.start_again
+
+    def counted(self, inequalities, multipliers, y):
+        start_again(self, inequalities, multipliers, y)
+        again.append(self.proves(self.rows.multipliers) > -math.inf)
+
+    monkeypatch.setattr(Relaxation, "start_again", counted)
+    for seed in range(40):
+        small = noisy_clusters(9, 3, 0.4, seed)
+        assert exact(small).cost == brute_force(small).cost, seed
+    for seed in range(3):
+        p = noisy_clusters(16, 4, 0.4, seed)
+        r = exact(p)
+        assert r.status == "optimal" and r.cost == ilp(p, solver="highs").cost, seed
+    assert again
+
+
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "many"])
 def test_threads_are_checked(threads):
     with pytest.raises(gp.InvalidOption, match="threads"):

@@ -72,7 +72,7 @@ class RelaxationParameters:
     violated: float = 0.02  #: an inequality is added if the point violates it by at least this, at first,
     finest: float = 1e-4  #: and at last
     few: float = 0.01  #: inequalities per variable; if fewer are added, the two numbers above are halved
-    slack: float = 0.1  #: an inequality with multiplier 0 and more room than this is dropped
+    slack: float = 0.02  #: an inequality with multiplier 0 and more room than this is dropped
     triangles: float = 4.0  #: triangle inequalities per variable that a round adds at most,
     two_partitions: float = 0.2  #: 2-partitions from pairs,
     near: float = 0.2  #: 2-partitions near those with a positive multiplier,
@@ -168,6 +168,14 @@ class Relaxation:
         """Begin with given inequalities and multipliers."""
         self.rows.add(inequalities, multipliers)
         self.offer(self.rows.multipliers)
+
+    def start_again(self, inequalities: Inequalities, multipliers: Floats, y: Floats) -> None:
+        """Begin with earlier multipliers and an earlier point. Other inequalities of now stay, with multiplier 0."""
+        others = self.rows.inequalities
+        self.rows.keep(np.zeros(len(self.rows), bool))
+        self.rows.add(inequalities, multipliers)
+        self.rows.add(others)
+        self.y = y.copy()
 
     def proves(self, multipliers: Floats) -> float:
         """The bound that multipliers prove, less the largest possible error of rounding."""

@@ -37,6 +37,7 @@ from graphpart.stopping import Stopping
 __all__ = ["Tree", "TreeParameters", "Work"]
 
 Decisions = tuple[tuple[int, bool, float], ...]  # variable, whether it is joined, and how far it was from that
+Start = tuple[Inequalities, NDArray[np.float64], NDArray[np.float64]]
 Children = Generator[None, None, list[tuple[float, Decisions]]]
 HALF = 0.5
 
@@ -52,6 +53,9 @@ class TreeParameters:
     little: float = 0.002  #: or this share,
     promising: float = 0.8  #: if this share of what the point costs above the bound would close the node
     converged: float = 5e-4  #: and at the root of a problem with regions, share of the gap that counts as progress
+    window: int = 5  #: rounds whose gain tells how fast the bound of a relaxation over all pairs rises,
+    most_rounds: float = 20.0  #: and rounds left at that rate, above which the node is divided if it is not `far`
+    remembered: int = 16  #: open nodes of which it is known where their relaxation starts
     vertex_terms: int = 3_000  #: terms of a relaxation, up to which the simplex method computes a vertex
     semidefinite: int = 80  #: elements from which on the semidefinite relaxation goes on where the linear one ends,
     far: float = 0.01  #: if this share of the cost is missing; with less, division in two does more
@@ -126,7 +130,7 @@ class Tree:
         self.cost = p.evaluate_labels(labels)
         if not self.cost <= 0:  # across components, all may be cut
             self.labels, self.cost = np.arange(p.n, dtype=np.int32), 0.0
-        self.open: list[tuple[float, int, Decisions]] = []
+        self.open: list[tuple[float, int, Decisions, Start | None]] = []
         self.step = common_step(p)
         finite = p.pairs()[2]
         largest = float(np.abs(finite[np.isfinite(finite)]).max(initial=0.0))
@@ -164,12 +168,14 @@ class Tree:
         nodes += self.search.work.nodes
         r = self.relaxation
         while self.open and self.search.work.nodes < nodes and not self.search.ends():
-            bound, _, decisions = heapq.heappop(self.open)
+            bound, _, decisions, start = heapq.heappop(self.open)
             self._raise(bound)
             if self.closed(bound):
                 self.open.clear()  # so are all others
                 break
             dive = self.search.work.nodes % self.parameters.dive == self.parameters.dive - 1
+            if start is not None:
+                self.relaxation.start_again(*start)
             while True:
                 children = yield from self._solve(decisions, bound)
                 self.search.work.nodes += 1
@@ -180,9 +186,11 @@ class Tree:
                 follow = dive and len(children) == 2
                 if follow:
                     bound, decisions = children.pop()
+                start = self._start() if children else None
                 for value, child in children:
                     self._count += 1
-                    heapq.heappush(self.open, (value, -self._count, child))
+                    heapq.heappush(self.open, (value, -self._count, child, start))
+                    start = None  # the last one is worked on at once
                 if not follow:
                     break
             self._raise(min((entry[0] for entry in self.open), default=math.inf))
@@ -204,7 +212,7 @@ class Tree:
         r.start(*first)
         self._raise(r.bound)
         self.fixed = (r.lower.copy(), r.upper.copy())  # bounds of variables that hold for all better partitions
-        self.open = [(self.bound, 0, ())]
+        self.open = [(self.bound, 0, (), None)]
         self._count = 0
 
     def _raise(self, bound: float) -> None:
@@ -246,6 +254,7 @@ class Tree:
         r.bound = -math.inf
         r.offer(r.rows.multipliers)
         r.tolerance, idle, vertex, slow = PARAMETERS.violated, 0, False, 0
+        bounds: list[float] = []
         while not self.closed(r.bound):
             if self.search.ends():
                 return [(max(known, r.bound), decisions)]
@@ -285,6 +294,9 @@ class Tree:
             if not decisions and self._has_regions():  # no division makes up for a relaxation that is not solved
                 progress = r.bound - before > a.converged * missing or (added > 0 and not r.is_thorough)
             idle = 0 if progress else idle + 1
+            bounds.append(r.bound)
+            if self._is_better_divided(bounds, missing):
+                idle = a.idle + 1
             if not decisions and r.complete and r.connecting is None and slow < 2:
                 slow = 0 if r.bound - before > a.slow * missing else slow + 1
                 columns = self._columns() if slow == 2 else None
@@ -307,6 +319,24 @@ class Tree:
         if not decisions and not r.complete and self._shrinks():
             return (yield from self._start_again(max(known, r.bound)))
         return self._divide(decisions, max(known, r.bound))
+
+    def _is_better_divided(self, bounds: list[float], missing: float) -> bool:
+        """Whether little is missing, but at the rate of the last rounds many more would follow.
+
+        Cutting planes raise the bound more and more slowly, but after a decision it rises fast again.
+        """
+        a = self.parameters
+        if not self.relaxation.complete or len(bounds) <= a.window or missing > a.far * abs(self.cost):
+            return False
+        return missing * a.window > a.most_rounds * (bounds[-1] - bounds[-1 - a.window])
+
+    def _start(self) -> Start | None:
+        """Where the relaxation starts in a node that follows from this one, but is not worked on next."""
+        r = self.relaxation
+        large = r.complete and len(r.rows.pairs) > self.parameters.vertex_terms
+        if not large or self.semidefinite is not None or len(self.open) >= self.parameters.remembered:
+            return None
+        return (*r.best, r.y.copy())
 
     def _columns(self) -> ColumnGeneration | None:
         """Column generation, if the problem has few elements and its pairs repel as products of weights do."""
