@@ -1,13 +1,14 @@
-"""Whether the solver HiGHS is here and fit for use, for those who use it through PuLP or by itself."""
+"""The solver HiGHS, for those who use it through PuLP or by itself: whether it is fit for use, and a silent one."""
 
 from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from typing import Any
 
 from graphpart.errors import GraphPartError, MissingDependency, SolverError
 
-__all__ = ["fault"]
+__all__ = ["fault", "silent"]
 
 NEEDED = ("resetGlobalScheduler", "HandleUserInterrupt", "cancelSolve")  # highspy has all of them since 1.8
 
@@ -42,3 +43,23 @@ def fault() -> GraphPartError | None:
             f"the solver highs needs highspy 1.8 or newer, found {found}: pip install --upgrade 'graphpart[highs]'"
         )
     return None
+
+
+def silent() -> Any:
+    """An instance of HiGHS that prints nothing.
+
+    HiGHS 1.16 prints its name as soon as it is told of callbacks, which its constructor does: before a caller could set
+    an option.
+
+    Returns
+    -------
+    highspy.Highs
+    """
+    import highspy
+
+    class Silent(highspy.Highs):  # type: ignore[misc,unused-ignore]
+        def enableCallbacks(self) -> None:
+            self.setOptionValue("output_flag", False)
+            super().enableCallbacks()  # type: ignore[no-untyped-call,unused-ignore]
+
+    return Silent()  # type: ignore[no-untyped-call,unused-ignore]

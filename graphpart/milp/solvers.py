@@ -10,6 +10,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pulp
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, SolverError
-from graphpart.highs import fault
+from graphpart.highs import fault, silent
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
@@ -111,6 +112,20 @@ def _last_line(log: str) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), "it wrote nothing")
 
 
+def configured_highs(solver: pulp.HiGHS, lp: pulp.LpProblem) -> None:
+    """What PuLP does before each run, with an instance of HiGHS that prints nothing before it is told not to."""
+    lp.solverModel = model = silent()
+    if solver.callbackTuple:
+        model.setCallback(*solver.callbackTuple)
+    for kind in solver.callbacksToActivate or ():
+        model.startCallback(kind)
+    options = {"output_flag": bool(solver.msg), "mip_rel_gap": solver.gapRel, "mip_abs_gap": solver.gapAbs}
+    options |= {"threads": solver.threads, "time_limit": solver.timeLimit, **solver.optionsDict}
+    for option, value in options.items():
+        if value is not None:
+            model.setOptionValue(option, float(value) if option == "time_limit" else value)
+
+
 class Highs(pulp.HiGHS):  # type: ignore[misc,unused-ignore]
     """HiGHS in a thread, so that Ctrl-C and the time limit end it."""
 
@@ -119,6 +134,8 @@ class Highs(pulp.HiGHS):  # type: ignore[misc,unused-ignore]
     best_cost = math.inf
     bound = -math.inf
     start: Vector | None = None
+
+    createAndConfigureSolver = configured_highs
 
     def callSolver(self, lp: pulp.LpProblem) -> None:
         model = lp.solverModel
@@ -174,6 +191,8 @@ def pick_solver(solver: Any = "cbc", options: dict[str, Any] | None = None) -> A
         if options:
             raise InvalidOption("solver_options with a pulp solver: expected the name of a solver, or options in it")
         chosen = copy.copy(solver)
+        if type(chosen) is pulp.HiGHS:
+            chosen.createAndConfigureSolver = partial(configured_highs, chosen)
         chosen.optionsDict = dict(solver.optionsDict)
         if not hasattr(chosen, "gapRel"):
             chosen.optionsDict.setdefault("gapRel", 0.0)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphpart.highs import fault
+from graphpart.highs import fault, silent
 
 if TYPE_CHECKING:
     from graphpart.partition.bounds.relaxation import Relaxation
@@ -34,9 +34,8 @@ def quiet(threads: int, ends: Callable[[], bool]) -> Any:
 
     # Threads are shared by all of a process, and whoever used HiGHS before may have asked for another number.
     highspy.Highs.resetGlobalScheduler(True)
-    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call,unused-ignore]
+    highs = silent()
     for option, value in (
-        ("output_flag", False),
         ("threads", threads),
         ("parallel", "off" if threads == 1 else "on"),
         ("presolve", "off"),
