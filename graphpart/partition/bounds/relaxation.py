@@ -72,7 +72,8 @@ class RelaxationParameters:
     violated: float = 0.02  #: an inequality is added if the point violates it by at least this, at first,
     finest: float = 1e-4  #: and at last
     few: float = 0.01  #: inequalities per variable; if fewer are added, the two numbers above are halved
-    slack: float = 0.02  #: an inequality with multiplier 0 and more room than this is dropped
+    slack: float = 0.1  #: an inequality with multiplier 0 and more room than this is dropped,
+    tight: tuple[int, float] = (3_000, 0.02)  #: or than this, from so many variables on, where inequalities cost time
     triangles: float = 4.0  #: triangle inequalities per variable that a round adds at most,
     two_partitions: float = 0.2  #: 2-partitions from pairs,
     near: float = 0.2  #: 2-partitions near those with a positive multiplier,
@@ -259,7 +260,9 @@ class Relaxation:
         If few are added, smaller violations count from the next call on.
         """
         rows, few = self.rows, PARAMETERS.few * len(self.cost)
-        rows.keep((rows.multipliers > 0) | (rows.rhs - rows.left(self.y) < PARAMETERS.slack))
+        large, tight = PARAMETERS.tight
+        room = tight if len(self.cost) >= large else PARAMETERS.slack
+        rows.keep((rows.multipliers > 0) | (rows.rhs - rows.left(self.y) < room))
         tolerance = self.tolerance
         added = rows.add(self._find(tolerance))
         if self.connecting is not None:
