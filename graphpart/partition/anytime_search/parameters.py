@@ -57,7 +57,7 @@ class PopulationParameters:
     fewest: int = 4  #: fewest members
     share: float = 1 / 16  #: members per element, within these limits
     children: int = 6  #: estimated children per member before a population ends
-    independent: int = 8  #: partitions that restarts have to make before each round of populations, if there are any
+    independent: int = 8  #: new partitions, of restarts or populations, before a round of populations, with restarts
 
 
 @dataclass(frozen=True)
