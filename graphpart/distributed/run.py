@@ -447,7 +447,7 @@ class Run:
             subsets -= self.n - self.elements  # numbers that do not occur are alone
         message = {
             Status.OPTIMAL: "proven optimal, part by part",
-            Status.FEASIBLE: f"solved in parts by {self.method}, {len(self.levels)} levels and rounds of refinement",
+            Status.FEASIBLE: f"solved in parts by {self.method}, levels and rounds of refinement: {len(self.levels)}",
         }.get(status, "stopped before its end; the best labels so far")
         self.stopping.record(cost)
         self.stopping.raise_bound(lower)

@@ -41,10 +41,9 @@ from typing import Any
 
 import numpy as np
 
-from graphpart.common.rounds import check_seed_and_threads
 from graphpart.display.progress import Progress
 from graphpart.distributed.dask_partition import DaskPartition, columns_of
-from graphpart.distributed.engine import Engine, memory_of
+from graphpart.distributed.engine import Engine, check_workers, memory_of
 from graphpart.distributed.folder import Folder
 from graphpart.distributed.inputs import Columns, files_of, signature_of
 from graphpart.distributed.result import DistributedResult
@@ -177,7 +176,7 @@ def solve(
         source = source.source
     named = columns_of(columns)
     memory = memory_of(memory_limit)
-    check_seed_and_threads(None, workers or None)
+    check_workers(workers)
     if not hasattr(refine, "__index__") or refine < 0:
         raise InvalidOption(f"refine is {refine!r}: expected a whole number of rounds, at least 0")
     if isinstance(group_cost, bool | str) or not isinstance(group_cost, int | float | np.number) or not group_cost >= 0:

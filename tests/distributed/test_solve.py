@@ -7,6 +7,7 @@ import signal
 import sys
 import tempfile
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -231,6 +232,19 @@ def test_wrong_rows_are_counted_and_named(tmp_path):
     assert "row 3: an identifier is missing" in result.warnings[1] and "cost is nan" in result.warnings[2]
 
 
+@pytest.mark.parametrize("cost", [[], [float("nan")]])
+def test_files_without_a_row_that_is_right(cost, tmp_path):
+    ends = pa.array([0] * len(cost), pa.int64()), pa.array([1] * len(cost), pa.int64())
+    pq.write_table(pa.table([*ends, pa.array(cost, pa.float64())], ["u", "v", "cost"]), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"u": [3], "v": [5], "cost": [-1.0]}), tmp_path / "b.parquet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", gp.GraphPartWarning)
+        result = solve(tmp_path, workers=0)
+    labels = labels_of(result)
+    assert set(labels) == {3, 5} and labels[3] == labels[5] and result.wrong_rows == len(cost)
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -272,7 +286,8 @@ def test_a_file_with_a_damaged_middle(tmp_path):
         ({"refine": -1}, "refine is -1"),
         ({"bound": "best"}, "bound is 'best'"),
         ({"method": "best"}, "method"),
-        ({"workers": -1}, "-1"),
+        ({"workers": -1}, "workers is -1: expected a whole number of processes"),
+        ({"workers": 1.5}, "workers is 1.5"),
     ],
 )
 def test_wrong_options(options, problem):
