@@ -111,8 +111,9 @@ def solve(
     client : distributed.Client, optional
         A cluster whose workers are used. Default: processes on this machine.
     workers : int
-        The number of processes on this machine; 0: this process does all work, without Dask. It also does so if there
-        are at most two million rows, if they fit into one task and the method is a quick one such as `kernighan-lin`.
+        The number of processes on this machine; 0: this process does all work, without Dask. Up to 2,097,152 rows that
+        fit into one task need no workers either if the method is ``greedy-joining``, ``greedy-moving``,
+        ``kernighan-lin`` or ``kernighan-lin-pairs``: none are started then.
     memory_limit : str or float
         The memory of each worker, as text like ``"4GB"`` or in bytes. It determines how the problem is divided.
     output : path, optional
