@@ -354,6 +354,21 @@ def test_labels_that_have_no_folder_go_with_the_result(tmp_path, monkeypatch):
     assert os.listdir(kept)
 
 
+def test_parts_that_are_solved_give_labels_although_the_time_is_over(monkeypatch):
+    rows, over, performed = planted(200, 1500), [], engine.performed
+
+    def observed(folder, stage, *rest, **options):
+        if stage.startswith("solve-"):
+            over.append(stage)
+        return performed(folder, stage, *rest, **options)
+
+    monkeypatch.setattr(engine, "performed", observed)
+    stopped = solve(rows, workers=0, callback=lambda seconds, cost: bool(over))
+    assert over == ["solve-0"] and stopped.status == "interrupted"
+    assert stopped.cost == pytest.approx(cost_of(rows, labels_of(stopped))) and stopped.lower_bound <= stopped.cost < 0
+    assert stopped.cost == solve(rows, workers=0, bound=None).cost
+
+
 def test_time_limit_gives_the_best_so_far():
     rows = planted()
     result = solve(rows, workers=0, time_limit=0.0)
