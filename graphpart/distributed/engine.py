@@ -20,7 +20,7 @@ from graphpart.errors import InvalidOption, MissingDependency, SolverError
 from graphpart.machine import can_limit, forget_peak, limited, peak, scarce
 from graphpart.stopping import Stopping
 
-__all__ = ["Ended", "Engine", "OutOfMemory", "Performed", "memory_of"]
+__all__ = ["Ended", "Engine", "OutOfMemory", "Performed", "check_workers", "memory_of"]
 
 SERVE = 0.2  # seconds between two looks at the clock
 RETRIES = 5  # of a task whose worker is lost
@@ -244,6 +244,14 @@ def _within(limit: int, task: Task, *arguments: Any) -> Any:
         if limit and scarce():
             raise MemoryError from error
         raise
+
+
+def check_workers(workers: Any) -> None:
+    """Raise InvalidOption if this is no number of processes."""
+    if not hasattr(workers, "__index__") or workers < 0:
+        raise InvalidOption(
+            f"workers is {workers!r}: expected a whole number of processes, or 0 for this process to do all work"
+        )
 
 
 def memory_of(text: str | float) -> int:

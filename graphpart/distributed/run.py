@@ -192,29 +192,22 @@ class Run:
                     level, ranges = self.level, self.ranges
                 self.more = division["divided"] and self.rounds > 0
                 try:
-                    sizes = self.part(k, name, n, level, len(ranges), divided_by, division)
+                    subsets = self.part(k, name, n, level, len(ranges), divided_by, division)
                     break
                 except OutOfMemory as error:
                     self.halve(error)
             count = self.pairs if k == 0 else sum(answer["pairs"] for answer in ranges)
-            stage = f"labels-{k}"
-            subsets = self.engine.map(stage, levels.numbered, [(n, f"solve-{name}", sizes)])[0]
             self.levels.append({"elements": n, "pairs": count, **division, "subsets": subsets})
-            if self.best is not None:
-                composed = f"composed-{k}"
-                self.engine.map(composed, levels.renumbered, [(self.best, stage)])
-                stage = composed
-            self.best = stage
             if not division["divided"]:
                 break
             self.proven = False
             if self.grouped[k] is not None:
                 of_level = f"groups-{k + 1}"
-                self.engine.map(of_level, grouped.contracted, [(f"groups-{k}", f"labels-{k}", subsets)])
+                self.engine.map(of_level, grouped.contracted, [(f"groups-{k}", f"labels-{name}", subsets)])
                 self.grouped.append((of_level, self.group_cost))
             else:
                 self.grouped.append(None)
-            arguments = [(level, divided_by, f"labels-{k}", False)] * len(ranges)
+            arguments = [(level, divided_by, f"labels-{name}", False)] * len(ranges)
             contracted = self.engine.map(f"contract-{k}", levels.contract, arguments)
             ranges = self.merge(f"level-{k + 1}", f"contract-{k}", contracted, subsets)
             if subsets > PROGRESS * n:
@@ -253,10 +246,8 @@ class Run:
         self.halved += "-half"
         warn(f"{str(error).split(':')[0]}: a part did not fit into memory: from now on, parts have {self.most} pairs")
 
-    def part(
-        self, k: int, name: str, n: int, level: str, ranges: int, division: str, found: dict[str, Any]
-    ) -> list[int]:
-        """Solve the parts of the division of level k: the number of subsets of each; at first also their bound.
+    def part(self, k: int, name: str, n: int, level: str, ranges: int, division: str, found: dict[str, Any]) -> int:
+        """Solve the parts of the division of level k, which gives labels: how many subsets; at first also the bound.
 
         Tasks after the whole ones have blocks of larger components, which are completed at the next level.
         """
@@ -268,6 +259,10 @@ class Run:
             for task in range(tasks)
         ]
         solved = map_(f"solve-{name}", parts.solved, arguments)
+        try:
+            subsets = self.label(k, name, n, [answer["clusters"] for answer in solved])
+        except OutOfMemory as error:  # smaller parts would not help
+            raise SolverError(str(error)) from error
         if level == "pairs":
             self.pairs = sum(answer["others"] for answer in routed) + sum(answer["pairs"] for answer in solved)
         if k == 0:
@@ -278,7 +273,21 @@ class Run:
                 bounds = [max(a, b) for a, b in zip(bounds, better, strict=True)]
             self.raised(math.fsum([*(answer["between"] for answer in routed), *bounds]))
         self.folder.remove(routes)
-        return [answer["clusters"] for answer in solved]
+        return subsets
+
+    def label(self, k: int, name: str, n: int, sizes: list[int]) -> int:
+        """Labels by parts with so many subsets each, even if the time is over by now: how many subsets there are."""
+        self.engine.stopping = Stopping()
+        stage = f"labels-{name}"
+        subsets: int = self.engine.map(stage, levels.numbered, [(n, f"solve-{name}", sizes)])[0]
+        if k:
+            assert self.best is not None
+            composed = f"composed-{k}"
+            self.engine.map(composed, levels.renumbered, [(self.best, stage)])
+            stage = composed
+        self.best = stage
+        self.engine.stopping = self.stopping
+        return subsets
 
     def raised(self, bound: float) -> None:
         """A lower bound that sums of rounded costs have given."""
@@ -447,7 +456,7 @@ class Run:
             subsets -= self.n - self.elements  # numbers that do not occur are alone
         message = {
             Status.OPTIMAL: "proven optimal, part by part",
-            Status.FEASIBLE: f"solved in parts by {self.method}, {len(self.levels)} levels and rounds of refinement",
+            Status.FEASIBLE: f"solved in parts by {self.method}, levels and rounds of refinement: {len(self.levels)}",
         }.get(status, "stopped before its end; the best labels so far")
         self.stopping.record(cost)
         self.stopping.raise_bound(lower)

@@ -7,6 +7,7 @@ import signal
 import sys
 import tempfile
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -231,6 +232,19 @@ def test_wrong_rows_are_counted_and_named(tmp_path):
     assert "row 3: an identifier is missing" in result.warnings[1] and "cost is nan" in result.warnings[2]
 
 
+@pytest.mark.parametrize("cost", [[], [float("nan")]])
+def test_files_without_a_row_that_is_right(cost, tmp_path):
+    ends = pa.array([0] * len(cost), pa.int64()), pa.array([1] * len(cost), pa.int64())
+    pq.write_table(pa.table([*ends, pa.array(cost, pa.float64())], ["u", "v", "cost"]), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"u": [3], "v": [5], "cost": [-1.0]}), tmp_path / "b.parquet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", gp.GraphPartWarning)
+        result = solve(tmp_path, workers=0)
+    labels = labels_of(result)
+    assert set(labels) == {3, 5} and labels[3] == labels[5] and result.wrong_rows == len(cost)
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -272,7 +286,8 @@ def test_a_file_with_a_damaged_middle(tmp_path):
         ({"refine": -1}, "refine is -1"),
         ({"bound": "best"}, "bound is 'best'"),
         ({"method": "best"}, "method"),
-        ({"workers": -1}, "-1"),
+        ({"workers": -1}, "workers is -1: expected a whole number of processes"),
+        ({"workers": 1.5}, "workers is 1.5"),
     ],
 )
 def test_wrong_options(options, problem):
@@ -337,6 +352,21 @@ def test_labels_that_have_no_folder_go_with_the_result(tmp_path, monkeypatch):
     kept = solve(rows, workers=0, output=tmp_path / "labels").labels
     gc.collect()
     assert os.listdir(kept)
+
+
+def test_parts_that_are_solved_give_labels_although_the_time_is_over(monkeypatch):
+    rows, over, performed = planted(200, 1500), [], engine.performed
+
+    def observed(folder, stage, *rest, **options):
+        if stage.startswith("solve-"):
+            over.append(stage)
+        return performed(folder, stage, *rest, **options)
+
+    monkeypatch.setattr(engine, "performed", observed)
+    stopped = solve(rows, workers=0, callback=lambda seconds, cost: bool(over))
+    assert over == ["solve-0"] and stopped.status == "interrupted"
+    assert stopped.cost == pytest.approx(cost_of(rows, labels_of(stopped))) and stopped.lower_bound <= stopped.cost < 0
+    assert stopped.cost == solve(rows, workers=0, bound=None).cost
 
 
 def test_time_limit_gives_the_best_so_far():
