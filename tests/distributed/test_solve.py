@@ -134,7 +134,7 @@ def test_random_pairs_in_parts_end_near_one_machine():
     )  # costs are negative; without refinement: 0.95
 
 
-@pytest.mark.parametrize("stage", ["solve-0", "bound-0", "solve-refine-0-1"])
+@pytest.mark.parametrize("stage", ["solve-0", "bound-0", "solve-refine-0-1", "solve-regroup-1-1"])
 def test_parts_that_do_not_fit_are_divided_further(stage, small, monkeypatch):
     rows = planted(300, 9000)
     performed, failed = engine.performed, []
@@ -337,6 +337,62 @@ def test_labels_that_have_no_folder_go_with_the_result(tmp_path, monkeypatch):
     kept = solve(rows, workers=0, output=tmp_path / "labels").labels
     gc.collect()
     assert os.listdir(kept)
+
+
+def half_of_the_work(monkeypatch, stage, end):
+    """When the first method of this stage has made some progress, call `end`."""
+    performed = engine.performed
+
+    def ending(work, at, number, task, arguments):
+        ended = work.ended
+        if at == stage:
+            calls = []
+            work.ended = lambda *now: len(calls) == 3 and end() or calls.append(1) or ended(*now)
+        try:
+            return performed(work, at, number, task, arguments)
+        finally:
+            work.ended = ended
+
+    monkeypatch.setattr(engine, "performed", ending)
+
+
+@pytest.mark.parametrize("stage", ["solve-0", "bound-0"])
+def test_ctrl_c_in_a_task_of_this_process_ends_the_run(stage, tmp_path, monkeypatch):
+    rows = planted(1500, 60000)
+    pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), tmp_path / "x.parquet")
+    options = {"work_folder": tmp_path / "work", "bound": "message-passing"}
+    with monkeypatch.context() as patch:
+        half_of_the_work(patch, stage, lambda: os.kill(os.getpid(), signal.SIGINT))
+        result = solve(tmp_path / "x.parquet", **options)
+    assert result.status == "interrupted" and cost_of(rows, labels_of(result)) == pytest.approx(result.cost) < 0
+    again = solve(tmp_path / "x.parquet", **options)
+    assert again.status == "feasible"
+    assert labels_of(again) == labels_of(solve(rows, bound=None))
+
+
+def test_parts_solved_before_the_end_of_the_first_level_are_used(small, monkeypatch):
+    rows = planted(300, 2000)
+    performed, stages = engine.performed, []
+
+    def counting(work, at, *arguments):
+        stages.append(at)
+        return performed(work, at, *arguments)
+
+    monkeypatch.setattr(engine, "performed", counting)
+    options = {"workers": 0, "memory_limit": 1e7, "bound": None}
+    result = solve(rows, callback=lambda *_: stages.count("solve-0") == 5, **options)
+    assert result.status == "interrupted" and stages.count("solve-0") == 5
+    assert cost_of(rows, labels_of(result)) == pytest.approx(result.cost) < 0
+
+
+def test_labels_are_written_to_every_output(tmp_path):
+    rows = planted(300, 2000)
+    pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), tmp_path / "x.parquet")
+    found = [
+        labels_of(solve(tmp_path / "x.parquet", work_folder=tmp_path / "work", output=tmp_path / name))
+        for name in ("one", "other")
+    ]
+    assert found[0] == found[1] and found[0]
 
 
 def test_time_limit_gives_the_best_so_far():
