@@ -283,10 +283,12 @@ class Run:
         if k == 0:
             self.proven = all(answer["optimal"] for answer in solved)
             bounds = [answer["bound"] for answer in solved]
+            between = [answer["between"] for answer in routed]
+            self.raised(math.fsum([*between, *bounds]))  # those of the method
             if self.bound is not None:
                 better = self.raise_bound(name, level, ranges, division, routed, [a["seconds"] for a in solved])
                 bounds = [max(a, b) for a, b in zip(bounds, better, strict=True)]
-            self.raised(math.fsum([*(answer["between"] for answer in routed), *bounds]))
+                self.raised(math.fsum([*between, *bounds]))
         self.folder.remove(routes)
         return [answer["clusters"] for answer in solved]
 
