@@ -123,8 +123,7 @@ def solve(
         A folder that all workers can reach. It is empty, or that of an earlier run with the same input and options,
         which is then continued. Default: a temporary folder, removed in the end.
     time_limit : float, optional
-        Seconds, after which the best labels so far are evaluated and written. The input is always read to its end, and
-        without workers a task that has begun is completed.
+        Seconds, after which the best labels so far are evaluated and written. The input is always read to its end.
     callback : callable, optional
         ``callback(seconds, cost)`` from time to time; a true return value stops the run.
     lifted : None
