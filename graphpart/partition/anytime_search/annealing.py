@@ -2,7 +2,9 @@
 
 The temperature falls geometrically. At the first temperature, `heat` moves to a worse partition per element and sweep
 would be accepted, estimated from the initial partition. At the last temperature, COLD moves, or a tenth of `heat`,
-would be accepted. In this estimate, a move that changes the cost by less than a unit counts in proportion to the
+would be accepted. Where a background repels all pairs that are not listed, COLDEST takes the place of COLD: with many
+moves of no gain, as in cluster editing, a partition is near a local optimum only after many sweeps without any worse.
+In this estimate, a move that changes the cost by less than a unit counts in proportion to the
 change. Otherwise many moves that change the cost very little would make both temperatures very small. The unit is the
 weighted median of the absolute costs: half of their sum is due to larger ones. The few largest costs are left out.
 
@@ -34,13 +36,14 @@ from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.groups import Groups
 from graphpart.stopping import Stopping
 
-__all__ = ["RUN", "Annealer", "as_integers"]
+__all__ = ["COLD", "RUN", "Annealer", "as_integers"]
 
 RUN = 150_000.0  # nanoseconds that any run takes
 ROWS = 256  # of a matrix, that are converted at a time
 STEP = 8.0  # nanoseconds of a step of evolution
 VARIATES = 65536  # exponential variates in a table, a power of 2; the largest of them is about 11
-COLD = 0.01  # moves to a worse partition that are accepted per element in the last sweep
+COLD = 0.01  # moves to a worse partition that are accepted per element in the last sweep;
+COLDEST = 1e-6  # the same where all pairs that are not listed repel
 SAMPLES = 10_000  # costs that are looked at to choose the unit
 MOVES = 600  # that are looked at to choose temperatures; annealing of few elements takes not much longer
 OUTLIERS = 0.01  # of all costs, the largest, that the unit leaves out
@@ -77,6 +80,8 @@ class Annealer:
             u, v, costs = u[::every], v[::every], costs[::every]
             if p.background is not None:
                 costs = costs + p.background.of_pairs(u, v)
+        repelled = p.matrix is None and p.background is not None and p.background.repels
+        self.cold = COLDEST if repelled else COLD
         self.unit = _unit(costs[np.isfinite(costs)])
 
     def copy(self) -> Annealer:
@@ -155,7 +160,7 @@ class Annealer:
                 known[k] = float(np.cumsum(np.append(0.0, most * exp(deltas / -TEMPERATURES[k])))[-1])
             return known[k]
 
-        wanted = [min(rate * elements, share * len(deltas)) for rate in (heat, min(COLD, heat / 10))]
+        wanted = [min(rate * elements, share * len(deltas)) for rate in (heat, min(self.cold, heat / 10))]
         return self._temperature(accepted, wanted[0]), self._temperature(accepted, wanted[1])
 
     def _temperature(self, accepted: Callable[[int], float], wanted: float) -> float:
