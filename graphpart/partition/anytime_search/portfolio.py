@@ -193,14 +193,14 @@ class Portfolio:
             restarts = RestartRounds(turn, all_.restarts, 1.0)
             strategies.append(restarts)
             until = all_.portfolio.wait * restarts.first_work(turn)  # annealing once seldom keeps up with many
-        repelled = sparse and p.background is not None and p.background.repels
-        if not repelled and (not light or p.n <= all_.portfolio.whole):
+        plateaus = sparse and turn.annealer.plateaus
+        if not plateaus and (not light or p.n <= all_.portfolio.whole):
             share = 0.3 if small else 0.4 if sparse else 0.1
             strategies.append(AnnealingRounds(turn, all_.annealing, share, polish, until))
             share = 0.4 if small or sparse or restarts else 0.9
             strategies.append(PopulationRounds(turn, all_.population, share, polish, restarts is not None))
         if sparse:
-            share = 0.2 if repelled else 1.0
+            share = 0.2 if plateaus else 1.0
             if p.n <= all_.portfolio.whole:
                 strategies.append(SlowAnnealing(turn, all_.slow, 0.3, polish))
             strategies.append(FusionRounds(turn, all_.fusion, share))
@@ -208,7 +208,7 @@ class Portfolio:
                 strategies.append(LevelRounds(turn, all_.fusion, share))
                 strategies.append(EvolutionRounds(turn, all_.evolution, 1.0))
                 strategies.append(PropagationRounds(turn, all_.propagation, 1.0))
-            if repelled:
+            if plateaus:
                 strategies.append(ReheatingRounds(turn, all_.reheating, 1.0))
         if small:
             strategies.append(TabuRounds(turn, all_.tabu, 0.3))

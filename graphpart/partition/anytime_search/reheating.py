@@ -1,4 +1,4 @@
-"""Reheating, for problems with a background whose subsets are small.
+"""Reheating, for problems with a background in which many moves change nothing (see `has_plateaus` in annealing.py).
 
 A step anneals from a low temperature down to one at which hardly any move to a worse partition is accepted. Moves of no
 gain, which are frequent where all edges cost the same, go on all the time: the few worse ones take the partition from
