@@ -58,7 +58,7 @@ class PopulationParameters:
     fewest: int = 4  #: fewest members
     share: float = 1 / 16  #: members per element, within these limits
     children: int = 6  #: estimated children per member before a population ends
-    independent: int = 8  #: partitions that restarts have to make before each round of populations, if there are any
+    independent: int = 8  #: new partitions, of restarts or populations, before a round of populations, with restarts
 
 
 @dataclass(frozen=True)
@@ -175,8 +175,8 @@ class PortfolioParameters:
     slower_later: int = 16  #: the same if there are populations
     alone: int = 16  #: rounds of annealing before other strategies begin, unless two in a row find nothing better
     wait: float = 0.5  #: work of others before a strategy begins, as a share of its first round
-    longer: float = 6.0  #: the same with a background, for what makes no moves of no gain, as long as not
-    unlucky: int = 4  #: rounds in a row without improvement
+    longer: float = 6.0  #: the same with a background, except for localised evolution and label propagation, until
+    unlucky: int = 4  #: so many rounds in a row find nothing better; one round, if neither of the two takes part
     fade: float = 0.8  #: share of the recorded gain of a strategy that is kept at each of its rounds
     earned: float = 0.8  #: share of the time that is distributed by gains; the rest is distributed by fixed shares
     doubt: float = 0.5  #: part of `earned` that is left when no strategy has gained anything for long

@@ -105,7 +105,7 @@ def search(
     maximum cut.
 
     Memory: for dense problems the matrix in integers of 32 bits and, where sums fit, of 16; for each thread an integer
-    for each element and subset, up to 2000 elements 33 of them; for sparse problems the pairs as compressed rows, and
+    for each element and subset, up to 120 elements 33 of them; for sparse problems the pairs as compressed rows, and
     O(n) for each thread.
     A thread that recombines two partitions also has the contracted problem, which is at most as large as the whole.
 
