@@ -15,6 +15,7 @@ __all__ = [
     "PopulationParameters",
     "PortfolioParameters",
     "PropagationParameters",
+    "ReheatingParameters",
     "RestartParameters",
     "SearchParameters",
     "SlowParameters",
@@ -93,6 +94,15 @@ class PropagationParameters:
     work: float = 2e7  #: nanoseconds of work of a task at first; at least one step is made
     shares: tuple[float, float] = (0.01, 0.3)  #: smallest and largest share of the elements that a step mutates
     sweeps: int = 20  #: sweeps of a step, at most
+
+
+@dataclass(frozen=True)
+class ReheatingParameters:
+    """Parameters of rounds of reheating."""
+
+    work: float = 5e7  #: nanoseconds of work of a task at first; at least one step is made
+    sweeps: tuple[int, int] = (30, 300)  #: fewest and most sweeps of a step at first
+    heats: tuple[float, ...] = (0.003, 0.01, 0.001, 0.03)  #: heats at which steps begin, drawn at random
 
 
 @dataclass(frozen=True)
@@ -192,6 +202,7 @@ class SearchParameters:
     population: PopulationParameters = field(default_factory=PopulationParameters)
     evolution: EvolutionParameters = field(default_factory=EvolutionParameters)
     propagation: PropagationParameters = field(default_factory=PropagationParameters)
+    reheating: ReheatingParameters = field(default_factory=ReheatingParameters)
     fusion: FusionParameters = field(default_factory=FusionParameters)
     slow: SlowParameters = field(default_factory=SlowParameters)
     tabu: TabuParameters = field(default_factory=TabuParameters)

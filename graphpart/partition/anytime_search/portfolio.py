@@ -36,6 +36,7 @@ from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.population import PopulationRounds
 from graphpart.partition.anytime_search.propagation import PropagationRounds
+from graphpart.partition.anytime_search.reheating import ReheatingRounds
 from graphpart.partition.anytime_search.restarts import RestartRounds
 from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
 from graphpart.partition.anytime_search.start import improved_start
@@ -192,19 +193,23 @@ class Portfolio:
             restarts = RestartRounds(turn, all_.restarts, 1.0)
             strategies.append(restarts)
             until = all_.portfolio.wait * restarts.first_work(turn)  # annealing once seldom keeps up with many
-        if not light or p.n <= all_.portfolio.whole:
+        plateaus = sparse and turn.annealer.plateaus
+        if not plateaus and (not light or p.n <= all_.portfolio.whole):
             share = 0.3 if small else 0.4 if sparse else 0.1
             strategies.append(AnnealingRounds(turn, all_.annealing, share, polish, until))
             share = 0.4 if small or sparse or restarts else 0.9
             strategies.append(PopulationRounds(turn, all_.population, share, polish, restarts is not None))
         if sparse:
+            share = 0.2 if plateaus else 1.0
             if p.n <= all_.portfolio.whole:
                 strategies.append(SlowAnnealing(turn, all_.slow, 0.3, polish))
-            strategies.append(FusionRounds(turn, all_.fusion, 1.0))
+            strategies.append(FusionRounds(turn, all_.fusion, share))
             if p.background is not None:
-                strategies.append(LevelRounds(turn, all_.fusion, 1.0))
+                strategies.append(LevelRounds(turn, all_.fusion, share))
                 strategies.append(EvolutionRounds(turn, all_.evolution, 1.0))
                 strategies.append(PropagationRounds(turn, all_.propagation, 1.0))
+            if plateaus:
+                strategies.append(ReheatingRounds(turn, all_.reheating, 1.0))
         if small:
             strategies.append(TabuRounds(turn, all_.tabu, 0.3))
         return strategies
