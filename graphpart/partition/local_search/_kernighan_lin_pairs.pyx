@@ -78,6 +78,7 @@ cdef struct State:
     Py_ssize_t waiting
     element_t* switched         # the sequence; after it, the elements that have changed sides
     Py_ssize_t switches         # how many these are
+    element_t* inside           # pairs of an element with elements of both subsets, as places in its row
     element_t* touched          # elements whose place has to be reset
     Py_ssize_t touches
     Py_ssize_t left[2]          # elements of both subsets, if none may become empty; else 0
@@ -107,7 +108,7 @@ cdef inline fixed_t key(State* s, element_t a) noexcept nogil:
 cdef inline bint first_of_two(void* context, const void* one, const void* other) noexcept nogil:
     cdef const Waiting* x = <const Waiting*>one
     cdef const Waiting* y = <const Waiting*>other
-    return x.key < y.key or (x.key == y.key and x.element < y.element)
+    return (x.key < y.key) | ((x.key == y.key) & (x.element < y.element))
 
 
 cdef inline void note_place(void* context, const void* record, Py_ssize_t at) noexcept nogil:
@@ -379,7 +380,7 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
     """Let a switch, and correct those that wait."""
     cdef element_t from_subset = s.label[a], other = V if from_subset == U else U, b
     cdef offset_t k
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, count = 0
     cdef cost_t cost
     cdef const cost_t* row
     cdef Waiting record
@@ -395,9 +396,13 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
         return
     if s.bars:
         put_freed_back(s, a, from_subset)
-    for k in range(s.starts[a], s.starts[a + 1]):
+    for k in range(s.starts[a], s.starts[a + 1]):       # without branches, which no processor could predict
+        s.inside[count] = <element_t>(k - s.starts[a])
+        count += (s.label[s.neighbours[k]] == U) | (s.label[s.neighbours[k]] == V)
+    for i in range(count):
+        k = s.starts[a] + s.inside[i]
         b, cost = s.neighbours[k], s.costs[k]
-        if (s.label[b] != U and s.label[b] != V) or s.at[b].place == DONE:
+        if s.at[b].place == DONE:
             continue
         if s.at[b].place == OUT:
             if s.label[b] == from_subset and not (s.base.any and s.base.lifted[k]):     # linked to the other subset from now on
@@ -653,7 +658,7 @@ cdef class Pairs:
         cdef char[:, ::1] flags = np.ones((3, n + 2), np.int8)
         cdef char[::1] border
         cdef fixed_t[::1] repelling = np.zeros(n + 2, np.int64)
-        cdef element_t[:, ::1] room = np.zeros((12, n + 2), np.int32)
+        cdef element_t[:, ::1] room = np.zeros((13, n + 2), np.int32)
         cdef char[::1] at = np.zeros((n + 2) * sizeof(Element), np.int8)
         cdef char[::1] heap = np.empty((n + 2) * sizeof(Waiting), np.int8)
         self.labels = np.array(labels, np.int32)
@@ -704,6 +709,7 @@ cdef class Pairs:
         self.stamp = &room[9, 0]
         self.s.near = &room[10, 0]
         self.s.border_first = &room[11, 0]
+        self.s.inside = &room[12, 0]
         for a in range(n + 1):
             self.s.first[a] = self.s.border_first[a] = -1
             self.s.at[a].place = OUT
