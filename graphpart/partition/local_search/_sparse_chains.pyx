@@ -1,9 +1,9 @@
 """Kernel of chains: short sequences of moves, from each element in turn, on compressed rows of stored pairs.
 
 Each element remembers its best move until it or a neighbour moves for good. Within a chain, a move changes the best
-moves of the neighbours only, and not even these are computed at once: a lower bound on each follows from the cost of
-the one pair, and an element is looked at again only when its bound comes first. All sums are exact, in fixed point (see
-kernels/fixed.pxd).
+moves of the neighbours only, and not even these are computed at once: the best move of a neighbour, or a lower bound on
+it, follows from the cost of the one pair, and an element is looked at again only when its bound comes first. All sums
+are exact, in fixed point (see kernels/fixed.pxd).
 
 With a background, a move changes the best moves of all elements whose own or target subset another element leaves or
 enters. The change is at most the element's background with all elements that have moved, each term taken as positive;
@@ -240,6 +240,15 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* barred) 
     return low - own
 
 
+cdef void learn(State* s, element_t a) noexcept nogil:
+    """Remember the best move of an element. O(degree)"""
+    cdef Move* best = s.best + a
+    best.alone = s.size[s.label[a]] == 1
+    best.delta = look_at(s, a, &best.target, &best.barred)
+    best.known = True
+    note_groups(s, a, 0)
+
+
 cdef inline bint is_hub(State* s, element_t a) noexcept nogil:
     return s.starts[a + 1] - s.starts[a] > s.hub
 
@@ -257,32 +266,41 @@ cdef inline void lower(Candidate* item, fixed_t most, bint opened) noexcept nogi
         item.delta -= most
 
 
-cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
-    """The best move of b may have changed, its delta have fallen by at most this; b is a candidate from now on."""
+cdef Candidate* candidate(State* s, element_t b) noexcept nogil:
+    """Element b as a candidate, which it is from now on; NULL if it must not be one."""
     cdef Candidate* item
     cdef Move* known = s.best + b
     cdef Py_ssize_t t
     cdef fixed_t priced = 0
     cdef double moved[TERMS]
     if s.place[b] == DONE or is_hub(s, b):
-        return
+        return NULL
     if s.place[b] >= 0:
-        item = s.candidates + s.place[b]
-    else:
-        s.place[b] = <element_t>s.waiting
-        item = s.candidates + s.waiting
-        s.waiting += 1
-        item.element = b
-        item.delta = known.delta if known.known else -NONE
-        item.barred = known.barred
-        if s.terms.groups.any and known.known and (groups_moved(s, b, &priced) or restless(s)):
-            lower(item, priced, True)
-        if known.alone:
-            item.delta = min(item.delta, 0)     # the empty set may have become open to it
-        if s.terms.k and known.known and item.delta != NONE:
-            for t in range(s.terms.k):
-                moved[t] = s.applied[t] - s.since[b * s.terms.k + t] + s.during[t]
-            lower(item, most_by(s, b, moved), False)
+        return s.candidates + s.place[b]
+    s.place[b] = <element_t>s.waiting
+    item = s.candidates + s.waiting
+    s.waiting += 1
+    item.element = b
+    item.delta = known.delta if known.known else -NONE
+    item.barred = known.barred
+    item.target = known.target
+    item.loose = not known.known or known.alone or s.terms.any
+    if s.terms.groups.any and known.known and (groups_moved(s, b, &priced) or restless(s)):
+        lower(item, priced, True)
+    if known.alone:
+        item.delta = min(item.delta, 0)     # the empty set may have become open to it
+    if s.terms.k and known.known and item.delta != NONE:
+        for t in range(s.terms.k):
+            moved[t] = s.applied[t] - s.since[b * s.terms.k + t] + s.during[t]
+        lower(item, most_by(s, b, moved), False)
+    return item
+
+
+cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
+    """The best move of b may have changed, its delta have fallen by at most this; b is a candidate from now on."""
+    cdef Candidate* item = candidate(s, b)
+    if item == NULL:
+        return
     item.loose = True
     if item.delta == NONE or most == NONE:
         item.delta = -NONE                      # no bound is known: it comes first, and is looked at
@@ -290,6 +308,26 @@ cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
         if s.size[s.label[b]] <= 2:             # so it may for one that was alone; and for one that is, other subsets
             item.delta = min(item.delta, 0)
         lower(item, most, False)
+
+
+cdef void correct(State* s, element_t b, fixed_t c, element_t U, element_t W) noexcept nogil:
+    """A neighbour of b, at cost c, has moved from U to W; b is a candidate from now on. Nothing but stored pairs counts.
+
+    Before and after this, b may move to the empty set. So its best move is not to a subset that only now becomes linked
+    to b at a positive cost, or that only this neighbour linked to b at a positive cost.
+    """
+    cdef Candidate* item = candidate(s, b)
+    cdef element_t nearer = U if c > 0 else W
+    if item == NULL or item.delta == -NONE:
+        return
+    if s.label[b] != U and s.label[b] != W:     # the cost of b to U falls by c, to W it grows by c
+        item.delta -= max(c, -c)
+        item.loose |= item.target != nearer or c == 0
+        return
+    if s.label[b] == W:
+        c, W = -c, U
+    item.delta += min(c, 2 * c)                 # to W, the change of cost by a move of b grows by 2 c; to all others, by c
+    item.loose |= (item.target == W) != (c < 0) or c == 0
 
 
 cdef element_t shift(State* s, element_t a, element_t W) noexcept nogil:
@@ -321,8 +359,12 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
     cdef Py_ssize_t i
     cdef Candidate* item
     cdef fixed_t priced = 0
-    cdef bint opened
+    cdef bint opened, plain = not s.terms.any and not s.base.any
     cdef double moved[TERMS]
+    for k in range(s.starts[a], s.starts[a + 1] if plain and not is_hub(s, a) else 0):
+        b = s.neighbours[k]
+        if s.place[b] == OUT and not s.best[b].known and not is_hub(s, b):
+            learn(s, b)             # no neighbour has moved in this chain: what is found holds for others, too
     W = shift(s, a, W)
     if s.terms.any:
         for i in range(s.terms.k):
@@ -359,7 +401,9 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
             loosen(s, b, NONE)      # U, or W, may be open to b now
             continue
         c = fixed(s.costs[k], s.scale)
-        if s.label[b] == U:
+        if plain and s.size[s.label[b]] > 1 + (s.label[b] == W):
+            correct(s, b, c, U, W)
+        elif s.label[b] == U:
             loosen(s, b, max(0, -2 * c))
         elif s.label[b] == W:
             loosen(s, b, max(0, 2 * c))
@@ -441,10 +485,7 @@ cdef fixed_t improve_by_chain(
     if s.terms.groups.any and (restless(s) or groups_moved(s, a, &priced)):
         first.known = False
     if not first.known or first.alone != (s.size[s.label[a]] == 1):
-        first.alone = s.size[s.label[a]] == 1
-        first.delta = look_at(s, a, &first.target, &first.barred)
-        first.known = True
-        note_groups(s, a, 0)
+        learn(s, a)
     height = height_at(s, a)
     if first.delta > height:        # NONE, too
         return 0
