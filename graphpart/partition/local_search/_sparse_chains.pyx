@@ -50,6 +50,7 @@ cdef enum:
 
 cdef struct Move:
     fixed_t delta               # change of cost
+    fixed_t others              # lower bound on it by a move to another linked subset
     fixed_t barred              # lower bound on it by a move that is forbidden, NONE if none is
     element_t target
     char known
@@ -58,6 +59,7 @@ cdef struct Move:
 
 cdef struct Candidate:
     fixed_t delta               # lower bound on the change of cost by the element's best move
+    fixed_t others              # and by moves to other linked subsets, if not loose
     fixed_t barred              # and by moves that were forbidden when it was looked at; NONE if none was
     element_t element
     element_t target            # of the best move, if not loose
@@ -201,11 +203,11 @@ cdef Py_ssize_t gather(State* s, element_t a) noexcept nogil:
     return links
 
 
-cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* barred) noexcept nogil:
+cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* others, fixed_t* barred) noexcept nogil:
     """The change of cost by the best move of an element, to a subset that is linked to it or empty. O(degree)"""
     cdef element_t U, mine = s.label[a]
     cdef Py_ssize_t i, links = gather(s, a)
-    cdef fixed_t low = NONE, own = 0, value, more
+    cdef fixed_t low = NONE, second = NONE, own = 0, value, more
     target[0] = EMPTY
     if s.stamp[mine] == s.look:
         own = s.sums[mine]
@@ -224,14 +226,21 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* barred) 
                 continue
             value += more
         if value < low or (value == low and U < target[0]):
+            second = low
             low = value
             target[0] = U
-    if s.size[mine] > 1 and 0 < low:
+        else:
+            second = min(second, value)
+    if s.size[mine] > 1 and low <= 0:
+        second = min(second, 0)
+    elif s.size[mine] > 1:
         if s.terms.groups.limited and s.n + 1 - s.unuseds >= s.terms.groups.most:
             barred[0] = min(barred[0], -own)
         else:
+            second = low
             low = 0
             target[0] = EMPTY
+    others[0] = second if second == NONE else second - own
     if low == NONE:
         return NONE
     if s.terms.groups.limited and s.size[mine] == 1 and s.n + 1 - s.unuseds <= s.terms.groups.least:
@@ -244,7 +253,7 @@ cdef void learn(State* s, element_t a) noexcept nogil:
     """Remember the best move of an element. O(degree)"""
     cdef Move* best = s.best + a
     best.alone = s.size[s.label[a]] == 1
-    best.delta = look_at(s, a, &best.target, &best.barred)
+    best.delta = look_at(s, a, &best.target, &best.others, &best.barred)
     best.known = True
     note_groups(s, a, 0)
 
@@ -282,6 +291,7 @@ cdef Candidate* candidate(State* s, element_t b) noexcept nogil:
     s.waiting += 1
     item.element = b
     item.delta = known.delta if known.known else -NONE
+    item.others = known.others
     item.barred = known.barred
     item.target = known.target
     item.loose = not known.known or known.alone or s.terms.any
@@ -310,24 +320,42 @@ cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
         lower(item, most, False)
 
 
-cdef void correct(State* s, element_t b, fixed_t c, element_t U, element_t W) noexcept nogil:
-    """A neighbour of b, at cost c, has moved from U to W; b is a candidate from now on. Nothing but stored pairs counts.
+cdef inline void reprice(Candidate* item, element_t T, fixed_t change) noexcept nogil:
+    """The change of cost by a move to subset T, which may only now be linked, changes by so much."""
+    if item.loose:
+        item.delta += min(change, 0)
+        return
+    if item.target == T:
+        item.delta += change
+        if change <= 0:
+            return
+    else:                           # to a subset that was not linked, a move cost as much as to the empty set
+        item.others = min(item.others, (item.delta if item.target == EMPTY else item.others) + change)
+        if change >= 0:
+            return
+    if item.others <= item.delta:
+        item.delta = item.others
+        item.loose = True
 
-    Before and after this, b may move to the empty set. So its best move is not to a subset that only now becomes linked
-    to b at a positive cost, or that only this neighbour linked to b at a positive cost.
+
+cdef void correct(State* s, element_t b, fixed_t c, element_t U, element_t W) noexcept nogil:
+    """A neighbour of b, at cost c, has moved from U to W; b is a candidate from now on.
+
+    To be called if nothing but stored pairs counts, and if b may move to the empty set, before and after this.
     """
     cdef Candidate* item = candidate(s, b)
-    cdef element_t nearer = U if c > 0 else W
     if item == NULL or item.delta == -NONE:
         return
-    if s.label[b] != U and s.label[b] != W:     # the cost of b to U falls by c, to W it grows by c
-        item.delta -= max(c, -c)
-        item.loose |= item.target != nearer or c == 0
-        return
-    if s.label[b] == W:
-        c, W = -c, U
-    item.delta += min(c, 2 * c)                 # to W, the change of cost by a move of b grows by 2 c; to all others, by c
-    item.loose |= (item.target == W) != (c < 0) or c == 0
+    if s.label[b] == U or s.label[b] == W:
+        if s.label[b] == W:
+            c, W = -c, U
+        item.delta += c             # in its own subset, b costs so much less,
+        if item.others != NONE:
+            item.others += c
+    else:
+        reprice(item, U, -c)
+    reprice(item, W, c)             # and so much more in that of its neighbour
+    item.loose |= c == 0            # links may have changed, and ties with them
 
 
 cdef element_t shift(State* s, element_t a, element_t W) noexcept nogil:
@@ -450,7 +478,7 @@ cdef Candidate* best_candidate(State* s, fixed_t limit) noexcept nogil:
                 s.bars += 1
                 continue
             return first
-        first.delta = look_at(s, first.element, &first.target, &first.barred)
+        first.delta = look_at(s, first.element, &first.target, &first.others, &first.barred)
         first.loose = False
     return NULL
 
@@ -772,11 +800,11 @@ cdef class Chains:
     cdef bint find_moves(self, double cost, Stopping stopping) noexcept nogil:
         """Let chains start from all elements whose best move helps; whether there are any, unless the run has to end."""
         cdef element_t a, target
-        cdef fixed_t barred
+        cdef fixed_t others, barred
         for a in range(<element_t>self.s.n):
             if self.s.base.any and not self.s.stuck[a]:
                 continue
-            if look_at(&self.s, a, &target, &barred) < -self.tolerance:
+            if look_at(&self.s, a, &target, &others, &barred) < -self.tolerance:
                 if not self.s.base.any or may_leave(&self.s.base, a, self.s.label):
                     forget(&self.s, a)
                 elif base_poll(&self.s.base, stopping, cost):
