@@ -174,6 +174,7 @@ cdef Py_ssize_t gather(State* s, element_t a) noexcept nogil:
     cdef element_t U
     cdef offset_t k
     cdef cost_t c
+    cdef fixed_t old
     cdef Py_ssize_t links = 0
     cdef bint based = s.base.any
     s.look += 1
@@ -182,15 +183,14 @@ cdef Py_ssize_t gather(State* s, element_t a) noexcept nogil:
             continue
         U = s.label[s.neighbours[k]]
         c = s.costs[k]
-        if s.stamp[U] != s.look:
-            s.stamp[U] = s.look
-            s.sums[U] = 0
-            s.linked[links] = U
-            links += 1
-        if c == INFINITY:
+        old = s.sums[U] & -<fixed_t>(s.stamp[U] == s.look)      # without branches, which no processor could predict
+        s.linked[links] = U
+        links += s.stamp[U] != s.look
+        s.stamp[U] = s.look
+        if c == INFINITY or old == NONE:
             s.sums[U] = NONE
-        elif s.sums[U] != NONE:
-            s.sums[U] += fixed(c, s.scale)
+        else:
+            s.sums[U] = old + fixed(c, s.scale)
     if based:
         for k in range(s.starts[a], s.starts[a + 1]):
             U = s.label[s.neighbours[k]]
