@@ -1,9 +1,11 @@
 """Kernel of pairwise Kernighan-Lin with joins: improve two subsets, or one and the empty set, by a sequence of
 switches.
 
-For stored pairs, one pass over a subset lists its elements at the border with each other one. Elements that may switch
-wait in a heap, keyed by the change of cost. An element is looked at when it becomes linked to the other subset; from
-then on a switch of a neighbour changes its key by twice the cost of the pair. For a matrix, all elements of both
+For stored pairs, one pass over a subset lists its pairs with each other one. Elements that may switch wait in a heap,
+keyed by the change of cost: that of their pairs with the other subset, without that of their own subset, which is kept
+until they or neighbours switch for good. From then on a switch of a neighbour changes the key by twice the cost of the
+pair. A sequence ends early if what its best prefix saves reaches the sum of all positive costs within the two subsets
+and all negative ones between them: nothing can save more. For a matrix, all elements of both
 subsets are linked, and the best one is found by a pass over them. With a background, groups or limits, a switch
 changes the keys of all that wait; so keys are of stored pairs alone, what else is paid is computed when it is needed,
 and the best one is found by a pass, too. Where subsets have to be connected (kernels/connected.pxd), elements wait
