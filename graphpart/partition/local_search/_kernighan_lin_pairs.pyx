@@ -1,9 +1,11 @@
 """Kernel of pairwise Kernighan-Lin with joins: improve two subsets, or one and the empty set, by a sequence of
 switches.
 
-For stored pairs, one pass over a subset lists its elements at the border with each other one. Elements that may switch
-wait in a heap, keyed by the change of cost. An element is looked at when it becomes linked to the other subset; from
-then on a switch of a neighbour changes its key by twice the cost of the pair. For a matrix, all elements of both
+For stored pairs, one pass over a subset lists its pairs with each other one. Elements that may switch wait in a heap,
+keyed by the change of cost: that of their pairs with the other subset, without that of their own subset, which is kept
+until they or neighbours switch for good. From then on a switch of a neighbour changes the key by twice the cost of the
+pair. A sequence ends early if what its best prefix saves reaches the sum of all positive costs within the two subsets
+and all negative ones between them: nothing can save more. For a matrix, all elements of both
 subsets are linked, and the best one is found by a pass over them. With a background, groups or limits, a switch
 changes the keys of all that wait; so keys are of stored pairs alone, what else is paid is computed when it is needed,
 and the best one is found by a pass, too. Where subsets have to be connected (kernels/connected.pxd), elements wait
@@ -35,10 +37,12 @@ cdef enum:
     OUT = -1        # place of an element that does not wait
     DONE = -2       # place of an element that has switched
     BARRED = -3     # place of an element without which its subset is not connected
+    LISTED = -4     # place of an element that will wait
 
 
 cdef struct Element:
     fixed_t delta       # change of cost if it switches, required cuts left out
+    fixed_t own         # cost of its stored pairs within its subset; along a sequence, as it was before that
     element_t cuts      # number of its required cuts to the other subset
     element_t links     # number of its base pairs to the other subset, where subsets have to be connected
     element_t place     # in the heap
@@ -47,6 +51,12 @@ cdef struct Element:
 cdef struct Waiting:
     fixed_t key
     element_t element
+
+
+cdef struct Border:
+    offset_t pair       # of the element, as an entry of its row
+    element_t element
+    element_t next      # entry of the same border, or -1
 
 
 cdef struct State:
@@ -70,21 +80,23 @@ cdef struct State:
     Py_ssize_t waiting
     element_t* switched         # the sequence; after it, the elements that have changed sides
     Py_ssize_t switches         # how many these are
+    element_t* inside           # pairs of an element with elements of both subsets, as places in its row
     element_t* touched          # elements whose place has to be reset
     Py_ssize_t touches
     Py_ssize_t left[2]          # elements of both subsets, if none may become empty; else 0
     bint ordered                # whether those that wait are a heap
     Terms terms
     Base base
-    element_t* border_first     # of each subset linked to the one at hand, the first of its elements there, as an entry of
-    element_t* border           # elements, some of which may have left since, or be listed twice, and
-    element_t* border_next      # entries
+    element_t* border_first     # of each subset linked to the one at hand, the first of the pairs between the two, as an
+    Border* border              # entry here; the elements of some may have left since
     Py_ssize_t borders          # how many entries there are,
     Py_ssize_t room             # and may be
     element_t* near             # subsets whose borders are listed
     Py_ssize_t nears
+    fixed_t* repelling          # of each subset: sum of the positive costs of its pairs
     fixed_t crossing            # cost of the stored pairs between the two subsets, but for those that must be cut
-    bint parted                 # whether there are such
+    fixed_t attracting          # the part of it that is negative
+    bint parted                 # whether pairs between the two must be cut
     element_t* barred
     Py_ssize_t bars
 
@@ -98,7 +110,7 @@ cdef inline fixed_t key(State* s, element_t a) noexcept nogil:
 cdef inline bint first_of_two(void* context, const void* one, const void* other) noexcept nogil:
     cdef const Waiting* x = <const Waiting*>one
     cdef const Waiting* y = <const Waiting*>other
-    return x.key < y.key or (x.key == y.key and x.element < y.element)
+    return (x.key < y.key) | ((x.key == y.key) & (x.element < y.element))
 
 
 cdef inline void note_place(void* context, const void* record, Py_ssize_t at) noexcept nogil:
@@ -110,12 +122,6 @@ cdef inline Heap heap_of(State* s) noexcept nogil:
 
 
 cdef inline void let_wait(State* s, element_t a) noexcept nogil:
-    s.touched[s.touches] = a
-    s.touches += 1
-    put_back(s, a)
-
-
-cdef inline void put_back(State* s, element_t a) noexcept nogil:
     cdef Waiting record = Waiting(key(s, a), a)
     s.waiting += 1
     if s.ordered:
@@ -203,30 +209,18 @@ cdef inline void account(State* s, element_t a, cost_t cost, element_t theirs, e
         s.at[a].delta -= fixed(cost, s.scale)
 
 
-cdef fixed_t look_at(State* s, element_t a, element_t other) noexcept nogil:
-    """Compute the change of cost if a switches to the other subset; the cost of its pairs to that. O(degree)"""
+cdef void look_at(State* s, element_t a, element_t other) noexcept nogil:
+    """Compute the change of cost if a switches to the other subset. O(degree)"""
     cdef offset_t k
-    cdef element_t mine = s.label[a], theirs, cuts = 0
-    cdef fixed_t cost, own = 0, there = 0
+    s.at[a].delta = 0
+    s.at[a].cuts = s.at[a].links = 0
     for k in range(s.starts[a], s.starts[a + 1]):
-        theirs = s.label[s.neighbours[k]]
-        if s.costs[k] == INFINITY:
-            cuts += theirs == other
-            continue
-        cost = fixed(s.costs[k], s.scale)
-        own += cost & -<fixed_t>(theirs == mine)        # without branches, which no processor could predict
-        there += cost & -<fixed_t>(theirs == other)
-    s.at[a].delta = there - own
-    s.at[a].cuts = cuts
-    if s.base.any:
-        s.at[a].links = 0
-        for k in range(s.starts[a], s.starts[a + 1]):
-            s.at[a].links += s.label[s.neighbours[k]] == other and not s.base.lifted[k]
-    return there
+        account(s, a, s.costs[k], s.label[s.neighbours[k]], other)
+        s.at[a].links += s.label[s.neighbours[k]] == other and not s.base.lifted[k]
 
 
 cdef void look_at_all(State* s, element_t U, element_t V) noexcept nogil:
-    """Let all elements of both subsets wait. O(size^2)"""
+    """Look at all elements of both subsets. O(size^2)"""
     cdef element_t a, b, W
     cdef const cost_t* row
     cdef Py_ssize_t i, j
@@ -236,49 +230,72 @@ cdef void look_at_all(State* s, element_t U, element_t V) noexcept nogil:
         while a >= 0:
             s.at[a].delta = 0
             s.at[a].cuts = 0
-            let_wait(s, a)
+            s.touched[s.touches] = a
+            s.touches += 1
             a = s.next[a]
-    for i in range(s.waiting):
-        a = s.heap[i].element
+    for i in range(s.touches):
+        a = s.touched[i]
         row = s.matrix + a * s.n
-        for j in range(s.waiting):
-            b = s.heap[j].element
+        for j in range(s.touches):
+            b = s.touched[j]
             if a != b:
                 account(s, a, row[b], s.label[b], V if s.label[a] == U else U)
 
 
+cdef inline void touch(State* s, element_t a, element_t other) noexcept nogil:
+    """Compute the change of cost if a switches, its pairs to the other subset left out; where subsets are connected, all."""
+    s.touched[s.touches] = a
+    s.touches += 1
+    if s.base.any:
+        look_at(s, a, other)
+    else:
+        s.at[a].delta = -s.at[a].own
+        s.at[a].cuts = 0
+
+
 cdef void look_at_border(State* s, element_t U, element_t V) noexcept nogil:
-    """Let the elements wait that a stored pair links to the other subset; if V is empty, all."""
+    """Look at the elements that a stored pair links to the other subset; if V is empty, at all."""
     cdef element_t a, b, at
+    cdef fixed_t cost
     cdef offset_t k
-    s.crossing = 0
+    s.crossing = s.attracting = 0
     s.parted = False
     if s.size[V] == 0:
         a = s.first[U]
         while a >= 0:
-            look_at(s, a, V)
+            touch(s, a, V)
             s.at[a].links = 1              # any may be the first
-            let_wait(s, a)
             a = s.next[a]
         return
     at = s.border_first[V]
     while at >= 0:
-        a = s.border[at]
-        at = s.border_next[at]
-        if s.label[a] != U or s.at[a].place != OUT:
+        a, k = s.border[at].element, s.border[at].pair
+        at = s.border[at].next
+        b = s.neighbours[k]
+        if s.label[a] != U or s.label[b] != V:
             continue
-        s.crossing += look_at(s, a, V)
-        s.parted |= s.at[a].cuts > 0
-        let_wait(s, a)
-        for k in range(s.starts[a], s.starts[a + 1]):
-            b = s.neighbours[k]
-            if s.label[b] == V and s.at[b].place == OUT and not (s.base.any and s.base.lifted[k]):
-                look_at(s, b, U)
-                let_wait(s, b)
+        if s.at[a].place == OUT:
+            s.at[a].place = LISTED
+            touch(s, a, V)
+        if s.at[b].place == OUT:
+            s.at[b].place = LISTED
+            touch(s, b, U)
+        if s.base.any:
+            continue
+        if s.costs[k] == INFINITY:
+            s.at[a].cuts += 1
+            s.at[b].cuts += 1
+            s.parted = True
+            continue
+        cost = fixed(s.costs[k], s.scale)
+        s.at[a].delta += cost
+        s.at[b].delta += cost
+        s.crossing += cost
+        s.attracting += min(cost, 0)
 
 
 cdef void list_border(State* s, element_t a) noexcept nogil:
-    """List an element at the border with each subset of larger number that a stored (base) pair links it to. O(degree)"""
+    """List the stored (base) pairs that link an element to subsets of larger number. O(degree)"""
     cdef offset_t k
     cdef element_t W
     for k in range(s.starts[a], s.starts[a + 1]):
@@ -288,10 +305,7 @@ cdef void list_border(State* s, element_t a) noexcept nogil:
         if s.border_first[W] < 0:
             s.near[s.nears] = W
             s.nears += 1
-        elif s.border[s.border_first[W]] == a:
-            continue
-        s.border[s.borders] = a
-        s.border_next[s.borders] = s.border_first[W]
+        s.border[s.borders] = Border(k, a, s.border_first[W])
         s.border_first[W] = <element_t>s.borders
         s.borders += 1
 
@@ -357,7 +371,7 @@ cdef void put_freed_back(State* s, element_t a, element_t from_subset) noexcept 
     mark_freed(&s.base, a, s.label, from_subset)
     for i in range(s.bars):
         if is_freed(&s.base, s.barred[i]):
-            put_back(s, s.barred[i])
+            let_wait(s, s.barred[i])
         else:
             s.barred[kept] = s.barred[i]
             kept += 1
@@ -368,7 +382,7 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
     """Let a switch, and correct those that wait."""
     cdef element_t from_subset = s.label[a], other = V if from_subset == U else U, b
     cdef offset_t k
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, count = 0
     cdef cost_t cost
     cdef const cost_t* row
     cdef Waiting record
@@ -384,16 +398,21 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
         return
     if s.bars:
         put_freed_back(s, a, from_subset)
-    for k in range(s.starts[a], s.starts[a + 1]):
-        b = s.neighbours[k]
-        if (s.label[b] != U and s.label[b] != V) or s.at[b].place == DONE:
+    for k in range(s.starts[a], s.starts[a + 1]):       # without branches, which no processor could predict
+        s.inside[count] = <element_t>(k - s.starts[a])
+        count += (s.label[s.neighbours[k]] == U) | (s.label[s.neighbours[k]] == V)
+    for i in range(count):
+        k = s.starts[a] + s.inside[i]
+        b, cost = s.neighbours[k], s.costs[k]
+        if s.at[b].place == DONE:
             continue
         if s.at[b].place == OUT:
             if s.label[b] == from_subset and not (s.base.any and s.base.lifted[k]):     # linked to the other subset from now on
-                look_at(s, b, other)
+                touch(s, b, other)
+                if not s.base.any:
+                    correct(s, b, cost, from_subset)
                 let_wait(s, b)
             continue
-        cost = s.costs[k]
         correct(s, b, cost, from_subset)
         if not s.ordered:
             continue
@@ -433,6 +452,49 @@ cdef void delist(State* s, element_t a, element_t W) noexcept nogil:
     s.size[W] -= 1
 
 
+cdef void move(State* s, element_t a, element_t W) noexcept nogil:
+    """Move an element to another subset for good; that and those near it may be linked to one that changed. O(degree)"""
+    cdef element_t U = s.label[a], V
+    cdef Element* neighbour
+    cdef offset_t k
+    cdef fixed_t cost
+    delist(s, a, U)
+    enlist(s, a, W)
+    if s.matrix != NULL:
+        return
+    s.at[a].own = 0
+    s.near_change[U] = s.near_change[W] = True
+    for k in range(s.starts[a], s.starts[a + 1]):
+        V, neighbour = s.label[s.neighbours[k]], s.at + s.neighbours[k]
+        s.near_change[V] = True
+        if (V != U and V != W) or s.costs[k] == INFINITY:
+            continue
+        cost = fixed(s.costs[k], s.scale)
+        if V == U:
+            neighbour.own -= cost
+            s.repelling[U] -= max(cost, 0)
+        else:
+            neighbour.own += cost
+            s.at[a].own += cost
+            s.repelling[W] += max(cost, 0)
+
+
+cdef void sum_up(State* s) noexcept nogil:
+    """Compute for each element and subset what `move` keeps up to date. O(m)"""
+    cdef element_t a, b
+    cdef offset_t k
+    cdef fixed_t cost
+    for a in range(<element_t>s.n):
+        s.at[a].own = 0
+        for k in range(s.starts[a], s.starts[a + 1]):
+            b = s.neighbours[k]
+            if s.label[a] == s.label[b] and s.costs[k] != INFINITY:
+                cost = fixed(s.costs[k], s.scale)
+                s.at[a].own += cost
+                if a < b:
+                    s.repelling[s.label[a]] += max(cost, 0)
+
+
 cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
     """The change of cost by joining the two subsets, NONE if that is not allowed. After looking at their elements."""
     cdef element_t a, b
@@ -454,7 +516,7 @@ cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
             sum += price
             a = s.next[a]
     if s.base.any:                      # of those that wait, lifted pairs need not link any
-        if s.waiting == 0:              # what linked the subsets has left since they were listed
+        if s.touches == 0:              # what linked the subsets has left since they were listed
             return NONE
         a = s.first[U] if s.size[U] < s.size[V] else s.first[V]
         while a >= 0:
@@ -467,14 +529,14 @@ cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
         return sum
     if s.matrix == NULL:
         return NONE if s.parted else sum + s.crossing
-    for i in range(s.waiting):
-        a = s.heap[i].element
+    for i in range(s.touches):
+        a = s.touched[i]
         if s.label[a] != U:
             continue
         if s.at[a].cuts:
             return NONE
-        for j in range(s.waiting):
-            b = s.heap[j].element
+        for j in range(s.touches):
+            b = s.touched[j]
             if s.label[b] == V:
                 sum += fixed(s.matrix[a * s.n + b], s.scale)
     return sum
@@ -486,7 +548,7 @@ cdef fixed_t improve_pair(
 ) noexcept nogil:
     """Join two subsets, or apply the best prefix of a sequence of switches; the change of cost, 0 if there is none."""
     cdef Py_ssize_t length = 0, kept = 0, k
-    cdef fixed_t sum = 0, smallest = 0, join, change = 0
+    cdef fixed_t sum = 0, smallest = 0, least = -NONE, join, change = 0
     cdef element_t a, W
     s.waiting = s.touches = s.bars = s.switches = 0
     s.left[0] = s.left[1] = 0
@@ -497,7 +559,11 @@ cdef fixed_t improve_pair(
     else:
         look_at_border(s, U, V)
     join = join_delta(s, U, V) if s.size[V] > 0 and s.left[0] == 0 else 0
-    while length - kept < patience or sum - smallest < height:
+    if s.matrix == NULL and not s.base.any and not s.terms.any:
+        least = s.attracting - s.repelling[U] - s.repelling[V]      # nothing else can make a sequence pay
+    for k in range(s.touches if least < min(join, -tolerance) else 0):
+        let_wait(s, s.touched[k])
+    while least < min(join, smallest - tolerance) and (length - kept < patience or sum - smallest < height):
         a = take_best(s, U, V, &change, cost + smallest / s.scale, stopping)
         if a < 0:
             break
@@ -522,8 +588,7 @@ cdef fixed_t improve_pair(
     if join < -tolerance and join <= smallest:
         while s.first[V] >= 0:
             a = s.first[V]
-            delist(s, a, V)
-            enlist(s, a, U)
+            move(s, a, U)
             s.switched[s.switches] = a
             s.switches += 1
         smallest = join
@@ -531,13 +596,9 @@ cdef fixed_t improve_pair(
         s.switches = kept
         for k in range(kept):
             a = s.switched[k]
-            W = s.label[a]
-            delist(s, a, W)
-            enlist(s, a, V if W == U else U)
+            move(s, a, V if s.label[a] == U else U)
     else:
         return 0
-    for k in range(s.switches if s.matrix == NULL else 0):
-        note_near(s, s.switched[k])
     s.changed[U] = s.changed[V] = True
     for k in range(2):
         W = V if k else U
@@ -597,14 +658,15 @@ cdef class Pairs:
         cdef const cost_t[::1] costs
         cdef element_t[::1] label
         cdef char[:, ::1] flags = np.ones((3, n + 2), np.int8)
-        cdef element_t[:, ::1] border
-        cdef element_t[:, ::1] room = np.zeros((12, n + 2), np.int32)
+        cdef char[::1] border
+        cdef fixed_t[::1] repelling = np.zeros(n + 2, np.int64)
+        cdef element_t[:, ::1] room = np.zeros((13, n + 2), np.int32)
         cdef char[::1] at = np.zeros((n + 2) * sizeof(Element), np.int8)
         cdef char[::1] heap = np.empty((n + 2) * sizeof(Waiting), np.int8)
         self.labels = np.array(labels, np.int32)
         label = self.labels
         self.cost = cost
-        self.kept = [label, flags, room, at, heap, matrix, rows]
+        self.kept = [label, flags, room, at, heap, repelling, matrix, rows]
         self.patience = patience
         self.whole = whole
         self.s.n = n
@@ -619,9 +681,9 @@ cdef class Pairs:
             self.s.costs = &costs[0] if costs.shape[0] else NULL
             # A pair is listed once; as much again is room for elements that come later.
             self.s.room = max(1, min(costs.shape[0], INT32_MAX))
-            border = np.empty((2, self.s.room), np.int32)
+            border = np.empty(self.s.room * sizeof(Border), np.int8)
             self.kept.append(border)
-            self.s.border, self.s.border_next = &border[0, 0], &border[1, 0]
+            self.s.border = <Border*>&border[0]
             self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
         self.s.scale = scale_for(min(magnitude * n, DBL_MAX))
         self.tolerance = <fixed_t>(tolerance * self.s.scale)
@@ -636,6 +698,7 @@ cdef class Pairs:
         self.s.near_change = &flags[2, 0]
         self.s.at = <Element*>&at[0]
         self.s.heap = <Waiting*>&heap[0]
+        self.s.repelling = &repelling[0]
         self.s.size = &room[0, 0]
         self.s.first = &room[1, 0]
         self.s.next = &room[2, 0]
@@ -648,11 +711,14 @@ cdef class Pairs:
         self.stamp = &room[9, 0]
         self.s.near = &room[10, 0]
         self.s.border_first = &room[11, 0]
+        self.s.inside = &room[12, 0]
         for a in range(n + 1):
             self.s.first[a] = self.s.border_first[a] = -1
             self.s.at[a].place = OUT
         for a in range(n - 1, -1, -1):
             enlist(&self.s, <element_t>a, label[a])
+        if self.s.matrix == NULL:
+            sum_up(&self.s)
         self.find_unused()
 
     cdef void find_unused(self) noexcept nogil:
@@ -688,8 +754,7 @@ cdef class Pairs:
                     name[V] = <element_t>free
                     taken[free] = V
                 if name[V] != U:
-                    delist(s, <element_t>a, U)
-                    enlist(s, <element_t>a, name[V])
+                    move(s, <element_t>a, name[V])
                     s.changed[U] = s.changed[name[V]] = True
             self.find_unused()
         self.cost = cost

@@ -1,9 +1,9 @@
 """Kernel of chains: short sequences of moves, from each element in turn, on compressed rows of stored pairs.
 
 Each element remembers its best move until it or a neighbour moves for good. Within a chain, a move changes the best
-moves of the neighbours only, and not even these are computed at once: a lower bound on each follows from the cost of
-the one pair, and an element is looked at again only when its bound comes first. All sums are exact, in fixed point (see
-kernels/fixed.pxd).
+moves of the neighbours only, and not even these are computed at once: the best move of a neighbour, or a lower bound on
+it, follows from the cost of the one pair, and an element is looked at again only when its bound comes first. All sums
+are exact, in fixed point (see kernels/fixed.pxd).
 
 With a background, a move changes the best moves of all elements whose own or target subset another element leaves or
 enters. The change is at most the element's background with all elements that have moved, each term taken as positive;
@@ -50,6 +50,7 @@ cdef enum:
 
 cdef struct Move:
     fixed_t delta               # change of cost
+    fixed_t others              # lower bound on it by a move to another linked subset
     fixed_t barred              # lower bound on it by a move that is forbidden, NONE if none is
     element_t target
     char known
@@ -58,6 +59,7 @@ cdef struct Move:
 
 cdef struct Candidate:
     fixed_t delta               # lower bound on the change of cost by the element's best move
+    fixed_t others              # and by moves to other linked subsets, if not loose
     fixed_t barred              # and by moves that were forbidden when it was looked at; NONE if none was
     element_t element
     element_t target            # of the best move, if not loose
@@ -172,6 +174,7 @@ cdef Py_ssize_t gather(State* s, element_t a) noexcept nogil:
     cdef element_t U
     cdef offset_t k
     cdef cost_t c
+    cdef fixed_t old
     cdef Py_ssize_t links = 0
     cdef bint based = s.base.any
     s.look += 1
@@ -180,15 +183,14 @@ cdef Py_ssize_t gather(State* s, element_t a) noexcept nogil:
             continue
         U = s.label[s.neighbours[k]]
         c = s.costs[k]
-        if s.stamp[U] != s.look:
-            s.stamp[U] = s.look
-            s.sums[U] = 0
-            s.linked[links] = U
-            links += 1
-        if c == INFINITY:
+        old = s.sums[U] & -<fixed_t>(s.stamp[U] == s.look)      # without branches, which no processor could predict
+        s.linked[links] = U
+        links += s.stamp[U] != s.look
+        s.stamp[U] = s.look
+        if c == INFINITY or old == NONE:
             s.sums[U] = NONE
-        elif s.sums[U] != NONE:
-            s.sums[U] += fixed(c, s.scale)
+        else:
+            s.sums[U] = old + fixed(c, s.scale)
     if based:
         for k in range(s.starts[a], s.starts[a + 1]):
             U = s.label[s.neighbours[k]]
@@ -201,11 +203,11 @@ cdef Py_ssize_t gather(State* s, element_t a) noexcept nogil:
     return links
 
 
-cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* barred) noexcept nogil:
+cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* others, fixed_t* barred) noexcept nogil:
     """The change of cost by the best move of an element, to a subset that is linked to it or empty. O(degree)"""
     cdef element_t U, mine = s.label[a]
     cdef Py_ssize_t i, links = gather(s, a)
-    cdef fixed_t low = NONE, own = 0, value, more
+    cdef fixed_t low = NONE, second = NONE, own = 0, value, more
     target[0] = EMPTY
     if s.stamp[mine] == s.look:
         own = s.sums[mine]
@@ -224,20 +226,36 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* barred) 
                 continue
             value += more
         if value < low or (value == low and U < target[0]):
+            second = low
             low = value
             target[0] = U
-    if s.size[mine] > 1 and 0 < low:
+        else:
+            second = min(second, value)
+    if s.size[mine] > 1 and low <= 0:
+        second = min(second, 0)
+    elif s.size[mine] > 1:
         if s.terms.groups.limited and s.n + 1 - s.unuseds >= s.terms.groups.most:
             barred[0] = min(barred[0], -own)
         else:
+            second = low
             low = 0
             target[0] = EMPTY
+    others[0] = second if second == NONE else second - own
     if low == NONE:
         return NONE
     if s.terms.groups.limited and s.size[mine] == 1 and s.n + 1 - s.unuseds <= s.terms.groups.least:
         barred[0] = min(barred[0], low - own)
         return NONE
     return low - own
+
+
+cdef void learn(State* s, element_t a) noexcept nogil:
+    """Remember the best move of an element. O(degree)"""
+    cdef Move* best = s.best + a
+    best.alone = s.size[s.label[a]] == 1
+    best.delta = look_at(s, a, &best.target, &best.others, &best.barred)
+    best.known = True
+    note_groups(s, a, 0)
 
 
 cdef inline bint is_hub(State* s, element_t a) noexcept nogil:
@@ -257,32 +275,42 @@ cdef inline void lower(Candidate* item, fixed_t most, bint opened) noexcept nogi
         item.delta -= most
 
 
-cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
-    """The best move of b may have changed, its delta have fallen by at most this; b is a candidate from now on."""
+cdef Candidate* candidate(State* s, element_t b) noexcept nogil:
+    """Element b as a candidate, which it is from now on; NULL if it must not be one."""
     cdef Candidate* item
     cdef Move* known = s.best + b
     cdef Py_ssize_t t
     cdef fixed_t priced = 0
     cdef double moved[TERMS]
     if s.place[b] == DONE or is_hub(s, b):
-        return
+        return NULL
     if s.place[b] >= 0:
-        item = s.candidates + s.place[b]
-    else:
-        s.place[b] = <element_t>s.waiting
-        item = s.candidates + s.waiting
-        s.waiting += 1
-        item.element = b
-        item.delta = known.delta if known.known else -NONE
-        item.barred = known.barred
-        if s.terms.groups.any and known.known and (groups_moved(s, b, &priced) or restless(s)):
-            lower(item, priced, True)
-        if known.alone:
-            item.delta = min(item.delta, 0)     # the empty set may have become open to it
-        if s.terms.k and known.known and item.delta != NONE:
-            for t in range(s.terms.k):
-                moved[t] = s.applied[t] - s.since[b * s.terms.k + t] + s.during[t]
-            lower(item, most_by(s, b, moved), False)
+        return s.candidates + s.place[b]
+    s.place[b] = <element_t>s.waiting
+    item = s.candidates + s.waiting
+    s.waiting += 1
+    item.element = b
+    item.delta = known.delta if known.known else -NONE
+    item.others = known.others
+    item.barred = known.barred
+    item.target = known.target
+    item.loose = not known.known or known.alone or s.terms.any
+    if s.terms.groups.any and known.known and (groups_moved(s, b, &priced) or restless(s)):
+        lower(item, priced, True)
+    if known.alone:
+        item.delta = min(item.delta, 0)     # the empty set may have become open to it
+    if s.terms.k and known.known and item.delta != NONE:
+        for t in range(s.terms.k):
+            moved[t] = s.applied[t] - s.since[b * s.terms.k + t] + s.during[t]
+        lower(item, most_by(s, b, moved), False)
+    return item
+
+
+cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
+    """The best move of b may have changed, its delta have fallen by at most this; b is a candidate from now on."""
+    cdef Candidate* item = candidate(s, b)
+    if item == NULL:
+        return
     item.loose = True
     if item.delta == NONE or most == NONE:
         item.delta = -NONE                      # no bound is known: it comes first, and is looked at
@@ -290,6 +318,44 @@ cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
         if s.size[s.label[b]] <= 2:             # so it may for one that was alone; and for one that is, other subsets
             item.delta = min(item.delta, 0)
         lower(item, most, False)
+
+
+cdef inline void reprice(Candidate* item, element_t T, fixed_t change) noexcept nogil:
+    """The change of cost by a move to subset T, which may only now be linked, changes by so much."""
+    if item.loose:
+        item.delta += min(change, 0)
+        return
+    if item.target == T:
+        item.delta += change
+        if change <= 0:
+            return
+    else:                           # to a subset that was not linked, a move cost as much as to the empty set
+        item.others = min(item.others, (item.delta if item.target == EMPTY else item.others) + change)
+        if change >= 0:
+            return
+    if item.others <= item.delta:
+        item.delta = item.others
+        item.loose = True
+
+
+cdef void correct(State* s, element_t b, fixed_t c, element_t U, element_t W) noexcept nogil:
+    """A neighbour of b, at cost c, has moved from U to W; b is a candidate from now on.
+
+    To be called if nothing but stored pairs counts, and if b may move to the empty set, before and after this.
+    """
+    cdef Candidate* item = candidate(s, b)
+    if item == NULL or item.delta == -NONE:
+        return
+    if s.label[b] == U or s.label[b] == W:
+        if s.label[b] == W:
+            c, W = -c, U
+        item.delta += c             # in its own subset, b costs so much less,
+        if item.others != NONE:
+            item.others += c
+    else:
+        reprice(item, U, -c)
+    reprice(item, W, c)             # and so much more in that of its neighbour
+    item.loose |= c == 0            # links may have changed, and ties with them
 
 
 cdef element_t shift(State* s, element_t a, element_t W) noexcept nogil:
@@ -321,8 +387,12 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
     cdef Py_ssize_t i
     cdef Candidate* item
     cdef fixed_t priced = 0
-    cdef bint opened
+    cdef bint opened, plain = not s.terms.any and not s.base.any
     cdef double moved[TERMS]
+    for k in range(s.starts[a], s.starts[a + 1] if plain and not is_hub(s, a) else 0):
+        b = s.neighbours[k]
+        if s.place[b] == OUT and not s.best[b].known and not is_hub(s, b):
+            learn(s, b)             # no neighbour has moved in this chain: what is found holds for others, too
     W = shift(s, a, W)
     if s.terms.any:
         for i in range(s.terms.k):
@@ -359,7 +429,9 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
             loosen(s, b, NONE)      # U, or W, may be open to b now
             continue
         c = fixed(s.costs[k], s.scale)
-        if s.label[b] == U:
+        if plain and s.size[s.label[b]] > 1 + (s.label[b] == W):
+            correct(s, b, c, U, W)
+        elif s.label[b] == U:
             loosen(s, b, max(0, -2 * c))
         elif s.label[b] == W:
             loosen(s, b, max(0, 2 * c))
@@ -406,7 +478,7 @@ cdef Candidate* best_candidate(State* s, fixed_t limit) noexcept nogil:
                 s.bars += 1
                 continue
             return first
-        first.delta = look_at(s, first.element, &first.target, &first.barred)
+        first.delta = look_at(s, first.element, &first.target, &first.others, &first.barred)
         first.loose = False
     return NULL
 
@@ -441,10 +513,7 @@ cdef fixed_t improve_by_chain(
     if s.terms.groups.any and (restless(s) or groups_moved(s, a, &priced)):
         first.known = False
     if not first.known or first.alone != (s.size[s.label[a]] == 1):
-        first.alone = s.size[s.label[a]] == 1
-        first.delta = look_at(s, a, &first.target, &first.barred)
-        first.known = True
-        note_groups(s, a, 0)
+        learn(s, a)
     height = height_at(s, a)
     if first.delta > height:        # NONE, too
         return 0
@@ -731,11 +800,11 @@ cdef class Chains:
     cdef bint find_moves(self, double cost, Stopping stopping) noexcept nogil:
         """Let chains start from all elements whose best move helps; whether there are any, unless the run has to end."""
         cdef element_t a, target
-        cdef fixed_t barred
+        cdef fixed_t others, barred
         for a in range(<element_t>self.s.n):
             if self.s.base.any and not self.s.stuck[a]:
                 continue
-            if look_at(&self.s, a, &target, &barred) < -self.tolerance:
+            if look_at(&self.s, a, &target, &others, &barred) < -self.tolerance:
                 if not self.s.base.any or may_leave(&self.s.base, a, self.s.label):
                     forget(&self.s, a)
                 elif base_poll(&self.s.base, stopping, cost):
