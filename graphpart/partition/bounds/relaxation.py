@@ -199,6 +199,11 @@ class Relaxation:
         return bound
 
     @property
+    def value(self) -> float:
+        """What the point costs."""
+        return float((self.given * self.y).sum())  # not by the BLAS, whose threads wait actively for more to do
+
+    @property
     def best(self) -> tuple[Inequalities, Floats]:
         """The inequalities and multipliers that prove the bound."""
         inequalities, multipliers, squares = self._best
@@ -434,7 +439,7 @@ def rounds_of(relaxation: Relaxation, stopping: Stopping) -> Iterator[float]:
         before, tolerance = relaxation.bound, relaxation.tolerance
         relaxation.round()
         relaxation.separate()
-        if float(relaxation.cost @ relaxation.y) - relaxation.bound <= PARAMETERS.little * abs(relaxation.bound):
+        if relaxation.value - relaxation.bound <= PARAMETERS.little * abs(relaxation.bound):
             if tolerance == PARAMETERS.finest and relaxation.violation <= PARAMETERS.finest and relaxation.is_thorough:
                 break  # this point violates nothing and costs no more
             relaxation.tolerance = PARAMETERS.finest

@@ -182,7 +182,7 @@ def solve_semidefinite(p: SetPartition, stopping: Stopping) -> tuple[Inequalitie
         semidefinite.round()
         relaxation.separate()
         idle = idle + 1 if relaxation.bound - before <= GAIN * abs(relaxation.bound) else 0
-        if float(relaxation.given @ relaxation.y) - relaxation.bound <= PARAMETERS.little * abs(relaxation.bound):
+        if relaxation.value - relaxation.bound <= PARAMETERS.little * abs(relaxation.bound):
             if relaxation.tolerance <= PARAMETERS.finest and relaxation.violation <= PARAMETERS.finest:
                 break
             relaxation.tolerance = PARAMETERS.finest

@@ -289,7 +289,7 @@ class Tree:
                 break
             missing = self.cost - self.resolution - r.bound
             # The point costs about what the relaxation proves once it has converged: is that enough?
-            enough = a.promising * (float(r.cost @ r.y) + r.constant - r.bound) > missing
+            enough = a.promising * (r.value - r.bound) > missing
             progress = r.bound - before > (a.little if enough else a.progress) * missing
             if not decisions and self._has_regions():  # no division makes up for a relaxation that is not solved
                 progress = r.bound - before > a.converged * missing or (added > 0 and not r.is_thorough)
