@@ -82,7 +82,7 @@ class Semidefinite:
         self.M = np.eye(r.n)
         self.M[r.u, r.v] = self.M[r.v, r.u] = r.y
         self.iterations = 0
-        r.largest, r.patience = SMALLEST_TWO_PARTITION, STEPS
+        r.largest, r.patience, r.small = SMALLEST_TWO_PARTITION, STEPS, False
         self._since, self._begun = r.bound, r.rounds  # the bound and the number of rounds when `largest` last changed
 
     def round(self, iterations: int = ITERATIONS) -> None:

@@ -302,6 +302,10 @@ class Tree:
                 columns = self._columns() if slow == 2 else None
                 if columns is not None and (yield from self._generate(columns)):
                     return []
+            if idle > a.idle and r.complete and r.small:
+                r.small, idle = False, 0
+                bounds.clear()
+                continue
             if idle > a.idle:
                 far = r.complete and self.p.n >= a.semidefinite and missing > a.far * abs(self.cost)
                 if far and self.semidefinite is None:
