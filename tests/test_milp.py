@@ -1,5 +1,6 @@
 """Programs against enumeration of all 0/1 vectors, with both solvers; bounds against exact arithmetic."""
 
+import copy
 import itertools
 import math
 import subprocess
@@ -220,6 +221,14 @@ def test_a_pulp_solver_is_not_changed_and_gets_no_gap():
     mine = pulp.HiGHS(msg=False)
     chosen = pick_solver(mine)
     assert chosen is not mine and chosen.gapRel == 0.0 and mine.gapRel is None
+
+
+def test_a_limit_of_a_copy_of_a_pulp_solver_reaches_highs():
+    """A program runs a copy of the solver, with its own limit of time."""
+    chosen = copy.copy(pick_solver(pulp.HiGHS(msg=False)))
+    chosen.timeLimit, lp = 7.0, pulp.LpProblem()
+    chosen.createAndConfigureSolver(lp)
+    assert lp.solverModel.getOptionValue("time_limit")[1] == 7.0
 
 
 def test_highs_prints_nothing_before_it_is_told_not_to():

@@ -46,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments for problems in Parquet files."""
     group = parser.add_argument_group("problems larger than memory: Parquet files with a row for each pair")
     group.add_argument("--distributed", metavar="ADDRESS", help="scheduler of Dask, like tcp://host:8786")
-    group.add_argument("--workers", type=whole, metavar="INTEGER", help="processes on this machine; default: 2")
+    group.add_argument(
+        "--workers", type=whole, metavar="INTEGER", help="processes on this machine; default: 2; few rows need none"
+    )
     group.add_argument("--memory-limit", metavar="SIZE", help="of each worker, like 4GB, the default")
     group.add_argument(
         "--work-folder", metavar="PATH", help="work folder; if it has an earlier run of the same, that is continued"

@@ -4,7 +4,9 @@ A task is a function of a work folder and some small arguments. It writes arrays
 the answer does not depend on the worker, or on how often the task is performed. So a task that is lost with its worker
 is performed again. A stage whose answers are already in the folder is not performed again.
 
-The workers of an engine start with its first task, which takes some seconds. An engine that is `alone` starts none.
+The workers of an engine start with its first task, which takes some seconds. An engine that is `alone` starts none:
+this process performs the tasks. When the run has to end, the method in the present task returns the best it has. The
+answer of this task is kept in memory only, so another run with the same work folder performs the task again.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from graphpart.errors import InvalidOption, MissingDependency, SolverError
 from graphpart.machine import can_limit, forget_peak, limited, peak, scarce
 from graphpart.stopping import Stopping
 
-__all__ = ["Ended", "Engine", "OutOfMemory", "Performed", "memory_of"]
+__all__ = ["Ended", "Engine", "OutOfMemory", "Performed", "check_workers", "memory_of"]
 
 SERVE = 0.2  # seconds between two looks at the clock
 RETRIES = 5  # of a task whose worker is lost
@@ -60,7 +62,8 @@ class Engine:
         Processes of that cluster, which start with the first task; 0: this process does it all, without Dask.
     memory : int
         Bytes of each worker.
-    stopping : Stopping
+    stopping : Stopping or None
+        When to end; None: not before all is done.
     report : callable
         ``report(stage, done, all)``, after every task.
     """
@@ -71,10 +74,12 @@ class Engine:
         client: Any,
         workers: int,
         memory: int,
-        stopping: Stopping,
+        stopping: Stopping | None,
         report: Callable[[str, int, int], None],
     ) -> None:
         self.folder, self.memory, self.stopping, self.report = folder, memory, stopping, report
+        folder.ended = self.ended
+        self.early: dict[tuple[str, int], Any] = {}  # answers of tasks of this process that had to end
         self.stages: dict[str, dict[str, Any]] = {}
         self.client, self.own = client, False
         self.cluster: Any = None
@@ -85,10 +90,11 @@ class Engine:
         # Dask counts mapped files, and pauses workers whose memory is not given back.
         limit = 0 if can_limit() else self.memory
         dask = _distributed()
+        self.own, self.client = True, None
         self.cluster = dask.LocalCluster(
             n_workers=self.workers, threads_per_worker=1, memory_limit=limit, dashboard_address=":0", silence_logs=50
         )
-        self.client, self.own, self.seen = dask.Client(self.cluster), True, time.monotonic()
+        self.client, self.seen = dask.Client(self.cluster), time.monotonic()
 
     def __enter__(self) -> Engine:
         return self
@@ -98,8 +104,13 @@ class Engine:
             self._end()
 
     def _end(self) -> None:
-        self.client.close()
-        self.cluster.close()
+        for one in (self.client, self.cluster):
+            if one is not None:
+                one.close()
+
+    def ended(self, seconds: float = 0.0, cost: float = math.inf) -> bool:
+        """Whether the run has to end; the callback of methods that this process performs."""
+        return self.stopping is not None and bool(self.stopping.check(math.inf))
 
     def _deserted(self) -> bool:
         """Whether the cluster of this run has had no worker for a while: Dask gives up workers that start slowly.
@@ -150,9 +161,12 @@ class Engine:
 
     def _here(self, stage: str, task: Task, arguments: Any, missing: list[int], answers: list[Any]) -> None:
         for done, k in enumerate(missing, len(answers) - len(missing) + 1):
-            if self.stopping.check(math.inf):
+            if self.ended():
                 raise Ended
             answers[k] = self._answered(stage, performed(self.folder, stage, k, task, arguments[k]))
+            if self.ended():
+                self.early[stage, k] = answers[k]
+                raise Ended  # nothing may follow from what is not recorded
             self.report(stage, done, len(answers))
 
     def _submitted(self, stage: str, task: Task, arguments: Any, numbers: list[int]) -> dict[Any, int]:
@@ -182,7 +196,7 @@ class Engine:
         self.seen = time.monotonic()
         try:
             while waiting:
-                if self.stopping.check(math.inf):
+                if self.ended():
                     raise Ended
                 if self._deserted():
                     self._end()
@@ -221,7 +235,8 @@ def performed(
     """The answer of a task, which is performed unless its answer is already there.
 
     With a limit, this process may use so many bytes during the task. The answer of a task that needs more is
-    OutOfMemory: an exception would make Dask perform the task again.
+    OutOfMemory: an exception would make Dask perform the task again. The answer is not recorded if the run had to end
+    in the meantime: a method may have ended early.
     """
     answer, before, began = folder.answer(stage, number), folder.written, time.process_time()
     forget_peak()
@@ -229,7 +244,8 @@ def performed(
         try:
             with limited(limit):
                 answer = _within(limit, task, folder, stage, number, *arguments)
-            answer = folder.done(stage, number, answer)
+            if folder.ended is None or not folder.ended(0.0, math.inf):
+                answer = folder.done(stage, number, answer)
         except MemoryError:
             most = f" of {limit / 1e9:.3g} GB" if limit else ""
             answer = OutOfMemory(f"stage {stage}, task {number}: out of memory{most}; raise memory_limit")
@@ -244,6 +260,14 @@ def _within(limit: int, task: Task, *arguments: Any) -> Any:
         if limit and scarce():
             raise MemoryError from error
         raise
+
+
+def check_workers(workers: Any) -> None:
+    """Raise InvalidOption if this is no number of processes."""
+    if not hasattr(workers, "__index__") or workers < 0:
+        raise InvalidOption(
+            f"workers is {workers!r}: expected a whole number of processes, or 0 for this process to do all work"
+        )
 
 
 def memory_of(text: str | float) -> int:

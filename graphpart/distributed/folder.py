@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,11 +31,17 @@ class Folder:
     ----------
     path : str
         Reachable by all workers under the same name.
+
+    Attributes
+    ----------
+    ended : callable or None
+        The callback of methods in tasks that this process performs: whether the run has to end. Workers have none.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.written = 0  # bytes, by this object
+        self.ended: Callable[[float, float], bool] | None = None
 
     def __reduce__(self) -> tuple[type[Folder], tuple[str]]:
         return type(self), (self.path,)
@@ -99,6 +106,10 @@ class Folder:
             for name in os.listdir(folder):
                 if name.endswith(".npy"):
                     os.unlink(os.path.join(folder, name))
+
+    def forget(self, stage: str) -> None:
+        """Remove the arrays and answers of a stage, which is then performed again."""
+        shutil.rmtree(os.path.join(self.path, stage), ignore_errors=True)
 
     def delete(self) -> None:
         """Remove it all. Under another name first: a worker that still writes finds no folder."""

@@ -44,6 +44,8 @@ def looked_up(
             None,
             f"column 'id' holds {ids.type}: expected {'strings' if text else 'integers'}, as pairs have",
         )
+    if not starts[-1]:  # no pairs, so identifiers have no type
+        ids, blocks = pa.array([], pa.int64()), pa.array([], pa.int64())
     known = pc.and_(pc.is_valid(ids), pc.is_valid(blocks))
     if low is not None:
         known = pc.and_(known, pc.and_(pc.greater_equal(ids, low), pc.less(ids, low + starts[-1])))

@@ -21,15 +21,19 @@ def compact(labels: NDArray[Any], n: int) -> NDArray[np.int64]:
     return np.asarray((np.cumsum(seen) - 1)[labels])
 
 
-def numbered(folder: Folder, stage: str, number: int, n: int, solutions: str, sizes: list[int], kept: str = "") -> int:
+def numbered(
+    folder: Folder, stage: str, number: int, n: int, solutions: str, sizes: list[int | None], kept: str = ""
+) -> int:
     """A task: for each element the number of its subset, in order of first appearance; saves ``labels``.
 
-    `sizes` has the number of subsets that each task of the stage `solutions` has found. All other elements keep their
-    subsets of the stage `kept`, or are alone.
+    `sizes` has the number of subsets that each task of the stage `solutions` has found, None for
+    tasks that are not done. All other elements keep their subsets of the stage `kept`, or are alone.
     """
     labels = np.full(n, -1, np.int64)
     offset = 0
     for k, size in enumerate(sizes):
+        if size is None:
+            continue
         labels[folder.load(solutions, f"{k}.elements")] = offset + folder.load(solutions, f"{k}.labels")
         offset += size
     others = np.flatnonzero(labels < 0)

@@ -58,7 +58,7 @@ def translate(
     answer = {"pairs": len(u), "negative": compensated_sum(cost[cost < 0]), "wrong": wrong.count, "named": wrong.named}
     if low is not None:
         answer["first"] = least = int(u.min(initial=forests.MOST))
-        seen = np.zeros(v.max(initial=least) + 1 - least, bool)
+        seen = np.zeros(max(1, int(v.max(initial=0)) + 1 - least), bool)  # no pair: a first element that is too large
         seen[u - least] = seen[v - least] = True
         folder.save(stage, f"{number}.seen", np.packbits(seen))
     return answer

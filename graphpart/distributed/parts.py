@@ -139,9 +139,9 @@ def solved(
     """A task: labels of its elements. Saves ``elements`` and ``labels``."""
     elements, p, m = gathered(folder, routes, number, ranges, n, grouped=grouped and Grouped(*grouped))
     if fewer is not None:
-        result = run(p, "greedy-joining", max_iterations=int(p.n * fewer))
+        result = run(p, "greedy-joining", max_iterations=int(p.n * fewer), callback=folder.ended)
     else:
-        result = run(p, method, **options)
+        result = run(p, method, callback=folder.ended, **options)
     assert isinstance(result, PartitionResult)
     folder.save(stage, f"{number}.elements", elements)
     folder.save(stage, f"{number}.labels", result.labels)
@@ -182,7 +182,7 @@ def bounded(
         grouped = None
     dense = False if leave else None
     _, p, m = gathered(folder, routes, number, ranges, n, left, dense, grouped and Grouped(*grouped))
-    found = lower_bound(p, method, time_limit=share * max(FEWEST, seconds / 2, m * PER_PAIR))
+    found = lower_bound(p, method, time_limit=share * max(FEWEST, seconds / 2, m * PER_PAIR), callback=folder.ended)
     answer = {"bound": found.bound, "constant": 0.0}
     if leave:
         assert p.matrix is None  # so that pairs are in the order of those that were gathered

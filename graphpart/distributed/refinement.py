@@ -305,7 +305,7 @@ def improved(
     del u, v, cost, place, node
     initial = np.unique(np.concatenate([label[elements], subsets]), return_inverse=True)[1].ravel()
     before = p.evaluate(initial)
-    result = run(p, method, initial=initial, **options)
+    result = run(p, method, initial=initial, callback=folder.ended, **options)
     assert isinstance(result, PartitionResult)
     better = result.labels if result.cost < before else initial
     name = np.full(int(better.max(initial=-1)) + 1, -1, np.int64)

@@ -15,7 +15,7 @@ from graphpart.distributed.inputs import NAMED, Chunk, Columns, chunks_of
 from graphpart.distributed.result import DistributedResult
 from graphpart.errors import InvalidProblem, SolverError, warn
 from graphpart.result import Status
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["Run"]
 
@@ -66,6 +66,7 @@ class Run:
         self.rows = max(LEAST, min(LARGEST_CHUNK, free // BYTES_OF_ROW))
         self.range = max(LEAST, free // BYTES_OF_RANGE)
         self.best: str | None = None  # the stage with the best labels of elements of the first level
+        self.begun = "", 0  # before: the stage that solves parts of the first level, and how many there are
         self.named = True  # whether these are 0, 1, ...
         self.lower = -math.inf
         self.constant = 0.0  # beside the costs that the bounds of earlier divisions have left,
@@ -80,19 +81,26 @@ class Run:
         """All stages."""
         status = Status.FEASIBLE
         self.rounds = refine
-        self.engine.stopping = Stopping()  # without elements and pairs there is nothing to return
+        self.engine.stopping = None  # without elements and pairs there is nothing to return
         self.input(files)
         self.engine.stopping = self.stopping
         try:
-            self.solve_levels()
-            self.refine_rounds()
+            self.search()
         except Ended:
             status = self.stopping.reason or Status.INTERRUPTED
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
             self.engine.alone = True
-        self.engine.stopping = Stopping()  # what follows has to be done
+        self.engine.stopping = None  # what follows has to be done
         return self.result(status, target)
+
+    @interruptible
+    def search(self) -> None:
+        """Steps 2 to 5."""
+        self.solve_levels()
+        self.refine_rounds()
+        if self.engine.ended() and self.stopping.reason is Status.INTERRUPTED:
+            raise Ended  # Ctrl-C during the last step
 
     # ---------------------------------------------------------------------------------------------------------- input
 
@@ -192,29 +200,22 @@ class Run:
                     level, ranges = self.level, self.ranges
                 self.more = division["divided"] and self.rounds > 0
                 try:
-                    sizes = self.part(k, name, n, level, len(ranges), divided_by, division)
+                    subsets = self.part(k, name, n, level, len(ranges), divided_by, division)
                     break
                 except OutOfMemory as error:
                     self.halve(error)
             count = self.pairs if k == 0 else sum(answer["pairs"] for answer in ranges)
-            stage = f"labels-{k}"
-            subsets = self.engine.map(stage, levels.numbered, [(n, f"solve-{name}", sizes)])[0]
             self.levels.append({"elements": n, "pairs": count, **division, "subsets": subsets})
-            if self.best is not None:
-                composed = f"composed-{k}"
-                self.engine.map(composed, levels.renumbered, [(self.best, stage)])
-                stage = composed
-            self.best = stage
             if not division["divided"]:
                 break
             self.proven = False
             if self.grouped[k] is not None:
                 of_level = f"groups-{k + 1}"
-                self.engine.map(of_level, grouped.contracted, [(f"groups-{k}", f"labels-{k}", subsets)])
+                self.engine.map(of_level, grouped.contracted, [(f"groups-{k}", f"labels-{name}", subsets)])
                 self.grouped.append((of_level, self.group_cost))
             else:
                 self.grouped.append(None)
-            arguments = [(level, divided_by, f"labels-{k}", False)] * len(ranges)
+            arguments = [(level, divided_by, f"labels-{name}", False)] * len(ranges)
             contracted = self.engine.map(f"contract-{k}", levels.contract, arguments)
             ranges = self.merge(f"level-{k + 1}", f"contract-{k}", contracted, subsets)
             if subsets > PROGRESS * n:
@@ -231,7 +232,7 @@ class Run:
             found = self.engine.map(stage, divisions.whole, [(n, level, len(ranges), self.most)])[0]
             if not found["divided"]:
                 return name, stage, found
-            self.engine.stopping = Stopping()  # a result needs either rows or pairs
+            self.engine.stopping = None  # a result needs either rows or pairs
             ordered = self.engine.map("ordered", pairs.ordered, [(level,)] * len(ranges))
             self.folder.remove(level)
             self.level = level = "level-0"
@@ -253,10 +254,8 @@ class Run:
         self.halved += "-half"
         warn(f"{str(error).split(':')[0]}: a part did not fit into memory: from now on, parts have {self.most} pairs")
 
-    def part(
-        self, k: int, name: str, n: int, level: str, ranges: int, division: str, found: dict[str, Any]
-    ) -> list[int]:
-        """Solve the parts of the division of level k: the number of subsets of each; at first also their bound.
+    def part(self, k: int, name: str, n: int, level: str, ranges: int, division: str, found: dict[str, Any]) -> int:
+        """Solve the parts of the division of level k, which gives labels: how many subsets; at first also the bound.
 
         Tasks after the whole ones have blocks of larger components, which are completed at the next level.
         """
@@ -267,18 +266,40 @@ class Run:
             (routes, ranges, n, self.method, self.options, FEWER if task >= found["whole"] else None, of_level)
             for task in range(tasks)
         ]
+        if k == 0:
+            self.begun = f"solve-{name}", tasks
         solved = map_(f"solve-{name}", parts.solved, arguments)
+        try:
+            subsets = self.label(k, name, n, [answer["clusters"] for answer in solved])
+        except OutOfMemory as error:  # smaller parts would not help
+            raise SolverError(str(error)) from error
         if level == "pairs":
             self.pairs = sum(answer["others"] for answer in routed) + sum(answer["pairs"] for answer in solved)
         if k == 0:
             self.proven = all(answer["optimal"] for answer in solved)
             bounds = [answer["bound"] for answer in solved]
+            between = [answer["between"] for answer in routed]
+            self.raised(math.fsum([*between, *bounds]))  # those of the method
             if self.bound is not None:
                 better = self.raise_bound(name, level, ranges, division, routed, [a["seconds"] for a in solved])
                 bounds = [max(a, b) for a, b in zip(bounds, better, strict=True)]
-            self.raised(math.fsum([*(answer["between"] for answer in routed), *bounds]))
+                self.raised(math.fsum([*between, *bounds]))
         self.folder.remove(routes)
-        return [answer["clusters"] for answer in solved]
+        return subsets
+
+    def label(self, k: int, name: str, n: int, sizes: list[int]) -> int:
+        """Labels by parts with so many subsets each, even if the time is over by now: how many subsets there are."""
+        self.engine.stopping = None
+        stage = f"labels-{name}"
+        subsets: int = self.engine.map(stage, levels.numbered, [(n, f"solve-{name}", sizes)])[0]
+        if k:
+            assert self.best is not None
+            composed = f"composed-{k}"
+            self.engine.map(composed, levels.renumbered, [(self.best, stage)])
+            stage = composed
+        self.best = stage
+        self.engine.stopping = self.stopping
+        return subsets
 
     def raised(self, bound: float) -> None:
         """A lower bound that sums of rounded costs have given."""
@@ -374,29 +395,38 @@ class Run:
 
     def rearrange(self, k: int) -> float:
         """Solve groups of whole subsets again, with pairs within, so often that most subsets meet: what it changes."""
-        map_, ranges = self.engine.map, len(self.ranges)
-        method = IMPROVING.get(self.method, self.method)
-        total = 0.0
-        for again in range(1, REGROUPED + 1):
-            name = f"regroup-{k}-{again}{self.halved}"
-            found = self.grouping(name, refinement.regroup, [k, again])
-            division, routes, tasks = f"group-{name}", f"route-{name}", found["tasks"]
-            map_(routes, parts.route, [("level-0", division, tasks)] * ranges)
-            arguments = [
-                (routes, "", ranges, division, "", task, self.best, method, self.options, self.grouped[0])
-                for task in range(tasks)
-            ]
-            answers = map_(f"solve-{name}", refinement.improved, arguments)
-            argument = (self.best, f"solve-{name}", [answer["new"] for answer in answers], True)
-            subsets = map_(f"labels-{name}", refinement.relabelled, [argument])[0]["subsets"]
-            self.best = f"labels-{name}"
-            self.folder.remove(routes)
-            gain = math.fsum(answer["gain"] for answer in answers)
-            self.levels.append({"elements": self.n, **found, "subsets": subsets, "gain": gain})
+        total, again = 0.0, 1
+        while again <= REGROUPED:
+            try:
+                gain, tasks = self.regrouped(f"regroup-{k}-{again}{self.halved}", [k, again])
+            except OutOfMemory as error:  # only this is repeated: the bound of the round has used up what was left
+                self.halve(error)
+                continue
             total += gain
             if again >= MEETINGS * tasks or -gain <= WORTH * self.magnitude:
                 break
+            again += 1
         return total
+
+    def regrouped(self, name: str, seed: list[int]) -> tuple[float, int]:
+        """What one division into groups of whole subsets changes, and how many groups are solved."""
+        map_, ranges = self.engine.map, len(self.ranges)
+        found = self.grouping(name, refinement.regroup, seed)
+        division, routes, tasks = f"group-{name}", f"route-{name}", found["tasks"]
+        map_(routes, parts.route, [("level-0", division, tasks)] * ranges)
+        method = IMPROVING.get(self.method, self.method)
+        arguments = [
+            (routes, "", ranges, division, "", task, self.best, method, self.options, self.grouped[0])
+            for task in range(tasks)
+        ]
+        answers = map_(f"solve-{name}", refinement.improved, arguments)
+        argument = (self.best, f"solve-{name}", [answer["new"] for answer in answers], True)
+        subsets = map_(f"labels-{name}", refinement.relabelled, [argument])[0]["subsets"]
+        self.best = f"labels-{name}"
+        self.folder.remove(routes)
+        gain = math.fsum(answer["gain"] for answer in answers)
+        self.levels.append({"elements": self.n, **found, "subsets": subsets, "gain": gain})
+        return gain, tasks
 
     def grouping(self, name: str, task: Any, before: Any) -> dict[str, Any]:
         """Groups of subsets for a round of the refinement, by one of its tasks."""
@@ -409,6 +439,12 @@ class Run:
         found: dict[str, Any] = self.engine.map(f"group-{name}", task, [argument])[0]
         self.folder.remove(f"borders-{name}")
         return found
+
+    def sizes(self) -> list[int | None]:
+        """The number of subsets that each part of the first level has, None if it is not solved."""
+        stage, tasks = self.begun
+        answers = [self.folder.answer(stage, k) or self.engine.early.get((stage, k)) for k in range(tasks)]
+        return [answer and answer["clusters"] for answer in answers]
 
     def rename(self) -> None:
         """Make the best labels 0, 1, ..., if they are those of a wave."""
@@ -423,8 +459,11 @@ class Run:
         """Labels are evaluated and written."""
         map_ = self.engine.map
         if self.best is None:
-            map_("alone", levels.numbered, [(self.n, "", [])])
-            self.best = "alone"
+            self.best = "early"
+            self.folder.forget(self.best)
+            self.folder.forget(f"cost-{self.best}")
+            self.folder.forget(f"group-cost-{self.best}")
+            map_(self.best, levels.numbered, [(self.n, self.begun[0], self.sizes())])
         self.rename()
         evaluated = map_(f"cost-{self.best}", labels.evaluated, [(self.level, self.best)] * len(self.ranges))
         if self.grouped[0] is not None:
@@ -440,6 +479,7 @@ class Run:
         names = "buckets" if self.low is None else "seen"
         arguments = [(target, self.best, names, a, b, self.low) for a, b in pairwise(self.starts_of_files())]
         written = f"written-{self.best}"
+        self.folder.forget(written)  # an earlier run may have had another output
         map_(written, labels.written, arguments)
         label = self.folder.load(self.best, "labels")
         subsets = int(label.max(initial=-1)) + 1
@@ -447,7 +487,7 @@ class Run:
             subsets -= self.n - self.elements  # numbers that do not occur are alone
         message = {
             Status.OPTIMAL: "proven optimal, part by part",
-            Status.FEASIBLE: f"solved in parts by {self.method}, {len(self.levels)} levels and rounds of refinement",
+            Status.FEASIBLE: f"solved in parts by {self.method}, levels and rounds of refinement: {len(self.levels)}",
         }.get(status, "stopped before its end; the best labels so far")
         self.stopping.record(cost)
         self.stopping.raise_bound(lower)

@@ -41,10 +41,9 @@ from typing import Any
 
 import numpy as np
 
-from graphpart.common.rounds import check_seed_and_threads
 from graphpart.display.progress import Progress
 from graphpart.distributed.dask_partition import DaskPartition, columns_of
-from graphpart.distributed.engine import Engine, memory_of
+from graphpart.distributed.engine import Engine, check_workers, memory_of
 from graphpart.distributed.folder import Folder
 from graphpart.distributed.inputs import Columns, files_of, signature_of
 from graphpart.distributed.result import DistributedResult
@@ -112,8 +111,9 @@ def solve(
     client : distributed.Client, optional
         A cluster whose workers are used. Default: processes on this machine.
     workers : int
-        The number of processes on this machine; 0: this process does all work, without Dask. It also does so if there
-        are at most two million rows, if they fit into one task and the method is a quick one such as `kernighan-lin`.
+        The number of processes on this machine; 0: this process does all work, without Dask. Up to 2,097,152 rows that
+        fit into one task need no workers either if the method is ``greedy-joining``, ``greedy-moving``,
+        ``kernighan-lin`` or ``kernighan-lin-pairs``: none are started then.
     memory_limit : str or float
         The memory of each worker, as text like ``"4GB"`` or in bytes. It determines how the problem is divided.
     output : path, optional
@@ -123,8 +123,7 @@ def solve(
         A folder that all workers can reach. It is empty, or that of an earlier run with the same input and options,
         which is then continued. Default: a temporary folder, removed in the end.
     time_limit : float, optional
-        Seconds, after which the best labels so far are evaluated and written. The input is always read to its end, and
-        without workers a task that has begun is completed.
+        Seconds, after which the best labels so far are evaluated and written. The input is always read to its end.
     callback : callable, optional
         ``callback(seconds, cost)`` from time to time; a true return value stops the run.
     lifted : None
@@ -177,7 +176,7 @@ def solve(
         source = source.source
     named = columns_of(columns)
     memory = memory_of(memory_limit)
-    check_seed_and_threads(None, workers or None)
+    check_workers(workers)
     if not hasattr(refine, "__index__") or refine < 0:
         raise InvalidOption(f"refine is {refine!r}: expected a whole number of rounds, at least 0")
     if isinstance(group_cost, bool | str) or not isinstance(group_cost, int | float | np.number) or not group_cost >= 0:

@@ -161,7 +161,7 @@ def segment_blocks(
     (True, 2, [1])
     """
     try:
-        from graphpart.distributed.engine import Ended, Engine, memory_of
+        from graphpart.distributed.engine import Ended, Engine, check_workers, memory_of
         from graphpart.distributed.folder import Folder
     except ImportError:
         raise MissingDependency("pyarrow", "volumes", "segmenting block by block") from None
@@ -172,6 +172,7 @@ def segment_blocks(
     check_threshold(threshold)
     sizes = list(spacing_of(spacing, len(volume.shape)))
     memory = memory_of(memory_limit)
+    check_workers(workers)
     shape = shape_of_blocks(volume, blocks, memory)
     within = None if mask is None else open_array(mask) if isinstance(mask, str | os.PathLike) else np.asarray(mask)
     if within is not None and tuple(within.shape) != volume.shape:

@@ -10,7 +10,6 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +125,13 @@ def configured_highs(solver: pulp.HiGHS, lp: pulp.LpProblem) -> None:
             model.setOptionValue(option, float(value) if option == "time_limit" else value)
 
 
-class Highs(pulp.HiGHS):  # type: ignore[misc,unused-ignore]
+class SilentHighs(pulp.HiGHS):  # type: ignore[misc,unused-ignore]
+    """HiGHS as PuLP runs it, but for what it prints before it is told not to."""
+
+    createAndConfigureSolver = configured_highs
+
+
+class Highs(SilentHighs):
     """HiGHS in a thread, so that Ctrl-C and the time limit end it."""
 
     resolution = 10 * TIGHT  # relative to the largest cost: what it does not tell apart
@@ -134,8 +139,6 @@ class Highs(pulp.HiGHS):  # type: ignore[misc,unused-ignore]
     best_cost = math.inf
     bound = -math.inf
     start: Vector | None = None
-
-    createAndConfigureSolver = configured_highs
 
     def callSolver(self, lp: pulp.LpProblem) -> None:
         model = lp.solverModel
@@ -192,7 +195,7 @@ def pick_solver(solver: Any = "cbc", options: dict[str, Any] | None = None) -> A
             raise InvalidOption("solver_options with a pulp solver: expected the name of a solver, or options in it")
         chosen = copy.copy(solver)
         if type(chosen) is pulp.HiGHS:
-            chosen.createAndConfigureSolver = partial(configured_highs, chosen)
+            chosen.__class__ = SilentHighs
         chosen.optionsDict = dict(solver.optionsDict)
         if not hasattr(chosen, "gapRel"):
             chosen.optionsDict.setdefault("gapRel", 0.0)

@@ -53,3 +53,9 @@ def test_bad_groups_are_named():
         solve(rows, groups=pd.DataFrame({"id": [0], "block": [1]}), workers=0)
     assert solve(rows, groups=pd.DataFrame({"id": [0, 2], "group": ["A", "A"]}), workers=0).cost == -1.0
     assert solve(rows, groups=pd.DataFrame({"id": [0, 2], "group": ["A", "A"]}), group_cost=0, workers=0).cost == -2.0
+
+
+def test_groups_of_no_pairs():
+    rows = pd.DataFrame({"u": np.zeros(0, np.int64), "v": np.zeros(0, np.int64), "cost": np.zeros(0)})
+    result = solve(rows, groups=pd.DataFrame({"id": ["a", "b"], "group": ["x", "x"]}))
+    assert (result.cost, result.elements, result.subsets) == (0.0, 0, 0)

@@ -7,6 +7,7 @@ import signal
 import sys
 import tempfile
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -154,6 +155,28 @@ def test_parts_that_do_not_fit_are_divided_further(stage, small, monkeypatch):
     assert cost_of(rows, labels_of(result)) == pytest.approx(result.cost) and result.lower_bound <= result.cost
 
 
+@pytest.mark.parametrize("stage", ["group-regroup-0-1", "solve-regroup-0-1"])
+def test_groups_of_whole_subsets_that_do_not_fit_are_divided_further(stage, monkeypatch):
+    for name in ("BYTES_OF_PAIR", "BYTES_OF_ROW", "BYTES_OF_RANGE"):
+        monkeypatch.setattr(MODULE, name, 5 * 10**6 // 3000)
+    rng = np.random.default_rng(1)
+    u = rng.integers(0, 300, 6000)
+    rows = pd.DataFrame({"u": u, "v": (u + rng.integers(1, 300, 6000)) % 300, "cost": rng.standard_normal(6000)})
+    performed, failed = engine.performed, []
+
+    def fails(work, at, *arguments):
+        if at == stage and not failed:
+            failed.append(at)
+            raise engine.OutOfMemory(f"stage {at}: out of memory")
+        return performed(work, at, *arguments)
+
+    monkeypatch.setattr(engine, "performed", fails)
+    with pytest.warns(gp.GraphPartWarning, match=f"stage {stage}: a part did not fit into memory"):
+        result = solve(rows, workers=0, memory_limit=1e7, refine=1)  # the last bound is done, its costs are not kept
+    assert failed and cost_of(rows, labels_of(result)) == pytest.approx(result.cost)
+    assert result.lower_bound <= result.cost
+
+
 def test_row_groups_larger_than_memory_are_read_in_pieces(tmp_path, small):
     rows = planted(300, 3000)
     pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), tmp_path / "one.parquet")
@@ -231,6 +254,19 @@ def test_wrong_rows_are_counted_and_named(tmp_path):
     assert "row 3: an identifier is missing" in result.warnings[1] and "cost is nan" in result.warnings[2]
 
 
+@pytest.mark.parametrize("cost", [[], [float("nan")]])
+def test_files_without_a_row_that_is_right(cost, tmp_path):
+    ends = pa.array([0] * len(cost), pa.int64()), pa.array([1] * len(cost), pa.int64())
+    pq.write_table(pa.table([*ends, pa.array(cost, pa.float64())], ["u", "v", "cost"]), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"u": [3], "v": [5], "cost": [-1.0]}), tmp_path / "b.parquet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", gp.GraphPartWarning)
+        result = solve(tmp_path, workers=0)
+    labels = labels_of(result)
+    assert set(labels) == {3, 5} and labels[3] == labels[5] and result.wrong_rows == len(cost)
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -272,7 +308,8 @@ def test_a_file_with_a_damaged_middle(tmp_path):
         ({"refine": -1}, "refine is -1"),
         ({"bound": "best"}, "bound is 'best'"),
         ({"method": "best"}, "method"),
-        ({"workers": -1}, "-1"),
+        ({"workers": -1}, "workers is -1: expected a whole number of processes"),
+        ({"workers": 1.5}, "workers is 1.5"),
     ],
 )
 def test_wrong_options(options, problem):
@@ -337,6 +374,68 @@ def test_labels_that_have_no_folder_go_with_the_result(tmp_path, monkeypatch):
     kept = solve(rows, workers=0, output=tmp_path / "labels").labels
     gc.collect()
     assert os.listdir(kept)
+
+
+def test_parts_that_are_solved_give_labels_although_the_time_is_over(monkeypatch):
+    rows, over, performed = planted(200, 1500), [], engine.performed
+
+    def observed(folder, stage, *rest, **options):
+        if stage.startswith("solve-"):
+            over.append(stage)
+        return performed(folder, stage, *rest, **options)
+
+    monkeypatch.setattr(engine, "performed", observed)
+    stopped = solve(rows, workers=0, callback=lambda seconds, cost: bool(over))
+    assert over == ["solve-0"] and stopped.status == "interrupted"
+    assert stopped.cost == pytest.approx(cost_of(rows, labels_of(stopped))) and stopped.lower_bound <= stopped.cost < 0
+    assert stopped.cost == solve(rows, workers=0, bound=None).cost
+
+
+@pytest.mark.parametrize("stage", ["solve-0", "bound-0"])
+def test_ctrl_c_in_a_task_of_this_process_ends_the_run(stage, tmp_path, monkeypatch):
+    rows = planted()
+    pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), tmp_path / "x.parquet")
+    performed = engine.performed
+
+    def interrupted(work, at, number, task, arguments):
+        if at == stage:
+            ended, calls = work.ended, []
+            work.ended = lambda *now: ended(*now) if calls else calls.append(os.kill(os.getpid(), signal.SIGINT))
+        return performed(work, at, number, task, arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "performed", interrupted)
+        result = solve(tmp_path / "x.parquet", work_folder=tmp_path / "work")
+    assert result.status == "interrupted" and cost_of(rows, labels_of(result)) == pytest.approx(result.cost)
+    assert result.cost < 0
+    again = solve(tmp_path / "x.parquet", work_folder=tmp_path / "work")
+    assert again.status == "feasible" and labels_of(again) == labels_of(solve(rows, bound=None))
+
+
+def test_parts_solved_before_the_end_of_the_first_level_are_used(small, monkeypatch):
+    rows = planted(300, 2000)
+    performed, stages = engine.performed, []
+
+    def counting(work, at, *arguments):
+        done = performed(work, at, *arguments)
+        stages.append(at)
+        return done
+
+    monkeypatch.setattr(engine, "performed", counting)
+    options = {"workers": 0, "memory_limit": 1e7, "bound": None}
+    result = solve(rows, callback=lambda *_: stages.count("solve-0") == 1, **options)
+    assert result.status == "interrupted" and stages.count("solve-0") == 1
+    assert cost_of(rows, labels_of(result)) == pytest.approx(result.cost) and result.cost < 0
+
+
+def test_labels_are_written_to_every_output(tmp_path):
+    rows = planted(300, 2000)
+    pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), tmp_path / "x.parquet")
+    found = [
+        labels_of(solve(tmp_path / "x.parquet", work_folder=tmp_path / "work", output=tmp_path / name))
+        for name in ("one", "other")
+    ]
+    assert found[0] == found[1] and found[0]
 
 
 def test_time_limit_gives_the_best_so_far():

@@ -1,5 +1,6 @@
-"""Localised evolution and label propagation against naive forms of them, and what they promise."""
+"""Localised evolution and label propagation against naive forms of them, and what these and reheating promise."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from backgrounds import background_problem
@@ -7,15 +8,22 @@ from backgrounds import background_problem
 import graphpart as gp
 from graphpart.generate.networks import clustered_network
 from graphpart.partition.anytime_search._sparse_annealing import Annealing
-from graphpart.partition.anytime_search.annealing import Annealer
+from graphpart.partition.anytime_search.annealing import Annealer, has_plateaus
 from graphpart.partition.anytime_search.evolution import EvolutionRounds, by_neighbourhood
-from graphpart.partition.anytime_search.parameters import EvolutionParameters, PropagationParameters, SearchParameters
+from graphpart.partition.anytime_search.parameters import (
+    EvolutionParameters,
+    PropagationParameters,
+    ReheatingParameters,
+    SearchParameters,
+)
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.portfolio import Portfolio
 from graphpart.partition.anytime_search.propagation import PropagationRounds
+from graphpart.partition.anytime_search.reheating import ReheatingRounds
 from graphpart.partition.anytime_search.strategy import Turn
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import canonical
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import without_usual
 from graphpart.stopping import Stopping
 
@@ -244,12 +252,19 @@ def test_rounds_go_on_from_changes_without_gain_and_from_the_pool():
     assert not np.array_equal(rounds.labels, pool.labels)
 
 
-def test_rounds_of_propagation_lower_the_cost_and_begin_where_the_last_one_ended():
+@pytest.mark.parametrize(
+    ("strategy", "parameters"),
+    [
+        (PropagationRounds, PropagationParameters(work=1e5)),
+        (ReheatingRounds, ReheatingParameters(work=1e5, sweeps=(10, 30))),
+    ],
+)
+def test_rounds_lower_the_cost_and_begin_where_the_last_one_ended(strategy, parameters):
     edges = clustered_network(900, 4000, seed=2).edges
     p = gp.SetPartition.from_pairs(900, edges, np.full(len(edges), -1.0), missing=1.0, dense=False)
     pool, costs = Pool(p, np.arange(900, dtype=np.int32), 5), []
     turn = Turn(pool, Annealer(p), 0, 0, 0, 0.0, True, [1, 2, 3, 4], np.random.default_rng(0))
-    rounds = PropagationRounds(turn, PropagationParameters(work=1e5), 1.0)
+    rounds = strategy(turn, parameters, 1.0)
     for _ in range(4):
         tasks = rounds.plan(turn)
         assert p.evaluate(tasks[0].start) <= pool.cost
@@ -261,6 +276,23 @@ def test_rounds_of_propagation_lower_the_cost_and_begin_where_the_last_one_ended
         costs.append(pool.cost)
         assert p.evaluate(rounds.labels) <= p.evaluate(tasks[0].start)
     assert costs == sorted(costs, reverse=True) and costs[-1] < p.evaluate(gp.partition.kernighan_lin(p).labels)
+
+
+def test_many_moves_change_nothing_in_cluster_editing_and_not_in_modularity():
+    edges = clustered_network(900, 4000, seed=2).edges
+    graph = nx.Graph(edges.tolist())
+
+    def of(costs, missing=1.0):
+        return gp.SetPartition.from_pairs(900, edges, np.broadcast_to(costs, len(edges)), missing=missing, dense=False)
+
+    p = of(-1.0)
+    assert has_plateaus(p) and has_plateaus(of(-0.1, 0.1)) and has_plateaus(gp.from_editing(graph, dense=False))
+    halves = Contraction(p, canonical(np.arange(900) // 2)).problem
+    assert halves.background is not None and has_plateaus(halves)
+    assert not any(map(has_plateaus, (p.to_dense(), of(-9.0), of(-1.0, 0.0), of(-1.0, -0.5), of(-0.7))))
+    assert not any(has_plateaus(gp.from_modularity(graph, resolution=r, dense=False)) for r in (1.0, 40.0))
+    t = Annealer(p).temperatures(canonical(np.arange(900) // 3), 0.1)
+    assert 0 < 4 * t[1] < t[0]
 
 
 def test_a_matrix_in_which_most_pairs_cost_the_same_is_searched_as_pairs():

@@ -258,6 +258,18 @@ def test_a_large_subset_that_gains_many_elements_takes_no_quadratic_time() -> No
     assert found.cost < 0.99 * p.cost.sum()  # what nothing linked to the large subset at first is left for later
 
 
+def test_a_round_looks_at_what_is_linked_to_a_changed_subset_since_this_round() -> None:
+    """Once 1 moves from {0, 1} to the changed subset {3, 4}, the pair (1, 2) links that to {2}."""
+    pairs = [(0, 1), (1, 2), (0, 2), (1, 3), (0, 3), (1, 4), (0, 4)]
+    p = gp.SetPartition.from_pairs(5, pairs, [-1.0, -0.9, 2.5, -0.5, 1.0, -0.8, 1.0], dense=False)
+    labels, changed = np.array([[0, 0, 1, 2, 3], [0, 0, 1, 2, 2]], np.int32)
+    found = Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, p.evaluate_labels(labels), 20)
+    assert not found.round(Stopping())
+    found.adopt(changed, p.evaluate_labels(changed))
+    assert found.round(Stopping())
+    assert canonical(found.labels).tolist() == [0, 1, 1, 1, 1]
+
+
 @pytest.mark.parametrize(
     "p",
     [

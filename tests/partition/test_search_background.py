@@ -168,3 +168,21 @@ def test_what_some_optimum_joins_is_contracted_only_where_unlisted_pairs_cost_th
     assert _sets(others, Stopping()).tolist() == list(range(1200))
     r = gp.partition.search(alike, max_iterations=2)
     assert r.labels[7] == r.labels[90] and alike.evaluate(r.labels) == r.cost
+
+
+def test_required_joins_that_leave_few_elements_make_no_matrix_of_all():
+    n, few = 30_000, 300
+    pairs = np.stack([np.arange(n - 1), np.arange(1, n)], 1)
+    joins = [(a, a % few) for a in range(few, n)]
+    p = gp.SetPartition.from_pairs(n, pairs, np.full(n - 1, -1.0), missing=1.0, must_join=joins)
+    assert gp.partition.reduce(p).problem.n <= few
+    r = gp.partition.search(p, max_iterations=1, threads=1)
+    assert (r.labels == r.labels[np.arange(n) % few]).all() and p.evaluate(r.labels) == r.cost
+
+
+def test_elements_with_very_many_neighbours_are_looked_at_once_and_not_for_each_neighbour():
+    n = 100_000
+    leaves = np.arange(2, n)
+    hubs = np.concatenate([np.stack([np.full(n - 2, a), leaves], 1) for a in (0, 1)])
+    p = gp.SetPartition.from_pairs(n, hubs, np.full(len(hubs), -1.0), missing=1.0)
+    assert _sets(p, Stopping()).tolist() == list(range(n))

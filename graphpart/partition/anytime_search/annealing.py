@@ -2,9 +2,11 @@
 
 The temperature falls geometrically. At the first temperature, `heat` moves to a worse partition per element and sweep
 would be accepted, estimated from the initial partition. At the last temperature, COLD moves, or a tenth of `heat`,
-would be accepted. In this estimate, a move that changes the cost by less than a unit counts in proportion to the
-change. Otherwise many moves that change the cost very little would make both temperatures very small. The unit is the
-weighted median of the absolute costs: half of their sum is due to larger ones. The few largest costs are left out.
+would be accepted. Where many moves change nothing, as in cluster editing, COLDEST takes the place of COLD: only after
+many sweeps without moves to worse partitions is a partition near a local optimum. In this estimate, a move that changes
+the cost by less than a unit counts in proportion to the change. Otherwise many moves that change the cost very little
+would make both temperatures very small. The unit is the weighted median of the absolute costs: half of their sum is due
+to larger ones. The few largest costs are left out.
 
 A dense problem is annealed in 32-bit integers. If a pair costs more than the sum of all attraction of one of its
 elements, no join of this pair lowers the cost, whatever else is in the subset. Its cost is therefore lowered to the
@@ -40,7 +42,9 @@ RUN = 150_000.0  # nanoseconds that any run takes
 ROWS = 256  # of a matrix, that are converted at a time
 STEP = 8.0  # nanoseconds of a step of evolution
 VARIATES = 65536  # exponential variates in a table, a power of 2; the largest of them is about 11
-COLD = 0.01  # moves to a worse partition that are accepted per element in the last sweep
+COLD = 0.01  # moves to a worse partition that are accepted per element in the last sweep;
+COLDEST = 1e-6  # the same where many moves change nothing
+MULTIPLE = 4.0  # of the background, that attracting pairs cost at most where many moves change nothing
 SAMPLES = 10_000  # costs that are looked at to choose the unit
 MOVES = 600  # that are looked at to choose temperatures; annealing of few elements takes not much longer
 OUTLIERS = 0.01  # of all costs, the largest, that the unit leaves out
@@ -59,6 +63,8 @@ class Annealer:
     ----------
     spent : float
         The estimated nanoseconds of all runs so far, which do not depend on the clock.
+    plateaus : bool
+        Whether many moves change nothing; see `has_plateaus`.
     """
 
     def __init__(self, p: SetPartition) -> None:
@@ -77,6 +83,7 @@ class Annealer:
             u, v, costs = u[::every], v[::every], costs[::every]
             if p.background is not None:
                 costs = costs + p.background.of_pairs(u, v)
+        self.plateaus = has_plateaus(p)
         self.unit = _unit(costs[np.isfinite(costs)])
 
     def copy(self) -> Annealer:
@@ -155,7 +162,8 @@ class Annealer:
                 known[k] = float(np.cumsum(np.append(0.0, most * exp(deltas / -TEMPERATURES[k])))[-1])
             return known[k]
 
-        wanted = [min(rate * elements, share * len(deltas)) for rate in (heat, min(COLD, heat / 10))]
+        cold = COLDEST if self.plateaus else COLD
+        wanted = [min(rate * elements, share * len(deltas)) for rate in (heat, min(cold, heat / 10))]
         return self._temperature(accepted, wanted[0]), self._temperature(accepted, wanted[1])
 
     def _temperature(self, accepted: Callable[[int], float], wanted: float) -> float:
@@ -201,6 +209,25 @@ class Annealer:
                     sums = sums + prices_with(p.background.groups, labels, a[keys // k], keys % k)
         alone = np.where(size[labels[a]] > 1, -own, 0.0)
         return np.append((sums - own[keys // k])[~mine], alone), len(a)
+
+
+def has_plateaus(p: SetPartition) -> bool:
+    """Whether many moves change nothing: unlisted pairs repel equally, others attract by few whole multiples of that.
+
+    This is cluster editing, also after elements have been contracted. It is not modularity, where pairs of few
+    neighbours attract far more than the background repels. O(n + m)
+    """
+    background = p.background
+    if p.matrix is not None or background is None or background.groups is not None or len(background.vectors) != 1:
+        return False
+    beta, (x, y) = float(background.beta[0]), background.vectors[0]
+    if x is not y or beta <= 0 or not (x == np.rint(x)).all():
+        return False
+    u, v, costs = p.pairs()
+    attracting = costs < 0
+    ratio = -costs[attracting] / beta
+    near = np.abs(ratio - np.rint(ratio)) <= 1e-9 * ratio
+    return bool((near & (ratio <= MULTIPLE * np.abs(x[u] * x[v])[attracting])).all())
 
 
 def prices_with(groups: Groups, labels: Labels, a: NDArray[np.int64], U: NDArray[Any]) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ __all__ = [
     "PopulationParameters",
     "PortfolioParameters",
     "PropagationParameters",
+    "ReheatingParameters",
     "RestartParameters",
     "SearchParameters",
     "SlowParameters",
@@ -57,7 +58,7 @@ class PopulationParameters:
     fewest: int = 4  #: fewest members
     share: float = 1 / 16  #: members per element, within these limits
     children: int = 6  #: estimated children per member before a population ends
-    independent: int = 8  #: partitions that restarts have to make before each round of populations, if there are any
+    independent: int = 8  #: new partitions, of restarts or populations, before a round of populations, with restarts
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,15 @@ class PropagationParameters:
     work: float = 2e7  #: nanoseconds of work of a task at first; at least one step is made
     shares: tuple[float, float] = (0.01, 0.3)  #: smallest and largest share of the elements that a step mutates
     sweeps: int = 20  #: sweeps of a step, at most
+
+
+@dataclass(frozen=True)
+class ReheatingParameters:
+    """Parameters of rounds of reheating."""
+
+    work: float = 5e7  #: nanoseconds of work of a task at first; at least one step is made
+    sweeps: tuple[int, int] = (30, 300)  #: fewest and most sweeps of a step at first
+    heats: tuple[float, ...] = (0.003, 0.01, 0.001, 0.03)  #: heats at which steps begin, drawn at random
 
 
 @dataclass(frozen=True)
@@ -165,8 +175,8 @@ class PortfolioParameters:
     slower_later: int = 16  #: the same if there are populations
     alone: int = 16  #: rounds of annealing before other strategies begin, unless two in a row find nothing better
     wait: float = 0.5  #: work of others before a strategy begins, as a share of its first round
-    longer: float = 6.0  #: the same with a background, for what makes no moves of no gain, as long as not
-    unlucky: int = 4  #: rounds in a row without improvement
+    longer: float = 6.0  #: the same with a background, except for localised evolution and label propagation, until
+    unlucky: int = 4  #: so many rounds in a row find nothing better; one round, if neither of the two takes part
     fade: float = 0.8  #: share of the recorded gain of a strategy that is kept at each of its rounds
     earned: float = 0.8  #: share of the time that is distributed by gains; the rest is distributed by fixed shares
     doubt: float = 0.5  #: part of `earned` that is left when no strategy has gained anything for long
@@ -192,6 +202,7 @@ class SearchParameters:
     population: PopulationParameters = field(default_factory=PopulationParameters)
     evolution: EvolutionParameters = field(default_factory=EvolutionParameters)
     propagation: PropagationParameters = field(default_factory=PropagationParameters)
+    reheating: ReheatingParameters = field(default_factory=ReheatingParameters)
     fusion: FusionParameters = field(default_factory=FusionParameters)
     slow: SlowParameters = field(default_factory=SlowParameters)
     tabu: TabuParameters = field(default_factory=TabuParameters)

@@ -4,9 +4,9 @@ A round consists of several tasks of one strategy, which run in parallel and ind
 of a round is drawn at random. The share of a strategy is partly fixed, and partly in proportion to its gain per
 nanosecond of work in its latest rounds. Work is not measured, but estimated from sweeps, steps and elements. The longer
 no strategy has gained anything, the more the fixed shares count. Strategies begin in the order of the time that their
-first round takes, each when the others have done about as much work. With a background, others than localised
-evolution and label propagation wait longer, as long as these find something better: they gain more than any first
-round, and than slow annealing.
+first round takes, each when the others have done about as much work. With a background, all but localised
+evolution and label propagation wait longer while rounds find something better: these two gain more in the same time
+than the first round of any other strategy, and than slow annealing.
 
 After a round, the result of each task takes over the regions in which the best partition is better, and joins the pool
 of the best partitions. If several rounds find nothing better, all strategies work longer.
@@ -36,6 +36,7 @@ from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.population import PopulationRounds
 from graphpart.partition.anytime_search.propagation import PropagationRounds
+from graphpart.partition.anytime_search.reheating import ReheatingRounds
 from graphpart.partition.anytime_search.restarts import RestartRounds
 from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
 from graphpart.partition.anytime_search.start import improved_start
@@ -192,19 +193,23 @@ class Portfolio:
             restarts = RestartRounds(turn, all_.restarts, 1.0)
             strategies.append(restarts)
             until = all_.portfolio.wait * restarts.first_work(turn)  # annealing once seldom keeps up with many
-        if not light or p.n <= all_.portfolio.whole:
+        plateaus = sparse and turn.annealer.plateaus
+        if not plateaus and (not light or p.n <= all_.portfolio.whole):
             share = 0.3 if small else 0.4 if sparse else 0.1
             strategies.append(AnnealingRounds(turn, all_.annealing, share, polish, until))
             share = 0.4 if small or sparse or restarts else 0.9
             strategies.append(PopulationRounds(turn, all_.population, share, polish, restarts is not None))
         if sparse:
+            share = 0.2 if plateaus else 1.0
             if p.n <= all_.portfolio.whole:
                 strategies.append(SlowAnnealing(turn, all_.slow, 0.3, polish))
-            strategies.append(FusionRounds(turn, all_.fusion, 1.0))
+            strategies.append(FusionRounds(turn, all_.fusion, share))
             if p.background is not None:
-                strategies.append(LevelRounds(turn, all_.fusion, 1.0))
+                strategies.append(LevelRounds(turn, all_.fusion, share))
                 strategies.append(EvolutionRounds(turn, all_.evolution, 1.0))
                 strategies.append(PropagationRounds(turn, all_.propagation, 1.0))
+            if plateaus:
+                strategies.append(ReheatingRounds(turn, all_.reheating, 1.0))
         if small:
             strategies.append(TabuRounds(turn, all_.tabu, 0.3))
         return strategies

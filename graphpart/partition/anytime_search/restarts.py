@@ -6,8 +6,8 @@ RUNS short ones that are independent of each other, from all elements apart or t
 which are the first members of a population (see population.py). Its children, which take a fraction of the time of an
 annealing, soon find what the members miss.
 
-Then the best member is annealed again and again, from one of some low temperatures in turn (an iterated local search;
-Lourenco, Martin & Stutzle 2003), and goes on with what costs no more, until this has found nothing better for FAILURES
+Then the best member is annealed again and again, from each of some low temperatures in turn (an iterated local search;
+Lourenço, Martin & Stützle 2003), and goes on with what costs no more, until this has found nothing better for FAILURES
 runs. Short runs at low temperatures find the local optima around a good one.
 
 Tasks know nothing of each other or of the best partition. So their results, from different parts of the space, join

@@ -5,7 +5,8 @@ takes twice as many sweeps as the one before. It begins when its work is not mor
 On random graphs with costs of few values, the cost keeps falling with the logarithm of the number of sweeps, below the
 costs that short runs and fusion find. On grids and region graphs, it stays far above them. Therefore the costs of the
 last two rounds are extrapolated: there is another round only if the cost would reach that of the best partition within
-few rounds.
+few rounds. Where many moves change nothing, there is always another round: it ends at temperatures so low that its cost
+is near that of the best partition, and does not depend on that partition.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class SlowAnnealing:
         a = self.parameters
         if self.first_work(turn) > a.part * turn.worked:
             return False
-        if len(self.costs) < 2:
+        if len(self.costs) < 2 or self.annealer.plateaus:
             return True
         *_, before, last = self.costs
         return min(last, last - a.ahead * (before - last)) <= turn.pool.cost

@@ -241,10 +241,11 @@ def examine(const double[:, ::1] cost, const double[::1] weight, const double[::
     """Subsets whose reduced cost is below `limit`: (subsets as rows, whether these are all).
 
     It ends with more than `room` subsets, with `few` of them below `target`, or after `work` nodes. The pairs that
-    attract are arcs ``starts[a]`` to ``starts[a + 1]`` from a to ``heads[i]``; ``mate[i]`` is the arc in the other
-    direction, and `share` may be any division, which changes. `attraction` is 0 for the arcs from n on, and is changed
-    meanwhile. The costs are symmetric, with 0 on the diagonal; they may be inf. Triples are as in `descend`; of the
-    other two elements, ``between`` is the arc, and ``rise`` what it attracts more once the element is in.
+    attract, and those of triples, are arcs ``starts[a]`` to ``starts[a + 1]`` from a to ``heads[i]``; ``mate[i]`` is the
+    arc in the other direction. `attraction` is what each pair attracts, less the shares of penalties that count for it,
+    and `share` any division of it among the two arcs; both change meanwhile. The costs are symmetric, with 0 on the
+    diagonal; they may be inf. Triples are as in `descend`; of the other two elements, ``between`` is the arc, and
+    ``rise`` what it attracts more once the element is in.
     """
     cdef Py_ssize_t n = price.shape[0], a, count = 0, below = 0, top = 0, trail = 0, depth = 0, raised = 0, chosen
     cdef offset_t i, arc

@@ -34,7 +34,7 @@ class PseudoCosts:
         self._rise, self._times = np.zeros((2, len(r.cost))), np.zeros((2, len(r.cost)))
 
     def note(self, e: int, joined: bool, moved: float, rise: float) -> None:
-        """The bound rose where a variable that was off by `moved` was set to 1 (`joined`), or to 0."""
+        """Record the rise of the bound when a variable was set to 1 (`joined`) or 0, which `moved` it by so much."""
         self._rise[int(joined), e] += max(rise, 0.0) / max(moved, NEAREST)
         self._times[int(joined), e] += 1
 

@@ -54,7 +54,7 @@ class Prices:
         return math.fsum(self.elements) - math.fsum(self.penalties)
 
     def reduced(self, subsets: Subsets, costs: Floats) -> Floats:
-        """The reduced cost of each row, which has this cost."""
+        """The reduced cost of each subset, a row; `costs` are those of the subsets."""
         found: Floats = costs - subsets @ self.elements
         paid = self.penalties > 0
         if paid.any():
@@ -62,7 +62,7 @@ class Prices:
         return found
 
     def towards(self, other: Prices, part: float) -> Prices:
-        """A mean of these prices and others of the same triples, which have this part of the weight."""
+        """The mean of these prices and others of the same triples, where the others have the weight `part`."""
         return Prices(
             (1 - part) * self.elements + part * other.elements,
             self.triples,
@@ -78,7 +78,7 @@ def contained(subsets: Subsets, triples: Triples) -> NDArray[np.bool_]:
 
 
 def violated(subsets: Subsets, values: Floats, triples: Triples) -> Triples:
-    """Triples, none of those given, whose inequality subsets with these values violate most.
+    """The triples, without those given, whose inequalities the values of subsets violate most.
 
     O(n**2) for each element and each subset with it.
     """

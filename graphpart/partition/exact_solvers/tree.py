@@ -254,7 +254,8 @@ class Tree:
             return []
         r.bound = -math.inf
         r.offer(r.rows.multipliers)
-        r.tolerance, r.small, idle, vertex, slow = PARAMETERS.violated, self.small, 0, False, 0
+        r.tolerance, r.small = PARAMETERS.violated, self.small
+        idle, vertex, failed, slow = 0, False, False, 0
         bounds: list[float] = []
         while not self.closed(r.bound):
             if self.search.ends():
@@ -264,6 +265,7 @@ class Tree:
             if vertex:
                 assert self.simplex is not None
                 vertex = self.simplex.solve(r)
+                failed = not vertex  # as where no point is left: the other method goes on once more
             elif self.semidefinite is not None:
                 self.semidefinite.round()
             else:
@@ -313,7 +315,7 @@ class Tree:
                 if far and self.semidefinite is None:
                     self.semidefinite, idle = Semidefinite(r), 0
                     continue
-                if self.simplex is None or vertex or len(r.rows.pairs) > a.vertex_terms:
+                if self.simplex is None or vertex or failed or len(r.rows.pairs) > a.vertex_terms:
                     break
                 vertex, idle = True, 0
         if self.closed(r.bound):

@@ -463,6 +463,9 @@ cdef bint grow_subgraph(Work* w, Set* s, element_t a, Stopping stopping) noexcep
     cdef element_t x = a, kept
     clear(w, s)
     while x >= 0 and s.size < s.largest:
+        # Many elements may be next to one with a long row, which is not read for a set that has too much to outweigh.
+        if s.size and s.outer_attraction + (attraction_of(w, x) - 2 * s.attraction[x]) > most:
+            break
         put_in(w, s, x)
         needed = s.outer_attraction + s.inner_repulsion + set_slack(w, s)
         if s.size > 2 and least_inside(s) >= needed and not stopping.poll(INFINITY) and cut_inside(w, s) >= needed:

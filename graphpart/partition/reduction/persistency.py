@@ -188,7 +188,7 @@ def reduced(p: SetPartition, stopping: Stopping) -> PartitionReduction:
     q = p.contract(classes) if len(p.must_join) else p
     if q.lifted is not None:
         return _with_links(p, q, classes)
-    if q.background is not None and q.n > DENSE_UP_TO and q.background.repels:
+    if q.background is not None and p.n > DENSE_UP_TO and q.background.repels:
         return _with_background(p, q, classes, stopping)
     p, q = as_problem(p), as_problem(q)
     starts, neighbours, costs = q.rows()
