@@ -244,7 +244,7 @@ def test_tight_problems_are_proven(sigma):
 
 
 def test_noise_leaves_more_to_gain_than_the_linear_relaxation():
-    p = gp.generate.uniform_integers(30, largest=100, seed=3).problem
+    p = gp.generate.uniform_integers(30, largest=100, seed=7).problem
     lp = gp.partition.lower_bound(p, "lp").bound
     relaxation = Relaxation(p, stopping(), complete=True)
     semidefinite = Semidefinite(relaxation)

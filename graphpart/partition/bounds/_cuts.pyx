@@ -1,25 +1,111 @@
-"""Kernels that find violated inequalities for a matrix of pair variables in [0, 1]."""
+"""Kernels that find violated inequalities for a matrix of pair variables in [0, 1].
+
+Both searches for 2-partitions keep ``g[i] = sum of b[j] y[i, j], less 1/2``, with y = 1 on the diagonal, b = -1 on S, 1 on T
+and 0 elsewhere. Another element i changes the violation most, by ``|g[i]| - 1/2``, if it is added to T where g[i] < 0,
+and to S elsewhere; to remove i changes it by ``b[i] g[i] - 1/2``. They compute with whole multiples of ``1 / ONE``, for
+which vector instructions are fast; violations are computed anew in double precision.
+"""
 
 import numpy as np
 
+from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
 
 cdef enum:
     MOST = 32
     TENURE = 5
+    BLOCK = 32           # elements that are looked at together: rows have a multiple of so many
+    ONE = 1 << 22
+    HALF = 1 << 21
+    BLOCKED = 1 << 30    # more than any |g|
+    ELEMENTS = 200       # of a 2-partition at most, so that no g is larger than BLOCKED
+
+cdef extern from *:
+    """
+    /* Adds a row to g, or subtracts it. Returns the largest of |g[i]| - blocked[i], and where it is. */
+    GP_CLONES
+    static int32_t gp_shift(int32_t *GP_RESTRICT g, const int32_t *GP_RESTRICT row, int32_t move,
+                            const int32_t *GP_RESTRICT blocked, ptrdiff_t blocks, ptrdiff_t *at) {
+        const int32_t sign = move < 0 ? -1 : 0;
+        int32_t most = INT32_MIN;
+        ptrdiff_t block = 0;
+        for (ptrdiff_t k = 0; k < blocks; k++) {
+            int32_t top = INT32_MIN;
+            for (int i = 0; i < 32; i++) {
+                const int32_t value = g[32 * k + i] + ((row[32 * k + i] ^ sign) - sign);
+                const int32_t room = (value < 0 ? -value : value) - blocked[32 * k + i];
+                g[32 * k + i] = value;
+                top = room > top ? room : top;
+            }
+            block = top > most ? k : block;
+            most = top > most ? top : most;
+        }
+        for (*at = 32 * block; ; ++*at) {
+            const int32_t value = g[*at];
+            if ((value < 0 ? -value : value) - blocked[*at] == most)
+                return most;
+        }
+    }
+
+    /* Where the sum of two rows is largest, if that is more than `least`; else -1. */
+    GP_CLONES
+    static ptrdiff_t gp_most(const int32_t *one, const int32_t *other, ptrdiff_t blocks, int32_t least) {
+        int32_t most = least;
+        ptrdiff_t block = -1;
+        for (ptrdiff_t k = 0; k < blocks; k++) {
+            int32_t top = INT32_MIN;
+            for (int i = 0; i < 32; i++) {
+                const int32_t sum = one[32 * k + i] + other[32 * k + i];
+                top = sum > top ? sum : top;
+            }
+            block = top > most ? k : block;
+            most = top > most ? top : most;
+        }
+        if (block < 0)
+            return -1;
+        for (block *= 32; one[block] + other[block] != most; block++)
+            ;
+        return block;
+    }
+    """
+    Py_ssize_t gp_most(const int32_t* one, const int32_t* other, Py_ssize_t blocks, int32_t least) noexcept nogil
+    int32_t gp_shift(int32_t* g, const int32_t* row, int32_t move, const int32_t* blocked, Py_ssize_t blocks,
+                     Py_ssize_t* at) noexcept nogil
+
+
+def _fixed(const double[:, ::1] y):
+    """The matrix in multiples of 1 / ONE, with 1 on the diagonal, and 0 up to the end of each row's last block."""
+    n = y.shape[0]
+    out = np.zeros((n, (n + BLOCK - 1) // BLOCK * BLOCK), np.int32)
+    out[:, :n] = np.rint(np.clip(y, 0.0, 1.0) * <double>ONE)
+    np.fill_diagonal(out, ONE)
+    return out
+
+
+cdef double violation(const double[:, ::1] y, const element_t* members, int size, const signed char* b) noexcept nogil:
+    """``y(S, T) - y(S) - y(T) - min(|S|, |T|)``."""
+    cdef double value = 0.0
+    cdef int i, j, S = 0
+    for i in range(size):
+        S += b[members[i]] < 0
+        for j in range(i):
+            value -= b[members[i]] * b[members[j]] * y[members[i], members[j]]
+    return value - min(S, size - S)
 
 
 def triangles(const double[:, ::1] y, double tolerance, Stopping stopping):
     """For each pair {b, c} the element a with the largest ``y[a, b] + y[a, c] - y[b, c] - 1``, if more than `tolerance`.
 
-    Returns (triangles as rows b, a, c; violations). O(n^3)
+    Returns (triangles as rows b, a, c; violations). Sums are compared in multiples of 1 / ONE. O(n^3)
     """
-    cdef Py_ssize_t n = y.shape[0], a, b, c, best, found = 0
-    cdef double most, s
-    cdef const double* row_b
-    cdef const double* row_c
+    cdef Py_ssize_t n = y.shape[0], blocks = (n + BLOCK - 1) // BLOCK, b, c, best, found = 0
+    cdef double amount
+    fixed = _fixed(y)
+    np.fill_diagonal(fixed, -BLOCKED)  # a is neither b nor c
+    cdef int32_t[:, ::1] W = fixed
     rows_array, amounts_array = np.empty((n * (n - 1) // 2, 3), np.int32), np.empty(n * (n - 1) // 2)
     cdef element_t[:, ::1] rows = rows_array
     cdef double[::1] amounts = amounts_array
@@ -27,21 +113,16 @@ def triangles(const double[:, ::1] y, double tolerance, Stopping stopping):
         for b in range(n):
             if stopping.poll(INFINITY):
                 break
-            row_b = &y[b, 0]
             for c in range(b + 1, n):
-                if row_b[c] >= 1.0 - tolerance:
+                if y[b, c] >= 1.0 - tolerance:
                     continue
-                row_c = &y[c, 0]
-                most = 1.0 + tolerance + row_b[c]
-                best = -1
-                for a in range(n):
-                    s = row_b[a] + row_c[a]
-                    if s > most and a != b and a != c:
-                        most = s
-                        best = a
-                if best >= 0:
+                best = gp_most(&W[b, 0], &W[c, 0], blocks, <int32_t>((1.0 + tolerance + y[b, c]) * ONE) - 2)
+                if best < 0:
+                    continue
+                amount = y[b, best] + y[c, best] - 1.0 - y[b, c]
+                if amount > tolerance:
                     rows[found, 0], rows[found, 1], rows[found, 2] = <element_t>b, <element_t>best, <element_t>c
-                    amounts[found] = most - 1.0 - row_b[c]
+                    amounts[found] = amount
                     found += 1
     return rows_array[:found], amounts_array[:found]
 
@@ -49,19 +130,22 @@ def triangles(const double[:, ::1] y, double tolerance, Stopping stopping):
 def two_partitions(const double[:, ::1] y, double tolerance, int largest, Stopping stopping):
     """2-partition inequalities by local search from S = {s}, T = {t} (after Grötschel & Wakabayashi 1989, 1990).
 
-    With b = -1 on S, 1 on T and 0 elsewhere, ``y(S, T) - y(S) - y(T) - |S|`` rises most by adding an element to S or T,
-    or by removing one, which ``h[i] = sum of b[j] y[i, j]`` tells; that is done while it rises. For each s, the elements
-    t of a set T that was found are not tried again, and after MOST finds the next s is taken. Triangles are left out, and S and T have at most `largest` elements.
+    The element that raises ``y(S, T) - y(S) - y(T) - |S|`` most is added to S or T, or removed, while that is more than
+    `tolerance`. For each s, the elements t of a set T that was found are not tried again, and after MOST finds the next s
+    is taken. Triangles are left out, and S and T have at most `largest` elements.
     Returns (starts, splits, elements with S first, violations). O(n) for each step of a search
     """
-    cdef Py_ssize_t n = y.shape[0], s, t, i, chosen, turn
-    cdef int S, T, side, move, found
-    cdef double value, gain, most
-    cdef const double* row
+    cdef Py_ssize_t n = y.shape[0], blocks = (n + BLOCK - 1) // BLOCK, s, t, i, chosen, turn
+    cdef int size, S, side, move, found, first
+    cdef int32_t room, gain, most, least = <int32_t>(tolerance * ONE) + 1
+    cdef double amount
     elements, starts, splits, amounts = [], [0], [], []
-    cdef double[::1] h = np.empty(n)
+    cdef int32_t[:, ::1] W = _fixed(y)
+    cdef int32_t[::1] g = np.empty(blocks * BLOCK, np.int32), blocked = np.empty(blocks * BLOCK, np.int32)
     cdef signed char[::1] b = np.zeros(n, np.int8)
+    cdef element_t[::1] members = np.empty(max(n, 2), np.int32)
     cdef unsigned char[::1] covered = np.zeros(n, np.uint8)
+    largest = min(largest, ELEMENTS)
     for s in range(n):
         covered[:] = 0
         found = 0
@@ -72,54 +156,53 @@ def two_partitions(const double[:, ::1] y, double tolerance, int largest, Stoppi
             if stopping.poll(INFINITY):
                 break
             with nogil:
+                for i in range(blocks * BLOCK):
+                    g[i], blocked[i] = -HALF, 0 if i < n else BLOCKED
                 for i in range(n):
                     b[i] = 0
-                    h[i] = y[t, i] - y[s, i]
-                b[s], b[t] = -1, 1
-                S = T = 1
-                value = y[s, t] - 1.0
+                b[s], b[t], blocked[s], blocked[t], members[0], members[1] = -1, 1, BLOCKED, BLOCKED, s, t
+                S, size = 1, 2
+                gp_shift(&g[0], &W[s, 0], -1, &blocked[0], blocks, &chosen)
+                room = gp_shift(&g[0], &W[t, 0], 1, &blocked[0], blocks, &chosen)
                 while True:
-                    most, chosen, move = tolerance, -1, 0
-                    for i in range(n):
-                        if b[i] == 0:
-                            if S + T >= largest:
-                                continue
-                            gain = h[i]
-                            if -gain > most:
-                                most, chosen, move = -gain, i, 1
-                            elif gain - 1.0 > most:
-                                most, chosen, move = gain - 1.0, i, -1
-                        elif b[i] == 1:
-                            if h[i] > most and T > 1:
-                                most, chosen, move = h[i], i, -1
-                        elif 1.0 - h[i] > most and S > 1:
-                            most, chosen, move = 1.0 - h[i], i, 1
-                    if chosen < 0:
-                        break
-                    value += most
-                    if b[chosen] == 0:
-                        b[chosen] = move
+                    most, first = room - HALF, -1
+                    if size >= largest or most < least:
+                        most, chosen = least - 1, -1
+                    for i in range(size):
+                        if S > 1 if b[members[i]] < 0 else size - S > 1:
+                            gain = b[members[i]] * g[members[i]] - HALF
+                            if gain > most:
+                                most, first = gain, i
+                    if first >= 0:
+                        chosen = members[first]
+                        move = -b[chosen]
+                        S -= move > 0
+                        size -= 1
+                        members[first] = members[size]
+                        b[chosen], blocked[chosen] = 0, 0
+                    elif chosen >= 0:
+                        move = 1 if g[chosen] < 0 else -1
                         S += move < 0
-                        T += move > 0
+                        members[size] = chosen
+                        size += 1
+                        b[chosen], blocked[chosen] = move, BLOCKED
                     else:
-                        S -= b[chosen] < 0
-                        T -= b[chosen] > 0
-                        b[chosen] = 0
-                    row = &y[chosen, 0]
-                    for i in range(n):
-                        h[i] += move * row[i]
-                for i in range(n):
-                    if b[i] == 1:
-                        covered[i] = 1
+                        break
+                    room = gp_shift(&g[0], &W[chosen, 0], move, &blocked[0], blocks, &chosen)
+                for i in range(size):
+                    if b[members[i]] > 0:
+                        covered[members[i]] = 1
                 covered[t] = 1
-            if value > tolerance and S + T > 3:
+                amount = violation(y, &members[0], size, &b[0])
+            # The search raised y(S, T) - y(S) - y(T) - |S|, which is smaller where T is: this one need not be violated.
+            if size > 3 and amount + min(S, size - S) - S > tolerance:
                 for side in (-1, 1):
                     for i in range(n):
                         if b[i] == side:
                             elements.append(i)
                 starts.append(len(elements))
                 splits.append(S)
-                amounts.append(value + S - min(S, T))
+                amounts.append(amount)
                 found += 1
                 if found == MOST:
                     break
@@ -221,23 +304,27 @@ def _odd_cycle(walk):
 
 def near_two_partitions(const double[:, ::1] y, const offset_t[::1] starts, const element_t[::1] splits,
                         const element_t[::1] elements, double tolerance, int largest, int steps, Stopping stopping):
-    """2-partition inequalities by tabu search from given ones, for a matrix with 1 on its diagonal.
+    """2-partition inequalities by tabu search from given ones of at most ELEMENTS elements.
 
-    For b as in `two_partitions`, the sum of b less ``b' Y b`` is twice the violation, if it is not negative. A step adds
-    1 to an element of b, or takes 1 away, whichever raises that most or lowers it least, but not where one of the last
-    few steps did. Of `steps` of these, that with the largest violation for its size is returned: (starts, splits, elements with S first,
-    violations). O(n) for each step
+    A step adds an element to S or T, or removes one, whichever raises ``y(S, T) - y(S) - y(T) - |S|`` most or lowers it
+    least, but none that one of the last few steps added or removed. Of `steps` of these, that with the largest violation
+    for its size is returned: (starts, splits, elements with S first, violations). O(n) for each step
     """
-    cdef Py_ssize_t n = y.shape[0], k, i, chosen, found = 0, room = 0
-    cdef int step, move, size, total
-    cdef double value, gain, most, best
-    cdef const double* row
-    cdef double[::1] h = np.empty(n)
+    cdef Py_ssize_t n = y.shape[0], blocks = (n + BLOCK - 1) // BLOCK, k, i, chosen, at
+    cdef int step, move, size, total, best_size, place, S, found = 0
+    cdef int32_t room = 0, gain, most
+    cdef int64_t value
+    cdef double best, amount
+    cdef int32_t[:, ::1] W = _fixed(y)
+    cdef int32_t[::1] g = np.empty(blocks * BLOCK, np.int32), blocked = np.empty(blocks * BLOCK, np.int32)
     cdef signed char[::1] b = np.zeros(n, np.int8), best_b = np.zeros(n, np.int8)
+    cdef element_t[::1] members = np.empty(n, np.int32), best_members = np.empty(n, np.int32)
     cdef int[::1] free_at = np.zeros(n, np.intc)
+    cdef Py_ssize_t[TENURE] moved
     count = splits.shape[0]
+    largest = min(largest, ELEMENTS, n)
     starts_array, splits_array, amounts_array = np.zeros(count + 1, np.int64), np.empty(count, np.int32), np.empty(count)
-    elements_array = np.empty(count * min(largest, n), np.int32)
+    elements_array = np.empty(count * largest, np.int32)
     cdef offset_t[::1] out_starts = starts_array
     cdef element_t[::1] out_splits = splits_array, out = elements_array
     cdef double[::1] amounts = amounts_array
@@ -245,72 +332,77 @@ def near_two_partitions(const double[:, ::1] y, const offset_t[::1] starts, cons
         for k in range(splits.shape[0]):
             if stopping.poll(INFINITY):
                 break
+            size = <int>(starts[k + 1] - starts[k])
+            if size > ELEMENTS:
+                continue
+            for i in range(blocks * BLOCK):
+                g[i], blocked[i] = -HALF, 0 if i < n else BLOCKED
             for i in range(n):
-                b[i] = 0
-                h[i] = 0.0
-                free_at[i] = 0
-            size = total = 0
-            value = 0.0
-            for i in range(starts[k], starts[k + 1]):
-                move = -1 if i < starts[k] + splits[k] else 1
-                b[elements[i]] = move
-                size += 1
-                total += move
-                row = &y[elements[i], 0]
-                if move > 0:
-                    for chosen in range(n):
-                        h[chosen] += row[chosen]
-                else:
-                    for chosen in range(n):
-                        h[chosen] -= row[chosen]
-            for i in range(starts[k], starts[k + 1]):
-                value -= b[elements[i]] * h[elements[i]]
-            value += total
-            best = 0.0
-            room = 0
+                b[i], free_at[i] = 0, 0
+            for i in range(size):
+                members[i] = elements[starts[k] + i]
+                b[members[i]] = -1 if i < splits[k] else 1
+                blocked[members[i]] = BLOCKED
+            for i in range(size):
+                room = gp_shift(&g[0], &W[members[i], 0], b[members[i]], &blocked[0], blocks, &at)
+            total = size - 2 * splits[k]
+            value = total * <int64_t>ONE  # twice the violation
+            for i in range(size):
+                value -= b[members[i]] * (g[members[i]] + HALF)
+            for i in range(TENURE):
+                moved[i] = -1
+            best, best_size = 0.0, 0
             for step in range(1, steps + 1):
-                most, chosen, move = -INFINITY, -1, 0
-                for i in range(n):
-                    if free_at[i] > step:
-                        continue
-                    if b[i] < 1 and (b[i] < 0 or size < largest):
-                        gain = -2.0 * h[i]
+                place, most = -1, -BLOCKED
+                if size < largest and room >= 0:
+                    most = room - HALF
+                for i in range(size):
+                    if free_at[members[i]] <= step:
+                        gain = b[members[i]] * g[members[i]] - HALF
                         if gain > most:
-                            most, chosen, move = gain, i, 1
-                    if b[i] > -1 and (b[i] > 0 or size < largest):
-                        gain = 2.0 * h[i] - 2.0
-                        if gain > most:
-                            most, chosen, move = gain, i, -1
-                if chosen < 0:
+                            most, place = gain, <int>i
+                if most == -BLOCKED:
                     break
-                value += most
-                size += 1 if b[chosen] == 0 else -1
-                total += move
-                b[chosen] += move
-                free_at[chosen] = step + TENURE
-                row = &y[chosen, 0]
-                if move > 0:
-                    for i in range(n):
-                        h[i] += row[i]
+                value += 2 * most
+                if place >= 0:
+                    chosen = members[place]
+                    move = -b[chosen]
+                    size -= 1
+                    members[place] = members[size]
+                    b[chosen] = 0
                 else:
-                    for i in range(n):
-                        h[i] -= row[i]
-                if value > best * size and value > 2.0 * tolerance and total >= 0 and 3 < size <= largest:
-                    best = value / size
-                    amounts[found] = 0.5 * value
-                    room = 1
-                    for i in range(n):
-                        best_b[i] = b[i]
-            if room:
-                room = out_starts[found]
-                size = 0
+                    chosen = at
+                    move = 1 if g[chosen] < 0 else -1
+                    members[size] = <element_t>chosen
+                    size += 1
+                    b[chosen] = move
+                total += move
+                blocked[chosen], free_at[chosen], moved[step % TENURE] = BLOCKED, step + TENURE, chosen
+                i = moved[(step + 1) % TENURE]
+                if i >= 0 and b[i] == 0:
+                    blocked[i] = 0
+                room = gp_shift(&g[0], &W[chosen, 0], move, &blocked[0], blocks, &at)
+                if value > best * size and value > 2 * tolerance * ONE and total >= 0 and 3 < size <= largest:
+                    best, best_size = <double>value / size, size
+                    for i in range(size):
+                        best_members[i] = members[i]
+                        best_b[i] = b[members[i]]
+            if best_size:
+                for i in range(n):
+                    b[i] = 0
+                for i in range(best_size):
+                    b[best_members[i]] = best_b[i]
+                amount = violation(y, &best_members[0], best_size, &b[0])
+                if amount <= tolerance:  # by rounding only
+                    continue
+                at, S = out_starts[found], 0
                 for move in range(-1, 2, 2):
                     for i in range(n):
-                        if best_b[i] == move:
-                            out[room] = <element_t>i
-                            room += 1
-                            size += move < 0
-                out_splits[found] = size
+                        if b[i] == move:
+                            out[at] = <element_t>i
+                            at += 1
+                            S += move < 0
+                amounts[found], out_splits[found] = amount, S
                 found += 1
-                out_starts[found] = room
+                out_starts[found] = at
     return starts_array[:found + 1], splits_array[:found], elements_array[:starts_array[found]], amounts_array[:found]

@@ -80,7 +80,8 @@ class RelaxationParameters:
     wheels: float = 0.1  #: odd wheels,
     far: float = 0.05  #: and far cycles
     cuts: float = 0.2  #: cuts of base pairs
-    largest: int = 12  #: elements of a 2-partition at most
+    largest: int = 12  #: elements of a 2-partition at most,
+    small: int = 6  #: and at first, as small ones cost less time
     quickly: tuple[int, int] = (200, 10)  #: 2-partitions from which near ones are searched, and steps from each,
     thoroughly: tuple[int, int] = (4000, 20)  #: when the quick search finds few;
     deeply: tuple[int, float] = (4000, 3.0)  #: where `patience` says the steps: starts, and times as many are added
@@ -114,6 +115,8 @@ class Relaxation:
         The best bound that any multipliers proved so far, for the bounds of the variables as they were then.
     largest, patience : int
         The largest number of elements in a 2-partition; the number of steps of the search for each, few if 0.
+    small : bool
+        Whether 2-partitions are smaller than that as yet: until few violated ones are found.
     given, constant : ndarray of float64, shape (m,), float
         The given costs; after `set_squares` has changed `cost`, all partitions cost at least `cost` plus `constant`.
     """
@@ -155,7 +158,7 @@ class Relaxation:
         self.rounds = 0
         self.violation = np.inf
         self.tolerance = PARAMETERS.violated
-        self.largest, self.patience = PARAMETERS.largest, 0
+        self.largest, self.patience, self.small = PARAMETERS.largest, 0, True
         self.far, self._turn = False, 0.0  # whether far cycles are sought, and whose turn it is, from 0 to 1
 
     def _positions(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -197,6 +200,11 @@ class Relaxation:
         if bound > self.bound:
             self.bound, self._best = bound, (self.rows.inequalities, multipliers.copy(), self._squares)
         return bound
+
+    @property
+    def value(self) -> float:
+        """What the point costs."""
+        return float((self.given * self.y).sum())  # not by the BLAS, whose threads wait actively for more to do
 
     @property
     def best(self) -> tuple[Inequalities, Floats]:
@@ -270,7 +278,7 @@ class Relaxation:
         if added <= few and not self.complete and not self.far:
             self.far = True
         elif added <= few:
-            self.tolerance = max(tolerance / 2, PARAMETERS.finest)
+            self.tolerance, self.small = max(tolerance / 2, PARAMETERS.finest), False
             if self.complete and not added:  # odd wheels take longer to find, and add little to the others
                 added += rows.add(self._odd_wheels(tolerance))
         return added
@@ -293,7 +301,8 @@ class Relaxation:
         triangles, by_triangle = _cuts.triangles(Y, tolerance, self.stopping)
         found = Inequalities.cycles(np.arange(len(triangles) + 1, dtype=np.int64) * 3, triangles.ravel())
         out = found.take(most(by_triangle, PARAMETERS.triangles * m))
-        starts, splits, elements, by_sets = _cuts.two_partitions(Y, tolerance, self.largest, self.stopping)
+        largest = min(self.largest, PARAMETERS.small) if self.small else self.largest
+        starts, splits, elements, by_sets = _cuts.two_partitions(Y, tolerance, largest, self.stopping)
         found = Inequalities(np.full(len(splits), TWO_PARTITION, np.uint8), starts, elements, splits)
         out = out + found.take(most(by_sets, PARAMETERS.two_partitions * m))
         near, by_size = self._near_cuts(Y, tolerance, thorough=len(out) <= PARAMETERS.few * m)
@@ -434,7 +443,7 @@ def rounds_of(relaxation: Relaxation, stopping: Stopping) -> Iterator[float]:
         before, tolerance = relaxation.bound, relaxation.tolerance
         relaxation.round()
         relaxation.separate()
-        if float(relaxation.cost @ relaxation.y) - relaxation.bound <= PARAMETERS.little * abs(relaxation.bound):
+        if relaxation.value - relaxation.bound <= PARAMETERS.little * abs(relaxation.bound):
             if tolerance == PARAMETERS.finest and relaxation.violation <= PARAMETERS.finest and relaxation.is_thorough:
                 break  # this point violates nothing and costs no more
             relaxation.tolerance = PARAMETERS.finest

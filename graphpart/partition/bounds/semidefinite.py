@@ -82,7 +82,7 @@ class Semidefinite:
         self.M = np.eye(r.n)
         self.M[r.u, r.v] = self.M[r.v, r.u] = r.y
         self.iterations = 0
-        r.largest, r.patience = SMALLEST_TWO_PARTITION, STEPS
+        r.largest, r.patience, r.small = SMALLEST_TWO_PARTITION, STEPS, False
         self._since, self._begun = r.bound, r.rounds  # the bound and the number of rounds when `largest` last changed
 
     def round(self, iterations: int = ITERATIONS) -> None:
@@ -182,7 +182,7 @@ def solve_semidefinite(p: SetPartition, stopping: Stopping) -> tuple[Inequalitie
         semidefinite.round()
         relaxation.separate()
         idle = idle + 1 if relaxation.bound - before <= GAIN * abs(relaxation.bound) else 0
-        if float(relaxation.given @ relaxation.y) - relaxation.bound <= PARAMETERS.little * abs(relaxation.bound):
+        if relaxation.value - relaxation.bound <= PARAMETERS.little * abs(relaxation.bound):
             if relaxation.tolerance <= PARAMETERS.finest and relaxation.violation <= PARAMETERS.finest:
                 break
             relaxation.tolerance = PARAMETERS.finest

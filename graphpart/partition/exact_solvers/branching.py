@@ -43,6 +43,6 @@ class PseudoCosts:
         y = np.clip(self._r.y, 0.0, 1.0)
         least, score = LEAST * self._r.scale, np.where(np.minimum(y, 1 - y) < INTEGRAL, RARELY, 1.0)
         for rise, times, moved in zip(self._rise, self._times, (y, 1 - y), strict=True):
-            usual = self._size * (rise.sum() / (times @ self._size) if times.any() else 1.0)
+            usual = self._size * (rise.sum() / (times * self._size).sum() if times.any() else 1.0)
             score *= np.maximum((rise + usual) / (times + 1) * moved, least)
         return int(np.argmax(np.where(free, score, -1.0)))

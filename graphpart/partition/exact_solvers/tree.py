@@ -204,6 +204,7 @@ class Tree:
         self.fixed_before = self._count_fixed()
         self.simplex = simplex.Simplex(self.search.threads) if simplex.is_available() else None
         self.semidefinite: Semidefinite | None = None
+        self.small = True  # whether nodes begin with small 2-partitions: until these are too little for one
         r = self.relaxation
         first = Inequalities.none(), np.zeros(0)
         for first in rounds_of_messages(self.p, self.stopping, rounds=1 if self._has_regions() else 2):
@@ -253,7 +254,8 @@ class Tree:
             return []
         r.bound = -math.inf
         r.offer(r.rows.multipliers)
-        r.tolerance, idle, vertex, failed, slow = PARAMETERS.violated, 0, False, False, 0
+        r.tolerance, r.small = PARAMETERS.violated, self.small
+        idle, vertex, failed, slow = 0, False, False, 0
         bounds: list[float] = []
         while not self.closed(r.bound):
             if self.search.ends():
@@ -290,19 +292,24 @@ class Tree:
                 break
             missing = self.cost - self.resolution - r.bound
             # The point costs about what the relaxation proves once it has converged: is that enough?
-            enough = a.promising * (float(r.cost @ r.y) + r.constant - r.bound) > missing
+            enough = a.promising * (r.value - r.bound) > missing
             progress = r.bound - before > (a.little if enough else a.progress) * missing
             if not decisions and self._has_regions():  # no division makes up for a relaxation that is not solved
                 progress = r.bound - before > a.converged * missing or (added > 0 and not r.is_thorough)
             idle = 0 if progress else idle + 1
             bounds.append(r.bound)
-            if self._is_better_divided(bounds, missing):
+            divide = self._is_better_divided(bounds, missing)
+            if divide:
                 idle = a.idle + 1
             if not decisions and r.complete and r.connecting is None and slow < 2:
                 slow = 0 if r.bound - before > a.slow * missing else slow + 1
                 columns = self._columns() if slow == 2 else None
                 if columns is not None and (yield from self._generate(columns)):
                     return []
+            if idle > a.idle and r.complete and r.small and not divide:
+                r.small = self.small = False
+                idle = 0
+                continue
             if idle > a.idle:
                 far = r.complete and self.p.n >= a.semidefinite and missing > a.far * abs(self.cost)
                 if far and self.semidefinite is None:
