@@ -225,8 +225,9 @@ def has_plateaus(p: SetPartition) -> bool:
         return False
     u, v, costs = p.pairs()
     attracting = costs < 0
-    ratio = -costs[attracting] / beta
-    near = np.abs(ratio - np.rint(ratio)) <= 1e-9 * ratio
+    with np.errstate(over="ignore", invalid="ignore"):  # what attracts infinitely more is no small multiple
+        ratio = -costs[attracting] / beta
+        near = np.abs(ratio - np.rint(ratio)) <= 1e-9 * ratio
     return bool((near & (ratio <= MULTIPLE * np.abs(x[u] * x[v])[attracting])).all())
 
 

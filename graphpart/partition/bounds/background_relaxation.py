@@ -46,7 +46,7 @@ class ImplicitRelaxation(Relaxation):
             costs[cut] = 0.0
             self.u = np.concatenate([self.u, (keys // self.n).astype(np.int32)])
             self.v = np.concatenate([self.v, (keys % self.n).astype(np.int32)])
-            self.cost = np.concatenate([self.cost, costs])
+            self.given = self.cost = np.concatenate([self.cost, costs])
             for name, values in (("lower", np.zeros(len(keys))), ("upper", 1.0 - cut), ("y", np.zeros(len(keys)))):
                 setattr(self, name, np.concatenate([getattr(self, name), values]))
             self.rows.grow(len(self.cost))
