@@ -9,7 +9,7 @@ import graphpart as gp
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.parameters import RestartParameters
 from graphpart.partition.anytime_search.pool import Pool
-from graphpart.partition.anytime_search.restarts import FEWEST, RUNS, RestartRounds
+from graphpart.partition.anytime_search.restarts import RUNS, RestartRounds
 from graphpart.partition.anytime_search.strategy import Turn
 from graphpart.stopping import Stopping
 
@@ -37,14 +37,26 @@ def test_tasks_find_the_optimum_and_do_the_same_again(seed: int) -> None:
     assert min(p.evaluate_labels(each.labels) for each in found) == gp.partition.exact(p).cost
 
 
-def test_tasks_are_shorter_on_large_problems_and_slower_when_nothing_is_found() -> None:
+def test_tasks_are_shorter_on_large_problems_and_at_first_and_slower_when_nothing_is_found() -> None:
     turn = turn_of(dense(30, 1))
-    runs, sweeps = RestartRounds(turn, RestartParameters(), 1.0).lengths(turn)
-    assert runs == RUNS and sweeps == 90
-    assert RestartRounds(turn, RestartParameters(work=1.0), 1.0).lengths(turn) == (FEWEST, 90)
+    sweep = turn.annealer.work(turn.pool.labels)
+    assert RestartRounds(turn, RestartParameters(first=1.0), 1.0).lengths(turn) == (RUNS, 240)
     assert RestartRounds(turn, RestartParameters(longest=1.0), 1.0).lengths(turn) == (RUNS, 2)
+    rounds = RestartRounds(turn, RestartParameters(work=16 * 240 * sweep, first=1 / 16), 1.0)
+    lengths = []
+    for _ in range(6):
+        lengths.append(rounds.lengths(turn))
+        rounds.plan(turn)
+    assert lengths == [
+        (FEWEST, 60),
+        (FEWEST, 120),
+        (FEWEST, 240),
+        (2 * FEWEST, 240),
+        (4 * FEWEST, 240),
+        (4 * FEWEST, 240),
+    ]
     later = turn_of(dense(30, 1), level=2)
-    assert RestartRounds(later, RestartParameters(), 1.0).lengths(later) == (RUNS, 180)
+    assert RestartRounds(later, RestartParameters(first=1.0), 1.0).lengths(later) == (RUNS, 480)
 
 
 def test_required_cuts_hold_and_tasks_end_when_told_to() -> None:

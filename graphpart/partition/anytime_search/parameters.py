@@ -149,15 +149,16 @@ class RestartParameters:
     """Parameters of rounds of short annealings and their children."""
 
     largest: int = 2000  #: most elements of a problem
-    work: float = 6e9  #: nanoseconds of work of the annealings of a task, at most
-    sweeps: float = 3.0  #: sweeps per element of an annealing at first,
+    work: float = 16e9  #: nanoseconds of work of the annealings of a task, at most,
+    first: float = 1 / 32  #: this share of it in the first round, and twice as much in each one that follows
+    sweeps: float = 8.0  #: sweeps per element of an annealing, at most,
     longest: float = 3e9  #: or so many nanoseconds of work
     hot: tuple[float, ...] = (0.08, 0.08, 0.08, 0.17)  #: heats at which annealings begin, in turn
     cold: float = 0.006  #: heat at which they end
     share: float = 0.1  #: of all moves to worse partitions, accepted at most
     chosen: int = 4  #: annealings for each one that children are made from
     low: tuple[float, ...] = (0.003, 0.01, 0.02, 0.04)  #: heats of the runs afterwards, in turn; all end at the first
-    again: float = 0.6  #: sweeps per element of each of these
+    again: float = 0.2  #: sweeps of each of these, as a share of those of an annealing
 
 
 @dataclass(frozen=True)

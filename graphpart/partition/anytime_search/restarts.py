@@ -2,16 +2,18 @@
 
 On complete graphs with random costs, what an annealing ends with is decided at middle temperatures, and it takes many
 times as many sweeps to end slightly lower. Of many short annealings, a few end far lower than most. So each task makes
-RUNS short ones that are independent of each other, from all elements apart or together, and keeps the best partitions,
-which are the first members of a population (see population.py). Its children, which take a fraction of the time of an
-annealing, soon find what the members miss.
+up to RUNS short ones that are independent of each other, from all elements apart or together, and keeps the best
+partitions, which are the first members of a population (see population.py). Its children, which take a fraction of the
+time of an annealing, soon find what the members miss.
 
 Then the best member is annealed again and again, from each of some low temperatures in turn (an iterated local search;
 Lourenço, Martin & Stützle 2003), and goes on with what costs no more, until this has found nothing better for FAILURES
 runs. Short runs at low temperatures find the local optima around a good one.
 
 Tasks know nothing of each other or of the best partition. So their results, from different parts of the space, join
-the pool as they are, where populations recombine them. When rounds find nothing better, annealings are slower.
+the pool as they are, where populations recombine them. The first round is short, and each one that follows takes twice
+as long, up to a limit: with slower annealings, then with more of them. When rounds find nothing better, annealings are
+slower still.
 """
 
 from __future__ import annotations
@@ -59,6 +61,7 @@ class RestartRounds:
 
     def __init__(self, turn: Turn, parameters: RestartParameters, share: float) -> None:
         self.annealer, self.parameters, self.share = turn.annealer, parameters, share
+        self.rounds = 0  # planned so far
 
     def ready(self, turn: Turn) -> bool:
         return True
@@ -66,15 +69,18 @@ class RestartRounds:
     def lengths(self, turn: Turn) -> tuple[int, int]:
         """The number of annealings of a task, and of their sweeps."""
         a, sweep = self.parameters, self.annealer.work(turn.pool.labels)
-        sweeps = max(2, int(min(a.sweeps * self.annealer.p.n, a.longest / sweep)))
-        return max(FEWEST, min(RUNS, int(a.work / (sweeps * sweep)))), int(sweeps * 2 ** (turn.level / 2))
+        work = a.work * min(1.0, a.first * 2**self.rounds)
+        sweeps = max(2, int(min(a.sweeps * self.annealer.p.n, a.longest / sweep, work / (FEWEST * sweep))))
+        return max(FEWEST, min(RUNS, int(work / (sweeps * sweep)))), int(sweeps * 2 ** (turn.level / 2))
 
     def first_work(self, turn: Turn) -> float:
         runs, sweeps = self.lengths(turn)
         return len(turn.seeds) * runs * (RUN + sweeps * self.annealer.work(turn.pool.labels))
 
     def plan(self, turn: Turn) -> list[RestartTask]:
-        return [RestartTask(turn.pool.labels, seed, *self.lengths(turn)) for seed in turn.seeds]
+        lengths = self.lengths(turn)
+        self.rounds += 1
+        return [RestartTask(turn.pool.labels, seed, *lengths) for seed in turn.seeds]
 
     def perform(self, task: RestartTask, stopping: Stopping) -> Found:
         annealer, a = self.annealer.copy(), self.parameters
@@ -99,7 +105,7 @@ class RestartRounds:
         """The labels after runs at low temperatures."""
         a, p = self.parameters, annealer.p
         low = [annealer.temperatures(labels, heat, a.share)[0] for heat in a.low]
-        cost, sweeps = p.evaluate_labels(labels), max(2, int(a.again * p.n))
+        cost, sweeps = p.evaluate_labels(labels), max(2, int(a.again * task.sweeps))
         failures = k = 0
         while failures < FAILURES and not stopping.check(cost):
             temperatures = low[k % len(low)], low[0]
