@@ -47,14 +47,7 @@ def test_tasks_are_shorter_on_large_problems_and_at_first_and_slower_when_nothin
     for _ in range(6):
         lengths.append(rounds.lengths(turn))
         rounds.plan(turn)
-    assert lengths == [
-        (FEWEST, 60),
-        (FEWEST, 120),
-        (FEWEST, 240),
-        (2 * FEWEST, 240),
-        (4 * FEWEST, 240),
-        (4 * FEWEST, 240),
-    ]
+    assert lengths == [(4, 60), (4, 120), (4, 240), (8, 240), (16, 240), (16, 240)]
     later = turn_of(dense(30, 1), level=2)
     assert RestartRounds(later, RestartParameters(first=1.0), 1.0).lengths(later) == (RUNS, 480)
 
