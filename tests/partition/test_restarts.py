@@ -48,6 +48,9 @@ def test_tasks_are_shorter_on_large_problems_and_at_first_and_slower_when_nothin
         lengths.append(rounds.lengths(turn))
         rounds.plan(turn)
     assert lengths == [(4, 60), (4, 120), (4, 240), (8, 240), (16, 240), (16, 240)]
+    for _ in range(1100):  # of which none may overflow a double
+        rounds.plan(turn)
+    assert rounds.lengths(turn) == (16, 240)
     later = turn_of(dense(30, 1), level=2)
     assert RestartRounds(later, RestartParameters(first=1.0), 1.0).lengths(later) == (RUNS, 480)
 

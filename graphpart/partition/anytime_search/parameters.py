@@ -176,8 +176,8 @@ class PortfolioParameters:
     slower_later: int = 16  #: the same if there are populations
     alone: int = 16  #: rounds of annealing before other strategies begin, unless two in a row find nothing better
     wait: float = 0.5  #: work of others before a strategy begins, as a share of its first round
-    longer: float = 6.0  #: the same with a background, except for localised evolution and label propagation, until
-    unlucky: int = 4  #: so many rounds in a row find nothing better; one round, if neither of the two takes part
+    longer: float = 6.0  #: the same with a background, except for evolution, label propagation and reheating, until
+    unlucky: int = 4  #: so many rounds in a row find nothing better; one round, if none of these takes part
     fade: float = 0.8  #: share of the recorded gain of a strategy that is kept at each of its rounds
     earned: float = 0.8  #: share of the time that is distributed by gains; the rest is distributed by fixed shares
     doubt: float = 0.5  #: part of `earned` that is left when no strategy has gained anything for long

@@ -4,9 +4,9 @@ A round consists of several tasks of one strategy, which run in parallel and ind
 of a round is drawn at random. The share of a strategy is partly fixed, and partly in proportion to its gain per
 nanosecond of work in its latest rounds. Work is not measured, but estimated from sweeps, steps and elements. The longer
 no strategy has gained anything, the more the fixed shares count. Strategies begin in the order of the time that their
-first round takes, each when the others have done about as much work. With a background, all but localised
-evolution and label propagation wait longer while rounds find something better: these two gain more in the same time
-than the first round of any other strategy, and than slow annealing.
+first round takes, each when the others have done about as much work. With a background, all but localised evolution,
+label propagation and reheating wait longer while rounds find something better: these gain more in the same time than
+the first round of any other strategy, and than slow annealing.
 
 After a round, the result of each task takes over the regions in which the best partition is better, and joins the pool
 of the best partitions. If several rounds find nothing better, all strategies work longer.

@@ -61,7 +61,7 @@ class RestartRounds:
 
     def __init__(self, turn: Turn, parameters: RestartParameters, share: float) -> None:
         self.annealer, self.parameters, self.share = turn.annealer, parameters, share
-        self.rounds = 0  # planned so far
+        self.part = min(1.0, parameters.first)  # of the most work, in the next round
 
     def ready(self, turn: Turn) -> bool:
         return True
@@ -69,7 +69,7 @@ class RestartRounds:
     def lengths(self, turn: Turn) -> tuple[int, int]:
         """The number of annealings of a task, and of their sweeps."""
         a, sweep = self.parameters, self.annealer.work(turn.pool.labels)
-        work = a.work * min(1.0, a.first * 2**self.rounds)
+        work = a.work * self.part
         sweeps = max(2, int(min(a.sweeps * self.annealer.p.n, a.longest / sweep, work / (FEWEST * sweep))))
         return max(FEWEST, min(RUNS, int(work / (sweeps * sweep)))), int(sweeps * 2 ** (turn.level / 2))
 
@@ -79,7 +79,7 @@ class RestartRounds:
 
     def plan(self, turn: Turn) -> list[RestartTask]:
         lengths = self.lengths(turn)
-        self.rounds += 1
+        self.part = min(1.0, 2.0 * self.part)
         return [RestartTask(turn.pool.labels, seed, *lengths) for seed in turn.seeds]
 
     def perform(self, task: RestartTask, stopping: Stopping) -> Found:
