@@ -85,6 +85,8 @@ class RestartRounds:
     def perform(self, task: RestartTask, stopping: Stopping) -> Found:
         annealer, a = self.annealer.copy(), self.parameters
         p, rng = annealer.p, np.random.default_rng(task.seed)
+        if stopping.check(np.inf):  # before the first sweep of many elements apart, which takes long
+            return Found(task.start, RUN)
         hots = [annealer.temperatures(task.start, heat, a.share)[0] for heat in a.hot]
         cold = annealer.temperatures(task.start, a.cold, a.share)[0]
         found: dict[float, Labels] = {}  # of different costs
