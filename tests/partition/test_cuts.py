@@ -102,6 +102,21 @@ def test_triangles_are_the_most_violated_of_each_pair():
                 assert found[b, c] == pytest.approx(best)
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1e9, -3.0, 3.0])
+@pytest.mark.parametrize("n", [2, 3, 31, 32, 33, 65])
+def test_points_that_are_none_name_no_elements_beyond_the_last(n, value):
+    """Rows are padded with zeros, which -3 would exceed, and whole numbers cannot hold nan or inf."""
+    y = np.full((n, n), 0.5)
+    np.fill_diagonal(y, 0)
+    y[0, 1] = y[1, 0] = y[n - 2, n - 1] = y[n - 1, n - 2] = value
+    for kind, _, elements, amount in separate(y):
+        assert amount > TOLERANCE and max(elements) < n and len(set(elements)) == len(elements), kind
+    np.fill_diagonal(y, 1)
+    given = np.array([0, 2]), np.array([1], np.int32), np.array([0, 1], np.int32)
+    starts, _, elements, amounts = _cuts.near_two_partitions(y, *given, TOLERANCE, 12, 20, Stopping())
+    assert starts[-1] == len(elements) and elements.max(initial=0) < n and (amounts > TOLERANCE).all()
+
+
 def wheels_of(n):
     """All odd wheels of n elements: hub and rim."""
     for w in range(n):

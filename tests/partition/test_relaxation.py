@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 import graphpart as gp
 from graphpart.generate import cluster_editing, planted_partition, sparse_random
 from graphpart.partition.bounds import _primal_dual
-from graphpart.partition.bounds.relaxation import Relaxation
+from graphpart.partition.bounds.relaxation import Relaxation, rounds_of
 from graphpart.stopping import Stopping
 
 
@@ -136,3 +136,14 @@ def test_the_bound_grows_without_end_where_all_that_is_fixed_violates_an_inequal
         r.round()
         before.append(r.bound)
     assert (np.diff(before) > 0).all() and before[-1] > 10
+
+
+def test_large_two_partitions_are_sought_before_the_relaxation_ends():
+    """The point costs what is proven after a few rounds, when only small 2-partitions have been sought."""
+    cost = np.full((14, 14), 3.0)
+    cost[0] = cost[:, 0] = [0.0] + 7 * [-1.0] + 6 * [1.0]
+    np.fill_diagonal(cost, 0.0)
+    relaxation = Relaxation(gp.SetPartition.from_matrix(cost), Stopping())
+    for _ in rounds_of(relaxation, Stopping()):
+        pass
+    assert relaxation.bound >= -1.000001

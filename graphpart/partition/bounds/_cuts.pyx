@@ -77,10 +77,13 @@ cdef extern from *:
 
 
 def _fixed(const double[:, ::1] y):
-    """The matrix in multiples of 1 / ONE, with 1 on the diagonal, and 0 up to the end of each row's last block."""
+    """The matrix in multiples of 1 / ONE, with 1 on the diagonal, and 0 up to the end of each row's last block.
+
+    What is outside of [0, 1] is clipped, and nan is 0, so that no sum is larger than BLOCKED.
+    """
     n = y.shape[0]
     out = np.zeros((n, (n + BLOCK - 1) // BLOCK * BLOCK), np.int32)
-    out[:, :n] = np.rint(np.clip(y, 0.0, 1.0) * <double>ONE)
+    out[:, :n] = np.rint(np.fmin(np.fmax(y, 0.0), 1.0) * <double>ONE)
     np.fill_diagonal(out, ONE)
     return out
 
@@ -103,6 +106,7 @@ def triangles(const double[:, ::1] y, double tolerance, Stopping stopping):
     """
     cdef Py_ssize_t n = y.shape[0], blocks = (n + BLOCK - 1) // BLOCK, b, c, best, found = 0
     cdef double amount
+    cdef int32_t above = <int32_t>((1.0 + tolerance) * ONE) - 2  # more than 0, which the columns after the last hold
     fixed = _fixed(y)
     np.fill_diagonal(fixed, -BLOCKED)  # a is neither b nor c
     cdef int32_t[:, ::1] W = fixed
@@ -116,7 +120,7 @@ def triangles(const double[:, ::1] y, double tolerance, Stopping stopping):
             for c in range(b + 1, n):
                 if y[b, c] >= 1.0 - tolerance:
                     continue
-                best = gp_most(&W[b, 0], &W[c, 0], blocks, <int32_t>((1.0 + tolerance + y[b, c]) * ONE) - 2)
+                best = gp_most(&W[b, 0], &W[c, 0], blocks, W[b, c] + above)
                 if best < 0:
                     continue
                 amount = y[b, best] + y[c, best] - 1.0 - y[b, c]
@@ -393,7 +397,7 @@ def near_two_partitions(const double[:, ::1] y, const offset_t[::1] starts, cons
                 for i in range(best_size):
                     b[best_members[i]] = best_b[i]
                 amount = violation(y, &best_members[0], best_size, &b[0])
-                if amount <= tolerance:  # by rounding only
+                if not amount > tolerance:  # by rounding only, or nan
                     continue
                 at, S = out_starts[found], 0
                 for move in range(-1, 2, 2):

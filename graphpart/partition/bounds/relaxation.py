@@ -441,10 +441,12 @@ def rounds_of(relaxation: Relaxation, stopping: Stopping) -> Iterator[float]:
     idle = 0
     while not stopping.check(np.inf):
         before, tolerance = relaxation.bound, relaxation.tolerance
+        all_sizes = not (relaxation.complete and relaxation.small)  # of 2-partitions are separated
         relaxation.round()
         relaxation.separate()
         if relaxation.value - relaxation.bound <= PARAMETERS.little * abs(relaxation.bound):
-            if tolerance == PARAMETERS.finest and relaxation.violation <= PARAMETERS.finest and relaxation.is_thorough:
+            exact = tolerance == PARAMETERS.finest and relaxation.violation <= PARAMETERS.finest
+            if exact and all_sizes and relaxation.is_thorough:
                 break  # this point violates nothing and costs no more
             relaxation.tolerance = PARAMETERS.finest
         idle = idle + 1 if relaxation.bound - before <= PARAMETERS.little * abs(relaxation.bound) else 0
