@@ -391,8 +391,9 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
     cdef double moved[TERMS]
     for k in range(s.starts[a], s.starts[a + 1] if plain and not is_hub(s, a) else 0):
         b = s.neighbours[k]
-        if s.place[b] == OUT and not s.best[b].known and not is_hub(s, b):
-            learn(s, b)             # no neighbour has moved in this chain: what is found holds for others, too
+        if s.place[b] == OUT and not s.best[b].known and s.starts[b + 1] - s.starts[b] > 2 and not is_hub(s, b):
+            # No neighbour has moved in this chain: what is found holds for others, too. On paths, this does not pay.
+            learn(s, b)
     W = shift(s, a, W)
     if s.terms.any:
         for i in range(s.terms.k):
