@@ -111,24 +111,20 @@ def _last_line(log: str) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), "it wrote nothing")
 
 
-def configured_highs(solver: pulp.HiGHS, lp: pulp.LpProblem) -> None:
-    """What PuLP does before each run, with an instance of HiGHS that prints nothing before it is told not to."""
-    lp.solverModel = model = silent()
-    if solver.callbackTuple:
-        model.setCallback(*solver.callbackTuple)
-    for kind in solver.callbacksToActivate or ():
-        model.startCallback(kind)
-    options = {"output_flag": bool(solver.msg), "mip_rel_gap": solver.gapRel, "mip_abs_gap": solver.gapAbs}
-    options |= {"threads": solver.threads, "time_limit": solver.timeLimit, **solver.optionsDict}
-    for option, value in options.items():
-        if value is not None:
-            model.setOptionValue(option, float(value) if option == "time_limit" else value)
-
-
 class SilentHighs(pulp.HiGHS):  # type: ignore[misc,unused-ignore]
     """HiGHS as PuLP runs it, but for what it prints before it is told not to."""
 
-    createAndConfigureSolver = configured_highs
+    def createAndConfigureSolver(self, lp: pulp.LpProblem) -> None:
+        lp.solverModel = model = silent()
+        if self.callbackTuple:
+            model.setCallback(*self.callbackTuple)
+        for kind in self.callbacksToActivate or ():
+            model.startCallback(kind)
+        options = {"output_flag": bool(self.msg), "mip_rel_gap": self.gapRel, "mip_abs_gap": self.gapAbs}
+        options |= {"threads": self.threads, "time_limit": self.timeLimit, **self.optionsDict}
+        for option, value in options.items():
+            if value is not None:
+                model.setOptionValue(option, float(value) if option == "time_limit" else value)
 
 
 class Highs(SilentHighs):

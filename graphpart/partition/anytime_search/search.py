@@ -1,13 +1,13 @@
 """The anytime search: better partitions for as long as there is time.
 
-The start is the fixed point of greedy joining and Kernighan-Lin. If elements have few neighbours, pairwise Kernighan-
-Lin is used, which finds lower costs for such problems; with a background, the start is that of start.py, and elements
-that some optimal partition joins are contracted first, if all unlisted pairs cost the same. Then strategies take turns:
-annealing (annealing_rounds.py, slow_annealing.py), replica exchange (tempering.py), short annealings and their children
-(restarts.py), populations (population.py), fusion (fusion.py), localised evolution (evolution.py), label propagation
-(propagation.py), reheating (reheating.py) and tabu search (tabu.py). Strategies that have recently lowered the cost of
-this problem get more turns (see portfolio.py). Their parameters are in parameters.py. A strategy is one class with few
-methods (strategy.py).
+The start is the fixed point of greedy joining and Kernighan-Lin. If elements have few neighbours, pairwise
+Kernighan-Lin is used, which finds lower costs for such problems; with a background, the start is that of start.py, and
+elements that some optimal partition joins are contracted first, if all unlisted pairs cost the same. Then strategies
+take turns: annealing (annealing_rounds.py, slow_annealing.py), replica exchange (tempering.py), short annealings and
+their children (restarts.py), populations (population.py), fusion (fusion.py), localised evolution (evolution.py), label
+propagation (propagation.py), reheating (reheating.py) and tabu search (tabu.py). Strategies that have recently lowered
+the cost of this problem get more turns (see portfolio.py). Their parameters are in parameters.py. A strategy is one
+class with few methods (strategy.py).
 """
 
 from __future__ import annotations
