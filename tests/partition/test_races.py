@@ -94,7 +94,7 @@ def test_the_search_begins_with_labels_that_obey_known_cuts(monkeypatch):
             starts.append(q.evaluate_labels(labels))
             super().__init__(q, labels, *more)
 
-        def take(self, labels):
+        def offer(self, labels):
             taken.append(self.p.evaluate_labels(labels))
             super().take(labels)
 
