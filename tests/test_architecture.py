@@ -70,7 +70,10 @@ OTHERS = {
 # Within a kind of problem, rooms build on those before them.
 ROOMS = {
     "partition": [
+        "inputs",
         "problem",
+        "pieces",
+        "results",
         "certificates",
         "bounds",
         "enumeration",

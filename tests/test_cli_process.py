@@ -23,7 +23,7 @@ import sys, time
 import numpy as np
 import graphpart.methods as methods
 from graphpart.cli import main
-from graphpart.partition.problem.finish import finish
+from graphpart.partition.results.finish import finish
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 

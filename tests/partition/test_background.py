@@ -14,8 +14,8 @@ from scipy.sparse import coo_array
 import graphpart as gp
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.certificates.certificate import fingerprint
+from graphpart.partition.pieces.components import split
 from graphpart.partition.problem import as_problem, explicit
-from graphpart.partition.problem.components import split
 from graphpart.partition.problem.explicit import explicit as explicit_problem
 from graphpart.partition.problem.set_partition import LARGEST_DENSE
 

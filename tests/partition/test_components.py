@@ -7,7 +7,7 @@ from hypothesis import given
 from strategies import is_close, partitions
 
 import graphpart as gp
-from graphpart.partition.problem.components import split
+from graphpart.partition.pieces.components import split
 
 
 @given(partitions(max_n=9, density=0.2, requirements=False))

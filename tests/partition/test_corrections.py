@@ -10,7 +10,7 @@ import pytest
 from corrections import random_problem
 
 import graphpart as gp
-from graphpart.partition.problem.starts import repaired_start, start_of
+from graphpart.partition.results.starts import repaired_start, start_of
 
 
 def test_require_is_what_its_words_say():

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import graphpart as gp
-from graphpart.partition.problem import neighbors
+from graphpart.partition.inputs import neighbors
 
 
 def clusters(seed, noise=0.6, each=50, d=64):

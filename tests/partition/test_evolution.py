@@ -22,8 +22,8 @@ from graphpart.partition.anytime_search.propagation import PropagationRounds
 from graphpart.partition.anytime_search.reheating import ReheatingRounds
 from graphpart.partition.anytime_search.strategy import Turn
 from graphpart.partition.local_search.sums import terms_of
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import canonical
-from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import without_usual
 from graphpart.stopping import Stopping
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import partitions
 
 import graphpart as gp
-from graphpart.partition.problem.finish import finish, settled
+from graphpart.partition.results.finish import finish, settled
 from graphpart.stopping import Stopping
 
 LOCAL = ("greedy_joining", "greedy_moving", "kernighan_lin", "kernighan_lin_pairs")

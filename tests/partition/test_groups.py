@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import graphpart as gp
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import SetPartition, canonical
-from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.groups import Groups, groups_of
 from graphpart.partition.problem.limits import limits_of
 

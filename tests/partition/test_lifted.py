@@ -10,10 +10,10 @@ from reference import all_partitions
 
 import graphpart as gp
 from graphpart.methods import methods_for
-from graphpart.partition.problem.components import split
-from graphpart.partition.problem.contraction import Contraction
+from graphpart.partition.pieces.components import split
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem.derived import connected_subsets, cut_huge, in_fitting_unit
-from graphpart.partition.problem.finish import joins_help
+from graphpart.partition.results.finish import joins_help
 from graphpart.testing import partition_problems
 
 
@@ -258,7 +258,7 @@ def test_methods_that_do_not_obey_say_which_do():
 
 
 def test_a_start_that_is_not_connected_is_divided():
-    from graphpart.partition.problem.starts import repaired_start
+    from graphpart.partition.results.starts import repaired_start
 
     for p in problems(7, 60):
         rng = np.random.default_rng(p.n * 7 + p.m)

@@ -16,7 +16,7 @@ from graphpart.partition.certificates.exact_check import check_certificate, exac
 from graphpart.partition.certificates.inequalities import CUT, Inequalities
 from graphpart.partition.exact_solvers import tree
 from graphpart.partition.exact_solvers.tree import TreeParameters
-from graphpart.partition.problem.blocks import glued, split_at_articulations
+from graphpart.partition.pieces.blocks import glued, split_at_articulations
 from graphpart.stopping import Stopping
 from graphpart.testing import partition_problems
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from strategies import partitions, problem_and_start
 
 import graphpart as gp
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import canonical
-from graphpart.partition.problem.contraction import Contraction
 
 
 def cost_by_definition(p, labels):

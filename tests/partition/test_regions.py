@@ -16,8 +16,8 @@ from graphpart.partition.bounds.relaxation import Relaxation
 from graphpart.partition.exact_solvers import regions as regions_module
 from graphpart.partition.exact_solvers.regions import Regions
 from graphpart.partition.exact_solvers.tree import TreeParameters
+from graphpart.partition.pieces.blocks import glued, split_at_articulations
 from graphpart.partition.problem import SetPartition, canonical
-from graphpart.partition.problem.blocks import glued, split_at_articulations
 from graphpart.partition.problem.derived import connected
 from graphpart.stopping import Stopping
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption
-from graphpart.partition.problem.derived import keys_of_pairs
-from graphpart.partition.problem.frames import Table
+from graphpart.partition.inputs.arrays import keys_of_pairs
+from graphpart.partition.inputs.frames import Table
 
 __all__ = ["GivenRows"]
 

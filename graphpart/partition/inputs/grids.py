@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidProblem
-from graphpart.partition.problem.inputs import LARGEST_N, float_array
+from graphpart.partition.inputs.arrays import LARGEST_N, float_array
 
 __all__ = ["joined_offsets", "pairs_at", "pairs_of_grid"]
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem, known_arguments, warn
 from graphpart.kernels.elementary import log
-from graphpart.partition.problem.inputs import float_array
+from graphpart.partition.inputs.arrays import float_array
 
 __all__ = ["CLIP", "costs_from_probabilities"]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem, warn
 from graphpart.kernels import _pairs
-from graphpart.partition.problem.frames import is_frame, library
-from graphpart.partition.problem.inputs import check_mirrored, check_square, float_array, is_own
+from graphpart.partition.inputs.arrays import check_mirrored, check_square, float_array, is_own
+from graphpart.partition.inputs.frames import is_frame, library
 
 __all__ = ["matrix_and_names", "sparse_pairs", "symmetric"]
 

@@ -65,6 +65,12 @@ def tidy_pairs(
     return low, high, costs, joins, lifted
 
 
+def keys_of_pairs(a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
+    """One number for each pair of indices below n, in either order: smaller index times n plus larger index."""
+    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
+    return keys
+
+
 def check_pairs(n: int, u: NDArray[Any], v: NDArray[Any], costs: NDArray[np.float64], what: str = "pair") -> bool:
     """Whether pairs are sorted and unique; InvalidProblem names the first one that is wrong."""
     at, wrong, is_sorted = _pairs.first_bad_pair(n, u, v, costs)

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem, unknown
-from graphpart.partition.problem.inputs import check_matrix_fits, float_array
-from graphpart.partition.problem.neighbors import distances_of, neighbor_pairs
-from graphpart.partition.problem.thresholds import drawn, path_threshold
+from graphpart.partition.inputs.arrays import check_matrix_fits, float_array
+from graphpart.partition.inputs.neighbors import distances_of, neighbor_pairs
+from graphpart.partition.inputs.thresholds import drawn, path_threshold
 
 __all__ = ["ALL_PAIRS", "METRICS", "NEIGHBORS", "points", "scaled", "uses_neighbors", "with_others"]
 

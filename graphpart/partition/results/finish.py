@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from graphpart.common.finishing import result_of
-from graphpart.partition.problem.contraction import Contraction
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem, MissingDependency, no_column, warn
 from graphpart.kernels import _pairs
-from graphpart.partition.problem.inputs import names_of
+from graphpart.partition.inputs.arrays import names_of
 
 __all__ = ["Table", "elements_of", "is_frame", "pairs_of_table", "ranked", "rows_of_two", "table_of"]
 
