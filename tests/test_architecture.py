@@ -218,6 +218,12 @@ def test_every_room_says_what_is_in_it() -> None:
             assert docstring, f"{name} has no docstring"
 
 
+def test_folders_of_tests_are_rooms() -> None:
+    tests = Path(__file__).parent
+    folders = {path.parent.relative_to(tests) for path in tests.rglob("*.py")} - {Path("helpers")}
+    assert sorted(str(folder) for folder in folders if not (ROOT / folder / "__init__.py").is_file()) == []
+
+
 def test_kernels_know_no_networkx() -> None:
     for name, path in modules().items():
         if path.suffix in (".pyx", ".pxd"):

@@ -1,6 +1,6 @@
 """Global cost functions of toulbar2, by their definitions: files with random ones, and the costs of all labelings.
 
-Nothing of graphpart is used to make a file or to say what it means. ``python tests/reference_functions.py 300``
+Nothing of graphpart is used to make a file or to say what it means. ``python tests/helpers/reference_functions.py 300``
 compares so many files of each kind and format with graphpart: the optimum, the number of optima, and all costs. Further
 arguments are kinds.
 """

@@ -1,6 +1,7 @@
 """Branch and cut, the integer program and brute force reach the same optimum on random problems of every family.
 
-``python tests/partition/test_agreement.py COUNT SOLVER`` compares COUNT problems with the integer program.
+``python tests/partition/exact_solvers/test_agreement.py COUNT SOLVER`` compares COUNT problems with the integer
+program.
 """
 
 import sys
