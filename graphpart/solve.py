@@ -12,8 +12,8 @@ import numpy as np
 from graphpart.display import plural
 from graphpart.errors import WEIGHTS, InvalidOption, InvalidProblem, check_callback
 from graphpart.methods import find_method, methods_for
+from graphpart.partition.inputs.arrays import advice, frozen
 from graphpart.partition.problem import SetPartition, as_problem
-from graphpart.partition.problem.inputs import advice, frozen
 from graphpart.partition.problem.misreadings import check_values
 from graphpart.result import PartitionResult, Result
 
@@ -169,7 +169,7 @@ def run(
     found = find_method(method, problem_kind(problem))
     old, moved = options.get("initial"), 0
     if old is not None and found.problem == "partition" and "initial" in found.options:
-        from graphpart.partition.problem.starts import repaired_start
+        from graphpart.partition.results.starts import repaired_start
 
         problem = as_problem(problem, background=True, groups=True, limits=True, connected=True)
         options["initial"], moved = repaired_start(problem, old)

@@ -70,7 +70,10 @@ OTHERS = {
 # Within a kind of problem, rooms build on those before them.
 ROOMS = {
     "partition": [
+        "inputs",
         "problem",
+        "pieces",
+        "results",
         "certificates",
         "bounds",
         "enumeration",
@@ -213,6 +216,12 @@ def test_every_room_says_what_is_in_it() -> None:
         if path.name == "__init__.py":
             docstring = ast.get_docstring(ast.parse(path.read_text()))
             assert docstring, f"{name} has no docstring"
+
+
+def test_folders_of_tests_are_rooms() -> None:
+    tests = Path(__file__).parent
+    folders = {path.parent.relative_to(tests) for path in tests.rglob("*.py")} - {Path("helpers")}
+    assert sorted(str(folder) for folder in folders if not (ROOT / folder / "__init__.py").is_file()) == []
 
 
 def test_kernels_know_no_networkx() -> None:

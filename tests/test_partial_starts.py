@@ -8,7 +8,7 @@ import pytest
 import graphpart as gp
 from graphpart.crf.problem.labels import start_of as start_of_labeling
 from graphpart.methods import methods_for
-from graphpart.partition.problem.starts import start_of
+from graphpart.partition.results.starts import start_of
 
 STARTING = {kind: [m.name for m in methods_for(kind) if "initial" in m.options] for kind in ("partition", "crf")}
 

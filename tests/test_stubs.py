@@ -12,8 +12,8 @@ from pathlib import Path
 from types import GetSetDescriptorType, ModuleType
 
 import pytest
-from conftest import ROOT
 
+ROOT = Path(__file__).resolve().parent.parent
 KERNELS = sorted((ROOT / "graphpart").rglob("*.pyx"))
 STUBS = sorted((ROOT / "graphpart").rglob("*.pyi"))
 CONSTRUCTOR = re.compile(r"^    def (?:__c?init__)\((.*?)\) *(?:->.*)?:", re.MULTILINE | re.DOTALL)

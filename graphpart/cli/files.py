@@ -79,7 +79,7 @@ def read_labels(file: str, problem: Any = None, partial: bool = False) -> Any:
 def read_start(file: str, problem: Any) -> Any:
     """Labels to start from, -1 where the file has none; labels of a partition must be feasible."""
     from graphpart.errors import InvalidPartition
-    from graphpart.partition.problem.starts import start_of
+    from graphpart.partition.results.starts import start_of
 
     labels = read_labels(file, problem, partial=True)
     if problem_kind(problem) == "partition":

@@ -18,7 +18,7 @@ from graphpart.estimators.correlation_clustering import CorrelationClustering
 from graphpart.estimators.grid_crf import GridCRF
 from graphpart.estimators.learned_partition import LearnedPartition
 from graphpart.estimators.segmenter import Segmenter
-from graphpart.partition.problem.thresholds import otsu_threshold, path_threshold
+from graphpart.partition.inputs.thresholds import otsu_threshold, path_threshold
 
 __all__ = [
     "ChainCRF",

@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.estimators.seeds import seed
 from graphpart.learn import pairs
+from graphpart.partition.inputs.embeddings import METRICS, points, scaled, uses_neighbors, with_others
+from graphpart.partition.inputs.neighbors import distances_of, neighbor_pairs
+from graphpart.partition.inputs.thresholds import drawn, otsu_threshold, path_threshold
 from graphpart.partition.problem import SetPartition, check_matrix_fits
-from graphpart.partition.problem.embeddings import METRICS, points, scaled, uses_neighbors, with_others
 from graphpart.partition.problem.misreadings import check_values
-from graphpart.partition.problem.neighbors import distances_of, neighbor_pairs
-from graphpart.partition.problem.thresholds import drawn, otsu_threshold, path_threshold
 from graphpart.solve import run
 
 BLOCK = 1 << 22  # distances of new elements that are held at a time

@@ -35,8 +35,8 @@ from graphpart.files._text import Pairs
 from graphpart.files.text import ROWS, check_text, identifier, numbers, write_rows
 from graphpart.io.pairs import stored_pairs
 from graphpart.io.parquet import NAME_COLUMNS
+from graphpart.partition.inputs.frames import ranked
 from graphpart.partition.problem import SetPartition
-from graphpart.partition.problem.frames import ranked
 from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.limits import Limits, limits_of
 

@@ -13,7 +13,7 @@ from graphpart.files.source import PathOrStream, opened
 from graphpart.files.text import identifier
 from graphpart.io.parquet import MAGIC, ParquetColumns
 from graphpart.io.table import TableReader
-from graphpart.partition.problem.frames import elements_of, table_of
+from graphpart.partition.inputs.frames import elements_of, table_of
 
 __all__ = ["read_elements", "read_named_pairs"]
 

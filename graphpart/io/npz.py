@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from graphpart.errors import FormatError, InvalidProblem
 from graphpart.files.arrays import DAMAGED, read_data, read_header
+from graphpart.partition.inputs.arrays import names_of
 from graphpart.partition.problem import LARGEST_N, SetPartition, check_matrix_fits
 from graphpart.partition.problem.groups import Groups
-from graphpart.partition.problem.inputs import names_of
 from graphpart.partition.problem.limits import Limits, limits_of
 from graphpart.partition.problem.requirements import requiring
 

@@ -20,8 +20,8 @@ from graphpart.partition.bounds.cycle_packing import pack
 from graphpart.partition.bounds.group_stars import GroupStars
 from graphpart.partition.bounds.trivial_bound import lowered
 from graphpart.partition.certificates.certificate import proven_bound
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition
-from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.explicit import explicit
 from graphpart.partition.problem.labels import agreement
 from graphpart.partition.reduction.persistency import reduced

@@ -35,8 +35,8 @@ from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.local_search.improve import with_huge_costs_cut
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.explicit import explicit
-from graphpart.partition.problem.finish import finish, settled
 from graphpart.partition.races import Races, RacesParameters
+from graphpart.partition.results.finish import finish, settled
 from graphpart.partition.within_limits import solve_within_limits
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible

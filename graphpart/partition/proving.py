@@ -25,10 +25,10 @@ from graphpart.partition.bounds.trivial_bound import lowered
 from graphpart.partition.exact_solvers.tree import Work
 from graphpart.partition.problem import as_problem, canonical
 from graphpart.partition.problem.explicit import explicit, without_background
-from graphpart.partition.problem.finish import finish
-from graphpart.partition.problem.starts import start_of
 from graphpart.partition.races import Races, RacesParameters
 from graphpart.partition.reduction.persistency import DENSE_UP_TO, reduced
+from graphpart.partition.results.finish import finish
+from graphpart.partition.results.starts import start_of
 from graphpart.partition.within_limits import solve_within_limits
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible

@@ -38,8 +38,8 @@ from graphpart.partition.enumeration.brute_force import enumerated
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut, Smaller
 from graphpart.partition.exact_solvers.tree import TreeParameters
 from graphpart.partition.local_search.improve import repels
+from graphpart.partition.pieces.components import split
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.components import split
 from graphpart.partition.problem.derived import pairs_with_cost
 from graphpart.partition.problem.explicit import ELEMENTS, PAIRS, listed_within
 from graphpart.partition.problem.labels import agreement

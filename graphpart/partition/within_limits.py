@@ -26,11 +26,11 @@ from graphpart.partition.enumeration.brute_force import enumerated
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.exact_solvers.ilp import ilp
 from graphpart.partition.local_search.limited import listed
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition
-from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import pairs_with_cost
 from graphpart.partition.problem.explicit import explicit
-from graphpart.partition.problem.finish import finish
+from graphpart.partition.results.finish import finish
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 

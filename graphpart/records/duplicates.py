@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem, known_arguments, unknown, warn
+from graphpart.partition.inputs.arrays import names_of
+from graphpart.partition.inputs.embeddings import METRICS, points, scaled
+from graphpart.partition.inputs.neighbors import MIX, distances_of, equal_keys, near_pairs
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.derived import connected
-from graphpart.partition.problem.embeddings import METRICS, points, scaled
-from graphpart.partition.problem.inputs import names_of
-from graphpart.partition.problem.neighbors import MIX, distances_of, equal_keys, near_pairs
 from graphpart.records.results import NearDuplicates, extended
 from graphpart.solve import run
 

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency, known_arguments, no_column
+from graphpart.partition.inputs.arrays import names_of
 from graphpart.partition.problem import SetPartition
-from graphpart.partition.problem.inputs import names_of
 from graphpart.records.columns import (
     SESSIONS,
     Column,

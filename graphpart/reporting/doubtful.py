@@ -11,10 +11,10 @@ import numpy as np
 from graphpart.display import number, plural
 from graphpart.partition.confidence.decisions import in_words
 from graphpart.partition.confidence.doubts import Doubts
+from graphpart.partition.inputs.frames import Table as PairTable
+from graphpart.partition.inputs.given_rows import GivenRows
+from graphpart.partition.inputs.origin import Origin
 from graphpart.partition.problem import SetPartition
-from graphpart.partition.problem.frames import Table as PairTable
-from graphpart.partition.problem.given_rows import GivenRows
-from graphpart.partition.problem.origin import Origin
 from graphpart.reporting.page import Table, column
 from graphpart.reporting.payload import short
 

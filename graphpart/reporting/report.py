@@ -8,8 +8,8 @@ from typing import Any, BinaryIO
 
 from graphpart.display import number
 from graphpart.errors import InvalidOption, InvalidPartition, known_arguments
+from graphpart.partition.inputs.frames import table_of
 from graphpart.partition.problem import as_problem
-from graphpart.partition.problem.frames import table_of
 from graphpart.reporting.charts import check_report
 from graphpart.reporting.doubtful import PairRows
 from graphpart.reporting.page import Picture

@@ -3,18 +3,14 @@
 import io
 import json
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from backgrounds import background_problem
 
 import graphpart as gp
 from graphpart.errors import FormatError, InvalidOption, InvalidProblem
 from graphpart.partition.certificates.certificate import fingerprint
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
-from backgrounds import background_problem
 
 
 def written(p, format):

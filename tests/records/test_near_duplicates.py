@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import graphpart as gp
-from graphpart.partition.problem import neighbors
+from graphpart.partition.inputs import neighbors
 
 
 def planted(seed, n=300, d=40, noise=0.1):

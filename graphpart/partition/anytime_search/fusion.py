@@ -34,9 +34,9 @@ from graphpart.partition.anytime_search.strategy import Found, Task, Turn
 from graphpart.partition.local_search import _sparse_joining
 from graphpart.partition.local_search.improve import repels
 from graphpart.partition.local_search.sums import terms_of
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.background import SMALL
-from graphpart.partition.problem.contraction import Contraction
 from graphpart.stopping import Stopping
 
 __all__ = ["FusionRounds", "FusionTask", "LevelRounds", "fused", "regions"]

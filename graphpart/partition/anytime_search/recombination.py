@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from graphpart.kernels import _pairs
 from graphpart.partition.anytime_search.annealing import Annealer
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.background import Background
-from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping

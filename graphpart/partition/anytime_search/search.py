@@ -25,13 +25,13 @@ from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.portfolio import Portfolio
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.limited import has_room, listed, packed
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, as_problem
 from graphpart.partition.problem.background import SMALL
-from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge
-from graphpart.partition.problem.finish import finish
-from graphpart.partition.problem.starts import start_of
 from graphpart.partition.reduction.persistency import reduced
+from graphpart.partition.results.finish import finish
+from graphpart.partition.results.starts import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 

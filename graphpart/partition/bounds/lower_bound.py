@@ -20,8 +20,8 @@ from graphpart.partition.bounds import (
 )
 from graphpart.partition.certificates.certificate import Certificate, certify
 from graphpart.partition.certificates.inequalities import Inequalities
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import SetPartition, as_problem
-from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import in_fitting_unit, pairs_with_cost
 from graphpart.stopping import Stopping, interruptible
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from graphpart.common.steps import sum_down
 from graphpart.partition.certificates.certificate import common_step, proven_bound
 from graphpart.partition.certificates.inequalities import Inequalities
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import SetPartition
-from graphpart.partition.problem.contraction import Contraction
 
 __all__ = ["lowered", "trivial_bound"]
 

@@ -34,8 +34,8 @@ from graphpart.partition.certificates import _inequalities, _links, certificate_
 from graphpart.partition.certificates.exact_check import exact_bound
 from graphpart.partition.certificates.inequalities import CUT, GENERAL, GROUP_STAR, Inequalities
 from graphpart.partition.certificates.weights import Weights, steps_of_background
+from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.problem import SetPartition, as_problem
-from graphpart.partition.problem.derived import keys_of_pairs
 from graphpart.partition.problem.groups import Groups
 
 __all__ = ["Certificate", "certify", "common_step", "fingerprint", "proven_bound", "reduced_costs"]

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from graphpart.common.columns import Columns, named
 from graphpart.partition.confidence.changes import Changes
+from graphpart.partition.inputs.given_rows import GivenRows
+from graphpart.partition.inputs.origin import chance_of
 from graphpart.partition.problem import Labels
-from graphpart.partition.problem.given_rows import GivenRows
-from graphpart.partition.problem.origin import chance_of
 
 __all__ = ["as_given", "decisions_of", "in_words"]
 

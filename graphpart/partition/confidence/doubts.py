@@ -24,9 +24,10 @@ from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
 from graphpart.partition.confidence.decisions import as_given, decisions_of, in_words
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
+from graphpart.partition.inputs.arrays import keys_of_pairs
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
-from graphpart.partition.problem.contraction import Contraction
-from graphpart.partition.problem.derived import connected, keys_of_pairs
+from graphpart.partition.problem.derived import connected
 from graphpart.partition.problem.explicit import ELEMENTS, listed_within, without_background
 from graphpart.partition.problem.groups import Groups
 from graphpart.result import Result, Status

@@ -18,12 +18,12 @@ from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.enumeration import _brute_force
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, as_problem
-from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge, matrix_of
-from graphpart.partition.problem.finish import finish
 from graphpart.partition.problem.limits import Limits
-from graphpart.partition.problem.starts import start_of
+from graphpart.partition.results.finish import finish
+from graphpart.partition.results.starts import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 

@@ -43,9 +43,9 @@ from graphpart.partition.local_search.greedy_joining import join
 from graphpart.partition.local_search.improve import fixed_point
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
+from graphpart.partition.pieces.blocks import glued, split_at_articulations
+from graphpart.partition.pieces.components import Part, split
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.blocks import glued, split_at_articulations
-from graphpart.partition.problem.components import Part, split
 from graphpart.partition.problem.derived import connected, cut_huge, in_fitting_unit, pairs_with_cost
 from graphpart.partition.reduction.persistency import PartitionReduction, reduced
 from graphpart.stopping import Stopping

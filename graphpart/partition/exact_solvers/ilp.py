@@ -46,13 +46,13 @@ from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.local_search.greedy_joining import join, joined
 from graphpart.partition.local_search.improve import fixed_point
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
+from graphpart.partition.pieces.components import split
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.components import split
-from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge, matrix_of
 from graphpart.partition.problem.explicit import without_background
-from graphpart.partition.problem.finish import finish
-from graphpart.partition.problem.starts import start_of
+from graphpart.partition.results.finish import finish
+from graphpart.partition.results.starts import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 

@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 from graphpart.common.groups import first_of, group
 from graphpart.partition.bounds.relaxation import Relaxation
 from graphpart.partition.certificates.inequalities import CUT
+from graphpart.partition.pieces.components import split
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.components import split
 from graphpart.partition.problem.derived import connected, connected_subsets
 from graphpart.stopping import Stopping
 

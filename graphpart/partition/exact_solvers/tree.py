@@ -25,12 +25,13 @@ from graphpart.partition.exact_solvers.branching import PseudoCosts
 from graphpart.partition.exact_solvers.column_generation import ColumnGeneration
 from graphpart.partition.exact_solvers.pricing import fitting_weights
 from graphpart.partition.exact_solvers.regions import Regions
+from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.local_search.greedy_joining import join
 from graphpart.partition.local_search.improve import fixed_point
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.derived import connected, connected_subsets, keys_of_pairs
+from graphpart.partition.problem.derived import connected, connected_subsets
 from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 

@@ -38,8 +38,8 @@ from graphpart.partition.extending.old import (
     stable,
 )
 from graphpart.partition.extending.solver import Solver
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.contraction import Contraction
 from graphpart.result import PartitionResult, Result, Status
 from graphpart.stopping import Stopping, interruptible
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from graphpart.common.columns import is_named
 from graphpart.errors import InvalidPartition
 from graphpart.kernels.overlaps import matched
+from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.problem import Labels, SetPartition
-from graphpart.partition.problem.derived import keys_of_pairs
 from graphpart.partition.problem.labels import places_of
 from graphpart.partition.problem.staying import violated_cuts
 from graphpart.result import Result, Status

@@ -10,7 +10,7 @@ from graphpart.partition.local_search.greedy_joining import join
 from graphpart.partition.local_search.greedy_moving import move
 from graphpart.partition.local_search.improve import fixed_point
 from graphpart.partition.problem import Labels, SetPartition
-from graphpart.partition.problem.finish import finish
+from graphpart.partition.results.finish import finish
 from graphpart.result import Result, Status
 from graphpart.stopping import Stopping
 

@@ -19,11 +19,11 @@ import numpy as np
 
 from graphpart.common.local_search import improved
 from graphpart.partition.local_search.limited import has_room, listed, packed
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
-from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge
-from graphpart.partition.problem.finish import finish, settled
-from graphpart.partition.problem.starts import start_of
+from graphpart.partition.results.finish import finish, settled
+from graphpart.partition.results.starts import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 

@@ -61,7 +61,7 @@ from graphpart.partition.local_search.multilevel import start_of_sequences
 from graphpart.partition.local_search.sums import neighbours_of, terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected_subsets
-from graphpart.partition.problem.finish import joins_help
+from graphpart.partition.results.finish import joins_help
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from graphpart.errors import InfeasibleProblem
 from graphpart.partition.local_search._sparse_joining import join_sparse
 from graphpart.partition.local_search.sums import terms_of
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.contraction import Contraction
 from graphpart.stopping import Stopping
 
 __all__ = ["few_enough", "has_room", "listed", "packed"]

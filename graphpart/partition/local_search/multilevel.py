@@ -34,9 +34,9 @@ from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.limited import has_room, listed
 from graphpart.partition.local_search.sums import terms_of
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.background import SMALL
-from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible

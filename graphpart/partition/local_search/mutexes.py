@@ -15,9 +15,9 @@ from collections.abc import Callable
 from typing import Any
 
 from graphpart.partition.local_search import _mutex_watershed
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import SetPartition, as_problem, canonical
-from graphpart.partition.problem.contraction import Contraction
-from graphpart.partition.problem.finish import finish
+from graphpart.partition.results.finish import finish
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 

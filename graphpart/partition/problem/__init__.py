@@ -1,17 +1,16 @@
-"""The set partition problem: its arrays, how users build it, and what is derived from it.
+"""The set partition problem: its costs, what clusters must obey, and its forms.
 
-`pair_costs` contains the arrays, which `inputs` checks. `from_data` takes data frames, similarities, grids and graphs
-of other libraries, by `frames`, `matrices`, `grids` and `probabilities`. `misreadings` warns of numbers that probably
-have another meaning. `background` is a cost of all pairs, listed or not; `networks` has problems with a background:
-modularity, the constant Potts model, cluster editing. `labels` takes a partition in any form. `derived` contracts and
-restricts problems. `set_partition` has the public class. `components` and `blocks` split a problem, and `finish` turns
-labels into a result. Every other room of `partition` imports from this one, which imports from none of them.
+`pair_costs` holds the arrays. `background` is a cost of all pairs, listed or not; `groups`, `limits` and
+`connectedness` are requirements. `set_partition` has the public class, `from_data` and `from_others` its constructors.
+`networks` has problems with a background: modularity, the constant Potts model, cluster editing. `misreadings` warns of
+numbers that probably have another meaning. `labels` takes a partition in any form. `derived` contracts and restricts
+problems. Every later room of `partition` imports from this one, which imports only from `inputs`.
 """
 
-from graphpart.partition.problem.inputs import LARGEST_N, check_matrix_fits
+from graphpart.partition.inputs.arrays import LARGEST_N, check_matrix_fits
+from graphpart.partition.inputs.probabilities import costs_from_probabilities
 from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels
-from graphpart.partition.problem.probabilities import costs_from_probabilities
 from graphpart.partition.problem.set_partition import SetPartition, as_problem
 
 __all__ = [

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from graphpart.display import number
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
-from graphpart.partition.problem.inputs import frozen
+from graphpart.partition.inputs.arrays import frozen
 
 if TYPE_CHECKING:
     from graphpart.partition.problem.groups import Groups

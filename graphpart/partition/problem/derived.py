@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
+from graphpart.partition.inputs.arrays import check_matrix_fits
 from graphpart.partition.problem.background import Background
 from graphpart.partition.problem.connectedness import check_alone, linked_parts
-from graphpart.partition.problem.inputs import check_matrix_fits
 from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 
@@ -219,12 +219,6 @@ def _cut_huge_groups(p: Problem, limit: float) -> Problem:
 
 
 EXTREME = 300  # binary digits before or after the point, from which on products of costs come near the ends of float64
-
-
-def keys_of_pairs(a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
-    """One number for each pair of indices below n, in either order: smaller index times n plus larger index."""
-    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
-    return keys
 
 
 def pairs_with_cost(p: PairCosts) -> int:

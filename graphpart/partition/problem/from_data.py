@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
+from graphpart.partition.inputs.arrays import arrays_of_graph, names_of, node_attribute, pairs_of_lifted_graph
+from graphpart.partition.inputs.probabilities import checked_costs
 from graphpart.partition.problem.connectedness import asked_for, with_lifted
 from graphpart.partition.problem.demands import obeyed
-from graphpart.partition.problem.inputs import arrays_of_graph, names_of, node_attribute, pairs_of_lifted_graph
 from graphpart.partition.problem.misreadings import check_name, check_requirements
 from graphpart.partition.problem.pair_costs import PairCosts, Pairs
-from graphpart.partition.problem.probabilities import checked_costs
 
 __all__ = ["FromData"]
 
@@ -152,9 +152,9 @@ class FromData(PairCosts):
         >>> [sorted(cluster) for cluster in gp.solve(q).clusters]
         [['ann', 'anne'], ['bob'], ['eve']]
         """
-        from graphpart.partition.problem.duplicates import check_choice, once
-        from graphpart.partition.problem.frames import elements_of, pairs_of_table, table_of
-        from graphpart.partition.problem.origin import Origin
+        from graphpart.partition.inputs.duplicates import check_choice, once
+        from graphpart.partition.inputs.frames import elements_of, pairs_of_table, table_of
+        from graphpart.partition.inputs.origin import Origin
 
         named = {"cost": cost, "weight": weight, "similarity": similarity, "probability": probability}
         kinds = [kind for kind, column in named.items() if column is not None]
@@ -274,9 +274,9 @@ class FromData(PairCosts):
             p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, **implicit, **obey)
             check_requirements(p, costs)
             return p
-        from graphpart.partition.problem.frames import is_frame
-        from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
-        from graphpart.partition.problem.thresholds import path_threshold
+        from graphpart.partition.inputs.frames import is_frame
+        from graphpart.partition.inputs.matrices import matrix_and_names, sparse_pairs, symmetric
+        from graphpart.partition.inputs.thresholds import path_threshold
 
         if elements is not None or id is not None:
             raise InvalidOption("elements describes the rows of a data frame: expected left and right, too")
@@ -356,7 +356,7 @@ class FromData(PairCosts):
         >>> gp.solve(gp.SetPartition.from_scipy(upper)).labels.tolist()
         [0, 0, 1]
         """
-        from graphpart.partition.problem.matrices import sparse_pairs
+        from graphpart.partition.inputs.matrices import sparse_pairs
 
         if not hasattr(matrix, "tocoo"):
             raise InvalidProblem(f"got {type(matrix).__name__}: expected a scipy.sparse matrix; see also from_matrix")
@@ -406,7 +406,7 @@ class FromData(PairCosts):
         must_join, must_cut, dense, missing, background, groups, group_cost, max_size, n_clusters, lifted, connected
             As in the constructor.
         """
-        from graphpart.partition.problem.frames import library
+        from graphpart.partition.inputs.frames import library
 
         if library(graph) != "igraph":
             raise InvalidProblem(f"got {type(graph).__name__}: expected an igraph.Graph")
@@ -495,9 +495,9 @@ class FromData(PairCosts):
         array([[0, 0, 1],
                [0, 0, 1]], dtype=int32)
         """
-        from graphpart.partition.problem.far_pairs import costs_of_far_pairs
-        from graphpart.partition.problem.grids import joined_offsets, pairs_at, pairs_of_grid
-        from graphpart.partition.problem.origin import Origin
+        from graphpart.partition.inputs.far_pairs import costs_of_far_pairs
+        from graphpart.partition.inputs.grids import joined_offsets, pairs_at, pairs_of_grid
+        from graphpart.partition.inputs.origin import Origin
 
         every = offsets if lifted_offsets is None else joined_offsets(offsets, lifted_offsets)
         shape, u, v, values = pairs_of_grid(affinities, every)

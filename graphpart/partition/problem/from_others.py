@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from graphpart.errors import InvalidProblem, known_arguments, no_column
+from graphpart.partition.inputs.arrays import names_of
 from graphpart.partition.problem.demands import obeyed
 from graphpart.partition.problem.from_data import FromData
-from graphpart.partition.problem.inputs import names_of
 from graphpart.partition.problem.pair_costs import Pairs
 
 if TYPE_CHECKING:
-    from graphpart.partition.problem.frames import Table
+    from graphpart.partition.inputs.frames import Table
 
 __all__ = ["FromOthers"]
 
@@ -87,7 +87,7 @@ class FromOthers(FromData):
         >>> gp.solve(gp.SetPartition.from_embeddings(X)).labels.tolist()
         [0, 0, 1, 1, 1]
         """
-        from graphpart.partition.problem.embeddings import costs_of_points
+        from graphpart.partition.inputs.embeddings import costs_of_points
         from graphpart.partition.problem.requirements import requiring
 
         if nodes is None and hasattr(X, "index") and hasattr(X, "columns"):
@@ -134,7 +134,7 @@ class FromOthers(FromData):
         >>> gp.solve(gp.SetPartition.from_splink(scored)).labels.tolist()
         [0, 0, 1]
         """
-        from graphpart.partition.problem.frames import table_of
+        from graphpart.partition.inputs.frames import table_of
 
         if hasattr(predictions, "as_pyarrow_table"):
             predictions = predictions.as_pyarrow_table()

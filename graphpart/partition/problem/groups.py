@@ -25,8 +25,8 @@ from graphpart.common.columns import is_named
 from graphpart.common.groups import group as grouped
 from graphpart.display import number, plural
 from graphpart.errors import InvalidProblem
+from graphpart.partition.inputs.arrays import frozen
 from graphpart.partition.problem import _groups
-from graphpart.partition.problem.inputs import frozen
 
 __all__ = ["Groups", "NamedGroups", "groups_of"]
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
+from graphpart.partition.inputs.arrays import names_of, node_attribute, size_of
 from graphpart.partition.problem.demands import obeyed
-from graphpart.partition.problem.inputs import names_of, node_attribute, size_of
 from graphpart.partition.problem.set_partition import SetPartition
 
 __all__ = ["from_cpm", "from_editing", "from_modularity"]

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from graphpart.display import Shown
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.kernels import _pairs
+from graphpart.partition.inputs.arrays import check_matrix_fits, frozen, size_of, tidy_pairs
 from graphpart.partition.problem.background import SMALL, Background, background_of
 from graphpart.partition.problem.connectedness import check_alone, check_joins, linked_parts
-from graphpart.partition.problem.inputs import check_matrix_fits, frozen, size_of, tidy_pairs
 
 if TYPE_CHECKING:
+    from graphpart.partition.inputs.origin import Origin
     from graphpart.partition.problem.groups import Groups
     from graphpart.partition.problem.limits import Limits
-    from graphpart.partition.problem.origin import Origin
 
 __all__ = ["DENSE_FROM", "Labels", "PairCosts"]
 
@@ -250,7 +250,7 @@ class PairCosts(Shown):
         if not isinstance(pairs, Iterable):
             raise InvalidProblem(f"{what} is {pairs!r}: expected pairs of nodes")
         if hasattr(pairs, "columns"):
-            from graphpart.partition.problem.frames import rows_of_two
+            from graphpart.partition.inputs.frames import rows_of_two
 
             pairs = rows_of_two(pairs, what)
         try:

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.partition.inputs.arrays import frozen
 from graphpart.partition.problem.background import Background
 from graphpart.partition.problem.connectedness import check_alone
 from graphpart.partition.problem.groups import Groups, joined
-from graphpart.partition.problem.inputs import frozen
 from graphpart.partition.problem.limits import Limits, limits_of
 from graphpart.partition.problem.pair_costs import PairCosts, Pairs
 

@@ -18,11 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.display import number, plural
 from graphpart.errors import InvalidProblem, known_arguments
 from graphpart.methods import METHODS
-from graphpart.partition.problem import derived
-from graphpart.partition.problem.connectedness import asked_for, with_lifted
-from graphpart.partition.problem.demands import obeyed
-from graphpart.partition.problem.from_others import FromOthers
-from graphpart.partition.problem.inputs import (
+from graphpart.partition.inputs.arrays import (
     advice,
     arrays_of_graph,
     names_of,
@@ -32,6 +28,10 @@ from graphpart.partition.problem.inputs import (
     pairs_of_lifted_graph,
     size_of,
 )
+from graphpart.partition.problem import derived
+from graphpart.partition.problem.connectedness import asked_for, with_lifted
+from graphpart.partition.problem.demands import obeyed
+from graphpart.partition.problem.from_others import FromOthers
 from graphpart.partition.problem.labels import check_connected, check_feasible, labels_of
 from graphpart.partition.problem.misreadings import check_name, check_requirements
 from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels
@@ -255,7 +255,7 @@ class SetPartition(FromOthers):
         >>> SetPartition.from_matrix([[0, -1], [-1, 0]]).evaluate([0, 0])
         -1.0
         """
-        from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
+        from graphpart.partition.inputs.matrices import matrix_and_names, sparse_pairs, symmetric
 
         if hasattr(matrix, "tocoo"):
             n, (u, v, costs) = sparse_pairs(matrix)

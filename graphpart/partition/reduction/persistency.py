@@ -63,8 +63,9 @@ from graphpart.common.groups import first_of
 from graphpart.common.reduction import Reduction
 from graphpart.display import Shown, plural
 from graphpart.partition.certificates.certificate import common_step
+from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
-from graphpart.partition.problem.derived import connected, keys_of_pairs
+from graphpart.partition.problem.derived import connected
 from graphpart.partition.reduction import _persistency
 from graphpart.stopping import Stopping
 

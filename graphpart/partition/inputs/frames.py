@@ -1,0 +1,477 @@
+"""Data frames of pairs as arrays: two columns of identifiers become indices, one column becomes numbers.
+
+pandas, polars and Arrow factorise their own columns in compiled code, each by its own means, so their frames are
+recognised by the name of the module that their class comes from; none of these packages is imported unless the user
+passed an object of it. Frames of any other library come in through the Arrow protocol (``__arrow_c_stream__``) by
+pyarrow. Mappings from names to arrays and structured arrays of NumPy need nothing.
+
+No step is a Python loop over rows. Integers are ranked by counting or sorting; other identifiers are numbered by a hash
+table. Only the list of distinct identifiers consists of Python objects.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidProblem, MissingDependency, no_column, warn
+from graphpart.kernels import _pairs
+from graphpart.partition.inputs.arrays import names_of
+
+__all__ = ["Table", "elements_of", "is_frame", "pairs_of_table", "ranked", "rows_of_two", "table_of"]
+
+Indices = NDArray[np.int64]
+Codes = tuple[Indices, Indices, Sequence[Hashable]]  # of both columns, -1 where null, and the names that they stand for
+
+
+@dataclass(frozen=True)
+class Table:
+    """A data frame of any library: the names of its columns, and the two operations on columns that are needed."""
+
+    columns: list[Hashable]
+    rows: int
+    encode: Callable[[Hashable, Hashable], Codes]
+    numbers: Callable[[Hashable], Any]  #: NaN where null; None if the column does not hold numbers
+    values: Callable[[Hashable], Any]  #: an array of integers, or a list of Python objects, None or NaN where null
+
+
+def library(thing: Any) -> str:
+    """The package that the class of an object comes from."""
+    return type(thing).__module__.partition(".")[0]
+
+
+def is_frame(thing: Any) -> bool:
+    """Whether it is a table with named columns."""
+    if isinstance(thing, np.ndarray):
+        return bool(thing.dtype.names)
+    if library(thing) == "polars":  # of a LazyFrame, even a look at its columns may take long
+        return type(thing).__name__ in ("DataFrame", "LazyFrame")
+    return hasattr(thing, "columns") and (library(thing) == "pandas" or hasattr(thing, "__arrow_c_stream__"))
+
+
+def table_of(frame: Any) -> Table:
+    """A data frame of any library, a mapping from names to arrays, or a structured array, as a Table.
+
+    Raises
+    ------
+    InvalidProblem
+        If it is none of these.
+    MissingDependency
+        If it is a frame of another library and pyarrow is not installed.
+    """
+    kind = library(frame)
+    if kind == "pandas" and hasattr(frame, "columns"):
+        return _of_pandas(frame)
+    if kind == "polars" and is_frame(frame):
+        return _of_polars(frame.collect() if hasattr(frame, "collect") else frame)
+    if isinstance(frame, np.ndarray) and frame.dtype.names:
+        return _of_arrays({name: frame[name] for name in frame.dtype.names})
+    if isinstance(frame, Mapping):
+        return _of_arrays(frame)
+    if kind == "pyarrow" and hasattr(frame, "column_names"):
+        return _of_arrow(frame)
+    if hasattr(frame, "__arrow_c_stream__"):
+        try:
+            import pyarrow
+        except ImportError:
+            raise MissingDependency("pyarrow", "frames", f"a data frame of {kind}") from None
+        return _of_arrow(pyarrow.table(frame))
+    raise InvalidProblem(
+        f"got {type(frame).__name__}: expected a data frame of pandas, polars or Arrow, or a mapping from names to "
+        "arrays"
+    )
+
+
+def pairs_of_table(
+    table: Table, left: Hashable, right: Hashable, value: Hashable, nodes: Iterable[Hashable] | None
+) -> tuple[Sequence[Hashable], NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+    """(names, u, v, values): distinct identifiers, and for each row two indices into them and a number.
+
+    Integers are in ascending order, other identifiers in the order of their first appearance in the rows. `nodes` can
+    give another order, and elements that are in no row.
+
+    Raises
+    ------
+    InvalidProblem
+        If there is no such column, an identifier or number is missing, or a row pairs an element with itself; the
+        message names the row.
+    """
+    for name in (left, right, value):
+        check_column(table, name)
+    numbers = table.numbers(value)
+    if numbers is None:
+        raise _no_numbers(table, value)
+    numbers = np.ascontiguousarray(numbers, np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        suspicious = np.isnan(np.add.reduce(numbers))  # which a sum of inf and -inf is, too
+    if suspicious and np.isnan(numbers).any():
+        raise InvalidProblem(f"column {value!r} is null or NaN in row {_first(np.isnan(numbers))}: expected a number")
+    u, v, names = table.encode(left, right)
+    for name, codes in ((left, u), (right, v)):
+        if codes.min(initial=0) < 0:
+            raise InvalidProblem(f"column {name!r} is null in row {_first(codes < 0)}: expected an identifier")
+    if (u == v).any():
+        row = _first(u == v)
+        raise InvalidProblem(f"row {row} pairs {names[int(u[row])]!r} with itself: expected two different elements")
+    _check_kinds(names, left, right)
+    if nodes is None:
+        if isinstance(names, list) and all(type(name) is int for name in names):  # of a column of objects, for instance
+            nodes = sorted(names)  # type: ignore[type-var]
+        if nodes is None or nodes == names:
+            return names, u, v, numbers
+    order = list(nodes)
+    order = list(names_of(order, len(order)))
+    place = {name: i for i, name in enumerate(order)}
+    if unknown := [name for name in names if name not in place]:
+        raise InvalidProblem(f"{unknown[0]!r} is in column {left!r} or {right!r} but not among nodes or elements")
+    renamed = np.fromiter(map(place.__getitem__, names), np.int64, len(names))
+    return order, renamed[u], renamed[v], numbers
+
+
+def _no_numbers(table: Table, value: Hashable) -> InvalidProblem:
+    """The exception for a column of values that are no numbers, which names the first of them."""
+    rows = enumerate(table.values(value))
+    row, found = next(((k, x) for k, x in rows if x is not None and not isinstance(x, Real)), (None, None))
+    first = "" if row is None else f", row {row} has {found!r}"
+    hint = f"; pandas.to_numeric(frame[{value!r}]) makes numbers of texts" if isinstance(found, str) else ""
+    return InvalidProblem(f"column {value!r} does not hold numbers{first}: expected a number in each row{hint}")
+
+
+def check_column(table: Table, name: Hashable, where: str = "") -> None:
+    """Raise InvalidProblem, which lists the columns, unless a table has one of this name."""
+    if name not in table.columns:
+        raise InvalidProblem(no_column(name, table.columns, where))
+
+
+def rows_of_two(pairs: Iterable[Any], what: str) -> Iterable[Any]:
+    """The rows of a frame of two columns as pairs; anything else as it is.
+
+    Raises
+    ------
+    InvalidProblem
+        If a frame has another number of columns.
+    """
+    if not is_frame(pairs):
+        return pairs
+    table = table_of(pairs)
+    if len(table.columns) != 2:
+        raise InvalidProblem(f"{what} is a table of {len(table.columns)} columns: expected two, the elements of pairs")
+    columns = [table.values(name) for name in table.columns]
+    left, right = (x.tolist() if isinstance(x, np.ndarray) else x for x in columns)
+    return zip(left, right, strict=True)
+
+
+def elements_of(frame: Any, name: Hashable | None) -> tuple[list[Hashable], Callable[[str], Any]]:
+    """The identifiers of elements in a column of a table, and what returns the values of another column.
+
+    Raises
+    ------
+    InvalidProblem
+        If there is no such column, or an identifier is null or occurs twice.
+    """
+    if frame is None:
+        raise InvalidProblem(f"id is {name!r} without elements: expected the table of elements that has this column")
+    table = table_of(frame)
+    if name is None:
+        raise InvalidProblem(f"elements without id: expected the column of identifiers, one of {table.columns[:20]!r}")
+    check_column(table, name, " in elements")
+    values = table.values(name)
+    names: list[Hashable] = values.tolist() if isinstance(values, np.ndarray) else values
+    for row, one in enumerate(names):
+        if one is None or one != one:
+            raise InvalidProblem(f"column {name!r} of elements is null in row {row}: expected an identifier")
+    if len(set(names)) != len(names):
+        seen: dict[Hashable, int] = {}
+        for row, one in enumerate(names):
+            if (before := seen.setdefault(one, row)) != row:
+                raise InvalidProblem(
+                    f"{one!r} is in rows {before} and {row} of elements: expected different identifiers in {name!r}"
+                )
+
+    def values_of(column: str) -> Any:
+        check_column(table, column, " in elements")
+        return table.values(column)
+
+    return names, values_of
+
+
+def _check_kinds(names: Sequence[Hashable], left: Hashable, right: Hashable) -> None:
+    """Warn if a number and the text of this number are two identifiers."""
+    if isinstance(names, range) or str not in (kinds := set(map(type, names))) or len(kinds) == 1:
+        return
+    texts = {name for name in names if isinstance(name, str)}
+    for name in names:
+        if isinstance(name, int | float | np.number) and (text := f"{name:.17g}") in texts:
+            warn(
+                f"columns {left!r} and {right!r} have both the number {name!r} and the text {text!r}, which are two "
+                "elements: if they mean one, make both columns text, such as frame.astype({...: str})"
+            )
+            return
+
+
+def _first(mask: NDArray[np.bool_]) -> int:
+    return int(np.argmax(mask))
+
+
+# -------------------------------------------------------------------------------------------------------- numbering
+
+
+def ranked(
+    u: NDArray[Any], v: NDArray[Any], factorize: Callable[[Any], tuple[Any, Any]] | None = None
+) -> tuple[Any, NDArray[Any], NDArray[Any]]:
+    """The distinct integers in two arrays in ascending order, and the arrays as positions among them.
+
+    If they are too far apart for counting, ``factorize(array)`` returns codes and the integers that they stand for;
+    without it, they are sorted.
+    """
+    if not len(u):
+        return range(0), u, v
+    low, high = int(min(u.min(), v.min())), int(max(u.max(), v.max()))
+    if high - low < 4 * len(u) + 1000:
+        seen = np.zeros(high - low + 1, np.int32)
+        seen[u - low] = 1
+        seen[v - low] = 1
+        distinct = np.flatnonzero(seen) + low
+        rank = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+        u, v = rank[u - low], rank[v - low]
+    else:
+        both = np.concatenate([u, v])
+        if factorize is None:
+            distinct, place = np.unique(both, return_inverse=True)
+        else:
+            codes, distinct = factorize(both)
+            order = np.argsort(distinct)
+            distinct, rank = distinct[order], np.empty(len(order), np.int64)
+            rank[order] = np.arange(len(order))
+            place = rank[codes]
+        u, v = place[: len(u)], place[len(u) :]
+    n = len(distinct)
+    return range(n) if low == 0 and high == n - 1 else distinct.tolist(), u, v
+
+
+def _integers(a: NDArray[Any], b: NDArray[Any], factorize: Any = None) -> Codes | None:
+    """Codes of two arrays of integers that fit into 64 bits with a sign; else None."""
+    if a.dtype.kind not in "iu" or b.dtype.kind not in "iu":
+        return None
+    for array in (a, b):
+        if array.dtype == np.uint64 and array.max(initial=0) >= 2**63:
+            return None
+    names, u, v = ranked(a.astype(np.int64, copy=False), b.astype(np.int64, copy=False), factorize)
+    return u, v, names
+
+
+def _numbered(codes: NDArray[Any], take: Callable[[Indices], Sequence[Hashable]]) -> Codes:
+    """Codes (both columns in one array, -1 where null) renumbered by first appearance, row by row.
+
+    ``take(positions)`` returns the identifiers at positions of that array.
+    """
+    m = len(codes) // 2
+    if codes.min(initial=0) < 0:
+        return codes[:m].astype(np.int64), codes[m:].astype(np.int64), []  # that is an error, which needs no names
+    rows = np.empty(2 * m, np.int64)
+    rows[0::2], rows[1::2] = codes[:m], codes[m:]
+    renamed, count = _pairs.canonical_labels(rows)
+    if renamed is None:  # codes are not small: rank them
+        _, rows[0::2], rows[1::2] = ranked(codes[:m].astype(np.int64), codes[m:].astype(np.int64))
+        renamed, count = _pairs.canonical_labels(rows)
+    first = np.empty(count, np.int64)
+    first[renamed[::-1]] = np.arange(2 * m - 1, -1, -1)  # the last assignment, of the first place, stays
+    return renamed[0::2], renamed[1::2], take(first // 2 + first % 2 * m)
+
+
+def _hashed(a: Sequence[Any], b: Sequence[Any], left: Hashable, right: Hashable) -> Codes:
+    """Codes of two lists of any hashable objects; None and NaN are null."""
+    index: dict[Any, int] = defaultdict(count().__next__)  # the next number for what is new
+    codes = np.empty(2 * len(a), np.int64)
+    for name, values, part in ((left, a, codes[: len(a)]), (right, b, codes[len(a) :])):
+        try:
+            part[:] = np.fromiter(map(index.__getitem__, values), np.int64, len(values))
+        except TypeError:
+            raise InvalidProblem(f"column {name!r} has an identifier that cannot be hashed: expected names") from None
+    names = list(index)
+    null = np.array([name is None or bool(name != name) for name in names], bool)
+    if null.any():
+        codes = np.where(null[codes], -1, codes)
+    return _numbered(codes, lambda at: [names[k] for k in codes[at].tolist()])
+
+
+# -------------------------------------------------------------------------------------------------------- libraries
+
+
+def _of_arrays(columns: Mapping[Hashable, Any]) -> Table:
+    arrays = {name: values if isinstance(values, np.ndarray) else _array(values) for name, values in columns.items()}
+    rows = {len(values) for values in arrays.values()}
+    if len(rows) > 1 or any(values.ndim != 1 for values in arrays.values()):
+        shapes = ", ".join(f"{name!r} {values.shape}" for name, values in arrays.items())
+        raise InvalidProblem(f"columns of shapes {shapes}: expected one value for each row in each")
+
+    def encode(left: Hashable, right: Hashable) -> Codes:
+        a, b = arrays[left], arrays[right]
+        return _integers(a, b) or _hashed(a.tolist(), b.tolist(), left, right)
+
+    def numbers(name: Hashable) -> Any:
+        return arrays[name] if arrays[name].dtype.kind in "fiub" else None
+
+    def values(name: Hashable) -> Any:
+        array = arrays[name]
+        return array if array.dtype.kind in "iu" else array.tolist()
+
+    return Table(list(arrays), rows.pop() if rows else 0, encode, numbers, values)
+
+
+def _array(values: Any) -> NDArray[Any]:
+    """A sequence as an array that keeps texts and numbers apart."""
+    values = list(values)
+    array = np.asarray(values) if all(isinstance(x, int | float | np.number) for x in values) else None
+    if array is None or array.dtype.kind not in "fiub":
+        array = np.empty(len(values), object)
+        array[:] = values
+    return array
+
+
+def _of_pandas(frame: Any) -> Table:
+    import pandas
+
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise InvalidProblem(f"column {twice!r} occurs twice: expected different names")
+
+    def encode(left: Hashable, right: Hashable) -> Codes:
+        a, b = frame[left], frame[right]
+        if all(pandas.api.types.is_integer_dtype(x.dtype) and not x.hasnans for x in (a, b)):
+            u, v = (x.to_numpy(np.uint64 if str(x.dtype).lower() == "uint64" else np.int64) for x in (a, b))
+            if found := _integers(u, v, pandas.factorize):
+                return found
+        if a.dtype != b.dtype and all(isinstance(x.dtype, np.dtype) for x in (a, b)):
+            a, b = a.astype(object), b.astype(object)  # else 64-bit integers would be rounded to floats, for instance
+        both = pandas.concat([a, b], ignore_index=True)
+        try:
+            codes, names = pandas.factorize(both)
+        except TypeError:
+            return _hashed(a.tolist(), b.tolist(), left, right)
+        del names
+        return _numbered(codes, lambda at: both.iloc[at].tolist())
+
+    def numbers(name: Hashable) -> Any:
+        column = frame[name]
+        if not pandas.api.types.is_numeric_dtype(column.dtype) or pandas.api.types.is_complex_dtype(column.dtype):
+            return None
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+
+    def values(name: Hashable) -> Any:
+        column = frame[name]
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu":
+            return column.to_numpy()
+        return column.astype(object).where(column.notna(), None).tolist()
+
+    return Table(list(frame.columns), len(frame), encode, numbers, values)
+
+
+def _of_polars(frame: Any) -> Table:
+    import polars
+
+    text = (polars.Categorical, polars.Enum, polars.String)
+
+    def encode(left: Hashable, right: Hashable) -> Codes:
+        a, b = frame[left], frame[right]
+        if a.dtype != b.dtype:
+            if all(isinstance(x.dtype, text) for x in (a, b)):
+                a, b = a.cast(polars.String), b.cast(polars.String)
+            elif not all(x.dtype.is_integer() and x.dtype != polars.UInt64 for x in (a, b)):
+                return _hashed(a.to_list(), b.to_list(), left, right)
+            else:
+                a, b = a.cast(polars.Int64), b.cast(polars.Int64)
+        both = polars.concat([a, b])
+        if both.null_count():
+            return _numbered(-both.is_null().to_numpy().astype(np.int64), lambda _: [])
+        if both.dtype.is_integer() and (found := _integers(a.to_numpy(), b.to_numpy())):
+            return found
+        if isinstance(both.dtype, polars.String):
+            codes = both.cast(polars.Categorical).to_physical()
+        elif isinstance(both.dtype, text) or both.dtype.is_temporal():
+            codes = both.to_physical()
+        else:
+            return _hashed(a.to_list(), b.to_list(), left, right)
+        array = codes.to_numpy().astype(np.int64)
+        return _numbered(array - array.min(initial=0), lambda at: both.gather(at).to_list())
+
+    def numbers(name: Hashable) -> Any:
+        column = frame[name]
+        if not frame.height:  # of which polars does not know the kind
+            return np.zeros(0)
+        if not (column.dtype.is_numeric() or column.dtype == polars.Boolean):
+            return None
+        return column.cast(polars.Float64).to_numpy()
+
+    def values(name: Hashable) -> Any:
+        column = frame[name]
+        if column.dtype.is_integer() and not column.null_count():
+            return column.to_numpy()
+        return column.to_list()
+
+    return Table(list(frame.columns), frame.height, encode, numbers, values)
+
+
+def _of_arrow(table: Any) -> Table:
+    import pyarrow
+    from pyarrow import types
+
+    is_view = getattr(types, "is_string_view", lambda kind: False)  # since 16
+
+    def chunked(name: Hashable) -> Any:
+        column = table.column(name)
+        return column if isinstance(column, pyarrow.ChunkedArray) else pyarrow.chunked_array([column])  # of a batch
+
+    def plain(column: Any) -> Any:
+        """A column without dictionary, and with wide offsets, of which there are no more kinds than necessary."""
+        if types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if types.is_string(column.type) or is_view(column.type):
+            column = column.cast(pyarrow.large_string())
+        return column
+
+    def encode(left: Hashable, right: Hashable) -> Codes:
+        a, b = chunked(left), chunked(right)
+        if a.type != b.type or not types.is_dictionary(a.type) or not types.is_string(a.type.value_type):
+            a, b = plain(a), plain(b)
+        nulls = a.null_count + b.null_count
+        if not nulls and types.is_integer(a.type) and types.is_integer(b.type):
+            if found := _integers(a.to_numpy(), b.to_numpy()):
+                return found
+        elif a.type == b.type:
+            both = pyarrow.chunked_array([*a.chunks, *b.chunks], a.type)
+            if nulls:
+                return _numbered(-both.is_null().to_numpy().astype(np.int64), lambda _: [])
+            try:
+                if types.is_dictionary(both.type):
+                    both = both.unify_dictionaries()
+                coded = both.combine_chunks().dictionary_encode()
+            except pyarrow.ArrowNotImplementedError:
+                pass
+            else:
+                codes = coded.indices.to_numpy().astype(np.int64)
+                return _numbered(codes, lambda at: coded.dictionary.take(pyarrow.array(codes[at])).to_pylist())
+        return _hashed(a.to_pylist(), b.to_pylist(), left, right)
+
+    def numbers(name: Hashable) -> Any:
+        column = table.column(name)
+        if not any(
+            test(column.type) for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+        ):
+            return None
+        return column.cast(pyarrow.float64()).to_numpy()
+
+    def values(name: Hashable) -> Any:
+        column = table.column(name)
+        if types.is_integer(column.type) and not column.null_count:
+            return column.to_numpy()
+        return column.to_pylist()
+
+    return Table(list(table.column_names), table.num_rows, encode, numbers, values)

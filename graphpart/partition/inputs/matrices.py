@@ -1,0 +1,122 @@
+"""Matrices of any kind as arrays: plain, sparse, or data frames, whose labels become names of elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidProblem, warn
+from graphpart.kernels import _pairs
+from graphpart.partition.inputs.arrays import check_mirrored, check_square, float_array, is_own
+from graphpart.partition.inputs.frames import is_frame, library
+
+__all__ = ["matrix_and_names", "sparse_pairs", "symmetric"]
+
+SYMMETRY = 1e-9  # relative difference between C[a, b] and C[b, a] that counts as rounding
+SINGLE = 1e-5  # the same for numbers with 24 bits or fewer
+UNITS = 64  # rounding errors of the largest entry, too, that an entry may differ by: small ones may be differences
+
+Triples = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
+
+
+def matrix_and_names(matrix: Any, nodes: Iterable[Hashable] | None) -> tuple[Any, Iterable[Hashable] | None]:
+    """A matrix without labels, and the names of its elements: `nodes`, else the labels of a data frame, else None.
+
+    Raises
+    ------
+    InvalidProblem
+        If rows and columns of a data frame have different labels.
+    """
+    if not is_frame(matrix):
+        return matrix, nodes
+    if library(matrix) == "pandas":
+        names, rows = list(matrix.columns), list(matrix.index)
+        if len(rows) == len(names) and rows != names and rows != list(range(len(rows))):
+            if sorted(map(repr, rows)) != sorted(map(repr, names)):
+                at = next(i for i, (a, b) in enumerate(zip(rows, names, strict=True)) if a != b)
+                raise InvalidProblem(
+                    f"row {at} of the matrix is named {rows[at]!r} but column {at} {names[at]!r}: expected the same "
+                    "names; for a table with a row for each pair see from_frame"
+                )
+            matrix = matrix.loc[names]
+    elif library(matrix) == "pyarrow":
+        names = list(matrix.column_names)
+        matrix = np.column_stack([column.to_numpy() for column in matrix.columns]) if names else np.zeros((0, 0))
+    else:
+        names = list(matrix.columns)
+    if len(names) != len(matrix):
+        raise InvalidProblem(
+            f"a table with {len(matrix)} rows and {len(names)} columns is no matrix: expected as many of both; for a "
+            "table with a row for each pair see from_frame"
+        )
+    return (matrix.to_numpy() if hasattr(matrix, "to_numpy") else matrix), names if nodes is None else nodes
+
+
+def tolerances(dtype: Any, largest: float) -> tuple[float, float]:
+    """The relative and the absolute difference that count as rounding, for entries up to the largest one."""
+    if dtype.kind != "f" or not math.isfinite(largest):
+        return SYMMETRY, 0.0
+    precision = float(np.finfo(dtype).eps)
+    return max(SYMMETRY, SINGLE if precision > 1e-12 else 0.0, 8 * precision), UNITS * precision * largest
+
+
+def symmetric(matrix: Any, copy: bool, similarities: bool = False) -> tuple[NDArray[np.float64], int]:
+    """A dense matrix, made exactly symmetric with zero diagonal, and its number of non-zero entries above it.
+
+    `similarities`: whether large entries join, for messages.
+
+    Raises
+    ------
+    InvalidProblem
+        If it is not square, not symmetric up to rounding, or contains NaN.
+    """
+    dtype = getattr(matrix, "dtype", np.dtype(np.float64))
+    copied = float_array("matrix", matrix, copy=copy or not is_own(matrix))
+    check_square(copied.shape)
+    undefined = np.isnan(np.diagonal(copied))
+    if undefined.any() and not undefined.all():  # all of it is NaN on purpose
+        a = int(np.argmax(undefined))
+        warn(
+            f"matrix[{a}, {a}] is nan, other entries of the diagonal are numbers: the diagonal is ignored, but what "
+            f"computed the matrix may have failed for element {a}"
+        )
+    rounding = 0.0
+    a, b, nonzeros = _pairs.symmetrise(copied, SYMMETRY)
+    if a >= 0 and isinstance(dtype, np.dtype):  # only now is the largest entry looked for
+        relative, rounding = tolerances(dtype, float(np.abs(copied).max(where=np.isfinite(copied), initial=0.0)))
+        a, b, nonzeros = _pairs.symmetrise(copied, relative, rounding)
+    if a >= 0:
+        if math.isnan(copied[a, b]):
+            infinite = "inf (join) or -inf (cut)" if similarities else "inf (cut) or -inf (join)"
+            raise InvalidProblem(f"matrix[{a}, {b}] is nan: expected a number, {infinite}")
+        raise InvalidProblem(
+            f"matrix[{a}, {b}] is {copied[a, b]} but matrix[{b}, {a}] is {copied[b, a]}: expected a symmetric "
+            "matrix; if both directions carry evidence, pass C + C.T"
+        )
+    return copied, nonzeros
+
+
+def sparse_pairs(matrix: Any, triangle: bool = False) -> tuple[int, Triples]:
+    """The size of a scipy.sparse matrix, and its pairs (u, v, value) with u < v.
+
+    Raises
+    ------
+    InvalidProblem
+        If it is not square, or not symmetric up to rounding. With `triangle`, entries of one triangle are enough.
+    """
+    coo = matrix.tocoo(copy=True)
+    coo.sum_duplicates()
+    check_square(coo.shape)
+    data = float_array("matrix", coo.data, copy=False)
+    up, down = coo.row < coo.col, coo.row > coo.col
+    upper: Triples = coo.row[up], coo.col[up], data[up]
+    lower: Triples = coo.col[down], coo.row[down], data[down]
+    if triangle and not (len(upper[2]) and len(lower[2])):
+        return coo.shape[0], upper if len(upper[2]) else lower
+    largest = float(np.abs(data).max(where=np.isfinite(data), initial=0.0))
+    check_mirrored(upper, lower, *tolerances(coo.data.dtype, largest))
+    return coo.shape[0], upper

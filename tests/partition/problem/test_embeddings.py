@@ -1,0 +1,129 @@
+"""Problems from points: costs against distances one by one, neighbours, the background, the threshold, near pairs."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+import graphpart as gp
+from graphpart.partition.inputs import neighbors
+
+
+def clusters(seed, noise=0.6, each=50, d=64):
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(8), each)
+    return rng.normal(size=(8, d))[y] + noise * rng.normal(size=(len(y), d)), y
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_costs_are_distances_minus_the_threshold(metric):
+    X, _ = clusters(0, each=3)
+    p = gp.SetPartition.from_embeddings(X, 0.4, metric=metric)
+    expected = cdist(X, X, metric) - 0.4
+    np.fill_diagonal(expected, 0.0)
+    assert p.matrix == pytest.approx(expected) and "threshold 0.4" in repr(p)
+    q = gp.SetPartition.from_embeddings(X.astype(np.float32).tolist(), 0.4, 4, metric)
+    u, v, cost = q.listed()
+    assert cost == pytest.approx(expected[u, v], abs=1e-6)
+    near = np.argsort(cdist(X, X, metric), axis=1)[:, 1:5]
+    neighbours = {(min(a, b), max(a, b)) for a, row in enumerate(near.tolist()) for b in row}
+    listed = set(zip(u.tolist(), v.tolist(), strict=True))
+    assert neighbours < listed and len(listed) <= 2 * len(neighbours) and q.background is None
+
+
+def test_large_clusters_stay_whole():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(4), 2000)
+    X = 20 * np.array([[0, 0], [0, 1], [1, 0], [1, 1]])[y] + rng.normal(size=(8000, 2))
+    r = gp.solve(gp.SetPartition.from_embeddings(X, metric="euclidean"), "multilevel")
+    assert gp.metrics.adjusted_rand_index(y, r.labels) > 0.99 and not r.problem.is_dense
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 5, 10, 30])
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_clusters_stay_whole(metric, n_neighbors):
+    for seed in range(5):
+        X, y = clusters(seed)
+        p = gp.SetPartition.from_embeddings(X, n_neighbors=n_neighbors, metric=metric)
+        assert gp.metrics.adjusted_rand_index(y, gp.solve(p, "kernighan-lin").labels) > 0.95
+        assert "(from the data)" in repr(p)
+
+
+def test_similarities_without_a_threshold():
+    X, y = clusters(1)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    p = gp.SetPartition.from_similarity(X @ X.T)
+    assert "(from the data)" in repr(p)
+    assert gp.metrics.adjusted_rand_index(y, gp.solve(p, "kernighan-lin").labels) > 0.95
+
+
+@pytest.mark.parametrize("dimensions", [3, 20])
+def test_neighbours_and_near_pairs_against_all_distances(dimensions, monkeypatch):
+    monkeypatch.setattr(neighbors, "BLOCK", 500)  # several blocks
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, dimensions))
+        X[50:] = X[40:50] + rng.normal(size=(10, dimensions)) / 50
+        D = cdist(X, X)
+        u, v, d = neighbors.near_pairs(X, 0.5)
+        a, b = np.nonzero(np.triu(D <= 0.5, 1))
+        assert (u == a).all() and (v == b).all() and d == pytest.approx(D[a, b])
+        u, v = neighbors.neighbor_pairs(X, 3)
+        near = np.argsort(D, axis=1)[:, 1:4]
+        wanted = sorted({(min(a, b), max(a, b)) for a, row in enumerate(near.tolist()) for b in row})
+        assert list(zip(u.tolist(), v.tolist(), strict=True)) == wanted
+
+
+def test_equal_points_stay_together():
+    X = np.repeat(np.random.default_rng(0).normal(size=(3, 2)) * 9, 200, axis=0)
+    r = gp.solve(gp.SetPartition.from_embeddings(X, 1.0, 3, "euclidean"))
+    assert r.n_clusters == 3 and gp.metrics.adjusted_rand_index(np.repeat(np.arange(3), 200), r.labels) == 1
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_few_points(n):
+    X = np.arange(2.0 * n).reshape(n, 2) + 1
+    for k in (None, 1):
+        assert gp.solve(gp.SetPartition.from_embeddings(X, 10.0, k, "euclidean")).n_clusters == min(n, 1)
+
+
+@pytest.mark.parametrize(
+    ("X", "options", "message"),
+    [
+        ([[0.0, 1.0], [np.nan, 1.0]], {}, "X has nan in row 1, column 0: expected finite numbers"),
+        ([[0.0, 1.0], [0.0, 0.0]], {}, "row 1 of X is 0, without a direction: expected other rows, or metric="),
+        ([1.0, 2.0], {}, r"X has shape \(2,\): expected \(n, d\)"),
+        ([["a", "b"]], {}, "X has dtype <U1: expected real numbers"),
+        ([[1.0, 2.0]], {"metric": "cosin"}, "metric is 'cosin': expected one of .*did you mean 'cosine'"),
+        ([[1.0, 2.0]], {"n_neighbors": 0}, "n_neighbors is 0: expected a whole number of at least 1"),
+        ([[1.0, 2.0]], {"threshold": "low"}, "threshold is 'low': expected a finite number, or None"),
+    ],
+)
+def test_mistakes(X, options, message):
+    with pytest.raises((gp.InvalidProblem, gp.InvalidOption), match=message):
+        gp.SetPartition.from_embeddings(X, **options)
+
+
+def test_names_are_those_of_the_frame():
+    pd = pytest.importorskip("pandas")
+    X, _ = clusters(0, each=2)
+    frame = pd.DataFrame(X, index=[f"text {k}" for k in range(len(X))])
+    assert list(gp.SetPartition.from_embeddings(frame).nodes) == list(frame.index)
+
+
+def test_predictions_of_splink():
+    rows = {"unique_id_l": [1, 1, 2], "unique_id_r": [1, 2, 2], "match_weight": [3.0, 0.5, -2.0]}
+    rows |= {"source_dataset_l": ["a", "a", "a"], "source_dataset_r": ["b", "b", "b"]}
+    p = gp.SetPartition.from_splink(rows)
+    assert set(p.nodes) == {("a", 1), ("b", 1), ("b", 2), ("a", 2)}
+    assert p.evaluate([{("a", 1), ("b", 1)}, {("a", 2)}, {("b", 2)}]) == -3.0
+    with pytest.raises(
+        gp.InvalidProblem, match="no column 'match_weight': expected one of 'unique_id_l', 'unique_id_r'"
+    ):
+        gp.SetPartition.from_splink({"unique_id_l": [1], "unique_id_r": [2]})
+
+
+def test_costs_for_scipy():
+    p = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2)], [-2.0, np.inf], must_join=[(2, 3)])
+    q = gp.SetPartition.from_scipy(p.to_scipy())
+    assert q.evaluate([0, 0, 1, 1]) == -2.0 == p.evaluate([0, 0, 1, 1])
+    assert q.evaluate([0, 0, 1, 0]) == np.inf
