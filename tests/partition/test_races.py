@@ -96,7 +96,7 @@ def test_the_search_begins_with_labels_that_obey_known_cuts(monkeypatch):
 
         def offer(self, labels):
             taken.append(self.p.evaluate_labels(labels))
-            super().take(labels)
+            super().offer(labels)
 
     monkeypatch.setattr(SEARCHER, "Portfolio", Portfolio)
     searcher = Searcher(p, joined, True, 0, 1, lambda: left)
