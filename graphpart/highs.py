@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
 from graphpart.errors import GraphPartError, MissingDependency, SolverError
 
-__all__ = ["fault", "silent"]
+__all__ = ["fault", "silent", "simplex"]
 
 NEEDED = ("resetGlobalScheduler", "HandleUserInterrupt", "cancelSolve")  # highspy has all of them since 1.8
+SERVICE = 0.05  # seconds between two looks at limits and signals
 
 
 def fault() -> GraphPartError | None:
@@ -63,3 +67,32 @@ def silent() -> Any:
             super().enableCallbacks()  # type: ignore[no-untyped-call,unused-ignore]
 
     return Silent()  # type: ignore[no-untyped-call,unused-ignore]
+
+
+def simplex(threads: int, ends: Callable[[], bool]) -> Any:
+    """HiGHS with the simplex method, without output; `ends` is asked from time to time whether a run has to end."""
+    import highspy
+
+    # Threads are shared by all of a process, and whoever used HiGHS before may have asked for another number.
+    highspy.Highs.resetGlobalScheduler(True)
+    highs = silent()
+    for option, value in (
+        ("threads", threads),
+        ("parallel", "off" if threads == 1 else "on"),
+        ("presolve", "off"),
+        ("solver", "simplex"),
+    ):
+        highs.setOptionValue(option, value)
+    looked = -math.inf
+
+    def look(kind: Any, message: str, out: Any, into: Any, data: Any) -> None:
+        """Called at every step of the simplex method, so that Ctrl-C, callbacks and limits end it at once."""
+        nonlocal looked
+        now = time.perf_counter()
+        if now > looked + SERVICE:
+            looked = now
+            into.user_interrupt = ends()
+
+    highs.setCallback(look, None)
+    highs.startCallback(highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt)
+    return highs

@@ -6,55 +6,21 @@ Bounds are always computed from the multipliers, never read from the solver.
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphpart.highs import fault, silent
+from graphpart.highs import fault, simplex
 
 if TYPE_CHECKING:
     from graphpart.partition.bounds.relaxation import Relaxation
 
-__all__ = ["Simplex", "is_available", "quiet"]
-
-SERVICE = 0.05  # seconds between two looks at limits and signals
+__all__ = ["Simplex", "is_available"]
 
 
 def is_available() -> bool:
     """Whether highspy is installed, and fit for use."""
     return fault() is None
-
-
-def quiet(threads: int, ends: Callable[[], bool]) -> Any:
-    """HiGHS with the simplex method, without output; `ends` is asked from time to time whether a run has to end."""
-    import highspy
-
-    # Threads are shared by all of a process, and whoever used HiGHS before may have asked for another number.
-    highspy.Highs.resetGlobalScheduler(True)
-    highs = silent()
-    for option, value in (
-        ("threads", threads),
-        ("parallel", "off" if threads == 1 else "on"),
-        ("presolve", "off"),
-        ("solver", "simplex"),
-    ):
-        highs.setOptionValue(option, value)
-    looked = -math.inf
-
-    def look(kind: Any, message: str, out: Any, into: Any, data: Any) -> None:
-        """Called at every step of the simplex method, so that Ctrl-C, callbacks and limits end it at once."""
-        nonlocal looked
-        now = time.perf_counter()
-        if now > looked + SERVICE:
-            looked = now
-            into.user_interrupt = ends()
-
-    highs.setCallback(look, None)
-    highs.startCallback(highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt)
-    return highs
 
 
 class Simplex:
@@ -64,7 +30,7 @@ class Simplex:
         import highspy
 
         self._module = highspy
-        self._highs = quiet(threads, lambda: self._stopping.check(np.inf))
+        self._highs = simplex(threads, lambda: self._stopping.check(np.inf))
         self._columns: list[Any] = []
         self._stopping: Any = None
 

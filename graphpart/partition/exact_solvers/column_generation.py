@@ -40,7 +40,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.partition.bounds.simplex import quiet
+from graphpart.highs import simplex
 from graphpart.partition.exact_solvers.pricing import Pricing, Subsets
 from graphpart.partition.exact_solvers.subset_rows import Prices, Triples, contained, joined_triples, violated
 from graphpart.partition.problem import Labels, canonical
@@ -84,7 +84,7 @@ class Master:
     """The linear program over some subsets, with inequalities of triples, solved by the simplex method of HiGHS."""
 
     def __init__(self, n: int, stopping: Stopping) -> None:
-        self._highs = quiet(1, lambda: stopping.check(np.inf))
+        self._highs = simplex(1, lambda: stopping.check(np.inf))
         self._stopping = stopping
         self.subsets, self.costs, self.triples = np.zeros((0, n), np.uint8), np.zeros(0), np.zeros((0, 3), np.int32)
         self._penalties = np.zeros(0)

@@ -1,0 +1,234 @@
+"""Branch and cut: sides of least cost, with a proof that there are no better ones.
+
+1. The graph is reduced (see `reduction`).
+2. The root is the relaxation of `odd_cycles`. Rounds of inequalities follow one another while they raise the bound.
+3. An edge whose reduced cost exceeds what is missing between the bound and the best sides known keeps its value in all
+   better sides, so it is fixed.
+4. Where rounds no longer raise the bound by much, the node is divided in two: an edge is satisfied, or frustrated. Sides
+   of nodes that fixed edges connect determine each other, so further edges are fixed. A node is closed when its bound,
+   rounded up to the next possible cost, reaches the best cost known. The node of the least bound is next, but after a
+   division its likelier half.
+5. After each linear program, sides that agree with its most decided values are improved by changes of single nodes.
+
+See Barahona, Grötschel, Jünger & Reinelt 1988; Charfreitag, Jünger, Mallach & Mutzel 2022.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.steps import round_up
+from graphpart.maximum_cut import _odd_walks
+from graphpart.maximum_cut.odd_cycles import OddCycles
+from graphpart.maximum_cut.reduction import Reduction
+from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
+from graphpart.stopping import Stopping
+
+__all__ = ["BranchAndCut"]
+
+Floats = NDArray[np.float64]
+RESOLUTION = 1e-7  # of the largest weight: smaller differences of costs count only with a common step
+STEADY = 5  # rounds whose gain tells whether to go on,
+GAIN = 0.02  # if it is at least this share of what is missing
+
+
+@dataclass(order=True)
+class _Node:
+    """An open node: edges that are fixed, and a bound."""
+
+    bound: float
+    number: int
+    decided: tuple[tuple[int, int], ...]  # edges, and whether each is frustrated
+
+
+class BranchAndCut:
+    """Sides of least cost and a bound; goes on where it was stopped.
+
+    Parameters
+    ----------
+    g : SignedGraph
+    sides : ndarray of uint8
+        Sides to start from.
+    raised : callable, optional
+        ``raised(bound)``, after each step that raised the bound.
+
+    Attributes
+    ----------
+    sides, cost : ndarray of uint8, float
+        The best sides known.
+    bound : float
+        No sides cost less.
+    done : bool
+        Whether the best sides are proven optimal.
+    nodes, rounds : int
+        Nodes that were divided, and linear programs solved.
+    """
+
+    def __init__(self, g: SignedGraph, sides: Sides, raised: Callable[[float], Any] | None = None) -> None:
+        self.g, self.sides, self.cost = g, sides, g.cost(sides)
+        self.bound, self.done, self.nodes = g.least, False, 0
+        self._raised = raised
+        self._reduction: Reduction | None = None
+        self._stopping: Stopping | None = None
+
+    @property
+    def rounds(self) -> int:
+        """Linear programs solved so far."""
+        return 0 if self._reduction is None else self._relaxation.rounds
+
+    def offer(self, sides: Sides, cost: float) -> None:
+        """Take over better sides."""
+        if cost < self.cost:
+            self.sides, self.cost = sides.copy(), cost
+
+    def run(self, stopping: Stopping, until: float | None = None, rounds: float = math.inf) -> None:
+        """Go on until `stopping` says so, seconds `until` have passed, or after so many linear programs."""
+        self._stopping = stopping
+        if self._reduction is None:
+            self._begin()
+        last = self.rounds + rounds
+        while not self.done and self.rounds < last and not stopping.check(self.cost):
+            self._round(stopping)
+            if until is not None and stopping.seconds >= until:
+                break
+
+    def _begin(self) -> None:
+        self._reduction = Reduction(self.g)
+        small = self._small = self._reduction.graph
+        self._relaxation = OddCycles(small, self._ends)
+        self._lower, self._upper = np.zeros(small.m), np.ones(small.m)  # for all nodes
+        self._open: list[_Node] = []
+        self._numbers = 0
+        self._node: _Node | None = _Node(small.least, 0, ())
+        self._values: list[float] = []  # bounds of the rounds of this node
+        self._resolution = RESOLUTION * float(np.abs(self.g.weight).max(initial=0.0))
+        if not small.m:
+            self._improve()
+            self._close()
+        self._tell()
+
+    def _ends(self) -> bool:
+        return self._stopping is not None and self._stopping.check(self.cost)
+
+    def _rounded(self, bound: float) -> float:
+        """The least possible cost that is not below a bound."""
+        slack = 2.0**-46 * (abs(bound) + float(np.abs(self.g.weight).sum()))
+        return self.g.constant + round_up(bound - self.g.constant - slack, self.g.step) if self.g.step else bound
+
+    def _closes(self, bound: float) -> bool:
+        return self._rounded(bound) >= self.cost - self._resolution
+
+    def _round(self, stopping: Stopping) -> None:
+        """One linear program of the current node, and what follows from it."""
+        node, relaxation = self._node, self._relaxation
+        if node is None:
+            self._next()
+            return
+        fixed = self._fixed(node)
+        if fixed is None:  # only worse sides obey this
+            self._close()
+            return
+        relaxation.confine(*fixed)
+        solved = relaxation.solve()
+        node.bound = max(node.bound, relaxation.bound)
+        if solved:
+            self._improve()
+        if self._closes(node.bound):
+            self._close()
+            return
+        self._tell()
+        if not solved:
+            return
+        if not node.decided:
+            self._fix(node.bound)
+        values = self._values
+        values.append(node.bound)
+        missing = self.cost - node.bound
+        steady = len(values) > STEADY and values[-1] - values[-1 - STEADY] < GAIN * missing
+        if steady and relaxation.fractional.any():
+            self._divide(node)
+        elif not relaxation.separate(stopping) and not stopping.check(self.cost):
+            if relaxation.fractional.any():
+                self._divide(node)
+            else:  # the values are those of sides, which were found
+                self._close()
+
+    def _improve(self) -> None:
+        assert self._reduction is not None
+        sides = self._relaxation.sides()
+        if self._small.cost(sides) < self.cost:
+            lifted = self._reduction.lift(sides)
+            self.offer(lifted, self.g.cost(lifted))
+
+    def _fix(self, bound: float) -> None:
+        """Fix edges that keep their values in all better sides."""
+        missing = self.cost - bound
+        reduced = self._relaxation.reduced
+        self._upper[reduced > missing] = 0.0
+        self._lower[-reduced > missing] = 1.0
+
+    def _fixed(self, node: _Node) -> tuple[Floats, Floats] | None:
+        """Bounds of the values in a node: decided edges, and what follows from these; None if they contradict."""
+        lower, upper = self._lower.copy(), self._upper.copy()
+        if not node.decided:
+            return lower, upper
+        for edge, frustrated in node.decided:
+            if not lower[edge] <= frustrated <= upper[edge]:
+                return None
+            lower[edge] = upper[edge] = frustrated
+        g = self._small
+        known = np.flatnonzero(lower == upper).astype(np.int32)
+        apart = ((lower > 0.5) ^ (g.negative != 0)).astype(np.uint8)
+        side, component = _odd_walks.spanning_sides(g.n, g.u, g.v, apart, known)
+        inside = component[g.u] == component[g.v]
+        implied = (side[g.u] ^ side[g.v] ^ g.negative)[inside]
+        if ((implied < lower[inside]) | (implied > upper[inside])).any():
+            return None
+        lower[inside] = upper[inside] = implied
+        return lower, upper
+
+    def _divide(self, node: _Node) -> None:
+        values = self._relaxation.values
+        open_ = np.minimum(values, 1.0 - values)
+        edge = int(
+            np.argmax((open_ > 0.15) * np.abs(self._small.weight) + open_ * 1e-3 * self._resolution / RESOLUTION)
+        )
+        first = int(values[edge] > 0.5)
+        likelier, other = (
+            _Node(node.bound, self._numbers + k, (*node.decided, (edge, frustrated)))
+            for k, frustrated in enumerate((first, 1 - first))
+        )
+        self._numbers += 2
+        self.nodes += 1
+        heapq.heappush(self._open, other)
+        self._node, self._values = likelier, []
+
+    def _close(self) -> None:
+        self._node = None
+        self._next()
+
+    def _next(self) -> None:
+        """The open node of the least bound."""
+        self._values = []
+        while self._open and self._node is None:
+            node = heapq.heappop(self._open)
+            self._node = None if self._closes(node.bound) else node
+        if self._node is None:
+            self.done = True
+        self._tell()
+
+    def _tell(self) -> None:
+        """The bound of all open nodes."""
+        open_ = [node.bound for node in (self._node, *self._open[:1]) if node is not None]
+        bound = self.cost if self.done else min(self._rounded(min(open_)), self.cost)
+        if bound > self.bound:
+            self.bound = bound
+            if self._raised is not None:
+                self._raised(bound)

@@ -1,0 +1,187 @@
+"""A linear program whose rows come and go: least cost of variables between bounds, where rows are at least something.
+
+HiGHS through highspy keeps the last basis, so that it goes on from there when rows are added or bounds change. Without
+highspy, SciPy's HiGHS solves each program from the beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.highs import fault, simplex
+
+__all__ = ["LinearProgram", "Rows", "linear_program"]
+
+Floats = NDArray[np.float64]
+
+
+class Rows:
+    """Rows of a sparse matrix with a lower bound each.
+
+    Attributes
+    ----------
+    ends : ndarray of int64, shape (k,)
+        Row i has the entries ``ends[i - 1]`` to ``ends[i]``.
+    columns : ndarray of int32
+    entries : ndarray of float64
+    least : ndarray of float64, shape (k,)
+    """
+
+    def __init__(self, ends: NDArray[np.int64], columns: NDArray[np.int32], entries: Floats, least: Floats) -> None:
+        self.ends, self.columns, self.entries, self.least = ends, columns, entries, least
+
+    @classmethod
+    def none(cls) -> Rows:
+        """No rows."""
+        return cls(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros(0))
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Where each row begins, and the end of the last one."""
+        return np.concatenate([[0], self.ends])
+
+    @property
+    def row(self) -> NDArray[np.int64]:
+        """The row of each entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    def joined(self, other: Rows) -> Rows:
+        """These rows, then the others."""
+        return Rows(
+            np.concatenate([self.ends, other.ends + len(self.columns)]),
+            np.concatenate([self.columns, other.columns]),
+            np.concatenate([self.entries, other.entries]),
+            np.concatenate([self.least, other.least]),
+        )
+
+    def part(self, kept: NDArray[np.bool_]) -> Rows:
+        """Some of the rows."""
+        entries = kept[self.row]
+        ends = np.cumsum(np.diff(self.starts)[kept])
+        return Rows(ends, self.columns[entries], self.entries[entries], self.least[kept])
+
+    def sums(self, multipliers: Floats, columns: int) -> Floats:
+        """The sum of the rows, each times its multiplier."""
+        return np.bincount(self.columns, self.entries * multipliers[self.row], columns)
+
+
+class LinearProgram:
+    """Minimise ``cost x`` for ``lower <= x <= upper`` and rows.
+
+    Attributes
+    ----------
+    rows : Rows
+    x : ndarray of float64
+        The optimum, after `solve`.
+    multipliers : ndarray of float64
+        Of the rows, at least 0. Whatever they are, `bound` is valid.
+    slack : ndarray of bool
+        Rows that could be left out without changing the optimum.
+    """
+
+    def __init__(self, cost: Floats) -> None:
+        self.cost = cost
+        self.lower, self.upper = np.zeros(len(cost)), np.ones(len(cost))
+        self.rows = Rows.none()
+        self.x, self.multipliers, self.slack = np.zeros(len(cost)), np.zeros(0), np.zeros(0, bool)
+
+    def add(self, rows: Rows) -> None:
+        """Add rows."""
+        self.rows = self.rows.joined(rows)
+        self.multipliers = np.concatenate([self.multipliers, np.zeros(len(rows))])
+        self.slack = np.concatenate([self.slack, np.zeros(len(rows), bool)])
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Drop all other rows."""
+        self.rows, self.multipliers, self.slack = self.rows.part(kept), self.multipliers[kept], self.slack[kept]
+
+    def confine(self, lower: Floats, upper: Floats) -> None:
+        """Other bounds of the variables."""
+        self.lower, self.upper = lower.copy(), upper.copy()
+
+    def solve(self) -> bool:
+        """Solve it; False if it was interrupted, or no point satisfies the rows. Multipliers are new in all cases."""
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_array
+
+        rows = self.rows
+        matrix = csr_array((-rows.entries, rows.columns, rows.starts), shape=(len(rows), len(self.cost)))
+        bounds = np.stack([self.lower, self.upper], 1)
+        found = linprog(self.cost, matrix if len(rows) else None, -rows.least if len(rows) else None, bounds=bounds)
+        if found.status != 0:
+            return False
+        self.x = np.clip(found.x, self.lower, self.upper)
+        self.multipliers = np.maximum(-found.ineqlin.marginals, 0.0) if len(rows) else np.zeros(0)
+        self.slack = found.ineqlin.residual > 1e-9 if len(rows) else np.zeros(0, bool)
+        return True
+
+    def bound(self) -> tuple[float, Floats]:
+        """A lower bound that the multipliers prove, rounded down, and the reduced costs. O(entries)"""
+        rows = self.rows
+        reduced = self.cost - rows.sums(self.multipliers, len(self.cost))
+        parts = np.where(reduced > 0, reduced * self.lower, reduced * self.upper)
+        value = float(self.multipliers @ rows.least) + float(parts.sum())
+        size = float(np.abs(self.multipliers).sum() + np.abs(self.multipliers @ rows.least) + np.abs(self.cost).sum())
+        return value - 2.0**-44 * size, reduced
+
+
+class _WarmStarted(LinearProgram):
+    """The same by highspy, which goes on from the last basis."""
+
+    def __init__(self, cost: Floats, ends: Callable[[], bool]) -> None:
+        import highspy
+
+        super().__init__(cost)
+        self._module = highspy
+        self._highs: Any = simplex(1, ends)
+        n = len(cost)
+        self._highs.addVars(n, self.lower, self.upper)
+        self._highs.changeColsCost(n, np.arange(n, dtype=np.int32), cost)
+
+    def add(self, rows: Rows) -> None:
+        """Add rows."""
+        super().add(rows)
+        infinite = np.full(len(rows), self._module.kHighsInf)
+        starts = rows.starts[:-1].astype(np.int32)
+        self._highs.addRows(len(rows), rows.least, infinite, len(rows.columns), starts, rows.columns, rows.entries)
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Drop all other rows."""
+        super().keep(kept)
+        dropped = np.flatnonzero(~kept).astype(np.int32)
+        self._highs.deleteRows(len(dropped), dropped)
+
+    def confine(self, lower: Floats, upper: Floats) -> None:
+        """Other bounds of the variables."""
+        changed = np.flatnonzero((lower != self.lower) | (upper != self.upper)).astype(np.int32)
+        super().confine(lower, upper)
+        if len(changed):
+            self._highs.changeColsBounds(len(changed), changed, lower[changed], upper[changed])
+
+    def solve(self) -> bool:
+        """Solve it; False if it was interrupted, or no point satisfies the rows."""
+        highs, module = self._highs, self._module
+        highs.run()
+        solution = highs.getSolution()
+        if not solution.dual_valid:
+            self.multipliers = np.zeros(len(self.rows))
+            return False
+        self.multipliers = np.maximum(np.array(solution.row_dual), 0.0)
+        if highs.getModelStatus() != module.HighsModelStatus.kOptimal:
+            return False
+        self.x = np.clip(np.array(solution.col_value), self.lower, self.upper)
+        basic = module.HighsBasisStatus.kBasic
+        self.slack = np.array([status == basic for status in highs.getBasis().row_status], bool)
+        return True
+
+
+def linear_program(cost: Floats, ends: Callable[[], bool]) -> LinearProgram:
+    """A linear program with variables in [0, 1] and no rows; `ends` is asked whether a run has to end."""
+    return LinearProgram(cost) if fault() is not None else _WarmStarted(cost, ends)

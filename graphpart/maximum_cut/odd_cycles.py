@@ -1,0 +1,136 @@
+"""The linear relaxation of sides over the edges of a graph, with odd cycle inequalities.
+
+Let ``f[e] = 1`` if edge e is frustrated. Each closed walk has an even number of edges whose ends differ. So for every
+closed walk C and every set D of its edges, such that ``|D|`` and the number of negative edges of C add up to an odd
+number, it cannot be that just the edges of D are frustrated:
+
+    sum of (1 - f[e]) over D  +  sum of f[e] over C without D  >=  1.
+
+Minimise the weight of frustrated edges over the points of [0, 1]^m that satisfy all of these (Barahona & Mahjoub 1986).
+The value is a lower bound, and the optimum if the graph has no K5 minor, as all planar graphs. Inequalities are added
+in rounds: the linear program is solved, and for each node the shortest odd closed walk through it is found, which takes
+O(m log n) (see `_odd_walks`). Rows that were slack for some rounds are dropped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.maximum_cut import _odd_walks
+from graphpart.maximum_cut.linear_program import Rows, linear_program
+from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
+from graphpart.stopping import Stopping
+
+__all__ = ["OddCycles"]
+
+Floats = NDArray[np.float64]
+VIOLATION = 1e-3  # an inequality is added if it is violated by more
+ADDED = 500  # inequalities of a round, about
+SPREAD = 0.02  # added to the length of an edge for each inequality of this round that has it
+PATIENT = 3  # rounds for which a row may be slack before it is dropped
+INTEGRAL = 1e-6  # a value is 0 or 1 if it is no farther away
+
+
+class OddCycles:
+    """The relaxation, and what its last solution says.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (m,)
+        Of each edge, how far it is from being satisfied.
+    bound : float
+        No sides that obey the confinement cost less.
+    reduced : ndarray of float64, shape (m,)
+        Reduced costs: by how much the bound rises if a value changes from 0 to 1, or falls.
+    rounds, added : int
+        Linear programs solved, and inequalities added, so far.
+    """
+
+    def __init__(self, g: SignedGraph, ends: Callable[[], bool]) -> None:
+        self.g = g
+        size = np.abs(g.weight)
+        self._scale = math.ldexp(1.0, math.frexp(float(size.mean()) if g.m else 1.0)[1])
+        self.program = linear_program(size / self._scale, ends)
+        self._generator = np.random.default_rng(0)
+        self._slack = np.zeros(0, np.int64)  # rounds in a row for which each row has been slack
+        self.values, self.reduced = np.zeros(g.m), size
+        self.bound = g.least
+        self.rounds = self.added = 0
+
+    @property
+    def fractional(self) -> NDArray[np.bool_]:
+        """Whether the value of each edge is neither 0 nor 1."""
+        return np.abs(self.values - np.rint(self.values)) > INTEGRAL
+
+    def confine(self, lower: Floats, upper: Floats) -> None:
+        """Bounds of the values, from now on."""
+        self.program.confine(lower, upper)
+
+    def solve(self) -> bool:
+        """Solve the linear program; False if it was interrupted. `bound` is valid in any case."""
+        self.rounds += 1
+        solved = self.program.solve()
+        bound, reduced = self.program.bound()
+        self.bound, self.reduced = self.g.least + self._scale * bound, self._scale * reduced
+        if solved:
+            self.values = self.program.x
+            self._slack = np.where(self.program.slack, self._slack + 1, 0)
+            kept = self._slack <= PATIENT
+            if np.count_nonzero(~kept) > len(kept) // 10:
+                self.program.keep(kept)
+                self._slack = self._slack[kept]
+        return solved
+
+    def separate(self, stopping: Stopping) -> int:
+        """Add violated inequalities; how many. If none is violated, all nodes were looked at."""
+        g = self.g
+        nodes = self._generator.permutation(g.n).astype(np.int32)
+        hits = np.zeros(g.n, bool)  # nodes of fractional edges, which more often are on a violated walk
+        for ends in (g.u, g.v):
+            hits[ends[self.fractional]] = True
+        nodes = np.concatenate([nodes[hits[nodes]], nodes[~hits[nodes]]])
+        found = Rows.none()
+        for first in range(0, g.n, ADDED):
+            found = found.joined(self._walks(nodes[first : first + ADDED], stopping))
+            if len(found) >= ADDED // 2 or stopping.check(math.inf):
+                break
+        found = self._distinct(found)
+        self.program.add(found)
+        self._slack = np.concatenate([self._slack, np.zeros(len(found), np.int64)])
+        self.added += len(found)
+        return len(found)
+
+    def sides(self) -> Sides:
+        """Sides that agree with the most decided values, improved by changes of single nodes. O(m log m)"""
+        g = self.g
+        apart = (self.values > 0.5) ^ (g.negative != 0)
+        order = np.argsort(np.minimum(self.values, 1.0 - self.values), kind="stable").astype(np.int32)
+        sides: Sides = _odd_walks.spanning_sides(g.n, g.u, g.v, apart.astype(np.uint8), order)[0]
+        starts, neighbours, edges = g.rows
+        least = 2.0**-50 * float(np.abs(g.weight).sum())
+        _odd_walks.descend(starts, neighbours, g.weight[edges], sides, least)
+        return sides
+
+    def _walks(self, nodes: NDArray[np.int32], stopping: Stopping) -> Rows:
+        """The inequalities of the shortest odd closed walks through some nodes."""
+        ends, edges, broken = _odd_walks.find_odd_walks(
+            *self.g.rows, self.g.negative, self.values, np.ascontiguousarray(nodes), VIOLATION, SPREAD, stopping
+        )
+        many = np.diff(np.concatenate([[0], np.cumsum(broken)[ends - 1]])) if len(ends) else np.zeros(0)
+        return Rows(ends, edges, np.where(broken != 0, -1.0, 1.0), 1.0 - many)
+
+    @staticmethod
+    def _distinct(rows: Rows) -> Rows:
+        """Each row once: walks through several nodes may be the same."""
+        starts = rows.starts.tolist()
+        seen, kept = set(), np.zeros(len(rows), bool)
+        signed = np.where(rows.entries > 0, rows.columns, ~rows.columns)
+        for k in range(len(rows)):
+            key = np.sort(signed[starts[k] : starts[k + 1]]).tobytes()
+            kept[k] = key not in seen
+            seen.add(key)
+        return rows.part(kept)

@@ -1,0 +1,164 @@
+"""Two sides of signed graphs against enumeration: reduction, relaxation, branch and cut, with and without highspy."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphpart.maximum_cut import linear_program, odd_cycles
+from graphpart.maximum_cut.branch_and_cut import BranchAndCut
+from graphpart.maximum_cut.odd_cycles import OddCycles
+from graphpart.maximum_cut.reduction import Reduction
+from graphpart.maximum_cut.signed_graph import SignedGraph
+from graphpart.stopping import Stopping
+
+LARGEST = 10
+
+
+@st.composite
+def signed_graphs(draw: st.DrawFn) -> SignedGraph:
+    """Small graphs: sparse to complete, disconnected ones, ties, weights of many magnitudes."""
+    n = draw(st.integers(0, LARGEST))
+    pairs = list(itertools.combinations(range(n), 2))
+    chosen = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=len(pairs))) if pairs else []
+    scale = draw(st.sampled_from([1.0, 1.0, 0.1, 1e-9, 1e9]))
+    numbers = draw(st.sampled_from([st.sampled_from([-1, 1]), st.integers(-9, 9), st.floats(-5, 5, width=32)]))
+    weights = [scale * w for w in draw(st.lists(numbers, min_size=len(chosen), max_size=len(chosen)))]
+    u, v = np.ascontiguousarray(np.array(chosen, np.int32).reshape(-1, 2).T)
+    return SignedGraph.from_pairs(n, u, v, np.array(weights, np.float64), draw(st.sampled_from([0.0, 2.5])))
+
+
+def by_enumeration(g: SignedGraph) -> float:
+    """The least cost of all sides, by code that shares nothing with the package."""
+    edges = list(zip(g.u.tolist(), g.v.tolist(), g.weight.tolist(), strict=True))
+    best = math.inf
+    for sides in itertools.product((0, 1), repeat=max(g.n - 1, 0)):
+        side = (0, *sides)
+        best = min(best, g.constant + math.fsum(w for a, b, w in edges if side[a] != side[b]))
+    return best
+
+
+def close(a: float, b: float, g: SignedGraph) -> bool:
+    return abs(a - b) <= 1e-6 * float(np.abs(g.weight).max(initial=0.0)) + 1e-12 * abs(b)
+
+
+@given(signed_graphs())
+@settings(max_examples=150, deadline=None)
+def test_reduced_graphs_have_the_same_optimum(g):
+    reduction = Reduction(g)
+    small = reduction.graph
+    assert close(by_enumeration(small), by_enumeration(g), g)
+    degrees = np.bincount(np.concatenate([small.u, small.v]), minlength=small.n)
+    assert small.n == 0 or degrees.min() > 3
+    for seed in range(3):
+        sides = np.random.default_rng(seed).integers(0, 2, small.n).astype(np.uint8)
+        lifted = reduction.lift(sides)
+        assert g.cost(lifted) <= small.cost(sides) + 1e-9 * float(np.abs(g.weight).sum())
+        assert (reduction.project(lifted) == sides).all()
+
+
+@given(signed_graphs(), st.integers(0, 2**32 - 1))
+@settings(max_examples=200, deadline=None)
+def test_branch_and_cut_against_enumeration(g, seed):
+    start = np.random.default_rng(seed).integers(0, 2, g.n).astype(np.uint8)
+    solver = BranchAndCut(g, start)
+    bounds: list[float] = []
+    stopping = Stopping()
+    best = by_enumeration(g)
+    for _ in range(10_000):
+        solver.run(stopping, rounds=1)
+        bounds.append(solver.bound)
+        assert solver.bound <= best + 1e-6 * float(np.abs(g.weight).max(initial=0.0)) + 1e-12 * abs(best)
+        if solver.done:
+            break
+    assert solver.done
+    assert bounds == sorted(bounds)
+    assert close(solver.cost, best, g)
+    assert close(g.cost(solver.sides), best, g)
+
+
+@given(signed_graphs())
+@settings(max_examples=100, deadline=None)
+def test_without_highspy_scipy_solves_the_programs(g):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linear_program, "fault", lambda: RuntimeError("not installed"))
+        solver = BranchAndCut(g, np.zeros(g.n, np.uint8))
+        solver.run(Stopping(), rounds=10_000)
+    assert solver.done
+    assert close(solver.cost, by_enumeration(g), g)
+
+
+@given(signed_graphs(), st.integers(0, 2**32 - 1))
+@settings(max_examples=150, deadline=None)
+def test_inequalities_hold_for_all_sides_and_cut_off_the_point(g, seed):
+    """Each inequality is satisfied by all sides, and violated by the values that it was found for."""
+    relaxation = OddCycles(g, lambda: False)
+    rng = np.random.default_rng(seed)
+    relaxation.values = rng.choice([0.0, 0.1, 0.3, 0.5, 1.0], g.m)
+    count = relaxation.separate(Stopping())
+    rows = relaxation.program.rows
+    assert count == len(rows)
+    starts = rows.starts
+    frustrated = [
+        g.frustrated(np.array((0, *sides), np.uint8)[: g.n])
+        for sides in itertools.islice(itertools.product((0, 1), repeat=max(g.n - 1, 0)), 64)
+    ]
+    for k in range(len(rows)):
+        columns, entries = rows.columns[starts[k] : starts[k + 1]], rows.entries[starts[k] : starts[k + 1]]
+        assert len(set(columns.tolist())) == len(columns)
+        assert entries @ relaxation.values[columns] < rows.least[k] - odd_cycles.VIOLATION / 2
+        for values in frustrated:
+            assert entries @ values[columns] >= rows.least[k]
+
+
+@given(signed_graphs())
+@settings(max_examples=200, deadline=None)
+def test_separation_is_complete_on_triangles(g):
+    """If a triangle's inequality is violated, some inequality is found."""
+    relaxation = OddCycles(g, lambda: False)
+    rng = np.random.default_rng(g.m)
+    values = relaxation.values = rng.choice([0.0, 0.2, 0.5, 1.0], g.m)
+    place = {(a, b): e for e, (a, b) in enumerate(zip(g.u.tolist(), g.v.tolist(), strict=True))}
+    violated = False
+    for a, b, c in itertools.combinations(range(g.n), 3):
+        if {(a, b), (b, c), (a, c)} <= place.keys():
+            edges = [place[a, b], place[b, c], place[a, c]]
+            for broken in itertools.product((0, 1), repeat=3):
+                if (sum(broken) + int(g.negative[edges].sum())) % 2:
+                    length = sum(1 - values[e] if d else values[e] for e, d in zip(edges, broken, strict=True))
+                    violated |= length < 1 - 2 * odd_cycles.VIOLATION
+    assert not violated or relaxation.separate(Stopping()) > 0
+
+
+def test_planar_graphs_need_no_division():
+    """The relaxation of a planar graph is exact (Barahona & Mahjoub 1986)."""
+    rng = np.random.default_rng(5)
+    side = 12
+    cell = np.arange(side * side).reshape(side, side)
+    u = np.concatenate([cell[:, :-1].ravel(), cell[:-1].ravel()]).astype(np.int32)
+    v = np.concatenate([cell[:, 1:].ravel(), cell[1:].ravel()]).astype(np.int32)
+    g = SignedGraph.from_pairs(side * side, u, v, rng.normal(size=len(u)))
+    solver = BranchAndCut(g, np.zeros(g.n, np.uint8))
+    solver.run(Stopping())
+    assert solver.done and solver.nodes == 0
+
+
+def test_costs_differ_by_twice_the_step_where_all_degrees_are_even():
+    g = SignedGraph.from_pairs(3, np.array([0, 1, 0], np.int32), np.array([1, 2, 2], np.int32), [1.0, 1.0, -1.0])
+    assert g.step == 2.0
+    assert SignedGraph.from_pairs(2, np.array([0], np.int32), np.array([1], np.int32), [1.0]).step == 1.0
+
+
+def test_it_goes_on_where_it_was_stopped():
+    rng = np.random.default_rng(3)
+    u, v = (x.astype(np.int32) for x in np.triu_indices(24, 1))
+    g = SignedGraph.from_pairs(24, u, v, rng.choice([-1.0, 1.0], len(u)))
+    whole, parts = (BranchAndCut(g, np.zeros(24, np.uint8)) for _ in range(2))
+    whole.run(Stopping())
+    while not parts.done:
+        parts.run(Stopping(), rounds=1)
+    assert (whole.cost, whole.nodes, whole.rounds) == (parts.cost, parts.nodes, parts.rounds)
+    assert whole.done
