@@ -1,6 +1,7 @@
 """One component of a factor graph that nothing exact fits: the best labeling, and a bound, in the time that there is.
 
-Iterated conditional modes give a first labeling. Then message passing, strips of a grid, a semidefinite relaxation
+Iterated conditional modes give a first labeling. Where labels are two and pairs are sparse, branch and cut over odd
+cycles has the time almost alone at first, beside search. Then message passing, strips of a grid, a semidefinite relaxation
 where pairs are dense, expansions, search, branch and bound and, as long as only forbidden labelings are known,
 mini-buckets take turns: see `contestants` for what each does, and `common/race.py` for who has the next turn. Strips
 take the place of the cycles that tighten message passing. They have the time almost alone at first, since their
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.race import Race
 from graphpart.crf.bounds.contestant import Contestant
+from graphpart.crf.bounds.cutting import Cutting
 from graphpart.crf.branch_and_bound.contestant import Branching
 from graphpart.crf.certificates.judging import judge_of_labels
 from graphpart.crf.contestant_parameters import ContestantParameters
@@ -77,6 +79,7 @@ class HardComponent:
         self.searching = Searching(f, labels, cost, parameters, seed)
         self.branching = Branching(f, labels, cost, parameters.branching)
         self.relaxing = Relaxing(f, labels, cost, parameters)
+        self.cutting = Cutting(f, labels, cost)
         self.others = (
             self.stripping,
             self.squaring,
@@ -85,9 +88,9 @@ class HardComponent:
             self.searching,
             self.branching,
         )
-        self.contestants = (self.passing, *self.others)
+        self.contestants = (self.cutting, self.passing, *self.others)
         self.race = Race(
-            [self.passing], labels, cost, self.least, lambda labels: judge_of_labels(f, labels),
+            [self.cutting, self.passing], labels, cost, self.least, lambda labels: judge_of_labels(f, labels),
             ready=self._ready, told=told,
         )  # fmt: skip
         self._seconds = nominal  # for the current run
@@ -143,6 +146,8 @@ class HardComponent:
 
     def _ready(self, one: Contestant) -> bool:
         """Whether a contestant may have the next turn, or leaves the time to others."""
+        if one is not self.cutting and one is not self.searching and self._cycles_lead():
+            return False
         if one is self.passing:
             return not self.stripping.bound > self.passing.bound > -math.inf
         if one is self.stripping:
@@ -168,6 +173,11 @@ class HardComponent:
             return True
         hard = race.cost == math.inf or race.cost - race.bound > self.parameters.hard * (race.cost - self.least)
         return not (self.passing.rests and hard)
+
+    def _cycles_lead(self) -> bool:
+        """Whether the others leave the time to odd cycles, whose bound is above that of messages."""
+        lead = math.inf if self.limit is None else self.parameters.leading * self.limit
+        return not self.cutting.done and self.race.spent().get(self.cutting.name, 0.0) < lead
 
     def _strips_lead(self) -> bool:
         """Whether the others leave the time to strips: not where expansions and messages take little time."""
@@ -211,7 +221,7 @@ class HardComponent:
         """Whether the labels are optimal, up to rounding."""
         if not self.race.proven:
             return False
-        if self.branching.done or self.relaxing.bound >= self.cost:  # complete by themselves
+        if self.branching.done or max(self.relaxing.bound, self.cutting.bound) >= self.cost:  # complete by themselves
             return True
         return judge_of_labels(self.f, self.labels).meets(max(one.certified for one in self.contestants), self.cost)
 

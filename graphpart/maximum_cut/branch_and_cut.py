@@ -4,10 +4,10 @@
 2. The root is the relaxation of `odd_cycles`. Rounds of inequalities follow one another while they raise the bound.
 3. An edge whose reduced cost exceeds what is missing between the bound and the best sides known keeps its value in all
    better sides, so it is fixed.
-4. Where rounds no longer raise the bound by much, the node is divided in two: an edge is satisfied, or frustrated. Sides
-   of nodes that fixed edges connect determine each other, so further edges are fixed. A node is closed when its bound,
-   rounded up to the next possible cost, reaches the best cost known. The node of the least bound is next, but after a
-   division its likelier half.
+4. Where rounds no longer raise the bound by much, the node is divided in two: an edge is satisfied, or frustrated.
+   Sides of nodes that fixed edges connect determine each other, so further edges are fixed. A node is closed when its
+   bound, rounded up to the next possible cost, reaches the best cost known. The node of the least bound is next, but
+   after a division its likelier half.
 5. After each linear program, sides that agree with its most decided values are improved by changes of single nodes.
 
 See Barahona, Grötschel, Jünger & Reinelt 1988; Charfreitag, Jünger, Mallach & Mutzel 2022.
@@ -19,7 +19,6 @@ import heapq
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +33,10 @@ from graphpart.stopping import Stopping
 __all__ = ["BranchAndCut"]
 
 Floats = NDArray[np.float64]
-RESOLUTION = 1e-7  # of the largest weight: smaller differences of costs count only with a common step
+RESOLUTION = 2.0**-34  # of the sum of all weights, unless the caller says otherwise
 STEADY = 5  # rounds whose gain tells whether to go on,
 GAIN = 0.02  # if it is at least this share of what is missing
+UNDECIDED = 0.15  # an edge that divides a node is this far from being satisfied or frustrated, if any is
 
 
 @dataclass(order=True)
@@ -56,8 +56,6 @@ class BranchAndCut:
     g : SignedGraph
     sides : ndarray of uint8
         Sides to start from.
-    raised : callable, optional
-        ``raised(bound)``, after each step that raised the bound.
 
     Attributes
     ----------
@@ -67,33 +65,40 @@ class BranchAndCut:
         No sides cost less.
     done : bool
         Whether the best sides are proven optimal.
+    resolution : float
+        Differences of costs that count as errors of rounding, if weights have no common step.
     nodes, rounds : int
         Nodes that were divided, and linear programs solved.
     """
 
-    def __init__(self, g: SignedGraph, sides: Sides, raised: Callable[[float], Any] | None = None) -> None:
+    def __init__(self, g: SignedGraph, sides: Sides) -> None:
         self.g, self.sides, self.cost = g, sides, g.cost(sides)
         self.bound, self.done, self.nodes = g.least, False, 0
-        self._raised = raised
+        self.resolution = RESOLUTION * float(np.abs(g.weight).sum())
         self._reduction: Reduction | None = None
-        self._stopping: Stopping | None = None
+        self._ends: Callable[[], bool] = lambda: False
 
     @property
     def rounds(self) -> int:
         """Linear programs solved so far."""
         return 0 if self._reduction is None else self._relaxation.rounds
 
-    def offer(self, sides: Sides, cost: float) -> None:
+    def offer(self, sides: Sides) -> None:
         """Take over better sides."""
+        cost = self.g.cost(sides)
         if cost < self.cost:
             self.sides, self.cost = sides.copy(), cost
 
-    def run(self, stopping: Stopping, until: float | None = None, rounds: float = math.inf) -> None:
-        """Go on until `stopping` says so, seconds `until` have passed, or after so many linear programs."""
-        self._stopping = stopping
+    def run(self, stopping: Stopping, until: float | None = None, rounds: int | None = None) -> None:
+        """Go on until `stopping` says so, seconds `until` have passed, or after this number of linear programs.
+
+        A linear program is interrupted if it would make a turn twice as long; the next turn goes on with it.
+        """
+        latest = math.inf if until is None else 2 * until - stopping.seconds
+        self._ends = lambda: stopping.check(self.cost) or stopping.seconds > latest
         if self._reduction is None:
             self._begin()
-        last = self.rounds + rounds
+        last = math.inf if rounds is None else self.rounds + rounds
         while not self.done and self.rounds < last and not stopping.check(self.cost):
             self._round(stopping)
             if until is not None and stopping.seconds >= until:
@@ -102,20 +107,16 @@ class BranchAndCut:
     def _begin(self) -> None:
         self._reduction = Reduction(self.g)
         small = self._small = self._reduction.graph
-        self._relaxation = OddCycles(small, self._ends)
+        self._relaxation = OddCycles(small, lambda: self._ends())
         self._lower, self._upper = np.zeros(small.m), np.ones(small.m)  # for all nodes
         self._open: list[_Node] = []
         self._numbers = 0
         self._node: _Node | None = _Node(small.least, 0, ())
         self._values: list[float] = []  # bounds of the rounds of this node
-        self._resolution = RESOLUTION * float(np.abs(self.g.weight).max(initial=0.0))
         if not small.m:
             self._improve()
             self._close()
         self._tell()
-
-    def _ends(self) -> bool:
-        return self._stopping is not None and self._stopping.check(self.cost)
 
     def _rounded(self, bound: float) -> float:
         """The least possible cost that is not below a bound."""
@@ -123,7 +124,7 @@ class BranchAndCut:
         return self.g.constant + round_up(bound - self.g.constant - slack, self.g.step) if self.g.step else bound
 
     def _closes(self, bound: float) -> bool:
-        return self._rounded(bound) >= self.cost - self._resolution
+        return self._rounded(bound) >= self.cost - self.resolution
 
     def _round(self, stopping: Stopping) -> None:
         """One linear program of the current node, and what follows from it."""
@@ -164,8 +165,7 @@ class BranchAndCut:
         assert self._reduction is not None
         sides = self._relaxation.sides()
         if self._small.cost(sides) < self.cost:
-            lifted = self._reduction.lift(sides)
-            self.offer(lifted, self.g.cost(lifted))
+            self.offer(self._reduction.lift(sides))
 
     def _fix(self, bound: float) -> None:
         """Fix edges that keep their values in all better sides."""
@@ -197,9 +197,7 @@ class BranchAndCut:
     def _divide(self, node: _Node) -> None:
         values = self._relaxation.values
         open_ = np.minimum(values, 1.0 - values)
-        edge = int(
-            np.argmax((open_ > 0.15) * np.abs(self._small.weight) + open_ * 1e-3 * self._resolution / RESOLUTION)
-        )
+        edge = int(np.argmax((open_ > 0.15) * np.abs(self._small.weight) + open_ * 1e-3 * self.resolution / RESOLUTION))
         first = int(values[edge] > 0.5)
         likelier, other = (
             _Node(node.bound, self._numbers + k, (*node.decided, (edge, frustrated)))
@@ -228,7 +226,4 @@ class BranchAndCut:
         """The bound of all open nodes."""
         open_ = [node.bound for node in (self._node, *self._open[:1]) if node is not None]
         bound = self.cost if self.done else min(self._rounded(min(open_)), self.cost)
-        if bound > self.bound:
-            self.bound = bound
-            if self._raised is not None:
-                self._raised(bound)
+        self.bound = max(self.bound, bound)

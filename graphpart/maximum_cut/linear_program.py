@@ -69,6 +69,8 @@ class Rows:
 
     def sums(self, multipliers: Floats, columns: int) -> Floats:
         """The sum of the rows, each times its multiplier."""
+        if not len(self):
+            return np.zeros(columns)
         return np.bincount(self.columns, self.entries * multipliers[self.row], columns)
 
 
@@ -141,6 +143,8 @@ class _WarmStarted(LinearProgram):
         super().__init__(cost)
         self._module = highspy
         self._highs: Any = simplex(1, ends)
+        for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+            self._highs.setOptionValue(option, 1e-10)  # so that proofs do not fail for want of digits
         n = len(cost)
         self._highs.addVars(n, self.lower, self.upper)
         self._highs.changeColsCost(n, np.arange(n, dtype=np.int32), cost)

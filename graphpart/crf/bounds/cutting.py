@@ -1,0 +1,66 @@
+"""Branch and cut over odd cycles as a contestant of a race: see `common/race.py` and `graphpart.maximum_cut`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.binary_quadratic.form import quadratic_form
+from graphpart.crf.binary_quadratic.two_sides import labels_of_sides, sides_of_labels, signed_graph
+from graphpart.crf.bounds.contestant import Contestant
+from graphpart.crf.problem import FactorGraph
+from graphpart.maximum_cut.branch_and_cut import BranchAndCut
+from graphpart.stopping import Stopping
+
+__all__ = ["Cutting"]
+
+Labels = NDArray[np.int32]
+SPARSE = 16.0  # pairs for each variable, up to which cycles say more than a semidefinite relaxation
+LARGEST = 400_000  # pairs whose linear programs take seconds
+ROUNDS = 60  # linear programs of a turn without a time at which it ends
+
+
+class Cutting(Contestant):
+    """Branch and cut over odd cycles; for two labels and few pairs for each variable.
+
+    Attributes
+    ----------
+    solver : BranchAndCut or None
+        None if the factor graph has another form.
+    """
+
+    name = "branch and cut over odd cycles"
+    proves = True
+
+    def __init__(self, f: FactorGraph, labels: Labels, cost: float) -> None:
+        super().__init__(f, labels, cost)
+        pairs = np.count_nonzero(np.diff(f.scope_start) == 2)
+        q = quadratic_form(f) if pairs <= min(LARGEST, SPARSE * f.n) else None
+        self.solver = None if q is None else BranchAndCut(signed_graph(q), sides_of_labels(labels))
+        self.done = self.solver is None
+
+    def offer(self, labels: Labels, cost: float) -> None:
+        """Take over a labeling that is better than its own."""
+        super().offer(labels, cost)
+        if self.solver is not None:
+            self.solver.offer(sides_of_labels(labels))
+
+    def run(self, stopping: Stopping, until: float | None) -> None:
+        """A turn; without `until` some rounds."""
+        solver = self.solver
+        assert solver is not None  # it takes no part otherwise
+        solver.resolution = self.judge.tolerance
+        solver.run(stopping, until, ROUNDS if until is None else None)
+        labels = labels_of_sides(solver.sides)
+        self.take(labels, self.f.evaluate_labels(labels))
+        self.done = solver.done or until is None
+        self.bound = solver.bound
+        self.certify()
+        if solver.done:
+            self.bound = self.cost
+
+    def certify(self) -> None:
+        """Its bound, less what rounding may have added when the form was computed."""
+        if self.solver is not None:
+            size = float(np.abs(self.solver.g.weight).sum()) + abs(self.solver.g.constant)
+            self.certified = max(self.certified, self.judge.rounded(self.solver.bound - 2.0**-40 * size))
