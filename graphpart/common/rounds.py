@@ -1,16 +1,19 @@
-"""Searches in rounds of parallel tasks: the part that does not depend on the problem.
+"""Searches in rounds of parallel tasks: the one loop of rounds, for searches on partitions and on labelings.
 
-The main thread waits for the tasks of a round. It takes their results in the order of the tasks, not in the order in
-which they end. While it waits, it handles signals, the callback and the checkpoint.
+A round is planned, its tasks are performed in threads of their own, and the main thread takes their results. It takes
+them in the order of the tasks, not in the order in which they end, so the result after a number of rounds is the same
+on any number of threads. While it waits, it handles signals, the callback and the checkpoint.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
-from typing import Any, TypeVar
+from concurrent.futures import Executor, ThreadPoolExecutor, wait
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +22,10 @@ from graphpart.errors import InvalidOption
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
-__all__ = ["Saver", "attend", "check_seed_and_threads"]
+__all__ = ["RoundSearch", "Saver", "check_seed_and_threads"]
 
 Labels = NDArray[np.int32]
+Task = TypeVar("Task")
 Found = TypeVar("Found")
 SERVE = 0.05  # seconds between two looks at signals and the callback
 SAVE = 1.0  # seconds between two writes of a checkpoint
@@ -61,42 +65,117 @@ class Saver:
             self.saved, self.when = labels, time.monotonic()
 
 
-def attend(
-    futures: Sequence[Future[Found]],
-    children: Sequence[Stopping],
-    stopping: Stopping,
-    take: Callable[[int, Found], bool],
-    check: Callable[[], bool],
-) -> bool:
-    """Take the results of tasks, in their order; return whether any was better.
+class RoundSearch(ABC, Generic[Task, Found]):
+    """A search in rounds. A subclass says what the tasks of a round are, and what their results are good for.
 
     Parameters
     ----------
-    futures : sequence of Future
-    children : sequence of Stopping
-        Of the tasks; all of them are stopped as soon as `check` says so, or one has reached its target.
+    threads : int
+        Threads that perform tasks, at most.
+    slower : int
+        The level rises after this number of rounds in a row without improvement.
+    plus : float
+        What the costs of `stopping` are above those of the tasks; inf if they cannot be compared.
+
+    Attributes
+    ----------
+    rounds : int
+        Complete rounds so far.
+    idle : int
+        Rounds in a row without improvement.
+    level : int
+        How often the search has become slower: tasks of a higher level take longer.
     stopping : Stopping
-        Of the whole run.
-    take : callable
-        ``take(k, found)`` takes the result of task k, and returns whether it is better than the best known one.
-    check : callable
-        Whether the whole run has to end; called about every 50 ms.
+        Of the current call of `rounds_until`.
+    serve : callable or None
+        Called about every 50 ms, by the thread that made the search.
     """
-    improved, taken = False, 0
-    while taken < len(futures):
-        try:
-            if not wait(futures[taken : taken + 1], timeout=SERVE).not_done:
-                improved |= take(taken, futures[taken].result())
-                taken += 1
-            ended = check()
-        except KeyboardInterrupt:
-            stopping.stop(Status.INTERRUPTED)
-            ended = True
-        except BaseException:
-            for child in children:
-                child.stop(Status.INTERRUPTED)
-            raise
-        if ended or any(child.reason == Status.TARGET for child in children):
-            for child in children:
-                child.stop(stopping.reason or Status.TARGET)
-    return improved
+
+    def __init__(self, threads: int, slower: int = 3, plus: float = math.inf) -> None:
+        self.threads, self.slower, self.plus = threads, slower, plus
+        self.rounds = self.idle = self.level = 0
+        self.stopping = Stopping()
+        self.serve: Callable[[], object] | None = None
+
+    @property
+    @abstractmethod
+    def shown_cost(self) -> float:
+        """The cost that `stopping` sees."""
+
+    @abstractmethod
+    def plan(self) -> Sequence[Task]:
+        """The tasks of the next round, which depend only on the seed and on the rounds before."""
+
+    @abstractmethod
+    def perform(self, task: Task, stopping: Stopping) -> Found:
+        """Do one task, in any thread; the state of the search must not change."""
+
+    @abstractmethod
+    def take(self, task: Task, found: Found) -> bool:
+        """Take over the result of a task; return whether it is better than the best known one."""
+
+    def learn(self, tasks: Sequence[Task], found: Sequence[Found]) -> None:
+        """Learn from a whole round, after all of its results were taken."""
+
+    def rounds_until(self, stopping: Stopping, patience: int | None = None, until: float = math.inf) -> None:
+        """Do rounds until stopped, until seconds have passed, or for as long as patience lasts.
+
+        Parameters
+        ----------
+        stopping : Stopping
+            Its iterations are rounds.
+        patience : int, optional
+            Rounds in a row without improvement, after which there are no more.
+        until : float
+            Seconds of `stopping`, looked at after each round.
+        """
+        self.stopping = stopping
+        with ThreadPoolExecutor(self.threads) as executor:
+            while not self._ended() and (patience is None or self.idle < patience):
+                improved = self._round(self.plan(), executor)
+                self.rounds += 1
+                self.idle = 0 if improved else self.idle + 1
+                if self.idle and self.idle % self.slower == 0:
+                    self.level += 1
+                if stopping.step(self.shown_cost) or stopping.seconds >= until:
+                    break
+
+    def extra_round(self, tasks: Sequence[Task], stopping: Stopping) -> None:
+        """A round with given tasks, which does not count."""
+        self.stopping = stopping
+        with ThreadPoolExecutor(self.threads) as executor:
+            self._round(tasks, executor)
+
+    def _round(self, tasks: Sequence[Task], executor: Executor) -> bool:
+        """Perform tasks and take their results, in their order; return whether any was better.
+
+        All tasks are stopped as soon as the whole run has to end, or one of them has reached its target.
+        """
+        children = [self.stopping.child(plus=self.plus) for _ in tasks]
+        futures = [executor.submit(self.perform, task, child) for task, child in zip(tasks, children, strict=True)]
+        improved, found = False, list[Found]()
+        while len(found) < len(tasks):
+            try:
+                future = futures[len(found)]
+                if not wait([future], timeout=SERVE).not_done:
+                    found.append(future.result())
+                    improved |= self.take(tasks[len(found) - 1], found[-1])
+                ended = self._ended()
+            except KeyboardInterrupt:
+                self.stopping.stop(Status.INTERRUPTED)
+                ended = True
+            except BaseException:
+                for child in children:
+                    child.stop(Status.INTERRUPTED)
+                raise
+            if ended or any(child.reason == Status.TARGET for child in children):
+                for child in children:
+                    child.stop(self.stopping.reason or Status.TARGET)
+        self.learn(tasks, found)
+        return improved
+
+    def _ended(self) -> bool:
+        """Whether the run has to end; the caller is served."""
+        if self.serve is not None:
+            self.serve()
+        return self.stopping.check(self.shown_cost)

@@ -26,7 +26,8 @@ def problem(seed, named):
     kept = rng.random(len(u)) < 0.5
     groupings = [rng.integers(-1, 3, n).tolist(), [["x,", "y", None, "z"][k] for k in rng.integers(0, 4, n)]]
     groups = groups_of(nodes, groupings[: 1 + seed % 2], [math.inf, 0.75][: 1 + seed % 2])
-    p = SetPartition.from_pairs(n, (u[kept], v[kept]), np.round(rng.normal(size=kept.sum()), 2), nodes, dense=seed % 3 == 0,
+    cost = np.round(rng.normal(size=kept.sum()), 2)
+    p = SetPartition.from_pairs(n, (u[kept], v[kept]), cost, nodes, dense=seed % 3 == 0,
                               missing=[0.0, 0.25][seed % 2], groups=groups)  # fmt: skip
     return p.require(max_size=n - 1 if seed % 4 else None, n_clusters=(2, n) if seed % 5 == 0 else None), rng
 

@@ -94,9 +94,9 @@ def test_the_search_begins_with_labels_that_obey_known_cuts(monkeypatch):
             starts.append(q.evaluate_labels(labels))
             super().__init__(q, labels, *more)
 
-        def take(self, labels):
+        def offer(self, labels):
             taken.append(self.p.evaluate_labels(labels))
-            super().take(labels)
+            super().offer(labels)
 
     monkeypatch.setattr(SEARCHER, "Portfolio", Portfolio)
     searcher = Searcher(p, joined, True, 0, 1, lambda: left)

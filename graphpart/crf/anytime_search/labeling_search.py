@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.rounds import attend
+from graphpart.common.rounds import RoundSearch
 from graphpart.crf.anytime_search.model import Model
 from graphpart.crf.anytime_search.tasks import LONG, MOST, Found, Operators, Task
 from graphpart.crf.problem import FactorGraph
@@ -24,7 +23,6 @@ TASKS = 4  # of a round; not the number of threads, on which the result must not
 POOL = 12  # labelings kept
 WORK = 1.2e5  # nanoseconds of a task at first, for each variable,
 LEAST, LONGEST = 2e7, 5e9  # at least, and at last
-SLOWER = 3  # rounds in a row without improvement, after which tasks take longer
 KINDS = ("labels", "blocks", "descent", "cross", "expansion", "regions")
 FLOOR = {
     "labels": 0.5,
@@ -52,7 +50,7 @@ START_WEIGHT, COOLEST = 2.0, 0.01  # of a forbidden entry, in the same
 HARDER, SOFTER = 2.0, 1.5
 
 
-class LabelingSearch:
+class LabelingSearch(RoundSearch[Task, Found]):
     """A search on one factor graph.
 
     Parameters
@@ -92,18 +90,16 @@ class LabelingSearch:
         annealed: bool = False,
         evaluate: Callable[[Labels], float] | None = None,
     ) -> None:
+        super().__init__(processors() if threads is None else threads)
         self.f, self.seed = f, seed
         self.evaluate = evaluate or f.evaluate_labels
-        self.threads = processors() if threads is None else threads
         self.model = model = Model(f)
         self.operators = Operators(model)
         first = model.least() if labels is None else labels[model.open]
         self.pool = [(model.energy(first), first)]  # ascending, by penalised energy
         self.labels = self._whole(first)
         self.cost = self.evaluate(self.labels)
-        self.rounds = self.idle = 0
         self.work = 0.0
-        self.level = 0
         self.credit = dict.fromkeys(KINDS, 1.0)
         self.heat_credit = {kind: np.full(HEATS, FLOOR_HEAT) for kind in RANGE}
         self.weight = model.penalty
@@ -112,8 +108,6 @@ class LabelingSearch:
         self.heats = {kind: np.ones(HEATS) for kind in RANGE}
         self.least_weight = 0.0
         self.begun, self.prepared, self.annealed = False, prepared, annealed
-        self.stopping = Stopping()
-        self.serve: Callable[[], object] | None = None
 
     def offer(self, labels: Labels, cost: float | None = None) -> bool:
         """Take a labeling that another method found; return whether it is better than the best so far.
@@ -142,20 +136,12 @@ class LabelingSearch:
             return
         if not self.begun:
             self._begin()
-        with ThreadPoolExecutor(min(TASKS, self.threads)) as executor:
-            if not self.begun:
-                self.begun = True
-                tasks = self._first()
-                self._round(executor, tasks)
-                if any(task.kind == "first annealing" for task in tasks):  # which takes as long as a round, or longer
-                    stopping.step(self.cost)
-            while not self._check() and (patience is None or self.idle < patience):
-                improved = self._round(executor, self._plan())
-                self.rounds += 1
-                self.idle = 0 if improved else self.idle + 1
-                if self.idle and self.idle % SLOWER == 0:
-                    self.level += 1
+            self.begun = True
+            tasks = self._first()
+            self.extra_round(tasks, stopping)
+            if any(task.kind == "first annealing" for task in tasks):  # which takes as long as a round, or longer
                 stopping.step(self.cost)
+        self.rounds_until(stopping, patience)
 
     # ------------------------------------------------------------------------------------------------------- rounds
 
@@ -188,17 +174,17 @@ class LabelingSearch:
             tasks.append(Task("first annealing", self.seed, best, False, n, [], level, heat, LIMIT, work, self.weight))
         return tasks
 
-    def _round(self, executor: ThreadPoolExecutor, tasks: list[Task]) -> bool:
-        children = [self.stopping.child(plus=math.inf) for _ in tasks]
-        pairs = zip(tasks, children, strict=True)
-        futures = [executor.submit(self.operators.perform, *pair) for pair in pairs]
+    @property
+    def shown_cost(self) -> float:
+        """The cost of the best labeling."""
+        return self.cost
 
-        def take(k: int, found: Found) -> bool:
-            return self._take(tasks[k], found)
+    def perform(self, task: Task, stopping: Stopping) -> Found:
+        """Do one task."""
+        return self.operators.perform(task, stopping)
 
-        return attend(futures, children, self.stopping, take, self._check)
-
-    def _plan(self) -> list[Task]:
+    def plan(self) -> list[Task]:
+        """The tasks of a round: kinds at random, by their credit."""
         rng = np.random.default_rng([self.seed, self.rounds])
         work = min(LONGEST, max(LEAST, min(MOST, WORK * self.model.f.n)) * 2 ** (self.level / 2))
         self.work += work
@@ -234,14 +220,9 @@ class LabelingSearch:
             tasks.append(Task(kind, seed, start, fresh, size, others, level, heat, *settings))
         return tasks
 
-    def _check(self) -> bool:
-        if self.serve is not None:
-            self.serve()
-        return self.stopping.check(self.cost)
-
     # --------------------------------------------------------------------------------------------------------- pool
 
-    def _take(self, task: Task, found: Found) -> bool:
+    def take(self, task: Task, found: Found) -> bool:
         """Add the labeling that a task found to the pool; return whether it is the best."""
         if task.kind == "labels" and self.model.f.has_forbidden:
             factor = 1.0 / SOFTER if found.allowed else HARDER

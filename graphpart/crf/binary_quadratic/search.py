@@ -11,14 +11,13 @@ of rounds is the same on any number of threads.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.rounds import attend, check_seed_and_threads
+from graphpart.common.rounds import RoundSearch, check_seed_and_threads
 from graphpart.crf.binary_quadratic.crossover import best_of_regions
 from graphpart.crf.binary_quadratic.families import Families
 from graphpart.crf.binary_quadratic.form import QuadraticForm, quadratic_form
@@ -39,7 +38,7 @@ FITS = 0.9  # of the time that is left, what a round may take
 SMALL = 100_000  # couplings, up to which evaluation takes no time
 
 
-class BinarySearch:
+class BinarySearch(RoundSearch[Any, Spins]):
     """A search for the labeling of least energy that can be run in slices.
 
     Parameters
@@ -102,7 +101,8 @@ class BinarySearch:
                 "variables, and no forbidden entries"
             )
         self.evaluate = evaluate or (problem.energy if isinstance(problem, QuadraticForm) else problem.evaluate_labels)
-        self.seed, self.threads = int(seed), threads or processors()
+        super().__init__(threads or processors())
+        self.seed = int(seed)
         self.walker = Walker(q)
         self.symmetric = self.walker.symmetric
         self.kernel: Kernel | None = None
@@ -112,9 +112,9 @@ class BinarySearch:
         self.q = q
         # Seconds that a round takes for each sweep of its annealing.
         self.pace = 1e-9 * self.walker.sweep_work * TASKS / min(TASKS, self.threads)
-        self.rounds = self.idle = 0
         self.work = 0.0
-        self.plan: Any = (Refining if self.walker.few_neighbours else Families)(self.walker, TASKS)
+        self._begun = 0.0  # seconds, when the round began
+        self.planner: Any = (Refining if self.walker.few_neighbours else Families)(self.walker, TASKS)
         self._evaluated: tuple[Spins | None, float] = (None, math.inf)
         self.start(np.zeros(problem.n, np.int32) if labels is None else labels)
 
@@ -141,9 +141,10 @@ class BinarySearch:
             self._evaluated = self.best, self.evaluate(self.labels)
         return self._evaluated[1]
 
-    def _about(self, stopping: Stopping) -> float:
+    @property
+    def shown_cost(self) -> float:
         """The cost to report during a run: the one computed from integers, unless it is compared with a target."""
-        if stopping.target > -math.inf or (self.walker.exact and self.q.m < SMALL):
+        if self.stopping.target > -math.inf or (self.walker.exact and self.q.m < SMALL):
             return self.cost
         return self.q.constant + self.energy / self.walker.scale
 
@@ -153,7 +154,7 @@ class BinarySearch:
         `cost` is part of the common interface of searches; here the energy is recomputed.
         """
         spins = self._inner(labels)
-        self.plan.wait(spins)
+        self.planner.wait(spins)
         return self._take(spins)
 
     def run(self, stopping: Stopping) -> None:
@@ -168,39 +169,37 @@ class BinarySearch:
         try:
             if self.rounds == 0:
                 self._take(self.walker.descend(self.best, stopping.child(plus=math.inf)))
-            with ThreadPoolExecutor(min(TASKS, self.threads)) as executor:
-                while not stopping.check(self._about(stopping)):
-                    self._round(executor, stopping)
+            self.rounds_until(stopping)
         finally:
             if self.cost > before[2]:  # by rounding
                 self.best, self.energy = before[:2]
 
-    def _round(self, executor: ThreadPoolExecutor, stopping: Stopping) -> None:
-        begun = stopping.seconds
-        affordable = math.inf  # since a round that ends too late is worth nothing
-        if stopping.remaining is not None:
-            affordable = stopping.remaining * FITS / self.pace
+    def plan(self) -> list[Any]:
+        """The tasks of a round; their work is added up."""
+        self._begun, remaining = self.stopping.seconds, self.stopping.remaining
+        # A round that ends too late is worth nothing.
+        affordable = math.inf if remaining is None else remaining * FITS / self.pace
         rng = np.random.default_rng([self.seed, self.rounds])
-        tasks = self.plan.plan(self.best, self.idle, affordable, rng)
-        self.work += self.plan.work(tasks)
-        children = [stopping.child(plus=math.inf) for _ in tasks]
-        found: dict[int, Spins] = {}
-        futures = [executor.submit(self.plan.perform, *pair) for pair in zip(tasks, children, strict=True)]
+        tasks: list[Any] = self.planner.plan(self.best, self.idle, affordable, rng)
+        self.work += self.planner.work(tasks)
+        return tasks
 
-        def take(k: int, spins: Spins) -> bool:
-            found[k] = spins
-            better = self._take(spins)
-            if better:
-                stopping.record(self._about(stopping))
-            return better
+    def perform(self, task: Any, stopping: Stopping) -> Spins:
+        """Do one task."""
+        spins: Spins = self.planner.perform(task, stopping)
+        return spins
 
-        improved = attend(futures, children, stopping, take, lambda: stopping.check(self._about(stopping)))
-        if len(found) == len(tasks):
-            self.plan.finish(tasks, [found[k] for k in range(len(tasks))])
-        self.rounds += 1
-        self.idle = 0 if improved else self.idle + 1
-        stopping.step(self._about(stopping))
-        self.pace = max(0.5 * self.pace, (stopping.seconds - begun) / tasks[0].sweeps)
+    def take(self, task: Any, found: Spins) -> bool:
+        """Let the best labeling take over regions of another one."""
+        better = self._take(found)
+        if better:
+            self.stopping.record(self.shown_cost)
+        return better
+
+    def learn(self, tasks: Sequence[Any], found: Sequence[Spins]) -> None:
+        """Measure how long sweeps take, and let the planner see what all tasks have found."""
+        self.planner.finish(tasks, found)
+        self.pace = max(0.5 * self.pace, (self.stopping.seconds - self._begun) / tasks[0].sweeps)
 
     def _take(self, spins: Spins) -> bool:
         """Let the best labeling take over the regions in which another one is better; return whether there were any."""

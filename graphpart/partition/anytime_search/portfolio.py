@@ -19,13 +19,13 @@ threads.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from graphpart.common.credit import Credit
-from graphpart.common.rounds import Saver, attend
+from graphpart.common.rounds import RoundSearch, Saver
 from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.annealing_rounds import AnnealingRounds
@@ -54,7 +54,7 @@ from graphpart.stopping import Stopping
 __all__ = ["Portfolio"]
 
 
-class Portfolio:
+class Portfolio(RoundSearch[Any, Found]):
     """The state of a search on a problem without required joins.
 
     Parameters
@@ -80,18 +80,19 @@ class Portfolio:
         stopping: Stopping,
         parameters: SearchParameters,
     ) -> None:
+        super().__init__(threads, parameters.portfolio.slower, within)
         p = as_pairs(p)
         if p.n >= parameters.fusion.least:
             p = without_usual(p, parameters.portfolio.unusual)
-        self.p, self.within, self.seed, self.threads = p, within, seed, threads
+        self.p, self.within, self.seed = p, within, seed
         self.stopping, self.parameters = stopping, parameters
         most = parameters.portfolio.pool
         if p.n > parameters.portfolio.large:
             most = max(3, min(most, p.m // max(1, p.n)))
         self.pool = Pool(p, labels, most)
-        self.level = self.idle = 0
         self.worked = 0.0  # nanoseconds in all rounds
         self.mature = False  # others than annealing may begin
+        self.way, self.gains = 0, list[float]()  # the strategy of the current round, and what its tasks gained
         self.saver: Saver | None = None
         self.strategies: list[Strategy] = []
 
@@ -146,7 +147,7 @@ class Portfolio:
                 self.saver.save(self.labels, now=True)
         return Status.FEASIBLE
 
-    def take(self, labels: Labels) -> None:
+    def offer(self, labels: Labels) -> None:
         """Let a partition that somebody else has found join the pool."""
         self._take(labels)
 
@@ -159,14 +160,8 @@ class Portfolio:
             self.strategies = self._fitting(self._turn())
             self.credit = Credit(len(self.strategies), parameters.fade, 0.0)
             self.mean_work = np.zeros(len(self.strategies))  # of a round
-        with ThreadPoolExecutor(min(parameters.tasks, self.threads)) as executor:
-            while not stopping.check(self.cost) and (patience is None or self.idle < patience):
-                gain = self._round(executor)
-                self.idle = 0 if gain > 0 else self.idle + 1
-                if self.idle and self.idle % (parameters.slower_later if self.mature else parameters.slower) == 0:
-                    self.level += 1
-                if stopping.step(self.cost) or stopping.seconds >= until:
-                    break
+        self.serve = None if self.saver is None else self._save
+        self.rounds_until(stopping, patience, until)
 
     def _fitting(self, turn: Turn) -> list[Strategy]:
         """The strategies that are suitable for the problem, with their initial shares of the time."""
@@ -218,6 +213,7 @@ class Portfolio:
         seeds = rng.integers(2**62, size=self.parameters.portfolio.tasks).tolist()
         number = self.stopping.iterations
         self.mature = self.mature or self.idle >= 2 or number >= self.parameters.portfolio.alone
+        self.slower = self.parameters.portfolio.slower_later if self.mature else self.parameters.portfolio.slower
         return Turn(self.pool, self.annealer, number, self.idle, self.level, self.worked, self.mature, seeds, rng)
 
     def _chosen(self, turn: Turn) -> int:
@@ -243,29 +239,34 @@ class Portfolio:
         chances = np.cumsum(shares / self.mean_work[ready])
         return ready[int(min(np.searchsorted(chances, turn.rng.random() * chances[-1]), len(ready) - 1))]
 
-    def _round(self, executor: ThreadPoolExecutor) -> float:
-        """Do a round; return its gain."""
+    @property
+    def shown_cost(self) -> float:
+        """The cost of the best partition."""
+        return self.cost
+
+    def plan(self) -> list[Any]:
+        """The tasks of a round, all of one strategy."""
         turn = self._turn()
-        way = self._chosen(turn)
-        strategy = self.strategies[way]
-        tasks = strategy.plan(turn)
-        children = [self.stopping.child(plus=self.within) for _ in tasks]
-        futures = [executor.submit(strategy.perform, *pair) for pair in zip(tasks, children, strict=True)]
-        gains, works = [], []
+        self.way, self.gains = self._chosen(turn), []
+        return self.strategies[self.way].plan(turn)
 
-        def take(_: int, found: Found) -> bool:
-            gain = self._take(found.labels, found.independent)
-            strategy.learn(found, gain)
-            gains.append(gain)
-            works.append(found.work)
-            return gain > 0
+    def perform(self, task: Any, stopping: Stopping) -> Found:
+        """Do one task of the strategy of this round."""
+        return self.strategies[self.way].perform(task, stopping)
 
-        attend(futures, children, self.stopping, take, self._check)
-        gain, work = float(sum(gains)), float(sum(works))
-        self.credit.learn(way, gain, work)
+    def take(self, task: Any, found: Found) -> bool:
+        """Let the pool take the result of a task, and the strategy learn from it."""
+        gain = self._take(found.labels, found.independent)
+        self.strategies[self.way].learn(found, gain)
+        self.gains.append(gain)
+        return gain > 0
+
+    def learn(self, tasks: Sequence[Any], found: Sequence[Found]) -> None:
+        """Note what the strategy has gained in this round, and with how much work."""
+        work, way = float(sum(one.work for one in found)), self.way
+        self.credit.learn(way, float(sum(self.gains)), work)
         self.worked += work
         self.mean_work[way] = work if not self.mean_work[way] else (self.mean_work[way] + work) / 2
-        return gain
 
     def _take(self, labels: Labels, independent: bool = False) -> float:
         gain = self.pool.take(labels, independent)
@@ -273,7 +274,6 @@ class Portfolio:
             self.stopping.record(self.cost)
         return gain
 
-    def _check(self) -> bool:
-        if self.saver:
-            self.saver.save(self.labels)
-        return self.stopping.check(self.cost)
+    def _save(self) -> None:
+        assert self.saver is not None  # it is what calls this
+        self.saver.save(self.labels)

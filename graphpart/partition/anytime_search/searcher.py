@@ -79,7 +79,7 @@ class Searcher:
         """Take over a better partition."""
         self.labels, self.cost, self._improved = labels, cost, True
         if self._portfolio is not None and self._fits(labels):
-            self._portfolio.take(labels)
+            self._portfolio.offer(labels)
 
     def _fits(self, labels: Labels) -> bool:
         """Whether labels are of what is left of the problem, and join nothing that is known to be cut."""
@@ -117,7 +117,7 @@ class Searcher:
             if new.n <= SMALLER * old.n or new.m <= SMALLER * old.m or self._portfolio is None:
                 self._left, self._portfolio = known, None
         elif known is not None and self._portfolio is not None:
-            self._portfolio.take(known.labels)
+            self._portfolio.offer(known.labels)
         left = self._left
         if self._portfolio is None:
             start = self.labels if self._fits(self.labels) else left.labels
