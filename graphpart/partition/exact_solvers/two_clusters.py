@@ -1,0 +1,84 @@
+"""Partitions into at most two clusters as a contestant of a race: branch and cut over odd cycles.
+
+A pair that is paid if its elements are together is an edge of opposite weight that is paid if they are on different
+sides (see `graphpart.maximum_cut`). The bound of that problem holds within two clusters, where a bound without the limit
+says little.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graphpart.maximum_cut.branch_and_cut import BranchAndCut
+from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
+from graphpart.partition.certificates.judging import judge_of_partition
+from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.stopping import Stopping
+
+__all__ = ["TwoClusters"]
+
+ROUNDS = 200  # linear programs of a turn without a time at which it ends
+
+
+class TwoClusters:
+    """Branch and cut for a problem that allows at most two clusters and has nothing but costs of listed pairs.
+
+    Parameters
+    ----------
+    p : SetPartition
+        One that `fits`.
+    labels : ndarray of int32, shape (n,)
+        Feasible labels.
+    """
+
+    name, proves, needs = "branch and cut over odd cycles", True, 0.0
+
+    def __init__(self, p: SetPartition, labels: Labels) -> None:
+        self.p, self.labels, self.cost = p, labels, p.evaluate_labels(labels)
+        u, v, costs = p.listed()
+        graph = SignedGraph.from_pairs(p.n, u, v, -costs, float(costs.sum()))
+        self.solver = BranchAndCut(graph, self._sides(labels))
+        self.solver.resolution = judge_of_partition(p).resolution
+        self.done = False
+
+    @staticmethod
+    def fits(p: SetPartition) -> bool:
+        """Whether a problem has the form that is needed. O(m)"""
+        limits = p.limits
+        return (
+            limits is not None
+            and limits.most == 2
+            and limits.max_size is None
+            and p.background is None
+            and p.groups is None
+            and p.lifted is None
+            and not len(p.must_join)
+            and not p.has_must_cut
+        )
+
+    @property
+    def bound(self) -> float:
+        """No feasible partition costs less."""
+        return self.cost if self.done else self.solver.bound
+
+    def offer(self, labels: Labels, cost: float) -> None:
+        """Take over a better partition."""
+        self.labels, self.cost = labels, cost
+        self.solver.offer(self._sides(labels))
+
+    def run(self, stopping: Stopping, until: float | None) -> None:
+        """A turn; without `until` some rounds."""
+        self.solver.run(stopping.child(plus=math.inf), until, ROUNDS if until is None else None)
+        labels = canonical(self.solver.sides.astype(np.int32))
+        cost = self.p.evaluate_labels(labels)
+        feasible = self.p.limits is not None and self.p.limits.violation(labels) is None
+        if feasible and cost < self.cost:
+            self.labels, self.cost = labels, cost
+        # With one cluster only, the bound holds, but it is not met where two are required.
+        self.done = self.solver.done and self.cost <= cost
+
+    @staticmethod
+    def _sides(labels: Labels) -> Sides:
+        return (labels != 0).astype(np.uint8)
