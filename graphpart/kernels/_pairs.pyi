@@ -1,4 +1,4 @@
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,8 @@ class CompressedRows:
     starts: NDArray[np.int64]
     neighbours: _Elements
     costs: _Costs
+    arrays: tuple[NDArray[np.int64], _Elements, _Costs]
     def __init__(self, starts: Any, neighbours: Any, costs: Any) -> None: ...
-    def __iter__(self) -> Iterator[Any]: ...
 
 def canonical_labels(labels: NDArray[np.int64]) -> tuple[Any, int]: ...
 def connected_components(n: int, u: _Elements, v: _Elements) -> _Elements: ...

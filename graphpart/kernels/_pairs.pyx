@@ -66,24 +66,22 @@ cdef class CompressedRows:
     costs : ndarray of float64
         The cost of each of these pairs.
 
-    Notes
-    -----
-    It is iterable: ``starts, neighbours, costs = rows``.
+    Attributes
+    ----------
+    arrays : tuple
+        The three arrays.
     """
 
     def __init__(self, starts, neighbours, costs):
-        self.starts, self.neighbours, self.costs = starts, neighbours, costs
+        self.starts, self.neighbours, self.costs = self.arrays = starts, neighbours, costs
         self._starts, self._neighbours, self._costs = starts, neighbours, costs
         self.view.n = self._starts.shape[0] - 1
         self.view.starts = &self._starts[0]
         self.view.neighbours = &self._neighbours[0]
         self.view.costs = &self._costs[0]
 
-    def __iter__(self):
-        return iter((self.starts, self.neighbours, self.costs))
-
     def __reduce__(self):
-        return CompressedRows, (self.starts, self.neighbours, self.costs)
+        return CompressedRows, self.arrays
 
 
 def canonical_labels(const long long[::1] labels):

@@ -18,7 +18,7 @@ class Sums:
     def __init__(self, rows: CompressedRows, labels: _Elements, subsets: int, stopping: Stopping) -> None: ...
     def partings(
         self,
-        pairs: tuple[_Elements, _Elements],
+        pairs: tuple[Any, Any],
         merges: _Elements,
         merge_costs: _Costs,
         split: _Costs,

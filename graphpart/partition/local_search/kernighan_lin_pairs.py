@@ -167,7 +167,7 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
             _improve_pairs(pairs, stopping)
             if stopping.reason is not None:
                 return pairs.labels
-        chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, _patience(p), LONGEST, hub, terms_of(p))
+        chains = Chains(*p.rows().arrays, labels, p.magnitude, p.tolerance, _patience(p), LONGEST, hub, terms_of(p))
     divided = False
     while True:
         before = pairs.cost
@@ -226,10 +226,10 @@ def _pairs_of(p: SetPartition, labels: Labels, patience: int | None = None) -> P
         return Pairs(p.matrix, None, labels, p.magnitude, p.tolerance, cost, patience or SWITCHES)
     terms = terms_of(p)
     if patience is not None:
-        return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, patience, terms=terms)
+        return Pairs(None, p.rows().arrays, labels, p.magnitude, p.tolerance, cost, patience, terms=terms)
     mean = 2.0 * float(np.abs(p.cost).sum(where=p.cost < np.inf)) / p.n
     whole = WHOLE if neighbours_of(p) > MANY else 0
-    return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, SWITCHES, HEIGHT * mean, whole, terms)
+    return Pairs(None, p.rows().arrays, labels, p.magnitude, p.tolerance, cost, SWITCHES, HEIGHT * mean, whole, terms)
 
 
 def _improve_pairs(pairs: Pairs, stopping: Stopping) -> None:
