@@ -196,7 +196,7 @@ cdef class Sums:
                     break
 
     def partings(self, pairs, const element_t[:, ::1] merges, const double[::1] merge_costs, double[::1] split,
-                 element_t[::1] split_size, Stopping stopping):
+                 element_t[::1] split_size, Stopping stopping) -> NDArray[np.float64]:
         """For pairs within subsets, the least rise of the cost if a set with one of the two leaves for a subset of its own.
 
         The sets are those that greedy joining forms within each subset, single elements among them. Each join names two

@@ -107,7 +107,9 @@ cdef class SmallGroups:
         for w in range(wanted.shape[0]):
             self.largest = max(self.largest, first[wanted[w] + 1] - first[wanted[w]])
 
-    def exact_rises(self, const element_t[::1] labels, double[::1] rises, unsigned char[::1] exact, Stopping stopping):
+    def exact_rises(
+        self, const element_t[::1] labels, double[::1] rises, unsigned char[::1] exact, Stopping stopping
+    ) -> NDArray[np.float64]:
         """For pairs within the groups, by how much the least cost of the group rises if they are decided otherwise.
 
         Into rises[k] and exact[k] for pair k. Returns by how much the least cost of each wanted group is above that of
