@@ -174,7 +174,9 @@ def _improve_in_turn(p: SetPartition, pairs: Pairs, stopping: Stopping) -> None:
             _improve_pairs(pairs, stopping)
             if stopping.reason is not None:
                 return
-        chains = Chains(*p.rows().arrays, pairs.labels, p.magnitude, p.tolerance, _patience(p), LONGEST, hub, terms_of(p))
+        chains = Chains(
+            *p.rows().arrays, pairs.labels, p.magnitude, p.tolerance, _patience(p), LONGEST, hub, terms_of(p)
+        )
     divided = False
     while True:
         before = pairs.cost
