@@ -22,12 +22,8 @@ def tabu(
     matrix: Any,
     linear: _Linear,
     spins: _Spins,
-    until: NDArray[np.int32],
     moves: int,
-    patience: int,
     tenure: int,
-    spread: int,
-    first: int,
     seed: int,
     stopping: Stopping,
 ) -> tuple[int, int]: ...

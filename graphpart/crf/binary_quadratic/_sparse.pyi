@@ -29,12 +29,8 @@ def tabu(
     couplings: Any,
     linear: Any,
     spins: _Spins,
-    until: NDArray[np.int32],
     moves: int,
-    patience: int,
     tenure: int,
-    spread: int,
-    first: int,
     seed: int,
     stopping: Stopping,
 ) -> tuple[int, int]: ...
