@@ -48,7 +48,7 @@ class LabelingSearch(RoundSearch[Task, Found]):
         Leave out message passing and expansions at the beginning, because the given labels are their result.
     evaluate : callable, optional
         The energy of labels, in place of that in `f`, from which it may differ by rounding.
-    parameters : LabelingParameters
+    parameters : LabelingParameters, optional
 
     Attributes
     ----------
@@ -68,10 +68,11 @@ class LabelingSearch(RoundSearch[Task, Found]):
         threads: int | None = None,
         prepared: bool = False,
         evaluate: Callable[[Labels], float] | None = None,
-        parameters: LabelingParameters = LabelingParameters(),
+        parameters: LabelingParameters | None = None,
     ) -> None:
         super().__init__(processors() if threads is None else threads)
-        self.f, self.seed, self.parameters = f, seed, parameters
+        self.f, self.seed = f, seed
+        self.parameters = parameters = parameters or LabelingParameters()
         self.evaluate = evaluate or f.evaluate_labels
         self.model = model = Model(f)
         self.operators = Operators(model, parameters)
@@ -180,6 +181,7 @@ class LabelingSearch(RoundSearch[Task, Found]):
         work, n, best = self._work(), self.model.f.n, self.pool[0][1]
         credit = np.cumsum([self.credit[kind] + FLOOR for kind in self.kinds])
         shares = np.cumsum(self.heat_credit)
+        solving = self.credit.get("regions", 0.0) / (self.credit.get("regions", 0.0) + FLOOR)
         tasks = []
         for seed in rng.integers(2**62, size=TASKS).tolist():
             kind = self.kinds[int(np.searchsorted(credit, rng.random() * credit[-1]))]
@@ -187,7 +189,7 @@ class LabelingSearch(RoundSearch[Task, Found]):
             from_best = rng.random() < 0.5 or kind == "expansion"
             other = self.pool[int(rng.integers(len(self.pool)))][1]
             fresh = kind == "annealing" and bool(rng.random() < FRESH) and "fresh starts" in self.parameters
-            exactly = "regions" in self.kinds and ("blocks" not in self.parameters or bool(rng.random() < 0.5))
+            exactly = "regions" in self.kinds and bool(rng.random() < solving)
             tasks.append(
                 Task(
                     kind,

@@ -52,5 +52,5 @@ class LabelingParameters:
             if name not in STRATEGIES:
                 raise unknown("strategy", name, STRATEGIES)
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name: object) -> bool:
         return name in self.strategies

@@ -1,9 +1,9 @@
 """The search that fits a factor graph, as one object that runs in slices and takes labelings of other methods.
 
-A binary factor graph of pairs is a quadratic form, unless entries are forbidden. `BinarySearch` has moves of its own for
-it (see `binary_quadratic`). It begins with what message passing and expansions find, unless the energy stays the same
-when all labels flip, as in maximum cut: then these have nothing to start from. If elimination leaves no variable, the
-labeling is optimal up to rounding, and the search ends. `LabelingSearch` is for all other factor graphs.
+A binary factor graph of pairs is a quadratic form, unless entries are forbidden. `BinarySearch` has moves of its own
+for it (see `binary_quadratic`). It begins with what message passing and expansions find, unless the energy stays the
+same when all labels flip, as in maximum cut: then these have nothing to start from. If elimination leaves no variable,
+the labeling is optimal up to rounding, and the search ends. `LabelingSearch` is for all other factor graphs.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ class Portfolio:
         threads: int | None = None,
         prepared: bool = False,
         evaluate: Callable[[Labels], float] | None = None,
-        parameters: LabelingParameters = LabelingParameters(),
+        parameters: LabelingParameters | None = None,
     ) -> None:
+        parameters = parameters or LabelingParameters()
         q = quadratic_form(f) if "quadratic form" in parameters else None
         self.labeling = LabelingSearch(f, labels, seed, threads, prepared, evaluate, parameters)
         self.binary: BinarySearch | None = None

@@ -26,7 +26,7 @@ In annealing over single labels, a forbidden entry has a finite penalty, which r
 forbidden, and falls as long as they are allowed. Everywhere else a forbidden entry costs more than any allowed
 labeling.
 
-What each strategy is worth is measured on docs/benchmarks.
+`parameters` says what each strategy is for; what it is worth is on the site, among the benchmarks.
 """
 
 from __future__ import annotations
@@ -152,7 +152,9 @@ def search(
     def whole(labels: Labels) -> float:
         return evaluate(lift(labels))
 
-    state = Portfolio(inner, first, seed or 0, threads, evaluate=None if target is None else whole, parameters=parameters)
+    state = Portfolio(
+        inner, first, seed or 0, threads, evaluate=None if target is None else whole, parameters=parameters
+    )
 
     def labels() -> Labels:
         found = lift(state.labels)

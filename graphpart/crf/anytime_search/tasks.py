@@ -239,8 +239,8 @@ class Operators:
     ) -> Labels:
         """Improve labels within blocks, all of tables of a random size, which there is time for."""
         blocks, spent, stale = worker.blocks, 0.0, 0
-        limit = 2.0 ** int(rng.integers(NARROW, WIDE + 1))
-        while limit > 2.0**NARROW and STALE * self._block(limit)[1] > work:
+        limit = 2.0 ** max(NARROW, int(rng.integers(WIDE + 1)))
+        while limit > 2.0**NARROW and 8 * self._block(limit)[1] > work:
             limit /= 2
         limit = max(limit, float(self.model.domains.max()) ** 2)
         size = len(inside) or self._block(limit)[0]

@@ -2,13 +2,12 @@
 
 Annealing makes labelings from random ones (see _sparse.pyx). FAMILY of these labelings are then combined into one. To
 combine labelings (see crossover.py), variables whose labels agree are fixed, and the form that is left is annealed from
-scratch. Annealing and combination both end with tabu search. FAMILY combined labelings are combined in turn, then FAMILY of the results, and
-so on. A labeling is only combined with labelings of as much work that were found independently of it. So the longer the
-search, the larger the families.
+scratch. Annealing and combination both end with tabu search. FAMILY combined labelings are combined in turn, then
+FAMILY of the results, and so on. A labeling is only combined with labelings of as much work that were found
+independently of it. So the longer the search, the larger the families.
 
 The tasks of a round are first the combinations for which enough labelings are there, those of the largest families
-first, then annealing. Annealing becomes slower from round to round. As long as nothing better is found, one task of
-every second round starts from the best labeling: annealing from a low temperature, or tabu search.
+first, then annealing. Annealing becomes slower from round to round.
 """
 
 from __future__ import annotations

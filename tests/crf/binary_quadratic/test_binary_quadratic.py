@@ -12,8 +12,8 @@ from graphpart.crf.binary_quadratic import _dense, _lanes, _sparse
 from graphpart.crf.binary_quadratic.crossover import Contraction, better_parts
 from graphpart.crf.binary_quadratic.form import QuadraticForm, quadratic_form
 from graphpart.crf.binary_quadratic.low_degree import Kernel
-from graphpart.crf.binary_quadratic.refining import Refining
 from graphpart.crf.binary_quadratic.quadratic_search import STRATEGIES, BinarySearch
+from graphpart.crf.binary_quadratic.refining import Refining
 from graphpart.crf.binary_quadratic.walks import Walker, _narrow_variates, _variates
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.result import Status
