@@ -82,7 +82,7 @@ class LabelingSearch(RoundSearch[Task, Found]):
         self.cost = self.evaluate(self.labels)
         self.solved = 0.0  # variables of regions that are just solved, once known
         self.kinds = self._kinds()
-        self.credit = dict.fromkeys(self.kinds, 1.0)
+        self.credit = {kind: float(kind == "annealing") for kind in self.kinds}
         self.heats, self.heat_credit = np.ones(HEATS), np.full(HEATS, FLOOR)
         self.weight = model.penalty  # of a forbidden entry
         self.begun, self.prepared = False, prepared
@@ -181,7 +181,8 @@ class LabelingSearch(RoundSearch[Task, Found]):
         work, n, best = self._work(), self.model.f.n, self.pool[0][1]
         credit = np.cumsum([self.credit[kind] + FLOOR for kind in self.kinds])
         shares = np.cumsum(self.heat_credit)
-        solving = self.credit.get("regions", 0.0) / (self.credit.get("regions", 0.0) + FLOOR)
+        earned = self.credit.get("regions", 0.0) + FLOOR
+        solving = earned / (earned + FLOOR)  # the chance that regions follow annealing, not blocks
         tasks = []
         for seed in rng.integers(2**62, size=TASKS).tolist():
             kind = self.kinds[int(np.searchsorted(credit, rng.random() * credit[-1]))]
