@@ -178,7 +178,7 @@ def solve(
     if isinstance(options.get("options"), dict):
         deprecated("options={...}", "the options themselves, as gp.solve takes them")
         options |= options.pop("options")
-    options |= {"seed": seed, "max_iterations": max_iterations}
+    options = {"seed": seed, "max_iterations": max_iterations} | options
     method, options = _method(method, {name: value for name, value in options.items() if value is not None})
     if isinstance(problem, DaskPartition):
         columns, blocks = problem.columns, problem.blocks if blocks is None else blocks
