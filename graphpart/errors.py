@@ -223,7 +223,7 @@ def known_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
     return checked
 
 
-def argument_check(function: Callable[..., Any]) -> Callable[[Iterable[str]], None]:
+def argument_check(function: Callable[..., object]) -> Callable[[Iterable[str]], None]:
     """What raises InvalidOption for names of arguments that a function does not have."""
     parameters = inspect.signature(function).parameters
     if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
