@@ -108,7 +108,7 @@ class Certificate(Proof):
         -----
         O(n + m), plus the number of terms of the inequalities, which are sorted if pairs have to be found.
         """
-        p = as_problem(problem, background=True, groups=True, limits=True, connected=True)
+        p = as_problem(problem)
         self._identify(seal_of(self), p.n, fingerprint(p))
         if exact:
             proven: float | Fraction = exact_bound(p, self)
@@ -370,7 +370,7 @@ def _check_links(p: SetPartition, inequalities: Inequalities, classes: NDArray[n
             apart = classes[p.must_cut]  # sets that must be cut are not linked, whatever other pairs are between them
             keys = np.setdiff1d(keys, keys_of_pairs(apart[:, 0], apart[:, 1], p.n), assume_unique=False)
             u, v = (keys // p.n).astype(np.int32), (keys % p.n).astype(np.int32)
-        starts, neighbours, _ = adjacency(p.n, u, v, np.zeros(len(u)))
+        starts, neighbours, _ = adjacency(p.n, u, v, np.zeros(len(u))).arrays
         bad = _links.first_linked(starts, neighbours, some.starts, some.elements)
     if bad >= 0:
         elements = some.elements[some.starts[bad] : some.starts[bad + 1]].tolist()[:20]

@@ -14,7 +14,7 @@ import numpy as np
 from graphpart.partition.local_search._levels import Level
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.set_partition import LARGEST_DENSE
+from graphpart.partition.problem.forms import LARGEST_DENSE
 from graphpart.stopping import Stopping
 
 __all__ = ["any_subset_attracts", "is_native", "join_any", "move_to_any"]
@@ -35,7 +35,7 @@ def join_any(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -
     while stopping.reason is None:
         q = p.contract(labels)
         joined = np.arange(q.n, dtype=np.int32)
-        cost += Level(*q.rows(), terms_of(q)).move(joined, cost, stopping)
+        cost += Level(*q.rows().arrays, terms_of(q)).move(joined, cost, stopping)
         joined = canonical(joined)
         labels = canonical(joined[labels])
         if int(joined.max(initial=-1)) + 1 == q.n:
@@ -46,5 +46,5 @@ def join_any(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -
 def move_to_any(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -> Labels:
     """Let elements move to the best subsets, one after the other, until no move lowers the cost."""
     moved = np.array(labels, np.int32)
-    Level(*p.rows(), terms_of(p)).move(moved, cost, stopping)
+    Level(*p.rows().arrays, terms_of(p)).move(moved, cost, stopping)
     return canonical(moved)

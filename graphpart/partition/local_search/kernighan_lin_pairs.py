@@ -56,11 +56,11 @@ from graphpart.partition.local_search._kernighan_lin_pairs import Pairs
 from graphpart.partition.local_search._sparse_chains import Chains
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any, move_to_any
 from graphpart.partition.local_search.improve import improve
-from graphpart.partition.local_search.limited import listed
 from graphpart.partition.local_search.multilevel import start_of_sequences
 from graphpart.partition.local_search.sums import neighbours_of, terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected_subsets
+from graphpart.partition.problem.forms import as_pairs
 from graphpart.partition.results.finish import joins_help
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
@@ -142,7 +142,7 @@ def kernighan_lin_pairs(
 
 def improve_by_pairs(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     """The fixed point of pairwise Kernighan-Lin from canonical labels."""
-    p = listed(p)
+    p = as_pairs(p)
     cost = p.evaluate_labels(labels)
     while any_subset_attracts(p) and p.n:
         before = cost
@@ -174,7 +174,9 @@ def _improve_in_turn(p: SetPartition, pairs: Pairs, stopping: Stopping) -> None:
             _improve_pairs(pairs, stopping)
             if stopping.reason is not None:
                 return
-        chains = Chains(*p.rows(), pairs.labels, p.magnitude, p.tolerance, _patience(p), LONGEST, hub, terms_of(p))
+        chains = Chains(
+            *p.rows().arrays, pairs.labels, p.magnitude, p.tolerance, _patience(p), LONGEST, hub, terms_of(p)
+        )
     divided = False
     while True:
         before = pairs.cost
@@ -234,10 +236,10 @@ def _pairs_of(p: SetPartition, labels: Labels, patience: int | None = None) -> P
         return Pairs(p.matrix, None, labels, p.magnitude, p.tolerance, cost, patience or SWITCHES)
     terms = terms_of(p)
     if patience is not None:
-        return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, patience, terms=terms)
+        return Pairs(None, p.rows().arrays, labels, p.magnitude, p.tolerance, cost, patience, terms=terms)
     mean = 2.0 * float(np.abs(p.cost).sum(where=p.cost < np.inf)) / p.n
     whole = WHOLE if neighbours_of(p) > MANY else 0
-    return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, SWITCHES, HEIGHT * mean, whole, terms)
+    return Pairs(None, p.rows().arrays, labels, p.magnitude, p.tolerance, cost, SWITCHES, HEIGHT * mean, whole, terms)
 
 
 def _improve_pairs(pairs: Pairs, stopping: Stopping) -> None:
