@@ -350,7 +350,7 @@ def test_region_graphs_take_lifted_pairs():
 
 
 def test_distributed_refuses_lifted_pairs():
-    with pytest.raises(gp.errors.InvalidOption, match="lifted pairs are not possible here"):
+    with pytest.raises(gp.errors.InvalidOption, match="lifted is for problems in memory"):
         gp.distributed.solve("pairs.parquet", lifted="far.parquet")
 
 
