@@ -1,10 +1,10 @@
 """One component of a factor graph that nothing exact fits: the best labeling, and a bound, in the time that there is.
 
 Iterated conditional modes give a first labeling. Where labels are two and pairs are sparse, branch and cut over odd
-cycles has the time almost alone at first, beside search. Then message passing, strips of a grid, a semidefinite relaxation
-where pairs are dense, expansions, search, branch and bound and, as long as only forbidden labelings are known,
-mini-buckets take turns: see `contestants` for what each does, and `common/race.py` for who has the next turn. Strips
-take the place of the cycles that tighten message passing. They have the time almost alone at first, since their
+cycles has the time almost alone at first, beside search. Then message passing, strips of a grid, a semidefinite
+relaxation where pairs are dense, expansions, search, branch and bound and, as long as only forbidden labelings are
+known, mini-buckets take turns: see `contestants` for what each does, and `common/race.py` for who has the next turn.
+Strips take the place of the cycles that tighten message passing. They have the time almost alone at first, since their
 labelings are better than those that search ends with. Without a time limit each has one turn, which counts iterations.
 """
 

@@ -73,7 +73,7 @@ class SignedGraph:
     @cached_property
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
         """Compressed rows: starts, neighbours, and the number of the edge to each neighbour."""
-        starts, neighbours, edges = _pairs.adjacency(self.n, self.u, self.v, np.arange(self.m, dtype=np.float64))
+        starts, neighbours, edges = _pairs.adjacency(self.n, self.u, self.v, np.arange(self.m, dtype=np.float64)).arrays
         return starts, neighbours, edges.astype(np.int32)
 
     @cached_property

@@ -4,6 +4,7 @@
 2. Else there is a race (see `graphpart.common.race`) of the search, which obeys the limits, and a prover that leaves
    them out: branch and cut, or quicker bounds where there are too many pairs. Whatever it proves is a lower bound
    within the limits, too. If the optimum without the limits obeys them, it is the optimum.
+   Partitions of few pairs into at most two clusters are bounded by odd cycles, too, which know of the limit.
 3. If it does not, `exact` goes on with the integer program, for at most some number of elements.
 """
 
@@ -25,6 +26,7 @@ from graphpart.partition.conclusion import concluded
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.exact_solvers.brute_force import enumerated
 from graphpart.partition.exact_solvers.ilp import ilp
+from graphpart.partition.exact_solvers.two_clusters import TwoClusters
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import pairs_with_cost
@@ -35,6 +37,7 @@ from graphpart.stopping import Stopping
 __all__ = ["LARGEST_PROVEN", "solve_within_limits"]
 
 LARGEST_PROVEN = 100  # elements of a problem within limits that `exact` gives to the integer program
+SPARSE = 16  # pairs for each element, up to which odd cycles bound two clusters
 WORTH = 400_000  # pairs with a cost, up to which the prover is branch and cut
 PATIENCE = 5.0  # seconds of the race, if time is not limited
 EXACT_SHARE = 0.5  # of the time, for the race, where the integer program may follow
@@ -117,9 +120,12 @@ def solve_within_limits(
     cost = q.evaluate_labels(first)
     inner.record(cost)
     prover = _Unlimited(q, _prover(free, first, stopping, constant, threads or processors(), limit))
+    provers: list[Any] = [prover]
+    if TwoClusters.fits(q) and pairs_with_cost(q) <= SPARSE * q.n:
+        provers.insert(0, TwoClusters(q, first))
     searcher = Searcher(q, first, False, seed, threads or processors())
     judge = judge_of_partition(free)
-    race = Race([searcher, prover], first, cost, judge=lambda _: judge)
+    race = Race([searcher, *provers], first, cost, judge=lambda _: judge)
     race.run(inner, None if limit is None else share)
     bound = math.inf if race.proven else constant + race.bound
     found, how = contraction.lift(race.labels), race.prover or "search"

@@ -46,18 +46,21 @@ class Cutting(Contestant):
             self.solver.offer(sides_of_labels(labels))
 
     def run(self, stopping: Stopping, until: float | None) -> None:
-        """A turn; without `until` some rounds."""
+        """A turn; without `until` some rounds, and no more after these."""
+        self.go_on(stopping, until, ROUNDS if until is None else None)
+        self.done |= until is None
+
+    def go_on(self, stopping: Stopping, until: float | None, rounds: int | None) -> None:
+        """Go on until `stopping` says so, seconds `until` have passed, or after this number of rounds."""
         solver = self.solver
         assert solver is not None  # it takes no part otherwise
         solver.resolution = self.judge.tolerance
-        solver.run(stopping, until, ROUNDS if until is None else None)
+        solver.run(stopping, until, rounds)
         labels = labels_of_sides(solver.sides)
         self.take(labels, self.f.evaluate_labels(labels))
-        self.done = solver.done or until is None
-        self.bound = solver.bound
+        self.done = solver.done
+        self.bound = self.cost if solver.done else solver.bound
         self.certify()
-        if solver.done:
-            self.bound = self.cost
 
     def certify(self) -> None:
         """Its bound, less what rounding may have added when the form was computed."""

@@ -15,6 +15,8 @@
    best energy known is closed; else it is divided into two: a variable has a certain label, or another one; or, if it
    has more than ten labels, one of the lower half of them, or of the upper half.
 5. The search goes depth first for a while, then on from the open node with the least bound (see `_search`).
+6. Components of two labels and few pairs for each variable have branch and cut over odd cycles in every other turn
+   (see `graphpart.maximum_cut`), whose bound is above that of messages.
 
 4 and 5 follow the solver toulbar2 in outline (Cooper, de Givry, Sanchez, Schiex, Zytnicki & Werner 2010; Hurley et al.
 2016). 1 stands here, 2 and 3 in `solver`. After a turn of a component, a line goes to the logger
@@ -33,6 +35,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.steps import round_up
+from graphpart.crf.bounds.cutting import ROUNDS, Cutting
 from graphpart.crf.branch_and_bound.contestant import Branching, BranchingParameters
 from graphpart.crf.branch_and_bound.solver import BranchAndBound
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered
@@ -154,6 +157,7 @@ class _Part:
     def __init__(self, variables: NDArray[np.int64], f: FactorGraph, labels: Labels) -> None:
         self.variables, self.f, self.labels = variables, f, labels
         self.cost, self.bound, self.proven = f.evaluate_labels(labels), trivial_bound(f), False
+        self.cutting: Cutting | None = None
         self.search: Branching | None = None
         self.turns = 0
 
@@ -207,18 +211,33 @@ class _Run:
 
     def _turn(self, part: _Part, share: float) -> None:
         others = math.inf if math.isinf(self.cost) or math.isinf(part.cost) else self.cost - part.cost
-        if part.search is None:
-            if self._eliminate(part, share):
+        if not part.turns and self._eliminate(part, share):
+            return
+        part.turns += 1
+        if part.cutting is None:
+            part.cutting = Cutting(part.f, part.labels, part.cost)
+        if not part.cutting.done:
+            self._cut(part, others)
+            if part.proven or part.turns % 2:  # branch and bound has every other turn
                 return
+        if part.search is None:
             parameters = BranchingParameters(preparation=PREPARATION * share)
             part.search = Branching(part.f, part.labels, part.cost, parameters)
         search = part.search
-        search.nodes = min(FIRST << part.turns, self.stopping.max_iterations - self.nodes)
-        part.turns += 1
+        search.nodes = min(FIRST << part.turns - 1, self.stopping.max_iterations - self.nodes)
         search.run(self.stopping.child(plus=others), None)
         part.labels, part.cost, part.proven = search.labels, search.cost, search.done
         part.bound = max(part.bound, search.certified)  # the cost of a complete tree is no bound: parts add up
         self.stopping.iterations = self.nodes
+
+    def _cut(self, part: _Part, others: float) -> None:
+        """A turn of branch and cut over odd cycles, twice as long as the one before."""
+        cutting = part.cutting
+        assert cutting is not None
+        cutting.offer(part.labels, part.cost)
+        cutting.go_on(self.stopping.child(plus=others), None, ROUNDS << part.turns - 1)
+        part.labels, part.cost, part.proven = cutting.labels, cutting.cost, cutting.done
+        part.bound = max(part.bound, cutting.certified)
 
     def _eliminate(self, part: _Part, share: float) -> bool:
         """Whether a component was minimised by elimination."""

@@ -1,8 +1,8 @@
 """Partitions into at most two clusters as a contestant of a race: branch and cut over odd cycles.
 
 A pair that is paid if its elements are together is an edge of opposite weight that is paid if they are on different
-sides (see `graphpart.maximum_cut`). The bound of that problem holds within two clusters, where a bound without the limit
-says little.
+sides (see `graphpart.maximum_cut`). The bound of that problem holds within two clusters, where a bound without the
+limit says little.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class TwoClusters:
         u, v, costs = p.listed()
         graph = SignedGraph.from_pairs(p.n, u, v, -costs, float(costs.sum()))
         self.solver = BranchAndCut(graph, self._sides(labels))
-        self.solver.resolution = judge_of_partition(p).resolution
+        self.solver.resolution = judge_of_partition(p).tolerance
         self.done = False
 
     @staticmethod
