@@ -162,25 +162,19 @@ def by_min_sum(
     initial: NDArray[np.int32] | None = None,
 ) -> LabelingResult:
     """The two passes over an acyclic factor graph; the result is not worse than `initial`."""
-    scheme, layout, flat = f._scheme(), f._layout(), f._flat()
-    order, parent, roots = scheme.order, scheme.parent, scheme.roots
-    graph = (flat[0], layout.width, layout.first, *flat[1:], layout.runs)
-    belief, choice, _, steps, factor = _min_sum.collect(
-        *graph, order, parent, scheme.scattered, layout.largest_table, layout.pairs_only, stopping
-    )
+    scheme, view, compact = f._scheme(), f._view(), f._layout().pairs_only
+    belief, choice, _, steps, factor = _min_sum.collect(view, scheme, compact, stopping)
     if factor >= 0:
         raise _impossible(f, factor)
     stopping.iterations = steps
-    done = steps == len(order)
+    done = steps == len(scheme.order)
     if not done:
         # Variables whose factors were not all passed decide for themselves.
-        _, left = rows_of(flat[1], flat[2], order[steps:])
-        roots = np.union1d(roots, left).astype(np.int32)
-        order, parent = order[:steps], parent[:steps]
+        _, left = rows_of(f.scope_start, f.scope, scheme.order[steps:])
+        roots = np.union1d(scheme.roots, left).astype(np.int32)
+        scheme = replace(scheme, order=scheme.order[:steps], parent=scheme.parent[:steps], roots=roots)
     labels = np.empty(f.n, np.int32)
-    _, variable = _min_sum.assign(
-        *graph, order, parent, roots, scheme.scattered, layout.largest_arity, layout.pairs_only, belief, choice, labels
-    )
+    _, variable = _min_sum.assign(view, scheme, compact, belief, choice, labels)
     if done and variable >= 0:
         raise _no_label(f, variable)
     if initial is not None and f.evaluate_labels(initial) < f.evaluate_labels(labels):  # by rounding, if done

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.crf.problem import _structure
+from graphpart.crf.problem._view import View
 from graphpart.crf.problem.checks import LARGEST_INDEX, integer_array, one_domain, real_array, sizes_of, unique_names
 from graphpart.crf.problem.functions import Function
 from graphpart.crf.problem.layout import Layout, Scheme, layout_of, scheme_of
@@ -389,6 +390,16 @@ class FactorTables(Shown):
             self._cache["layout"] = layout_of(domains, scope_start, table_start, self.has_forbidden)
         layout: Layout = self._cache["layout"]
         return layout
+
+    def _view(self, connected: bool = False) -> View:
+        """What kernels take in place of the arrays, made once; with the factors of each variable if it is connected."""
+        if "view" not in self._cache:
+            arrays, layout = self._flat(), self._layout()
+            self._cache["view"] = View(arrays, layout, self.has_forbidden)
+        view: View = self._cache["view"]
+        if connected and not view.connected:
+            view.connect(self.incidence())
+        return view
 
     @property
     def is_acyclic(self) -> bool:

@@ -212,7 +212,7 @@ def dead_end_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.
         alive[:] = not weak
         alive[first[:-1]] = 1
         return alive
-    bad = _dead_ends.dead_ends(*g._flat(), *g.incidence(), first, alive, weak, stopping)
+    bad = _dead_ends.dead_ends(g._view(connected=True), alive, weak, stopping)
     if bad >= 0:
         raise InfeasibleProblem(f"every labeling is forbidden: no label of variable {g.variables[bad]!r} is possible")
     return alive
@@ -334,7 +334,7 @@ class _State:
         if alive.all() and not always:
             return False
         first = places(g)
-        start, scope, tables, constants, bad = _dead_ends.restrict(*g._flat(), first, alive)
+        start, scope, tables, constants, bad = _dead_ends.restrict(g._view(), alive)
         if bad >= 0:
             raise InfeasibleProblem(f"every labeling is forbidden: what is left of {named(g, bad)} forbids it")
         counts = np.diff(np.concatenate([[0], np.cumsum(alive, dtype=np.int64)])[first])
