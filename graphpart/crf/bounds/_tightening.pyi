@@ -11,31 +11,20 @@ def triangles(start: _Offsets, neighbour: _Elements, pair: _Elements, most: int)
 def squares(
     start: _Offsets, neighbour: _Elements, pair: _Elements, most: int, largest_degree: int
 ) -> tuple[_Elements, _Elements]: ...
+
+class PairCosts:
+    def __init__(
+        self, domains: _Elements, first: _Offsets, unary: _Floats, start: _Offsets, tables: _Floats
+    ) -> None: ...
+
 def spread(
-    rows: _Offsets,
-    neighbour: _Elements,
-    pair: _Elements,
-    domains: _Elements,
-    first: _Offsets,
-    unary: _Floats,
-    start: _Offsets,
-    tables: _Floats,
-    sweeps: int,
+    costs: PairCosts, rows: _Offsets, neighbour: _Elements, pair: _Elements, sweeps: int
 ) -> None: ...
 def shortest(
     start: _Offsets, neighbour: _Elements, pair: _Elements, longest: int, reach: int, most: int
 ) -> tuple[_Offsets, _Elements, _Elements]: ...
 def gains(
-    cycle_start: _Offsets,
-    scopes: _Elements,
-    pairs: _Elements,
-    domains: _Elements,
-    first: _Offsets,
-    unary: _Floats,
-    start: _Offsets,
-    tables: _Floats,
-    cost: float,
-    stopping: Stopping,
+    costs: PairCosts, cycle_start: _Offsets, scopes: _Elements, pairs: _Elements, cost: float, stopping: Stopping
 ) -> _Floats: ...
 def agreements(
     ends: _Elements, domains: _Elements, node: _Offsets, start: _Offsets, tables: _Floats, edge_start: _Offsets

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +16,8 @@ class Search:
     done: bool
     def __init__(
         self,
-        domains: _Elements,
-        scope_start: _Wholes,
-        scope: _Elements,
-        table_start: _Wholes,
-        tables: _Wholes,
-        unary: _Wholes,
+        costs: Any,
         delta: _Wholes,
-        rank: _Elements,
         top: int,
         gap: int,
         room: int,

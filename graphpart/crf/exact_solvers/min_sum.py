@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.exact_solvers import _messages, _min_sum
+from graphpart.crf.exact_solvers import _min_sum, _sum_product
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import rows_of
 from graphpart.crf.problem.labeling import LabelVectors, finish, named, places, trivial_bound
@@ -212,7 +212,12 @@ def marginals(problem: Any) -> Marginals:
     """
     f = as_factor_graph(problem)
     f.check_acyclic()
-    values, total, _ = _both_ways(f, soft=True, normalise=True, keep=False)
+    return with_messages(f, keep=False)[0]
+
+
+def with_messages(f: FactorGraph, keep: bool = True) -> tuple[Marginals, Messages]:
+    """The marginals of an acyclic factor graph and, if they are kept, the messages, up to a constant for each."""
+    values, total, messages = _both_ways(f, soft=True, normalise=True, keep=keep)
     start = places(f)
     least = np.minimum.reduceat(values, start[:-1]) if f.n else values
     probabilities = np.exp(np.repeat(least, f.domains) - values)
@@ -220,13 +225,12 @@ def marginals(problem: Any) -> Marginals:
     probabilities /= np.repeat(sums, f.domains)
     roots = f._scheme().roots
     log_z = math.fsum([-f.constant, -total, *(np.log(sums[roots]) - least[roots]).tolist()])
-    return Marginals(LabelVectors(f, probabilities), log_z)
+    return Marginals(LabelVectors(f, probabilities), log_z), messages
 
 
 def _both_ways(f: FactorGraph, soft: bool, normalise: bool, keep: bool) -> tuple[NDArray[np.float64], float, Messages]:
     """Both passes: (beliefs of all variables, the constant that normalisation subtracted, messages)."""
-    flat = f._flat()
-    domains, scope_start, scope = flat[:3]
+    domains, scope_start, scope, _, _ = f._flat()
     order, parent = f._scheme().order, f._scheme().parent
     unary = np.flatnonzero(np.diff(scope_start) == 1).astype(np.int32)
     steps = np.concatenate([unary, order])
@@ -236,11 +240,9 @@ def _both_ways(f: FactorGraph, soft: bool, normalise: bool, keep: bool) -> tuple
         np.cumsum(domains[scope], out=edges[1:])
     up = np.zeros(len(steps) + 1, np.int64)
     np.cumsum(domains[parents], out=up[1:])
-    layout = f._layout()
-    belief, total, to_variable, to_factor, factor = _messages.both_ways(
-        domains, places(f), *flat[1:], steps, parents, up, edges,
-        layout.largest_table, layout.largest_arity, soft, normalise,
-    )  # fmt: skip
+    belief, total, to_variable, to_factor, factor = _sum_product.both_ways(
+        f._view(), steps, parents, up, edges, soft, normalise
+    )
     if factor >= 0:
         raise _impossible(f, factor)
     start = places(f)

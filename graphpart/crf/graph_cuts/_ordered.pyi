@@ -1,14 +1,14 @@
-from numpy import float64, int32, int64
+from numpy import float64, int32
 from numpy.typing import NDArray
 
+from graphpart.crf.problem._view import View
 from graphpart.stopping import Stopping
 
 I32 = NDArray[int32]
-I64 = NDArray[int64]
 F64 = NDArray[float64]
 
 class OrderedCut:
-    def __init__(self, domains: I32, scope_start: I64, scope: I32, table_start: I64, tables: F64) -> None: ...
+    def __init__(self, view: View) -> None: ...
     def measure(self) -> tuple[int, int]: ...
     def build(self) -> tuple[int, int, int]: ...
     def run(self, stopping: Stopping) -> bool: ...

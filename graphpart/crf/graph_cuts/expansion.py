@@ -255,7 +255,7 @@ def _rounds(
 
 
 def _moves(f: FactorGraph) -> Moves:
-    moves = Moves(*f._flat())
+    moves = Moves(f._view())
     factor, what = moves.measure()
     if what == 0:
         raise InvalidProblem(
