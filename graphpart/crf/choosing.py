@@ -228,9 +228,7 @@ class _Solver:
         order = scheme.order
         if f.n and not len(order) and not len(scheme.roots) and not simple.components().any():
             return self.component(simple, start, smaller, merged)  # nothing hangs on it: as it is
-        belief, choice, taken, steps, factor = _min_sum.collect(
-            view, scheme, False, self.stopping.child(plus=math.inf)
-        )
+        belief, choice, taken, steps, factor = _min_sum.collect(view, scheme, False, self.stopping.child(plus=math.inf))
         if factor >= 0:
             raise InfeasibleProblem("every labeling is forbidden: min-sum over its acyclic part leaves none")
         labels = np.zeros(f.n, np.int32) if start is None else start.copy()
@@ -303,7 +301,7 @@ class _Solver:
         for one in self.open:
             if one.rest is None:
                 self.proven &= one.hard is not None and one.hard.proven
-                if self._limited and one.hard is not None and one.hard.starved and not one.hard.proven:
+                if self._limited and one.hard is not None and one.hard.needs_more_time and not one.hard.proven:
                     self.stopping.stop(Status.TIME_LIMIT)  # what cannot end in time was not begun
                 self.done["without time" if one.hard is None else one.hard.how] += 1
 
@@ -393,7 +391,7 @@ class _Solver:
         branching.nodes = min(NODES, int(NODE_ENTRIES / len(part.tables)))
         seconds = BRANCHING * self._seconds if self._limited else None
         branching.run(self.stopping.child(seconds, plus=math.inf), None)
-        if branching.ended:
+        if branching.done:
             return Found(branching.labels, branching.cost, True)
         return Found(branching.labels, branching.certified, False)
 

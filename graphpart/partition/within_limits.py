@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,14 +21,14 @@ from graphpart.partition.anytime_search.search import start_within
 from graphpart.partition.anytime_search.searcher import Searcher
 from graphpart.partition.bounds.bounding import Bounding
 from graphpart.partition.bounds.trivial_bound import trivial_bound
+from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.partition.enumeration.brute_force import enumerated
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.exact_solvers.ilp import ilp
-from graphpart.partition.local_search.limited import listed
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import pairs_with_cost
-from graphpart.partition.problem.explicit import explicit
+from graphpart.partition.problem.forms import as_pairs, explicit, without_limits
 from graphpart.partition.results.finish import finish
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
@@ -96,7 +95,7 @@ def solve_within_limits(
     seed, threads : int
     """
     assert p.limits is not None
-    p = listed(p)
+    p = as_pairs(p)
     contraction = Contraction(p)
     q, constant = contraction.problem, contraction.constant
     if q.n <= ENUMERATED_ELEMENTS:
@@ -104,10 +103,10 @@ def solve_within_limits(
         labels = contraction.lift(enumerated(q if q.is_dense else q.to_dense(), inner))
         if inner.reason is not None:
             stopping.stop(inner.reason)
-        bound = trivial_bound(_without_limits(p)) if inner.reason else math.inf
+        bound = trivial_bound(without_limits(p)) if inner.reason else math.inf
         return _finished(p, labels, method, bound, stopping, start, "brute force")
     labels = start_within(p, contraction, start, stopping)
-    free = _without_limits(q)
+    free = without_limits(q)
     limit = stopping.remaining
     exactly = method == "exact" and q.n <= LARGEST_PROVEN
     seconds = PATIENCE if limit is None else limit
@@ -118,7 +117,8 @@ def solve_within_limits(
     inner.record(cost)
     prover = _Unlimited(q, _prover(free, first, stopping, constant, threads or processors(), limit))
     searcher = Searcher(q, first, False, seed, threads or processors())
-    race = Race([searcher, prover], first, cost, tolerance=q.tolerance * q.n)
+    judge = judge_of_partition(free)
+    race = Race([searcher, prover], first, cost, judge=lambda _: judge)
     race.run(inner, None if limit is None else share)
     bound = math.inf if race.proven else constant + race.bound
     found, how = contraction.lift(race.labels), race.prover or "search"
@@ -142,12 +142,6 @@ def _prover(
     if worth and (limit is None or 2 * BranchAndCut.needed(found) <= limit):
         return BranchAndCut(found, labels, threads=threads, raised=raised)
     return Bounding(found, labels, raised=raised)
-
-
-def _without_limits(p: SetPartition) -> SetPartition:
-    free = copy.copy(p)
-    free.limits, free.sizes, free._implicit = None, None, None
-    return free
 
 
 def _passed_on(stopping: Stopping) -> Any:

@@ -65,7 +65,8 @@ class Regions:
 
         top = 1 << (BITS + 1)
         sent = np.zeros(int(domains[scope].sum()), np.int64)
-        search = Search(Costs(domains, unary, start, scope, table_start, tables), sent, top, self.units.gap, ROOM, report, cost)
+        costs = Costs(domains, unary, start, scope, table_start, tables)
+        search = Search(costs, sent, top, self.units.gap, ROOM, report, cost)
         if value < FORBIDDEN:
             search.offer(labels[inside], value, cost)
         proven = search.run(stopping, NODES)

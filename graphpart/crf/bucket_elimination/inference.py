@@ -301,9 +301,7 @@ def _collect(f: FactorGraph, plan: Plan, stopping: Stopping, what: str, *, soft:
 def _distribute_all(
     f: FactorGraph, plan: Plan, messages: Messages, stopping: Stopping, what: str, *, soft: bool
 ) -> NDArray[np.float64]:
-    values = _messages.distribute(
-        f._view(), plan, messages.values, messages.taken, soft, stopping
-    )
+    values = _messages.distribute(f._view(), plan, messages.values, messages.taken, soft, stopping)
     if values is None:
         raise ended(stopping, plan, what)
     return values

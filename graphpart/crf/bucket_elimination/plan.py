@@ -38,7 +38,6 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "m
 SAFE = 2.0**1000  # sums of absolute entries up to which the least entries can be taken out of messages
 
 
-
 @dataclass(frozen=True, eq=False)
 class Plan:
     """Nodes, each a bucket or mini-bucket, in the order of elimination; the parent of a node stands after it.

@@ -305,7 +305,7 @@ def factor_minima(
     return least_array
 
 
-def sum_down(double total, const double[::1] values):
+def sum_down(double total, const double[::1] values) -> float:
     """The sum, rounded down; -inf if one is -inf, else inf if one is inf."""
     cdef Py_ssize_t k
     cdef bint infinite = total == INFINITY

@@ -267,7 +267,7 @@ cdef class OrderedCut:
         """What a unit of the network is in the costs of the problem."""
         return 1.0 / self.s.scale / self.s.before
 
-    def bound(self):
+    def bound(self) -> tuple[int, int, float, float, float, float, float, float]:
         """(high, low, slack, scale, before, least, error, least_slack): what the flow proves.
 
         No labeling costs less than the constant plus ``least + error - least_slack`` plus
@@ -283,7 +283,7 @@ cdef class OrderedCut:
         least = (self.least, self.least_error, self.least_slack)
         return total.high, total.low, self.s.slack, self.s.scale, self.s.before, *least
 
-    def messages(self):
+    def messages(self) -> NDArray[np.float64]:
         """What flow has moved from tables of several variables to these: a number for each factor, variable, label."""
         cdef const Factors* t = &self.t
         cdef Py_ssize_t f, size = 0, at = 0, e = self.chains
@@ -299,7 +299,7 @@ cdef class OrderedCut:
                     size += t.domains[t.scope[k]]
         out = np.zeros(size)
         cdef double[::1] message = out
-        cdef int64_t[::1] step = np.zeros(max(2, 2 * int(np.max(self.arrays[0], initial=1))), np.int64)
+        cdef int64_t[::1] step = np.zeros(2 * self.t.largest_domain, np.int64)
         cdef int64_t* row = &step[0]
         cdef int64_t* column = &step[step.shape[0] // 2]
         cdef double slack = self.s.slack

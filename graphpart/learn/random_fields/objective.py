@@ -67,9 +67,7 @@ class Pseudolikelihood:
         """phi and its gradient."""
         scores, numbers = self.template.scores(self.data, theta)
         derivative = np.empty_like(numbers)
-        loss = _losses.losses(
-            scores, numbers, self.template.tie, self.data, self.labels, derivative
-        )
+        loss = _losses.losses(scores, numbers, self.template.tie, self.data, self.labels, derivative)
         gradient = self.template.gradient(self.data, scores, derivative)
         gradient += self.prior * theta
         return loss + 0.5 * self.prior * float(theta @ theta), gradient

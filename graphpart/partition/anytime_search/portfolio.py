@@ -45,10 +45,9 @@ from graphpart.partition.anytime_search.tabu import TabuRounds
 from graphpart.partition.anytime_search.tempering import TemperingRounds
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.enumeration.brute_force import enumerated
-from graphpart.partition.local_search.limited import listed
 from graphpart.partition.local_search.sums import neighbours_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.derived import without_usual
+from graphpart.partition.problem.forms import as_pairs, without_usual
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
@@ -82,7 +81,7 @@ class Portfolio(RoundSearch[Any, Found]):
         parameters: SearchParameters,
     ) -> None:
         super().__init__(threads, parameters.portfolio.slower, within)
-        p = listed(p)
+        p = as_pairs(p)
         if p.n >= parameters.fusion.least:
             p = without_usual(p, parameters.portfolio.unusual)
         self.p, self.within, self.seed = p, within, seed

@@ -27,7 +27,7 @@ from graphpart.partition.anytime_search.annealing import RUN, as_integers
 from graphpart.partition.anytime_search.parameters import TabuParameters
 from graphpart.partition.anytime_search.strategy import Found, Task, Turn
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.derived import matrix_of
+from graphpart.partition.problem.forms import matrix_of
 from graphpart.stopping import Stopping
 
 __all__ = ["TabuRounds", "TabuTask", "crossed"]

@@ -56,11 +56,11 @@ from graphpart.partition.local_search._kernighan_lin_pairs import Pairs
 from graphpart.partition.local_search._sparse_chains import Chains
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any, move_to_any
 from graphpart.partition.local_search.improve import improve
-from graphpart.partition.local_search.limited import listed
 from graphpart.partition.local_search.multilevel import start_of_sequences
 from graphpart.partition.local_search.sums import neighbours_of, terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected_subsets
+from graphpart.partition.problem.forms import as_pairs
 from graphpart.partition.results.finish import joins_help
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
@@ -142,7 +142,7 @@ def kernighan_lin_pairs(
 
 def improve_by_pairs(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     """The fixed point of pairwise Kernighan-Lin from canonical labels."""
-    p = listed(p)
+    p = as_pairs(p)
     cost = p.evaluate_labels(labels)
     while any_subset_attracts(p) and p.n:
         before = cost
@@ -161,13 +161,20 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
     if p.n == 0:
         return labels
     pairs = _pairs_of(p, labels)
+    _improve_in_turn(p, pairs, stopping)
+    improved: Labels = pairs.labels
+    return improved
+
+
+def _improve_in_turn(p: SetPartition, pairs: Pairs, stopping: Stopping) -> None:
+    """Pairs of subsets and sequences over all of them, in turn, until neither improves."""
     if not p.is_dense:
         hub = max(HUB, 10 * 2 * p.m // p.n)
         if neighbours_of(p) > MANY:
             _improve_pairs(pairs, stopping)
             if stopping.reason is not None:
-                return pairs.labels
-        chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, _patience(p), LONGEST, hub, terms_of(p))
+                return
+        chains = Chains(*p.rows(), pairs.labels, p.magnitude, p.tolerance, _patience(p), LONGEST, hub, terms_of(p))
     divided = False
     while True:
         before = pairs.cost
@@ -184,13 +191,13 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
             cost = chains.improve(before, stopping)
             pairs.adopt(chains.labels, cost)
         if stopping.step(pairs.cost):
-            return pairs.labels
+            return
         if divided and not pairs.cost < before and not joins_help(p, canonical(pairs.labels)):
-            return pairs.labels
+            return
         before = pairs.cost
         _improve_pairs(pairs, stopping)
         if stopping.reason is not None:
-            return pairs.labels
+            return
         divided = not pairs.cost < before
         if not divided:
             stopping.record(pairs.cost)
@@ -198,7 +205,7 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
         labels = canonical(pairs.labels)
         pieces = labels if p.is_dense or p.background is not None else connected_subsets(p, labels)
         if pieces.max() == labels.max():
-            return pairs.labels
+            return
         pairs.adopt(pieces, pairs.cost)
 
 
@@ -217,7 +224,8 @@ def improve_pairs_alone(p: SetPartition, labels: Labels, stopping: Stopping, pat
         return labels
     pairs = _pairs_of(p, labels, patience)
     _improve_pairs(pairs, stopping)
-    return pairs.labels
+    improved: Labels = pairs.labels
+    return improved
 
 
 def _pairs_of(p: SetPartition, labels: Labels, patience: int | None = None) -> Pairs:

@@ -315,7 +315,8 @@ def test_the_first_order_is_min_fill():
         near = {v: set(neighbour[start[v] : start[v + 1]].tolist()) for v in range(f.n)}
         logs = np.rint(np.log2(f.domains) * 65536).astype(np.int64)
         zero, rank = np.zeros(f.n, np.int64), np.arange(f.n, dtype=np.int32)
-        order = _order.VariableGraph(f.domains, start, neighbour, logs).greedy(zero, rank, 0, 10**9, math.inf, Stopping())[0]
+        graph = _order.VariableGraph(f.domains, start, neighbour, logs)
+        order = graph.greedy(zero, rank, 0, 10**9, math.inf, Stopping())[0]
         for v in order.tolist():
             missing = {u: sum(b not in near[a] for a, b in itertools.combinations(near[u], 2)) for u in near}
             weight = {u: int(logs[u] + sum(logs[w] for w in near[u])) for u in near}
