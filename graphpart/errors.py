@@ -30,6 +30,7 @@ __all__ = [
     "SolverError",
     "TimeLimitReached",
     "check_callback",
+    "deprecated",
     "known_arguments",
     "nearest",
     "no_column",
@@ -213,20 +214,30 @@ def unknown_argument(what: str, name: str, known: Iterable[str]) -> InvalidOptio
 
 def known_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Decorate a function so that an unknown keyword argument is an InvalidOption, which names the nearest one."""
+    check = argument_check(function)
+
+    @functools.wraps(function)
+    def checked(*args: _P.args, **options: _P.kwargs) -> _R:
+        check(options)
+        return function(*args, **options)
+
+    return checked
+
+
+def argument_check(function: Callable[..., object]) -> Callable[[Iterable[str]], None]:
+    """What raises InvalidOption for names of arguments that a function does not have."""
     parameters = inspect.signature(function).parameters
     if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
-        return function
+        return lambda _: None
     known = [name for name in parameters if name not in ("self", "cls")]
     takes = frozenset(known)
     what = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
 
-    @functools.wraps(function)
-    def checked(*args: _P.args, **options: _P.kwargs) -> _R:
+    def check(options: Iterable[str]) -> None:
         if not takes.issuperset(options):
             raise unknown_argument(what, next(name for name in options if name not in takes), known)
-        return function(*args, **options)
 
-    return checked
+    return check
 
 
 def no_column(name: object, columns: Sequence[object], where: str = "") -> str:
@@ -239,10 +250,19 @@ def no_column(name: object, columns: Sequence[object], where: str = "") -> str:
 
 def warn(text: str) -> None:
     """Issue a :class:`GraphPartWarning` that points to the line of the caller outside of this package."""
+    _warn(text, GraphPartWarning)
+
+
+def deprecated(old: str, new: str) -> None:
+    """Issue a DeprecationWarning, at the line of the caller outside of this package, that an old name has a new one."""
+    _warn(f"{old} will be removed in version 0.4: use {new}", DeprecationWarning)
+
+
+def _warn(text: str, category: type[Warning]) -> None:
     level = 1
     try:
         while sys._getframe(level).f_code.co_filename.startswith(PACKAGE):
             level += 1
     except ValueError:  # called from nowhere else: the command line
         level = 1
-    warnings.warn(text, GraphPartWarning, stacklevel=level + 1)
+    warnings.warn(text, category, stacklevel=level + 1)

@@ -17,7 +17,7 @@ import numpy as np
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.bounds.trivial_bound import trivial_bound
-from graphpart.partition.enumeration import _brute_force
+from graphpart.partition.exact_solvers import _brute_force
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, as_problem
 from graphpart.partition.problem.forms import cut_huge, matrix_of
@@ -93,7 +93,8 @@ def brute_force(
     if inner.reason is not None:
         stopping.stop(inner.reason)
     bound = trivial_bound(p) if stopping.reason else p.evaluate_labels(labels)
-    return finish(p, labels, stopping, "brute-force", Status.OPTIMAL, lower_bound=bound)
+    status = Status.FEASIBLE if stopping.reason else Status.OPTIMAL
+    return finish(p, labels, stopping, "brute-force", status, lower_bound=bound)
 
 
 def enumerated(p: SetPartition, stopping: Stopping) -> Labels:
