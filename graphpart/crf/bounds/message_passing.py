@@ -230,7 +230,7 @@ class Ascent:
 
     def _stalls(self, share: float) -> bool:
         rise = self.bounds[-1][1] - self.bounds[-1 - WINDOW][1]
-        gap = self.cost - self.bounds[-1][1]
+        gap = max(self.cost - self.bounds[-1][1], 0.0)  # rounding may have raised the bound above the cost
         if gap == math.inf:
             gap = abs(self.bounds[-1][1])
         return not rise > share * gap
