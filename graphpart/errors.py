@@ -30,6 +30,7 @@ __all__ = [
     "SolverError",
     "TimeLimitReached",
     "check_callback",
+    "deprecated",
     "known_arguments",
     "nearest",
     "no_column",
@@ -237,12 +238,17 @@ def no_column(name: object, columns: Sequence[object], where: str = "") -> str:
     return f"no column {name!r}{where}: expected one of {some}{nearest(name, columns)}"
 
 
-def warn(text: str) -> None:
-    """Issue a :class:`GraphPartWarning` that points to the line of the caller outside of this package."""
+def warn(text: str, category: type[Warning] = GraphPartWarning) -> None:
+    """Issue a warning, by default a GraphPartWarning, that points to the caller's line outside of this package."""
     level = 1
     try:
         while sys._getframe(level).f_code.co_filename.startswith(PACKAGE):
             level += 1
     except ValueError:  # called from nowhere else: the command line
         level = 1
-    warnings.warn(text, GraphPartWarning, stacklevel=level + 1)
+    warnings.warn(text, category, stacklevel=level + 1)
+
+
+def deprecated(old: str, new: str) -> None:
+    """Warn that a name goes in the next version, and which one stands in its place."""
+    warn(f"{old} is called {new} now; the old name goes in version 0.4", DeprecationWarning)
