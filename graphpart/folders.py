@@ -227,7 +227,7 @@ def record_of(file: str, result: Result) -> dict[str, Any]:
         "lower_bound": result.lower_bound,
         "gap": result.gap,
         "status": str(result.status),
-        "subsets": getattr(result, "subsets", None),
+        "subsets": getattr(result, "n_clusters", None),
         "seconds": result.seconds,
         "message": result.message,
     }
