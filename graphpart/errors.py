@@ -238,8 +238,17 @@ def no_column(name: object, columns: Sequence[object], where: str = "") -> str:
     return f"no column {name!r}{where}: expected one of {some}{nearest(name, columns)}"
 
 
-def warn(text: str, category: type[Warning] = GraphPartWarning) -> None:
-    """Issue a warning, by default a GraphPartWarning, that points to the caller's line outside of this package."""
+def warn(text: str) -> None:
+    """Issue a :class:`GraphPartWarning` that points to the line of the caller outside of this package."""
+    _warn(text, GraphPartWarning)
+
+
+def deprecated(old: str, new: str) -> None:
+    """Issue a DeprecationWarning, at the line of the caller outside of this package, that an old name has a new one."""
+    _warn(f"{old} will be removed in version 0.4: use {new}", DeprecationWarning)
+
+
+def _warn(text: str, category: type[Warning]) -> None:
     level = 1
     try:
         while sys._getframe(level).f_code.co_filename.startswith(PACKAGE):
@@ -247,8 +256,3 @@ def warn(text: str, category: type[Warning] = GraphPartWarning) -> None:
     except ValueError:  # called from nowhere else: the command line
         level = 1
     warnings.warn(text, category, stacklevel=level + 1)
-
-
-def deprecated(old: str, new: str) -> None:
-    """Warn that a name goes in the next version, and which one stands in its place."""
-    warn(f"{old} is called {new} now; the old name goes in version 0.4", DeprecationWarning)

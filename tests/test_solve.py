@@ -171,6 +171,6 @@ def test_labels_given_beforehand():
 
 @pytest.mark.parametrize("name", ["from_modularity", "from_cpm", "from_editing"])
 def test_former_functions_warn_and_work(name):
-    with pytest.warns(DeprecationWarning, match=f"graphpart.{name} is called graphpart.SetPartition.{name} now"):
+    with pytest.warns(DeprecationWarning, match=f"use graphpart.SetPartition.{name}"):
         function = getattr(gp, name)
     assert function == getattr(gp.SetPartition, name)

@@ -95,7 +95,7 @@ def test_summary():
 
 def test_clusters():
     _, r = partition_result()
-    with pytest.warns(DeprecationWarning, match="result.subsets is called result.n_clusters now"):
+    with pytest.warns(DeprecationWarning, match="use result.n_clusters"):
         assert r.subsets == 2
     assert r.n_clusters == 2 and r.clusters == r.partition == [set(NAMES[:2]), set(NAMES[2:])]
 

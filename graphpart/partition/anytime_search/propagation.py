@@ -39,7 +39,7 @@ class PropagationRounds(Drifting):
     def __init__(self, turn: Turn, parameters: PropagationParameters, share: float) -> None:
         super().__init__(turn, share)
         self.parameters = parameters
-        self.elements = np.flatnonzero(np.diff(turn.annealer.p.rows()[0])).astype(np.int32)
+        self.elements = np.flatnonzero(np.diff(turn.annealer.p.rows().starts)).astype(np.int32)
 
     def ready(self, turn: Turn) -> bool:
         return len(self.elements) > 0
