@@ -73,6 +73,7 @@ __all__ = [
     "images",
     "io",
     "learn",
+    "match",
     "metrics",
     "near_duplicates",
     "partition",
@@ -109,6 +110,7 @@ _PARTS = {
 _WHERE = {
     "FactorGraph": "crf.problem",
     "consensus": "records",
+    "match": "records",
     "near_duplicates": "records",
     "read": "io",
     "read_labels": "io",
