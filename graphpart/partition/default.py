@@ -27,7 +27,7 @@ from graphpart.display import percent
 from graphpart.files.labels import write_labels
 from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.anytime_search.checkpoint import saved
-from graphpart.partition.anytime_search.parameters import StartParameters
+from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.search import better_start
 from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.beforehand import Beforehand
@@ -57,6 +57,7 @@ def auto(
     seed: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     callback: Callable[[float, float], object] | None = None,
+    parameters: SearchParameters | None = None,
 ) -> PartitionResult:
     """Solve a problem by local search, and prove the result optimal if that is within reach.
 
@@ -79,6 +80,8 @@ def auto(
         bound of all runs.
     callback : callable, optional
         ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run.
+    parameters : SearchParameters, optional
+        Those of the search, see :func:`~graphpart.partition.search`.
 
     Returns
     -------
@@ -103,9 +106,11 @@ def auto(
     given = as_problem(problem, background=True, groups=True, limits=True, connected=True)
     stopping = Stopping(time_limit, None, target, callback)
     check_seed_and_threads(seed, None)
+    parameters = parameters or SearchParameters()
     if given.limits is not None:
         known = better_start(given, initial, checkpoint)
-        return saved(given, solve_within_limits(given, known, "auto", stopping, seed or 0), checkpoint)
+        result = solve_within_limits(given, known, "auto", stopping, seed or 0, parameters=parameters)
+        return saved(given, result, checkpoint)
     p = explicit(given) or given
     start = better_start(p, initial, checkpoint)
     start = p.must_join_classes() if start is None else start
@@ -116,7 +121,7 @@ def auto(
     def improve(labels: Labels, _: float = 0.0) -> Labels:
         if assigned is not None and assigned.is_all:
             return contraction.lift(assigned.labels)
-        return contraction.lift(_improved(q, contraction.project(labels), constant, stopping, seed or 0))
+        return contraction.lift(_improved(q, contraction.project(labels), constant, stopping, seed or 0, parameters))
 
     labels, cost = improved(start, p.evaluate_labels, improve, stopping)
     if stopping.reason is not None:
@@ -124,8 +129,8 @@ def auto(
         return saved(p, finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=bound), checkpoint)
     patience = stopping if stopping.remaining is not None else stopping.child(seconds=PATIENCE)
     races = Races(
-        q, contraction.project(labels), True, constant, patience, PARAMETERS, seed or 0, None, checkpoint,
-        lambda labels, path: write_labels(contraction.lift(labels), path, p), assigned,
+        q, contraction.project(labels), True, constant, patience, replace(PARAMETERS, search=parameters), seed or 0,
+        None, checkpoint, lambda labels, path: write_labels(contraction.lift(labels), path, p), assigned,
     )  # fmt: skip
     races.run(stopping.remaining)
     found = settled(p, contraction.lift(races.labels), improve, stopping)
@@ -142,13 +147,15 @@ def auto(
     return saved(p, result, checkpoint)
 
 
-def _improved(p: SetPartition, labels: Labels, constant: float, stopping: Stopping, seed: int) -> Labels:
+def _improved(
+    p: SetPartition, labels: Labels, constant: float, stopping: Stopping, seed: int, parameters: SearchParameters
+) -> Labels:
     """What local search makes of canonical labels of a problem without required joins."""
     alone = int(labels.max(initial=-1)) + 1 == p.n
     inner = stopping.child(plus=constant)
 
     def kernel(q: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
-        return improved_start(q, labels, alone, stopping, seed, StartParameters())
+        return improved_start(q, labels, alone, stopping, seed, parameters)
 
     found = canonical(with_huge_costs_cut(p, labels, inner, kernel))
     stopping.iterations += inner.iterations

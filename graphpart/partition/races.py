@@ -30,6 +30,7 @@ from graphpart.common.race import Contestant, Race, RaceParameters
 from graphpart.common.steps import RunningSum
 from graphpart.machine import processors
 from graphpart.partition.anytime_search.levels import has_small_subsets
+from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.searcher import Searcher
 from graphpart.partition.bounds.assignment import Assignment
 from graphpart.partition.bounds.bounding import Bounding
@@ -65,6 +66,7 @@ class RacesParameters:
     hopeless: float = 0.5  #: share of the time of a component: branch and cut that needs more to begin is left out
     race: RaceParameters = field(default_factory=RaceParameters)
     tree: TreeParameters = field(default_factory=TreeParameters)
+    search: SearchParameters = field(default_factory=SearchParameters)
 
 
 @dataclass
@@ -364,6 +366,7 @@ class Races:
             self.checkpoint,
             saved if save else None,
             wanted,
+            self.parameters.search,
         )
 
     def _with(self, part: _Part, labels: Labels) -> Labels:

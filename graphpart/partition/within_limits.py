@@ -18,6 +18,7 @@ from graphpart.common.finishing import MESSAGES
 from graphpart.common.race import Race
 from graphpart.machine import processors
 from graphpart.methods import ENUMERATED_ELEMENTS
+from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.search import start_within
 from graphpart.partition.anytime_search.searcher import Searcher
 from graphpart.partition.bounds.bounding import Bounding
@@ -82,7 +83,13 @@ class _Unlimited:
 
 
 def solve_within_limits(
-    p: SetPartition, start: Labels | None, method: str, stopping: Stopping, seed: int = 0, threads: int | None = None
+    p: SetPartition,
+    start: Labels | None,
+    method: str,
+    stopping: Stopping,
+    seed: int = 0,
+    threads: int | None = None,
+    parameters: SearchParameters | None = None,
 ) -> PartitionResult:
     """Solve a problem with limits.
 
@@ -94,6 +101,7 @@ def solve_within_limits(
     method : "auto" or "exact"
     stopping : Stopping
     seed, threads : int
+    parameters : SearchParameters, optional
     """
     assert p.limits is not None
     p = listed(p)
@@ -117,7 +125,7 @@ def solve_within_limits(
     cost = q.evaluate_labels(first)
     inner.record(cost)
     prover = _Unlimited(q, _prover(free, first, stopping, constant, threads or processors(), limit))
-    searcher = Searcher(q, first, False, seed, threads or processors())
+    searcher = Searcher(q, first, False, seed, threads or processors(), parameters=parameters)
     race = Race([searcher, prover], first, cost, tolerance=q.tolerance * q.n)
     race.run(inner, None if limit is None else share)
     bound = math.inf if race.proven else constant + race.bound

@@ -47,6 +47,7 @@ class Searcher:
         ``save(labels, path)`` writes labels of the problem to the checkpoint.
     wanted : callable, optional
         Whether the search may begin; it waits until then.
+    parameters : SearchParameters, optional
     """
 
     name, proves = "search", False
@@ -62,9 +63,10 @@ class Searcher:
         checkpoint: str | os.PathLike[str] | None = None,
         save: Callable[[Labels, str], None] | None = None,
         wanted: Callable[[], bool] = lambda: True,
+        parameters: SearchParameters | None = None,
     ) -> None:
         self.labels, self.cost, self.bound = labels, p.evaluate_labels(labels), -math.inf
-        self.done, self._wanted = False, wanted
+        self.done, self._wanted, self.parameters = False, wanted, parameters or SearchParameters()
         self.seed, self.threads, self.checkpoint, self.save = seed, threads, checkpoint, save
         self._known, self._improved, self._rounds = smaller, improved, 0
         self._left = Smaller(p, 0.0, labels, lambda labels: labels)
@@ -123,7 +125,7 @@ class Searcher:
             start = self.labels if self._fits(self.labels) else left.labels
             cut = cut_huge(left.problem)  # such that tolerances and temperatures do not follow what nobody will pay
             q = cut if np.isfinite(cut.evaluate_labels(start)) else left.problem
-            self._portfolio = Portfolio(q, start, left.constant, self.seed, self.threads, stopping, SearchParameters())
+            self._portfolio = Portfolio(q, start, left.constant, self.seed, self.threads, stopping, self.parameters)
             if self.checkpoint is not None and self.save is not None:
                 save = self.save
                 self._portfolio.saver = Saver(self.checkpoint, lambda labels, path: save(left.lift(labels), path))
