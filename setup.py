@@ -1,4 +1,4 @@
-"""The extension modules: every .pyx file below graphpart/ is one; and README.md with links that hold elsewhere too.
+"""The extension modules: every .pyx file below graphpart/ is one, and gets a stub; README.md with absolute links.
 
 All other metadata stands in pyproject.toml.
 """
@@ -66,6 +66,67 @@ extensions = [extension(SHARED, SHARED.replace(".", "/") + ".c")] + [
 ]
 
 
+# What a stub (_name.pyi) says is read from the kernel beside it: classes, attributes, functions and their parameters. A
+# function whose result a Python function returns as it is says in its source what that is. All that is not a number,
+# a truth value or a text is of any type.
+SCALARS = {"double": "float", "float": "float", "bint": "bool", "str": "str", "bytes": "bytes"}
+WHOLE = re.compile(r"(u?int\d*(_t)?|size_t|Py_ssize_t|(unsigned )?(char|short|int|long( long)?))")
+DECLARATION = re.compile(
+    r"^(?P<indent>|    )("
+    r"(cdef )?(?P<head>class (?P<class>\w+)(\((?P<base>\w+)\))?:)"
+    r"|def (?P<function>\w+)\((?P<parameters>.*?)\)( -> (?P<result>[^\n]+))?:(?=\s)"
+    r"|cdef (readonly|public) (?P<type>[^\n#]*?) *(?P<attributes>\w+(, \w+)*) *(#[^\n]*)?$"
+    r"|(?P<constants>[A-Z]\w*(, [A-Z]\w*)*) = (?!\[)"
+    r"|(?P<property>@property)$)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def type_of(text: str) -> str:
+    return "int" if WHOLE.fullmatch(text) else SCALARS.get(text, "Any")
+
+
+def parameter(text: str) -> str:
+    declared, default, _ = text.partition("=")
+    *kind, name = declared.split()
+    return name + (f": {type_of(' '.join(kind))}" if name not in ("self", "*", "/") else "") + " = ..." * bool(default)
+
+
+def stub(kernel: Path) -> str:
+    heads = ["from typing import Any", "import numpy as np", "from numpy.typing import NDArray"]
+    members: dict[str, list[str]] = {}  # by class; of the module: ""
+    files = (kernel.with_suffix(".pxd"), kernel)  # the first has the attributes of classes that other kernels use
+    for source in (file.read_text("utf-8") for file in files if file.exists()):
+        inside = ""
+        for found in DECLARATION.finditer(source):
+            indent, inside = found["indent"], inside if found["indent"] else found["class"] or ""
+            lines = members.setdefault(inside, [])
+            if found["base"] and (other := re.search(rf"^from (\S+) cimport .*\b{found['base']}\b", source, re.M)):
+                heads.append(f"from {other[1]} import {found['base']}")
+            if found["class"]:
+                lines += [] if lines else [found["head"], "    ..."]
+            elif found["constants"] and not indent:
+                lines += [f"{name}: int" for name in found["constants"].split(", ")]
+            elif found["attributes"] and inside:
+                lines += [f"    {name}: {type_of(found['type'])}" for name in found["attributes"].split(", ")]
+            elif found["property"] and inside:
+                lines.append("    @property")
+            elif found["function"] and bool(inside) == bool(indent):
+                name = found["function"].replace("__cinit__", "__init__")
+                if name == "__init__" or not name.startswith("_"):
+                    given = re.split(r",(?![^\[]*\])", re.sub(r"#.*", "", found["parameters"]))
+                    inner = ", ".join(parameter(one) for one in given if one.strip())
+                    result = "None" if name == "__init__" else found["result"] or "Any"
+                    lines.append(f"{indent}def {name}({inner}) -> {result}: ...")
+    return "\n".join([*heads, *(line for lines in members.values() for line in lines)]) + "\n"
+
+
+for kernel in Path("graphpart").rglob("_*.pyx"):
+    written, text = kernel.with_suffix(".pyi"), stub(kernel)
+    if not written.exists() or written.read_text("utf-8") != text:
+        written.write_text(text, "utf-8")
+
+
 def long_description() -> str:
     """README.md as the package index shows it: links to files of the repository become absolute."""
     project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]["urls"]["Homepage"]
@@ -89,6 +150,7 @@ setup(
             "cdivision": True,
             "initializedcheck": False,
             "freethreading_compatible": False,
+            "annotation_typing": False,  # what a function returns is said for its stub
         },
     ),
 )

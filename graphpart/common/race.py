@@ -32,6 +32,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.judge import Judge
 from graphpart.stopping import Stopping
 
 __all__ = ["Contestant", "Race", "RaceParameters"]
@@ -53,9 +54,10 @@ class Contestant(Protocol):
     bound : float
         No solution costs less, as far as it knows; -inf if it knows nothing.
     done : bool
-        Whether it can do no more.
+        Whether it can do no more, whatever time it has. A better solution that it is offered may change this.
     needs : float
-        Seconds that its next step takes at least, as far as it knows; inf while it works in another thread.
+        Seconds that its next step takes at least, as far as it knows. With less, it has no turn; inf: it waits for
+        another contestant or another thread.
     """
 
     name: str
@@ -130,9 +132,11 @@ class Race:
         Where all of them start.
     bound : float
         What is known beforehand.
-    tolerance : float
-        The bound meets the cost if it is at most so much below.
+    judge : callable, optional
+        ``judge(labels)`` is the judge that decides whether the bound meets the cost of these labels.
     parameters : RaceParameters
+    ready : callable, optional
+        ``ready(contestant)`` says whether a contestant may have the next turn, or leaves it to others.
     told : callable, optional
         ``told(cost, bound)``, after every turn that gained something.
 
@@ -154,13 +158,16 @@ class Race:
         labels: Labels,
         cost: float,
         bound: float = -math.inf,
-        tolerance: float = 0.0,
+        judge: Callable[[Labels], Judge] | None = None,
         parameters: RaceParameters | None = None,
+        ready: Callable[[Any], bool] = lambda _: True,
         told: Callable[[float, float], Any] | None = None,
     ) -> None:
         self.parameters = parameters or RaceParameters()
-        self.labels, self.cost, self.bound, self.tolerance = labels, cost, bound, tolerance
+        self.labels, self.cost, self.bound = labels, cost, bound
+        self.judge = judge or (lambda _: Judge())
         self.prover: str | None = None
+        self.ready = ready
         self._first = cost  # or the first that is finite
         self.told = told
         self._records = [_Record(one, self.parameters.first) for one in contestants]
@@ -168,7 +175,7 @@ class Race:
     @property
     def proven(self) -> bool:
         """Whether the bound meets the cost."""
-        return self.bound >= self.cost - self.tolerance
+        return self.judge(self.labels).meets(self.bound, self.cost)
 
     @property
     def done(self) -> bool:
@@ -184,20 +191,25 @@ class Race:
         """Seconds for each contestant, by name."""
         return {record.contestant.name: record.seconds for record in self._records}
 
-    def run(self, stopping: Stopping, seconds: float | None = None) -> None:
+    def run(self, stopping: Stopping, seconds: float | None = None) -> bool:
         """Give turns until the race is over, `stopping` says so, or seconds have passed; may be called again to go on.
 
         Without any limit, `once` is what happens.
+
+        Returns
+        -------
+        bool
+            Whether anybody had a turn.
         """
         limit = stopping.remaining
         if seconds is not None:
             limit = seconds if limit is None else min(limit, seconds)
         if limit is None:
-            self.once(stopping)
-            return
+            return self.once(stopping)
         end = stopping.seconds + limit
         for record in self._records:
             record.turn = min(record.turn, max(self.parameters.soonest * limit, 1e-3))
+        turns = 0
         while not self.done and not stopping.check(self.cost):
             left = end - stopping.seconds
             chosen = self._next(left) if left > 0 else None
@@ -207,17 +219,27 @@ class Race:
             length = max(min(record.turn, max(self.parameters.longest * left, 1e-3)), record.contestant.needs)
             self._give(record, share, stopping, stopping.seconds + length)
             record.turn *= self.parameters.longer
+            turns += 1
+        return turns > 0
 
-    def once(self, stopping: Stopping) -> None:
-        """One turn for each contestant, in the given order, which it ends by itself.
+    def once(self, stopping: Stopping) -> bool:
+        """One turn for each contestant, in the given order, which it ends by itself; return whether anybody had one.
 
         If time is limited all the same, each has at most its part of what is left.
         """
+        turns = 0
         for k, record in enumerate(self._records):
-            if not self.done and not record.contestant.done and not stopping.check(self.cost):
+            if not self.done and self._able(record, math.inf) and not stopping.check(self.cost):
                 left = stopping.remaining
                 mine = stopping if left is None else stopping.child(seconds=left / (len(self._records) - k))
                 self._give(record, 1.0, mine, None)
+                turns += 1
+        return turns > 0
+
+    def _able(self, record: _Record, left: float) -> bool:
+        """Whether a contestant may have a turn with so many seconds left."""
+        one = record.contestant
+        return not one.done and one.needs <= left and self.ready(one)
 
     def take(self, contestant: Contestant) -> None:
         """Take over the solution of a contestant, if it is better: it may have found one outside its turns."""
@@ -263,7 +285,7 @@ class Race:
         for record in self._records:
             if record.contestant.done and record.contestant.cost > self.cost:
                 record.contestant.offer(self.labels, self.cost)  # after which it may go on
-        able = [r for r in self._records if not r.contestant.done and r.contestant.needs <= left]
+        able = [record for record in self._records if self._able(record, left)]
         if not able:
             return None
         least = min(record.due for record in able)

@@ -306,7 +306,7 @@ class _Solver:
         for one in self.open:
             if one.rest is None:
                 self.proven &= one.hard is not None and one.hard.proven
-                if self._limited and one.hard is not None and one.hard.starved and not one.hard.proven:
+                if self._limited and one.hard is not None and one.hard.needs_more_time and not one.hard.proven:
                     self.stopping.stop(Status.TIME_LIMIT)  # what cannot end in time was not begun
                 self.done["without time" if one.hard is None else one.hard.how] += 1
 
@@ -396,7 +396,7 @@ class _Solver:
         branching.nodes = min(NODES, int(NODE_ENTRIES / len(part.tables)))
         seconds = BRANCHING * self._seconds if self._limited else None
         branching.run(self.stopping.child(seconds, plus=math.inf), None)
-        if branching.ended:
+        if branching.done:
             return Found(branching.labels, branching.cost, True)
         return Found(branching.labels, branching.certified, False)
 

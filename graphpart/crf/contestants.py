@@ -16,24 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.blas import one_thread
-from graphpart.common.steps import round_up
 from graphpart.crf.anytime_search import tasks
 from graphpart.crf.anytime_search.portfolio import Portfolio
 from graphpart.crf.binary_quadratic.form import quadratic_form
-from graphpart.crf.bounds.message_passing import TOLERANCE, Ascent
+from graphpart.crf.bounds.contestant import Contestant
+from graphpart.crf.bounds.message_passing import Ascent
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.bounds.semidefinite import LARGEST, Semidefinite
 from graphpart.crf.bounds.tightening import CANDIDATES
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered, relaxed
 from graphpart.crf.bucket_elimination.order import find_order
-from graphpart.crf.bucket_elimination.plan import magnitude
-from graphpart.crf.certificates.certificate import common_step
 from graphpart.crf.certificates.squares import bound_of_squares
 from graphpart.crf.contestant_parameters import ContestantParameters
 from graphpart.crf.graph_cuts._moves import Moves
 from graphpart.crf.graph_cuts.expansion import Expansions, random_expansions
 from graphpart.crf.problem import FactorGraph
-from graphpart.crf.problem.contestant import Contestant
 from graphpart.machine import processors
 from graphpart.result import Status
 from graphpart.stopping import Stopping
@@ -65,7 +62,7 @@ class Passing(Contestant):
         super().offer(labels, cost)
         if self.ascent is not None:
             self.ascent.offer(labels, cost)
-            self.ended = self.ended and not cost < self._resting
+            self.done = self.done and not cost < self._resting
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """A turn; without `until` as many iterations as the size of the tables allows."""
@@ -79,10 +76,9 @@ class Passing(Contestant):
         else:
             self._in_time(self.ascent, stopping, until)
         self.take(self.ascent.labels, self.ascent.cost)
-        self.bound = self.ascent.passes.bound
-        if self.ascent.closed():
-            self.certify()
-            self.bound = self.cost if self.closed else self.certified
+        resting = self.done
+        self.know(self.ascent.passes.bound)
+        if resting or self.done or self.ascent.closed():
             self._rest()
 
     def _in_whole(self, ascent: Ascent, stopping: Stopping) -> None:
@@ -96,7 +92,7 @@ class Passing(Contestant):
         self._rest()
 
     def _in_time(self, ascent: Ascent, stopping: Stopping, until: float) -> None:
-        count, self.needs = 1, 0.0
+        count = 1
         while self.affords(self._each, stopping) and not stopping.check(self.cost):
             ascent.stopping = stopping.child(iterations=count)
             began, before = stopping.seconds, ascent.iterations
@@ -107,13 +103,13 @@ class Passing(Contestant):
                 if ascent.tightening or not self.tightening or ascent.closed():
                     self._rest()
                     return
-                self.needs = self._cycles()
-                if not self.affords(self.needs, stopping):
+                cycles = self._cycles()
+                if not self.affords(cycles, stopping):
                     return
                 ascent.tightening = True
-                if self.needs > until - stopping.seconds:  # in a turn of its own
+                if cycles > until - stopping.seconds:  # in a turn of its own
+                    self._needs = cycles
                     return
-                self.needs = 0.0
             left = until - stopping.seconds
             if left <= 0:
                 return
@@ -128,12 +124,12 @@ class Passing(Contestant):
         return self.parameters.tightening * len(self.f.tables) + self.parameters.cycle * paths * labels**3
 
     def _rest(self) -> None:
-        self.ended, self._resting = True, self.cost
+        self.done, self._resting = True, self.cost
 
     @property
     def rests(self) -> bool:
         """Whether the bound hardly rises without tightening, or there is no time for more."""
-        return self.done or (self.ascent is not None and self.ascent.tightening)
+        return self.done or self.needs > 0 or (self.ascent is not None and self.ascent.tightening)
 
     @property
     def passes(self) -> Passes | None:
@@ -148,15 +144,10 @@ class Passing(Contestant):
             self._general = general >= sum(others)
         return not self._general
 
-    @property
-    def closed(self) -> bool:
-        """Whether the certified bound meets the cost, up to rounding."""
-        return self.ascent is not None and self.cost - self.certified <= self.ascent.tolerance
-
     def certify(self) -> None:
         """Compute what the messages prove. O(size of all tables)"""
         if self.ascent is not None and self.ascent.iterations:
-            self.certified = max(self.certified, round_up(self.ascent.passes.proven(), self.ascent.step))
+            self.certified = max(self.certified, self.judge.rounded(self.ascent.passes.proven()))
 
 
 class Squaring(Contestant):
@@ -170,10 +161,9 @@ class Squaring(Contestant):
         dense = f.n <= LARGEST and np.count_nonzero(np.diff(f.scope_start) == 2) >= parameters.pairs * f.n
         q = quadratic_form(f) if dense else None
         self.relaxation = None if q is None else Semidefinite(q)
-        self.ended = self.relaxation is None
+        self.done = self.relaxation is None
         self._each = 0.0 if q is None else parameters.rounding * float(q.n) ** 3  # seconds for a round
         self.proving = self._each  # and for the certified bound
-        self._step, self._tolerance = (0.0, 0.0) if q is None else (common_step(f), TOLERANCE * magnitude(f))
 
     def begins(self, seconds: float) -> bool:
         """Whether it has begun, or has the time for a first round and the certified bound."""
@@ -192,15 +182,9 @@ class Squaring(Contestant):
             going = relaxation.round(self.cost)
             self._each = stopping.seconds - began
             self.proving = min(self.proving, self._each)  # the estimate is that of a slow machine
-            self.bound = relaxation.bound
-            if self.cost - round_up(self.bound - self._tolerance, self._step) <= self._tolerance:
-                self.certify()
-                if self.cost - self.certified <= self._tolerance:
-                    self.bound, self.ended = self.cost, True
-                    return
-                self.bound = self.certified  # what is larger by rounding must not end the race
-            self.ended = not going or (relaxation.enough if until is None else relaxation.done)
-            if self.ended or (until is not None and stopping.seconds >= until):
+            self.know(relaxation.bound)
+            self.done = self.done or not going or (relaxation.enough if until is None else relaxation.done)
+            if self.done or (until is not None and stopping.seconds >= until):
                 return
 
     def certify(self) -> None:
@@ -209,7 +193,7 @@ class Squaring(Contestant):
             began = time.perf_counter()
             with one_thread():
                 proven = bound_of_squares(self.f, self.relaxation.proof())
-            self.certified = max(self.certified, round_up(proven, self._step))
+            self.certified = max(self.certified, self.judge.rounded(proven))
             self.proving = time.perf_counter() - began
 
 
@@ -234,7 +218,7 @@ class Expanding(Contestant):
         if self._moves is None:
             moves = Moves(*self.f._flat())
             if moves.measure()[1] >= 0:
-                self.ended = True
+                self.done = True
                 return
             moves.prepare()
             self._moves = random_expansions(self.f, moves, self.labels, self.rng)
@@ -244,7 +228,7 @@ class Expanding(Contestant):
             self._each = max(stopping.seconds - began, self._each / 2)
             if until is not None and stopping.seconds >= until:
                 break
-        self.ended = self._moves.done
+        self.done = self._moves.done
         self.take(self._moves.labels, self.f.evaluate_labels(self._moves.labels))
 
 
@@ -267,23 +251,23 @@ class Searching(Contestant):
         self._early: tuple[Future[Portfolio], Stopping] | None = None
 
     @property
-    def done(self) -> bool:
-        """Whether it can do no more, for now: it may have to wait for somebody."""
-        return self.ended or self.starved or (self.portfolio is None and self._early is None and self.waits())
+    def begun(self) -> bool:
+        """Whether its first round was begun, in this thread or in another one."""
+        return self.portfolio is not None or self._early is not None
 
     @property
-    def busy(self) -> bool:
+    def works_aside(self) -> bool:
         """Whether its first round runs in another thread."""
         return self._early is not None and not self._early[0].done()
 
     @property
-    def needs(self) -> float:  # type: ignore[override]
+    def needs(self) -> float:
         """inf while another thread works: a turn would only be spent waiting."""
-        return math.inf if self.busy else 0.0
+        return math.inf if self.works_aside else self._needs
 
     def begin(self, stopping: Stopping) -> None:
         """Begin a first annealing in another thread, if there is a processor for it."""
-        if not self._anneals_first() or self.portfolio is not None or self._early is not None or processors() < 2:
+        if self.begun or not self._anneals_first() or processors() < 2:
             return
         inner = stopping.child(plus=math.inf)
 
@@ -303,10 +287,12 @@ class Searching(Contestant):
             self._early[1].stop(Status.FEASIBLE)
             self._early[0].result()
 
-    def wait(self, stopping: Stopping) -> None:
-        """Wait for the first round in another thread, or until `stopping` says so."""
-        while self.busy and not stopping.check(self.cost):
+    def wait(self, stopping: Stopping) -> bool:
+        """Wait for the first round in another thread, or until `stopping` says so; return whether it ran."""
+        ran = self.works_aside
+        while self.works_aside and not stopping.check(self.cost):
             wait([self._early[0]] if self._early else [], timeout=WAIT)
+        return ran
 
     def collect(self) -> None:
         """Take over what the first round in another thread has found; end it, if it still runs."""
@@ -330,7 +316,7 @@ class Searching(Contestant):
         self.portfolio.offer(self.labels, self.cost)
         if until is None:
             self.portfolio.run(stopping.child(iterations=parameters.rounds), parameters.idle)
-            self.ended = True
+            self.done = True
         else:
             while not stopping.check(self.cost):
                 self.portfolio.run(stopping.child(iterations=1))
@@ -370,7 +356,7 @@ class Relaxing(Contestant):
         """Its only turn."""
         parameters, remaining = self.parameters, stopping.remaining
         affordable = len(self.f.tables) <= parameters.relaxed * (parameters.nominal if remaining is None else remaining)
-        self.ended = True
+        self.done = True
         if not affordable or self.cost < math.inf:
             return
         inner = stopping.child(None if remaining is None else parameters.relaxing * remaining)

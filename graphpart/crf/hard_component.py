@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.race import Race
+from graphpart.crf.bounds.contestant import Contestant
 from graphpart.crf.branch_and_bound.contestant import Branching
+from graphpart.crf.certificates.judging import judge_of_labels
 from graphpart.crf.contestant_parameters import ContestantParameters
 from graphpart.crf.contestants import Expanding, Passing, Relaxing, Searching, Squaring
 from graphpart.crf.local_search.icm import improve
@@ -70,24 +72,25 @@ class HardComponent:
         self.stripping = Stripping(
             f, labels, cost, nominal, lambda: self.passing.passes if self.passing.structured else None
         )
-        self.passing = Passing(f, labels, cost, parameters, tightening=self.stripping.ended)
+        self.passing = Passing(f, labels, cost, parameters, tightening=self.stripping.done)
         self.squaring = Squaring(f, labels, cost, parameters)
         self.searching = Searching(f, labels, cost, parameters, seed)
         self.branching = Branching(f, labels, cost, parameters.branching)
         self.relaxing = Relaxing(f, labels, cost, parameters)
-        others = (
+        self.others = (
+            self.stripping,
             self.squaring,
             self.relaxing,
             Expanding(f, labels, cost, parameters, rng),
             self.searching,
             self.branching,
         )
-        self.contestants = (self.passing, self.stripping, *others)
-        self.passing.waits = lambda: self.stripping.bound > self.passing.bound > -math.inf
-        self.stripping.waits = lambda: self.passing.structured and not self.passing.rests
-        for one in others:
-            one.waits = self._strips_lead
-        self.race = Race([self.passing], labels, cost, self.least, told=told)
+        self.contestants = (self.passing, *self.others)
+        self.race = Race(
+            [self.passing], labels, cost, self.least, lambda labels: judge_of_labels(f, labels),
+            ready=self._ready, told=told,
+        )  # fmt: skip
+        self._seconds = nominal  # for the current run
         self._all = self._running = False
 
     def begin(self, stopping: Stopping) -> None:
@@ -98,8 +101,8 @@ class HardComponent:
         if self.race.proven:  # up to rounding
             self.passing.certify()
 
-    def run(self, stopping: Stopping) -> None:
-        """Go on, and see in the end what message passing and squares have proven."""
+    def run(self, stopping: Stopping) -> bool:
+        """Go on, and see in the end what message passing and squares have proven; return whether anybody had a turn."""
         remaining, parameters = stopping.remaining, self.parameters
         self._prepare(parameters.nominal if remaining is None else remaining)
         passed = parameters.certifying * len(self.f.tables)
@@ -107,7 +110,7 @@ class HardComponent:
             needed = passed + (self.squaring.proving if self.squaring.begins(remaining) else 0.0)
             needed += 0.0 if self.stripping.grid is None else self.stripping.proving
             remaining -= min(needed, remaining / 4)
-        self._run(stopping.child(remaining))
+        turns = self._run(stopping.child(remaining))
         if not self.race.proven:  # however the race ended
             self.searching.collect()
             self.race.take(self.searching)
@@ -118,6 +121,7 @@ class HardComponent:
                 one.certify()
         if self.searching.portfolio is None and self.race.proven:
             self.close()
+        return turns
 
     def _may_end(self, seconds: float, stopping: Stopping) -> bool:
         """Whether a proof that takes so many seconds ends in time, or a little late; else only labels are of use."""
@@ -128,19 +132,34 @@ class HardComponent:
         self.searching.close()
 
     def _prepare(self, seconds: float) -> None:
-        """Say who takes part, and who waits, in so many seconds."""
-        tables, parameters = len(self.f.tables), self.parameters
-        for one in self.contestants:
-            one.starved = False
-        self.branching.starved = self.branching.tree is None and tables > parameters.branching.branched * seconds
-        large = self.limit is not None and self.searching.first_round() > parameters.first_round * self.limit
-        self.searching.waits = self._no_search if large else self._strips_lead
-        if large and self.stripping.grid is None and self.searching.first_round() <= parameters.large_round * seconds:
+        """Let all contestants take part, for so many seconds."""
+        self._seconds, first = seconds, self.searching.first_round()
+        if self._searches_late() and self.stripping.grid is None and first <= self.parameters.large_round * seconds:
             self.searching.begin(self._stopping)
         if not self._all:
-            race = self.race
-            self.race = Race(self.contestants, race.labels, race.cost, race.bound, told=self.told)
-            self.race.prover, self._all = race.prover, True
+            self._all = True
+            for one in self.others:
+                self.race.join(one)
+
+    def _ready(self, one: Contestant) -> bool:
+        """Whether a contestant may have the next turn, or leaves the time to others."""
+        if one is self.passing:
+            return not self.stripping.bound > self.passing.bound > -math.inf
+        if one is self.stripping:
+            return not self.passing.structured or self.passing.rests or not self._ready(self.passing)
+        if one is self.searching and (self.searching.begun or self._searches_late()):
+            return self.searching.begun or not self._no_search()
+        return not self._strips_lead() and not (one is self.branching and self._too_large)
+
+    @property
+    def _too_large(self) -> bool:
+        """Whether branch and bound could not begin in the time there is."""
+        affordable = self.parameters.branching.branched * self._seconds
+        return self.branching.tree is None and len(self.f.tables) > affordable
+
+    def _searches_late(self) -> bool:
+        """Whether the first round of search takes much of the time."""
+        return self.limit is not None and self.searching.first_round() > self.parameters.first_round * self.limit
 
     def _no_search(self) -> bool:
         """Whether a search that takes much of the time is of no use: message passing gains more, or leaves little."""
@@ -156,15 +175,19 @@ class HardComponent:
         lead = math.inf if limit is None else self.parameters.leading * limit
         if self.passing.structured:
             return False
-        return not self.stripping.done and self.race.spent().get(self.stripping.name, 0.0) < lead
+        return (
+            not self.stripping.done
+            and not self.stripping.needs
+            and self.race.spent().get(self.stripping.name, 0.0) < lead
+        )
 
-    def _run(self, stopping: Stopping) -> None:
-        self._running = True
-        self.race.run(stopping)
-        while self.searching.busy and not self.race.proven and not stopping.check(self.cost):
-            self.searching.wait(stopping)  # nobody else can do more
-            self.race.run(stopping)
+    def _run(self, stopping: Stopping) -> bool:
+        """Let the race go on; return whether anybody had a turn."""
+        self._running, turns = True, self.race.run(stopping)
+        while not self.race.proven and self.searching.wait(stopping) and not stopping.check(self.cost):
+            turns |= self.race.run(stopping)  # as nobody else could do more meanwhile
         self._running = False
+        return turns
 
     @property
     def labels(self) -> Labels:
@@ -188,16 +211,14 @@ class HardComponent:
         """Whether the labels are optimal, up to rounding."""
         if not self.race.proven:
             return False
-        if self.branching.ended or self.relaxing.bound >= self.cost:  # complete by themselves
+        if self.branching.done or self.relaxing.bound >= self.cost:  # complete by themselves
             return True
-        ascent = self.passing.ascent
-        certified = max(one.certified for one in self.contestants)
-        return self.cost - certified <= (0.0 if ascent is None else ascent.tolerance)
+        return judge_of_labels(self.f, self.labels).meets(max(one.certified for one in self.contestants), self.cost)
 
     @property
-    def starved(self) -> bool:
+    def needs_more_time(self) -> bool:
         """Whether somebody could do more with more time."""
-        return any(one.starved for one in self.contestants)
+        return self._too_large or any(one.needs > 0 and not one.done for one in self.contestants)
 
     @property
     def how(self) -> str:

@@ -72,7 +72,7 @@ def numbered(element_t[::1] parents):
     return count
 
 
-def compensated_sum(const cost_t[::1] values):
+def compensated_sum(const cost_t[::1] values) -> float:
     """The sum with the rounding error of each addition carried along."""
     cdef Sum total = Sum(0.0, 0.0)
     cdef Py_ssize_t k

@@ -40,7 +40,9 @@ cdef void _connect(
         i += 1
 
 
-def count_pieces(const int32_t[:, :, ::1] regions, Py_ssize_t most, bint corners):
+def count_pieces(
+    const int32_t[:, :, ::1] regions, Py_ssize_t most, bint corners
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """For each region, the numbers of voxels, of connected pieces, and of pieces without a voxel at the border.
 
     Parameters

@@ -15,7 +15,7 @@ cdef inline int64_t whole(double x) noexcept nogil:
     return <int64_t>x if 0.0 <= x < 4503599627370496.0 and x == <double><int64_t>x else -1
 
 
-def counted_records(const double[::1] values, Py_ssize_t at, Py_ssize_t count):
+def counted_records(const double[::1] values, Py_ssize_t at, Py_ssize_t count) -> tuple[NDArray[np.int64], int]:
     """Records ``k x1 ... xk``, one after the other: (starts with the end appended, position of what is wrong or -1).
 
     Starts are filled up to the record that is wrong; its position is the end of `values` if that comes too early.

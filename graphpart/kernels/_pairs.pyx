@@ -55,7 +55,7 @@ cdef enum:
     BLOCK = 64      # columns of a matrix that are compared with their mirror image at a time
 
 
-def canonical_labels(const long long[::1] labels):
+def canonical_labels(const long long[::1] labels) -> tuple[Any, int]:
     """Rename labels from 0..len-1 to 0, 1, ... in order of first appearance; (labels, number of subsets).
 
     A label outside 0..len-1 gives (None, its position).
@@ -84,7 +84,7 @@ def canonical_labels(const long long[::1] labels):
     return out, k
 
 
-def connected_components(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v):
+def connected_components(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v) -> NDArray[np.int32]:
     """Canonical labels of the connected components of the graph with these pairs, not checked; any order, also loops.
 
     Union-find: O((n + m) log n) at worst, near O(n + m). The root of a set is its least element, so that roots appear
@@ -104,7 +104,7 @@ def connected_components(Py_ssize_t n, const element_t[::1] u, const element_t[:
 def connected_subsets_of_pairs(
     const element_t[::1] labels, const element_t[:, ::1] must_join, const element_t[::1] u, const element_t[::1] v,
     const cost_t[::1] cost=None
-):
+) -> NDArray[np.int32]:
     """Canonical labels of the parts of subsets that non-zero pairs within them, and required joins, connect. Near O(n + m).
 
     Without costs, all pairs connect.
@@ -125,7 +125,7 @@ def connected_subsets_of_pairs(
 
 def connected_subsets_of_dense(
     const element_t[::1] labels, const element_t[:, ::1] must_join, const cost_t[:, ::1] matrix
-):
+) -> NDArray[np.int32]:
     """The same for a matrix, by breadth-first search: near O(n) where most pairs have a cost, else O(n^2)."""
     cdef Py_ssize_t n = labels.shape[0], k, begin, end, reached, scanned, i
     cdef element_t a, b
@@ -402,7 +402,9 @@ def adjacency(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, cons
     return starts_array, neighbours_array, costs_array
 
 
-def first_bad_pair(Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const cost_t[::1] cost):
+def first_bad_pair(
+    Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const cost_t[::1] cost
+) -> tuple[int, int, bool]:
     """(position, what): the first pair that is out of range (0), a self-loop (1) or NaN (2); (-1, 0) if none.
 
     Also tells in a third place whether the pairs are sorted, unique and have u < v throughout.

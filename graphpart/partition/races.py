@@ -35,6 +35,7 @@ from graphpart.partition.anytime_search.searcher import Searcher
 from graphpart.partition.bounds.assignment import Assignment
 from graphpart.partition.bounds.bounding import Bounding
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
+from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.partition.enumeration.brute_force import enumerated
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut, Smaller
 from graphpart.partition.exact_solvers.tree import TreeParameters
@@ -308,6 +309,7 @@ class Races:
         stopping = self.stopping.child(plus=self.constant + self.cost - part.cost)
         if p.background is not None and (part.count > 1 or p.n <= ELEMENTS or a.pairs == math.inf):
             p = listed_within(p) or p
+        judge = judge_of_partition(p)
         contestants: list[Contestant] = []
         prover: Contestant | None = None
         if p.background is None:
@@ -319,7 +321,7 @@ class Races:
         grouped = p.background is not None and p.background.groups is not None
         if prover is None and (p.background is None or (repels(p) and (grouped or has_small_subsets(labels)))):
             share = math.inf if seconds is None else BOUND_SHARE * seconds
-            prover = Bounding(p, labels, part.bound, lambda bound: self._raise(part, bound), share)
+            prover = Bounding(p, labels, part.bound, lambda bound: self._raise(part, bound), share, judge)
         if p.n >= a.searched and (part.count == 1 or p.background is not None):
             contestants.append(self._searcher(part, p, labels))
         elif part.prover is not None and seconds is not None and p.n >= a.helped:
@@ -331,7 +333,7 @@ class Races:
         race = a.race
         if p.is_dense and prover is not part.prover:  # who is far after the first turns will be far for ever
             race = replace(race, stuck=race.far)
-        return Race(contestants, labels, part.cost, part.bound, 0.0, race), stopping
+        return Race(contestants, labels, part.cost, part.bound, lambda _: judge, race), stopping
 
     def _affords(self, p: SetPartition, seconds: float | None) -> bool:
         """Whether branch and cut begins early enough in so many seconds."""

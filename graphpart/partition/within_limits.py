@@ -23,6 +23,7 @@ from graphpart.partition.anytime_search.search import start_within
 from graphpart.partition.anytime_search.searcher import Searcher
 from graphpart.partition.bounds.bounding import Bounding
 from graphpart.partition.bounds.trivial_bound import trivial_bound
+from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.partition.enumeration.brute_force import enumerated
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.exact_solvers.ilp import ilp
@@ -126,7 +127,8 @@ def solve_within_limits(
     inner.record(cost)
     prover = _Unlimited(q, _prover(free, first, stopping, constant, threads or processors(), limit))
     searcher = Searcher(q, first, False, seed, threads or processors(), parameters=parameters)
-    race = Race([searcher, prover], first, cost, tolerance=q.tolerance * q.n)
+    judge = judge_of_partition(free)
+    race = Race([searcher, prover], first, cost, judge=lambda _: judge)
     race.run(inner, None if limit is None else share)
     bound = math.inf if race.proven else constant + race.bound
     found, how = contraction.lift(race.labels), race.prover or "search"

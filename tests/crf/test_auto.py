@@ -234,7 +234,7 @@ def test_only_certified_bounds_prove_what_a_race_has_found():
     assert hard.race.proven and not hard.proven
     hard.searching.certified = hard.cost
     assert hard.proven
-    hard.searching.certified, hard.branching.ended = -np.inf, True
+    hard.searching.certified, hard.branching.done = -np.inf, True
     assert hard.proven
 
 

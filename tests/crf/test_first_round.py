@@ -50,7 +50,7 @@ def test_others_have_turns_while_another_thread_searches(end, monkeypatch):
     parameters = ContestantParameters(first_round=0.0)
     hard = HardComponent(f, np.zeros(n, np.int32), outer, np.random.default_rng(0), lambda *_: None, parameters)
     hard.run(outer)
-    assert not hard.searching.busy
+    assert not hard.searching.works_aside
     assert isinstance(hard.searching.portfolio, Slow) or hard.proven
     assert hard.cost <= good.cost
     assert f.evaluate_labels(hard.labels) == pytest.approx(hard.cost)

@@ -161,7 +161,7 @@ def spread(const offset_t[::1] rows, const element_t[::1] neighbour, const eleme
 
 
 def shortest(const offset_t[::1] start, const element_t[::1] neighbour, const element_t[::1] pair, Py_ssize_t longest,
-             Py_ssize_t reach, Py_ssize_t most):
+             Py_ssize_t reach, Py_ssize_t most) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """A shortest cycle through each edge: (starts, variables, pairs), each pair leads to the next variable.
 
     By breadth first search from the smaller variable of the edge, among at most `reach` variables; cycles longer than

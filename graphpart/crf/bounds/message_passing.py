@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.steps import round_up
+from graphpart.common.judge import Judge
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.bounds.tightening import tighten
-from graphpart.crf.certificates.certificate import Certificate, common_step
+from graphpart.crf.certificates.certificate import Certificate
+from graphpart.crf.certificates.judging import judge_of_labels
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import finish
@@ -39,7 +40,6 @@ __all__ = ["Ascent", "message_passing"]
 WINDOW = 10  # iterations over which the rise of the bound is looked at
 LITTLE = 0.01  # share of the gap; after a rise by less over a window the bound is tightened
 LEAST = 0.001  # or, where nothing is left to add, after a rise by less the run ends
-TOLERANCE = 2.0**-36  # gap relative to the sum of absolute entries of a labeling that counts as closed
 CERTIFYING = 5e-8  # seconds for each entry of all tables, to make the certificate; a quarter of the time at most
 DENSE, EVERY = 16, 8  # rounding after the first 1, 2, 4, 6, ... iterations, then after every so many
 
@@ -122,8 +122,7 @@ def message_passing(
     if inner.reason is not None and stopping.reason is None:
         stopping.stop(inner.reason)
     certificate = ascent.certificate("message-passing")
-    # The bound of the certificate was rounded down at every step: what remains of a closed gap is rounding.
-    closed = ascent.cost - certificate.bound <= ascent.tolerance
+    closed = ascent.judge.meets(certificate.bound, ascent.cost)
     info = {"certificate": certificate, "triplets": ascent.triplets}
     status = Status.OPTIMAL if closed else Status.FEASIBLE
     message = None if stopping.reason and not closed else f"{'proven optimal' if closed else 'ended'}: {why}"
@@ -141,8 +140,6 @@ class Ascent:
         Seconds and bound after each iteration, up to rounding.
     iterations, since : int
         How many there were in all runs, and since the bound was last tightened or found to rise.
-    tolerance : float
-        A gap of at most this counts as closed.
     whole : bool
         Whether this is the whole problem of `stopping`, which then hears of better bounds; default: it is not.
     """
@@ -152,11 +149,8 @@ class Ascent:
     ) -> None:
         self.f, self.stopping, self.tightening = f, stopping, tightening
         self.passes = Passes(f)
-        self.step = common_step(f)
         self.labels = np.zeros(f.n, np.int32) if initial is None else initial
         self.cost = f.evaluate_labels(self.labels)
-        self.tolerance = 0.0
-        self._measure()
         self.bounds: list[tuple[float, float]] = []
         self.iterations = self.since = self.rounded = 0
         self.whole = False
@@ -213,21 +207,22 @@ class Ascent:
         labels, cost = improve(self.f, labels, self.stopping.child(), "sweep")
         if cost < self.cost:
             self.labels, self.cost = labels, cost
-            self._measure()
             self.stopping.record(cost)
 
     def offer(self, labels: NDArray[np.int32], cost: float) -> None:
         """Take a labeling that another method found, if it is the best."""
         if cost < self.cost:
             self.labels, self.cost = labels.copy(), cost
-            self._measure()
+
+    @property
+    def judge(self) -> Judge:
+        """Of the best labeling."""
+        return judge_of_labels(self.f, self.labels)
 
     def closed(self) -> bool:
-        """Whether bound and energy meet."""
-        bound = self.passes.bound
-        if self.step:
-            bound = round_up(bound - self.tolerance, self.step)
-        return self.cost - bound <= self.tolerance
+        """Whether bound and energy meet, although the bound holds up to rounding only."""
+        judge = self.judge
+        return judge.meets(judge.cautious(self.passes.bound), self.cost)
 
     def certificate(self, method: str) -> Certificate:
         """The bound so far, with its proof."""
@@ -239,24 +234,6 @@ class Ascent:
         if gap == math.inf:
             gap = abs(self.bounds[-1][1])
         return not rise > share * gap
-
-    def _measure(self) -> None:
-        entries = [abs(self.f.constant)]
-        if self.f.m and self.cost < math.inf:
-            entries.append(float(np.abs(self.f.tables[self._selected()]).sum()))
-        self.tolerance = TOLERANCE * math.fsum(entries)
-
-    def _selected(self) -> NDArray[np.int64]:
-        """The entry of each table that the best labels select."""
-        domains, start, scope, table_start, _ = self.f._flat()
-        at = table_start[:-1].copy()
-        arity = np.diff(start)
-        within = np.zeros(self.f.m, np.int64)
-        for j in range(int(arity.max(initial=0))):
-            some = np.flatnonzero(arity > j)
-            v = scope[start[some] + j]
-            within[some] = within[some] * domains[v] + self.labels[v]
-        return at + within
 
     def _added(self) -> str:
         return f" and {self.triplets} triplets" if self.triplets else ""

@@ -133,7 +133,7 @@ cdef class Search:
         return min(self.s.top, self.heap[0].bound) if self.heap_size else (self.s.top if self.done else self.least)
 
     @property
-    def open_nodes(self):
+    def open_nodes(self) -> int:
         return self.heap_size
 
     def offer(self, const int32_t[::1] labels, int64_t value, double cost):
@@ -146,7 +146,7 @@ cdef class Search:
             self.s.top = value - self.gap + 1
             self.cost = cost
 
-    def run(self, Stopping stopping, int64_t more=-1):
+    def run(self, Stopping stopping, int64_t more=-1) -> bool:
         """Go on until all is searched, or stopped, or for so many nodes more; True if all is searched."""
         cdef int64_t until = self.nodes + more if more >= 0 else <int64_t>1 << 62
         cdef Node node

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.crf.bounds.contestant import Contestant
 from graphpart.crf.branch_and_bound.solver import BranchAndBound
 from graphpart.crf.problem import FactorGraph
-from graphpart.crf.problem.contestant import Contestant
 from graphpart.stopping import Stopping
 
 __all__ = ["Branching", "BranchingParameters"]
@@ -67,10 +67,10 @@ class Branching(Contestant):
             if until is not None and remaining is not None:
                 until = max(until, stopping.seconds + parameters.first_nodes * remaining)
         if until is None:
-            self.ended = self.tree.run(stopping, self.nodes)
+            self.done = self.tree.run(stopping, self.nodes)
         else:
             renewing = stopping.child(parameters.renewing * (stopping.remaining or 0.0))
-            self.ended = self.tree.run(stopping.child(until - stopping.seconds), -1, renewing)
+            self.done = self.tree.run(stopping.child(until - stopping.seconds), -1, renewing)
         self.take(self.tree.labels, self.tree.cost)
         self.bound = self.certified = self.tree.bound
         if self.tree.proven:

@@ -191,9 +191,9 @@ class _Run:
                 if part.search is not None or k == len(waiting) - 1:
                     self.note()
                     self.log()
-            waiting = [part for part in waiting if not part.proven and not (part.search and part.search.starved)]
+            waiting = [part for part in waiting if not part.proven and not (part.search and part.search.needs > 0)]
         self.proven = all(part.proven for part in self.parts)
-        if any(part.search is not None and part.search.starved for part in self.parts):
+        if any(part.search is not None and part.search.needs > 0 for part in self.parts):
             stopping.stop(Status.TIME_LIMIT)
 
     @property
@@ -216,7 +216,7 @@ class _Run:
         search.nodes = min(FIRST << part.turns, self.stopping.max_iterations - self.nodes)
         part.turns += 1
         search.run(self.stopping.child(plus=others), None)
-        part.labels, part.cost, part.proven = search.labels, search.cost, search.ended
+        part.labels, part.cost, part.proven = search.labels, search.cost, search.done
         part.bound = max(part.bound, search.certified)  # the cost of a complete tree is no bound: parts add up
         self.stopping.iterations = self.nodes
 

@@ -42,7 +42,9 @@ cdef inline int bits_for(offset_t d) noexcept nogil:
     return 8 if d <= 256 else 32
 
 
-def choice_bytes(const element_t[::1] domains, const element_t[::1] variable, const offset_t[::1] size):
+def choice_bytes(
+    const element_t[::1] domains, const element_t[::1] variable, const offset_t[::1] size
+) -> NDArray[np.int64]:
     """Where the choices of each node begin, in bytes, shape (nodes + 1,); multiples of 8. Sizes below 2^55."""
     cdef Py_ssize_t i
     begin_array = np.zeros(variable.shape[0] + 1, np.int64)
@@ -374,7 +376,7 @@ def distribute(
     const offset_t[::1] first,
     bint soft,
     Stopping stopping,
-):
+) -> NDArray[np.float64] | None:
     """Excesses or probabilities of all labels, those of variable v from ``first[v]`` on; None if stopped early.
 
     The messages, those of `collect`, are overwritten. `scratch` has room for all messages that any one node uses.

@@ -350,7 +350,7 @@ cdef inline offset_t stored(const offset_t* size, element_t parent, element_t no
     return size[node] if parent >= 0 else 0
 
 
-def schedule(const element_t[::1] parent, const offset_t[::1] size):
+def schedule(const element_t[::1] parent, const offset_t[::1] size) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
     """(order of nodes, place of each message, entries needed): children before parents, with little memory at any time.
 
     Subtrees follow each other, among siblings that with the most memory beyond its own message first (Liu 1986). So

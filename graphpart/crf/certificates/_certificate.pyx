@@ -277,7 +277,7 @@ def factor_minima(const element_t[::1] domains, const offset_t[::1] scope_start,
     return least_array
 
 
-def sum_down(double total, const double[::1] values):
+def sum_down(double total, const double[::1] values) -> float:
     """The sum, rounded down; -inf if one is -inf, else inf if one is inf."""
     cdef Py_ssize_t k
     cdef bint infinite = total == INFINITY

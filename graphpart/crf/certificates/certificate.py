@@ -158,7 +158,7 @@ class Certificate(Proof):
         if exact:
             proven: float | Fraction = exact_bound(f, self)
         else:
-            if self.step and not are_multiples(_finite_costs(f), self.step):
+            if self.step and not are_multiples(finite_costs(f), self.step):
                 raise InvalidCertificate(f"not all costs are multiples of {self.step}")
             proven = round_up(_proven(f, self.messages, self.extra, self.squares), self.step)
         self._compare(proven, "squares" if len(self.squares) else "messages")
@@ -376,12 +376,12 @@ def common_step(f: FactorGraph) -> float:
     >>> common_step(FactorGraph.from_arrays([2], [([[0]], [[1.5, -3.0]])]))
     1.5
     """
-    costs = _finite_costs(f)
+    costs = finite_costs(f)
     magnitude = max(-float(costs.min(initial=0.0)), float(costs.max(initial=0.0)))
     return step_of(costs, magnitude * len(costs))
 
 
-def _finite_costs(f: FactorGraph) -> Floats:
+def finite_costs(f: FactorGraph) -> Floats:
     costs = f.tables[np.isfinite(f.tables)] if f.has_forbidden else f.tables
     return np.append(costs, f.constant) if f.constant else costs
 

@@ -112,7 +112,7 @@ cdef class DoubledCut(OrderedCut):
         self.flow.nodes[x].excess -= cost
         wide_add(&self.constant, cost)
 
-    def bound(self):
+    def bound(self) -> tuple[int, int, float, float, float, float, float, float]:
         """As for `OrderedCut`, in halves of units."""
         cdef Wide total = self.constant
         cdef Py_ssize_t v
@@ -318,7 +318,7 @@ cdef class DoubledCut(OrderedCut):
             self.read(label)
         return finished, gain.high, gain.low
 
-    def messages(self):
+    def messages(self) -> NDArray[np.float64]:
         """What flow has moved from tables of several variables to these: a number for each factor, variable, label."""
         cdef const Tables* t = &self.t
         cdef Py_ssize_t f, size = 0, at = 0, e = 0

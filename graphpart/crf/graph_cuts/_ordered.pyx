@@ -280,7 +280,7 @@ cdef class OrderedCut:
         """What a unit of the network is in the costs of the problem."""
         return 1.0 / self.s.scale / self.s.before
 
-    def bound(self):
+    def bound(self) -> tuple[int, int, float, float, float, float, float, float]:
         """(high, low, slack, scale, before, least, error, least_slack): what the flow proves.
 
         No labeling costs less than the constant plus ``least + error - least_slack`` plus
@@ -296,7 +296,7 @@ cdef class OrderedCut:
         least = (self.least, self.least_error, self.least_slack)
         return total.high, total.low, self.s.slack, self.s.scale, self.s.before, *least
 
-    def messages(self):
+    def messages(self) -> NDArray[np.float64]:
         """What flow has moved from tables of several variables to these: a number for each factor, variable, label."""
         cdef const Tables* t = &self.t
         cdef Py_ssize_t f, size = 0, at = 0, e = self.chains

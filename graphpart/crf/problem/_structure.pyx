@@ -45,7 +45,7 @@ def table_starts(const element_t[::1] domains, const offset_t[::1] scope_start, 
     return (out, f, what) if what >= 0 else (out, -1, -1)
 
 
-def measure(const cost_t[::1] tables):
+def measure(const cost_t[::1] tables) -> tuple[int, int, float]:
     """(position of the first NaN or -inf, or -1; number of +inf; sum of absolute finite entries)."""
     cdef Py_ssize_t i, at = -1
     cdef offset_t infinite = 0

@@ -21,13 +21,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.steps import round_up
-from graphpart.crf.bounds.message_passing import TOLERANCE
+from graphpart.crf.bounds.contestant import Contestant
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.bucket_elimination.plan import magnitude
-from graphpart.crf.certificates.certificate import common_step
 from graphpart.crf.problem import FactorGraph
-from graphpart.crf.problem.contestant import Contestant
 from graphpart.crf.problem.labeling import trivial_bound
 from graphpart.crf.strips._strips import Strips
 from graphpart.crf.strips.grid import Grid, costs_left, costs_of, grid_of
@@ -72,13 +69,14 @@ class Stripping(Contestant):
         self._size = magnitude(f) if self.grid is not None else 0.0
         if not math.isfinite(8.0 * self._size):
             self.grid = None
-        self.ended = self.grid is None
+        self.done = self.grid is None
         self.proving = self._each = SUM * work  # seconds for the certified bound, and for a pass
         self._work = work, f.n / max(1, self._reach - 1) * _sums(labels_of, self._reach) / 2
         self._strips: tuple[tuple[Grid, Strips], ...] = ()
         self._down, self.iterations = True, 0
         self._spent = [0.0, 0.0]  # sums in passes and in moves
-        self._settled, self._before = False, -math.inf  # and the bound after the latest pass up
+        self._settled = False
+        self._before = self._found = -math.inf  # bounds up to rounding: after the latest pass up, and the best
         self._moving: tuple[Labels, float] | None = None  # labels that moves improve, and their cost
         self._turns = self._idle = 0  # moves of all strips of rows, or of columns; those in a row that found nothing
 
@@ -86,7 +84,7 @@ class Stripping(Contestant):
         """Take over a labeling, which moves may improve."""
         super().offer(labels, cost)
         if self.grid is not None and self._moving is None and cost < math.inf:
-            self._moving, self._idle, self.ended = (labels.copy(), cost), 0, False
+            self._moving, self._idle, self.done = (labels.copy(), cost), 0, False
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """A turn; without `until` until nothing is left to do, or as many sums as a limit allows."""
@@ -94,26 +92,25 @@ class Stripping(Contestant):
             if not self.affords(2 * self._each + self.proving, stopping):
                 return
             self._prepare()
-        while not self.ended and not stopping.check(self.cost) and self.affords(self._each, stopping):
+        while not self.done and not stopping.check(self.cost) and self.affords(self._each, stopping):
             passed, moved = self._spent
             if self._moving is not None and (self._settled or moved < passed):
                 self._move(self._moving, stopping)
             elif not self._settled:
                 self._pass(stopping)
-            self.ended = self.ended or (self._settled and self._moving is None)
+            self.done = self.done or (self._settled and self._moving is None)
             if (until is None and sum(self._spent) >= SUMS) or (until is not None and stopping.seconds >= until):
                 break
-        self.ended = self.ended or until is None
+        self.done = self.done or until is None
 
     def _prepare(self) -> None:
         f, rows, passes = self.f, self.grid, self.passes()
         assert rows is not None  # it takes no part otherwise
-        self._step, self._tolerance = common_step(f), TOLERANCE * self._size
         cap, moved = math.inf, 0.0
         if f.has_forbidden:  # a large cost in its place: the bound holds all the more
             finite = f.tables[np.isfinite(f.tables)]
             spread = self.cost - trivial_bound(f) if self.cost < math.inf else 2.0 * float(np.abs(finite).sum())
-            cap = 2.0 * spread + float(finite.max(initial=0.0)) + self._tolerance
+            cap = 2.0 * spread + float(finite.max(initial=0.0)) + self.judge.tolerance
         if f.has_forbidden or passes is None:
             costs = costs_of(f)
         else:
@@ -138,8 +135,8 @@ class Stripping(Contestant):
         self._down = not self._down
         bound = strips.bound + self.f.constant
         if not self._down:
-            self.bound = max(self.bound, bound)
-            self._close()
+            self._found = max(self._found, bound)
+            self.know(self._found)
             return
         self.iterations += 1
         cells = np.zeros(len(grid.variable), np.int32)
@@ -151,18 +148,8 @@ class Stripping(Contestant):
             self._moving, self._idle = (labels, cost), 0
         gap = self.cost - bound if self.cost < math.inf else abs(bound)
         self._settled = bound - self._before < LITTLE * gap
-        self._before, self.bound = bound, max(self.bound, bound)
-        self._close()
-
-    def _close(self) -> None:
-        """End, if the bound meets the cost."""
-        bound = round_up(self.bound - self._tolerance, self._step) if self._step else self.bound
-        if self.cost - bound <= self._tolerance:
-            self.certify()
-            if self.cost - self.certified <= self._tolerance:
-                self.bound, self.ended = self.cost, True
-            else:
-                self.bound = self.certified  # what is larger by rounding must not end the race
+        self._before, self._found = bound, max(self._found, bound)
+        self.know(self._found)
 
     def _move(self, moving: tuple[Labels, float], stopping: Stopping) -> None:
         """All strips of rows, or of columns, in turn get the best labels given all others."""
@@ -176,19 +163,19 @@ class Stripping(Contestant):
         cost = self.f.evaluate_labels(labels)
         self._spent[1] += self._work[1]
         self._turns += 1
-        self._idle = 0 if cost < moving[1] - self._tolerance else self._idle + 1
+        self._idle = 0 if cost < moving[1] - self.judge.tolerance else self._idle + 1
         self._moving = (labels, cost) if self._idle < 2 * step else None
         if cost < self.cost:
             self.take(labels, cost)
-            self._close()
+            self.know(self._found)
 
     def certify(self) -> None:
         """Compute what the messages prove: the sum of the minima of strips, less what it can err by rounding."""
-        if self.bound > -math.inf and self._strips:
+        if self._found > -math.inf and self._strips:
             least, error = self._strips[0][1].proven()
             total = math.fsum([self.f.constant, *least.tolist()])
             total -= error + self._error + 2.0**-50 * abs(total)
-            self.certified = max(self.certified, round_up(total, self._step))
+            self.certified = max(self.certified, self.judge.rounded(total))
 
 
 def _width(labels: int, states: int) -> int:

@@ -60,7 +60,9 @@ cdef extern from *:
     void gp_add_products(const double*, const double*, Py_ssize_t, Py_ssize_t, double*) noexcept nogil
 
 
-def schedule(Py_ssize_t n, const element_t[:, ::1] pairs):
+def schedule(
+    Py_ssize_t n, const element_t[:, ::1] pairs
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]] | None:
     """(edge, child, parent) of each step towards the roots, and the roots; None if there is a cycle. O(n + m)"""
     cdef Py_ssize_t m = pairs.shape[0], i, steps = 0, roots = 0, v, p
     cdef offset_t e
@@ -332,7 +334,7 @@ cdef double log_sum(const double* x, Py_ssize_t count) noexcept nogil:
 
 # ------------------------------------------------------------------------------------------------- the pseudolikelihood
 
-def incidence(Py_ssize_t n, const element_t[:, ::1] pairs):
+def incidence(Py_ssize_t n, const element_t[:, ::1] pairs) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Compressed rows (starts, pairs at each variable); ``~e`` where the variable is the second one of pair e."""
     cdef Py_ssize_t m = pairs.shape[0], i, v
     cdef offset_t at

@@ -369,7 +369,7 @@ cdef class ImplicitPairs:
             raise MemoryError()
         return self.packed.amounts.size - before
 
-    def numbers(self, const offset_t[::1] keys):
+    def numbers(self, const offset_t[::1] keys) -> NDArray[np.int64]:
         """The numbers of the pairs with keys ``a * n + b``; those that are not there are made."""
         out_array = np.empty(keys.shape[0], np.int64)
         cdef offset_t[::1] out = out_array

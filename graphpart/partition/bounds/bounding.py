@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.judge import Judge
 from graphpart.common.steps import round_up
 from graphpart.partition.bounds.background_packing import ImplicitPacking
 from graphpart.partition.bounds.background_relaxation import ImplicitRelaxation
@@ -24,6 +25,7 @@ from graphpart.partition.bounds.message_passing import ROUNDS, rounds_of_message
 from graphpart.partition.bounds.relaxation import Relaxation, rounds_of
 from graphpart.partition.certificates.certificate import common_step, proven_bound
 from graphpart.partition.certificates.inequalities import Inequalities
+from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import pairs_with_cost
 from graphpart.stopping import Stopping
@@ -55,6 +57,8 @@ class Bounding:
         Called with the bound whenever it is better.
     seconds : float
         For the packing; what does not fit into it is packed with the rounds of message passing.
+    judge : Judge, optional
+        Of the problem, if known.
     parameters : BoundingParameters
     """
 
@@ -67,6 +71,7 @@ class Bounding:
         bound: float = -math.inf,
         raised: Callable[[float], None] | None = None,
         seconds: float = math.inf,
+        judge: Judge | None = None,
         parameters: BoundingParameters | None = None,
     ) -> None:
         self.p, self.labels, self.cost = p, labels, p.evaluate_labels(labels)
@@ -79,6 +84,7 @@ class Bounding:
         self._packing = None if seconds == math.inf else max(most, 0.1)  # seconds: no clock without a limit
         if p.is_dense and self.parameters.least * pairs > seconds:
             self.done = True
+        self.judge = judge_of_partition(p) if judge is None else judge
         self._step = common_step(p)
         self._steps: Iterator[None] | None = None
 
@@ -94,7 +100,7 @@ class Bounding:
         for _ in self._steps:
             now = stopping.seconds
             self.needs, began = now - began, now  # the next step takes about as long
-            if self.bound >= self.cost or (until is not None and now >= until):
+            if self.judge.meets(self.bound, self.cost) or (until is not None and now >= until):
                 break
         else:
             self.done = stopping.reason is None

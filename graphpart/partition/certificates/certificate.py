@@ -38,7 +38,7 @@ from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.partition.problem.groups import Groups
 
-__all__ = ["Certificate", "certify", "common_step", "fingerprint", "proven_bound", "reduced_costs"]
+__all__ = ["Certificate", "certify", "common_step", "fingerprint", "finite_costs", "proven_bound", "reduced_costs"]
 
 Floats = NDArray[np.float64]
 CHUNK = 1 << 19  # inequalities written out at a time
@@ -113,7 +113,7 @@ class Certificate(Proof):
         if exact:
             proven: float | Fraction = exact_bound(p, self)
         else:
-            costs = _finite_costs(p)
+            costs = finite_costs(p)
             if self.step and (costs is None or not are_multiples(costs, self.step)):
                 raise InvalidCertificate(f"not all costs are multiples of {self.step}")
             proven = round_up(proven_bound(p, self.inequalities, self.multipliers), self.step)
@@ -457,11 +457,11 @@ def common_step(p: SetPartition) -> float:
     >>> common_step(SetPartition.from_pairs(3, [(0, 1), (1, 2)], [1.5, -3.0]))
     1.5
     """
-    costs = _finite_costs(p)
+    costs = finite_costs(p)
     return 0.0 if costs is None else step_of(costs, p.magnitude * max(p.n, 1))
 
 
-def _finite_costs(p: SetPartition) -> Floats | None:
+def finite_costs(p: SetPartition) -> Floats | None:
     """Numbers such that all costs are sums of multiples of them; None if there are none for the background."""
     costs = p.cost if p.matrix is None else p.matrix.ravel()
     assert costs is not None

@@ -104,7 +104,7 @@ def partings(
     double[::1] split,
     element_t[::1] split_size,
     Stopping stopping,
-):
+) -> NDArray[np.float64]:
     """For pairs within subsets, the least rise of the cost if a set with one of the two leaves for a subset of its own.
 
     The sets are those that greedy joining forms within each subset, single elements among them. Joins 0, 1, ... name

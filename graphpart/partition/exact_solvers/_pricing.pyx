@@ -233,11 +233,13 @@ cdef bint flow(State* s) noexcept nogil:
     return changed
 
 
-def examine(const double[:, ::1] cost, const double[::1] weight, const double[::1] price, const offset_t[::1] starts,
-            const element_t[::1] heads, const offset_t[::1] mate, double[::1] attraction, double[::1] share,
-            const offset_t[::1] first, const element_t[::1] left, const element_t[::1] right, const double[::1] penalty,
-            const offset_t[::1] between, const double[::1] rise,
-            double limit, Py_ssize_t room, double target, Py_ssize_t few, offset_t work, Stopping stopping):
+def examine(
+    const double[:, ::1] cost, const double[::1] weight, const double[::1] price, const offset_t[::1] starts,
+    const element_t[::1] heads, const offset_t[::1] mate, double[::1] attraction, double[::1] share,
+    const offset_t[::1] first, const element_t[::1] left, const element_t[::1] right, const double[::1] penalty,
+    const offset_t[::1] between, const double[::1] rise, double limit, Py_ssize_t room, double target, Py_ssize_t few,
+    offset_t work, Stopping stopping
+) -> tuple[NDArray[np.uint8], bool]:
     """Subsets whose reduced cost is below `limit`: (subsets as rows, whether these are all).
 
     It ends with more than `room` subsets, with `few` of them below `target`, or after `work` nodes. The pairs that

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import first_of
+from graphpart.common.judge import judge_of
 from graphpart.common.steps import decimal_step, round_up
 from graphpart.partition.bounds import simplex
 from graphpart.partition.bounds.message_passing import rounds_of_messages
@@ -138,12 +139,10 @@ class Tree:
         self.bound = trivial_bound(p)
         largest = min(largest, -self.bound)  # no partition that is worth it pays more than all that attracts
         finest = min(self.parameters.resolution * share * largest, allowance)
-        self.resolution = self.step * (1 - 1e-6) if self.step else finest
+        step = (self.step, 0.0) if self.step else decimal_step(finite[np.isfinite(finite)])
+        self.judge = judge_of(*step, finest)
+        self.resolution = self.judge.resolution
         self.allowance = 0.0 if self.step else finest  # a partition may cost so much less than a proven one
-        if not self.step:  # who is better by more than an error is better by a decimal step, less the error
-            step, error = decimal_step(finite[np.isfinite(finite)])
-            if 2 * error <= finest:
-                self.resolution = max(finest, step * (1 - 1e-6) - 4 * error)
         self.value = self.cost if self.proven else self.bound
         self.rest: WhatIsLeft | None = None  # of the problem, while it is solved
 
@@ -154,7 +153,7 @@ class Tree:
 
     def closed(self, bound: float) -> bool:
         """Whether a bound shows that no partition is better than the best one known."""
-        return bound >= self.cost - self.resolution
+        return self.judge.meets(bound, self.cost)
 
     def steps(self, nodes: float = math.inf) -> Iterator[None]:
         """Improve partition and bound until they meet, the run is stopped, or so many nodes more are solved.

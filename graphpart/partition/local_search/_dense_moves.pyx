@@ -383,7 +383,7 @@ def greedy_moving(
     bint has_must_cut,
     double cost,
     Stopping stopping,
-):
+) -> NDArray[np.int32]:
     """Labels of the fixed point of greedy moving from canonical labels."""
     if matrix.shape[0] == 0:
         return labels
@@ -406,7 +406,7 @@ def kernighan_lin(
     Stopping stopping,
     Py_ssize_t rest = 0,
     Py_ssize_t patience = 0,
-):
+) -> NDArray[np.int32]:
     """Labels of the fixed point of the Kernighan-Lin iteration from canonical labels.
 
     Without `rest` and `patience`, each element moves once in a sequence, and the sequence ends with the last one.

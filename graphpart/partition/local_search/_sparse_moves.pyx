@@ -735,7 +735,7 @@ def greedy_moving(
     double tolerance,
     double cost,
     Stopping stopping,
-):
+) -> NDArray[np.int32]:
     """Labels of the fixed point of greedy moving from canonical labels.
 
     `terms` is `Terms` of sums.py, or None.

@@ -161,13 +161,20 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
     if p.n == 0:
         return labels
     pairs = _pairs_of(p, labels)
+    _improve_in_turn(p, pairs, stopping)
+    improved: Labels = pairs.labels
+    return improved
+
+
+def _improve_in_turn(p: SetPartition, pairs: Pairs, stopping: Stopping) -> None:
+    """Pairs of subsets and sequences over all of them, in turn, until neither improves."""
     if not p.is_dense:
         hub = max(HUB, 10 * 2 * p.m // p.n)
         if neighbours_of(p) > MANY:
             _improve_pairs(pairs, stopping)
             if stopping.reason is not None:
-                return pairs.labels
-        chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, _patience(p), LONGEST, hub, terms_of(p))
+                return
+        chains = Chains(*p.rows(), pairs.labels, p.magnitude, p.tolerance, _patience(p), LONGEST, hub, terms_of(p))
     divided = False
     while True:
         before = pairs.cost
@@ -184,13 +191,13 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
             cost = chains.improve(before, stopping)
             pairs.adopt(chains.labels, cost)
         if stopping.step(pairs.cost):
-            return pairs.labels
+            return
         if divided and not pairs.cost < before and not joins_help(p, canonical(pairs.labels)):
-            return pairs.labels
+            return
         before = pairs.cost
         _improve_pairs(pairs, stopping)
         if stopping.reason is not None:
-            return pairs.labels
+            return
         divided = not pairs.cost < before
         if not divided:
             stopping.record(pairs.cost)
@@ -198,7 +205,7 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
         labels = canonical(pairs.labels)
         pieces = labels if p.is_dense or p.background is not None else connected_subsets(p, labels)
         if pieces.max() == labels.max():
-            return pairs.labels
+            return
         pairs.adopt(pieces, pairs.cost)
 
 
@@ -217,7 +224,8 @@ def improve_pairs_alone(p: SetPartition, labels: Labels, stopping: Stopping, pat
         return labels
     pairs = _pairs_of(p, labels, patience)
     _improve_pairs(pairs, stopping)
-    return pairs.labels
+    improved: Labels = pairs.labels
+    return improved
 
 
 def _pairs_of(p: SetPartition, labels: Labels, patience: int | None = None) -> Pairs:

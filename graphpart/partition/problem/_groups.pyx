@@ -37,7 +37,7 @@ def prices_of_pairs(
     const double[::1] price,
     const element_t[::1] u,
     const element_t[::1] v,
-):
+) -> NDArray[np.float64]:
     """For each pair, the sum of ``price[g] * count * count`` over the groups that it shares, by merging two rows."""
     cdef Py_ssize_t m = u.shape[0], e, i, j
     found = np.zeros(m)

@@ -199,7 +199,7 @@ def test_in_a_race():
     squaring = hard.squaring
     squaring.run(Stopping(), None)
     squaring.certify()
-    assert squaring.ended and hard.passing.ascent is None
+    assert squaring.done and hard.passing.ascent is None
     assert squaring.certified <= squaring.bound <= gp.crf.search(f, max_iterations=20, seed=1).cost + 1e-9
     sparse = gp.FactorGraph.from_arrays([2] * 9, [([[i, i + 1] for i in range(8)], np.ones((8, 2, 2)))])
     assert Squaring(sparse, np.zeros(9, np.int32), 8.0, hard.parameters).done

@@ -203,7 +203,7 @@ def test_certified_bounds_are_below_the_optimum(kind):
         contestant = Stripping(f, labels, cost, 20.0, lambda passing=passing: passing.passes)
         contestant.run(Stopping(), None)
         contestant.certify()
-        assert contestant.ended
+        assert contestant.done
         assert contestant.certified <= best <= contestant.cost + allowed_size(f), seed
         assert contestant.cost == f.evaluate_labels(contestant.labels), seed
         proven.append(contestant.cost <= best + allowed_size(f) and contestant.bound >= best - allowed_size(f))
@@ -214,14 +214,14 @@ def test_takes_part_where_it_pays():
     f = gp.generate.factor_grid(20, 20, "mixed", 4, seed=2).problem
     labels, rng = np.zeros(f.n, np.int32), np.random.default_rng(0)
     cost = f.evaluate_labels(labels)
-    assert Stripping(f, labels, cost, 1e-6, lambda: None).ended  # a pass takes longer
+    assert Stripping(f, labels, cost, 1e-6, lambda: None).done  # a pass takes longer
     hard = HardComponent(f, labels, Stopping(), rng, lambda *_: None)
-    assert not hard.stripping.ended and not hard.passing.tightening
+    assert not hard.stripping.done and not hard.passing.tightening
     hard.run(Stopping())
     assert hard.proven and hard.race.prover == "strips"
     assert f.evaluate_labels(hard.labels) == hard.cost
     huge = gp.FactorGraph.from_csr(f.domains, f.scope_start, f.scope, f.tables * (1.7e308 / np.abs(f.tables).sum()))
-    assert Stripping(huge, labels, 0.0, 20.0, lambda: None).ended  # sums would overflow
+    assert Stripping(huge, labels, 0.0, 20.0, lambda: None).done  # sums would overflow
 
 
 def test_a_better_labeling_is_improved():
@@ -235,4 +235,4 @@ def test_a_better_labeling_is_improved():
     worse[::7] = (worse[::7] + 1) % 5
     fresh.offer(worse, f.evaluate_labels(worse))
     fresh.run(Stopping(time_limit=60), 60.0)
-    assert fresh.ended and fresh.cost <= cost + 1e-9
+    assert fresh.done and fresh.cost <= cost + 1e-9

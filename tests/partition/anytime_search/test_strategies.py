@@ -379,7 +379,8 @@ def test_auto_hands_its_parameters_to_the_search(monkeypatch: pytest.MonkeyPatch
         return run(self, *args, **options)
 
     monkeypatch.setattr(Portfolio, "run", noted)
-    for p in (gp.generate.uniform_integers(60, 9, seed=1).problem, gp.generate.uniform_integers(40, 9, seed=1).problem.require(n_clusters=(1, 3))):
+    small = gp.generate.uniform_integers(40, 9, seed=1).problem
+    for p in (gp.generate.uniform_integers(60, 9, seed=1).problem, small.require(n_clusters=(1, 3))):
         seen.clear()
         gp.solve(p, time_limit=0.3, parameters=given)
         assert seen and all(each is given for each in seen)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.problem.factor_graph import FactorGraph
+from graphpart.common.judge import Judge
+from graphpart.crf.certificates.judging import judge_of_labels
+from graphpart.crf.problem import FactorGraph
 from graphpart.stopping import Stopping
 
 __all__ = ["Contestant"]
@@ -23,28 +24,28 @@ class Contestant:
     ----------
     certified : float
         A bound that holds in exact arithmetic; `bound` may be larger by rounding.
-    ended : bool
+    done : bool
         Whether it can do no more, whatever time there is.
-    starved : bool
-        Whether its next step would not end in the time that there was.
-    waits : callable
-        Whether it leaves the time to others, for now.
     """
 
     name = ""
     proves = False
-    needs = 0.0  # seconds of the next step: `affords` tells when it is known
 
     def __init__(self, f: FactorGraph, labels: Labels, cost: float) -> None:
         self.f, self.labels, self.cost = f, labels, cost
         self.bound = self.certified = -math.inf
-        self.ended = self.starved = False
-        self.waits: Callable[[], bool] = lambda: False
+        self.done = False
+        self._needs = 0.0
 
     @property
-    def done(self) -> bool:
-        """Whether it can do no more, for now."""
-        return self.ended or self.starved or self.waits()
+    def needs(self) -> float:
+        """Seconds that its next step takes at least."""
+        return self._needs
+
+    @property
+    def judge(self) -> Judge:
+        """Of its best labeling."""
+        return judge_of_labels(self.f, self.labels)
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a labeling that is better than its own."""
@@ -57,6 +58,19 @@ class Contestant:
             self.labels, self.cost = labels.copy(), cost
 
     def affords(self, seconds: float, stopping: Stopping) -> bool:
-        """Whether what takes so many seconds ends in time; if not, it is done."""
-        self.starved = self.starved or (stopping.remaining is not None and seconds > stopping.remaining)
-        return not self.starved
+        """Whether what takes so many seconds ends in time; if not, that is what it needs."""
+        affordable = stopping.remaining is None or seconds <= stopping.remaining
+        self._needs = 0.0 if affordable else seconds
+        return affordable
+
+    def certify(self) -> None:
+        """Compute the bound that is proven in exact arithmetic."""
+
+    def know(self, bound: float) -> None:
+        """Take over a bound that holds up to rounding. If it meets the cost, it is certified, which ends the work."""
+        judge = self.judge
+        self.bound = judge.cautious(bound)
+        if judge.meets(self.bound, self.cost):
+            self.certify()
+            self.done = judge.meets(self.certified, self.cost)
+            self.bound = self.cost if self.done else self.certified

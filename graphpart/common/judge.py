@@ -1,0 +1,77 @@
+"""The one judge of proofs: whether a lower bound meets a cost, so that a solution is called optimal.
+
+A bound meets the cost if no solution can cost less by more than a *resolution*.
+
+- If all costs are multiples of a step, the costs of all solutions are, too, so a bound that is less than one step below
+  the cost meets it. Decimal fractions are multiples of their step up to an error of rounding, which is subtracted.
+- Otherwise the resolution is the tolerance: a share of the costs that a solution pays. Bounds are rounded downwards at
+  every operation, and first-order methods only come close to the best bound. So what is missing by less is no gap.
+
+The components of a problem are judged one by one. A sum of bounds meets the sum of the costs if each bound meets its
+cost. The page on numerical tolerance of the documentation says the same for users.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphpart.common.steps import round_up
+
+__all__ = ["TOLERANCE", "Judge", "judge_of"]
+
+TOLERANCE = 2.0**-34  # of the absolute costs that a solution pays: a smaller gap is an error of rounding
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Decides whether a lower bound meets a cost of one problem.
+
+    Attributes
+    ----------
+    tolerance : float
+        What is missing by at most this is an error of rounding, unless there is a step.
+    step : float
+        A number of which the costs of all solutions are multiples; 0 if there is none.
+    error : float
+        How far a cost may be from a multiple of the step.
+
+    Examples
+    --------
+    >>> Judge(tolerance=1e-6).meets(-3.0000001, -3.0), Judge(tolerance=1e-6).meets(-3.1, -3.0)
+    (True, False)
+    >>> Judge(step=0.5).meets(-3.4, -3.0), Judge(step=0.5).meets(-3.5, -3.0)
+    (True, False)
+    """
+
+    tolerance: float = 0.0
+    step: float = 0.0
+    error: float = 0.0
+
+    @property
+    def resolution(self) -> float:
+        """A bound that is at most this below the cost of a solution shows that no solution costs notably less."""
+        return self.step * (1 - 1e-6) - 4 * self.error if 8 * self.error < self.step else self.tolerance
+
+    def meets(self, bound: float, cost: float) -> bool:
+        """Whether a lower bound shows that no solution costs less than this one."""
+        return bound >= cost - self.resolution
+
+    def rounded(self, bound: float) -> float:
+        """The bound, rounded up to the next multiple of the step if all costs are exact multiples."""
+        return bound if self.error else round_up(bound, self.step)
+
+    def cautious(self, bound: float) -> float:
+        """A bound that holds up to rounding only, less most of what rounding may have added.
+
+        If it meets the cost, the bound that is proven in exact arithmetic will in general meet it, too.
+        """
+        return bound - 0.75 * self.tolerance
+
+
+def judge_of(step: float, error: float, tolerance: float) -> Judge:
+    """The judge of a problem whose costs are multiples of a step (0: of none) up to an error.
+
+    A solution that is called optimal may cost twice the error more than another one. If this is more than the
+    tolerance, the step is of no use.
+    """
+    return Judge(tolerance, step, error) if 2 * error <= tolerance else Judge(tolerance)

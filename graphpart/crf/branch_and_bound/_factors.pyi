@@ -1,1 +1,0 @@
-# Nothing for Python: a kernel for `_search`.

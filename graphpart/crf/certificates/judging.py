@@ -1,0 +1,54 @@
+"""The judge of the proofs of one factor graph: see `graphpart.common.judge`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.judge import TOLERANCE, Judge, judge_of
+from graphpart.common.steps import decimal_step
+from graphpart.crf.certificates.certificate import common_step, finite_costs
+from graphpart.crf.problem import FactorGraph
+
+__all__ = ["judge_of_labels"]
+
+
+def judge_of_labels(f: FactorGraph, labels: NDArray[np.int32]) -> Judge:
+    """The judge of the best known labels: by a common step, by a decimal step, or up to rounding. O(n + m)
+
+    The tolerance is a share of the sum of the absolute entries that the labels select. The judges of the latest labels
+    are kept.
+    """
+    known: list[tuple[NDArray[np.int32], Judge]] = f._cache.setdefault("judges", [])
+    for its_labels, judge in known:
+        if its_labels is labels:
+            return judge
+    judge = _made(f, labels)
+    known.insert(0, (labels, judge))
+    del known[4:]
+    return judge
+
+
+def _made(f: FactorGraph, labels: NDArray[np.int32]) -> Judge:
+    if "steps" not in f._cache:
+        step = common_step(f)
+        f._cache["steps"] = (step, 0.0) if step else decimal_step(finite_costs(f))
+    step, error = f._cache["steps"]
+    entries = f.tables[_selected(f, labels)] if f.m else np.zeros(0)
+    paid = float(np.abs(entries[np.isfinite(entries)]).sum())
+    return judge_of(step, error, TOLERANCE * math.fsum([abs(f.constant), paid]))
+
+
+def _selected(f: FactorGraph, labels: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The entry of each table that labels select."""
+    domains, start, scope, table_start, _ = f._flat()
+    at = table_start[:-1].copy()
+    arity = np.diff(start)
+    within = np.zeros(f.m, np.int64)
+    for j in range(int(arity.max(initial=0))):
+        some = np.flatnonzero(arity > j)
+        v = scope[start[some] + j]
+        within[some] = within[some] * domains[v] + labels[v]
+    return at + within

@@ -1,3 +1,0 @@
-from typing import Any
-
-def first_linked(links: Any, neighbours: Any, starts: Any, elements: Any) -> int: ...
