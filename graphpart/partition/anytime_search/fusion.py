@@ -102,7 +102,7 @@ class FusionRounds:
             arm = self.credit.choose(rng)
             n = p.n if part is None else max(1, len(part))  # none is left where subsets are huge
             steps = int(turn.work / (self._work(arm) * n / max(1, p.n)))
-            heat = a.heats[int(rng.integers(len(a.heats)))]
+            heat = a.small_heats[int(rng.integers(len(a.small_heats)))]
             some = rng.permutation(len(others))[:2].tolist() if part is None else []
             task = FusionTask(turn.pool.labels, seed, arm, part, max(1, min(steps, a.steps)), heat)
             tasks.append(replace(task, others=[others[k] for k in some]))
@@ -111,7 +111,7 @@ class FusionRounds:
     def _work(self, arm: int) -> float:
         """The estimated nanoseconds of a step on all elements."""
         p, (kind, _, sweeps) = self.annealer.p, self.arms[arm]
-        anneal = 8.0 * sweeps * (p.n + 2 * p.m) + 4.0 * self.parameters.sweeps * (p.n + p.m)
+        anneal = 8.0 * sweeps * (p.n + 2 * p.m) + 8.0 * self.parameters.sweeps * (p.n + p.m)
         return ((LEVELS if kind == "levels" else JOINING) + POLISH + 4 * ARRAYS) * (p.n + p.m) + anneal
 
     def perform(self, task: FusionTask, stopping: Stopping) -> Found:
@@ -162,7 +162,7 @@ class FusionRounds:
     ) -> Labels:  # fmt: skip
         if stopping.check(np.inf):
             return labels
-        return fused(annealer, labels, proposal, heat, self.parameters.sweeps, int(rng.integers(2**62)), stopping)
+        return fused(annealer, labels, proposal, heat, 2 * self.parameters.sweeps, int(rng.integers(2**62)), stopping)
 
     def learn(self, found: Found, gain: float) -> None:
         self.credit.learn(found.arm, gain, found.work)

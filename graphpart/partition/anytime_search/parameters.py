@@ -25,7 +25,7 @@ class AnnealingParameters:
     sweeps: tuple[int, int] = (100, 1000)  #: fewest and most sweeps of a task at first
     heats: tuple[float, ...] = (0.3, 1.0, 0.1, 5.0)  #: heats of tasks in turn; the best one depends on the costs
     few: int = 300  #: most sweeps of a task that has a low heat, because it would not recover from a high one
-    few_heats: tuple[float, ...] = (0.03, 0.1, 0.01, 0.3)  #: the low heats, and those of slow annealing
+    few_heats: tuple[float, ...] = (0.1, 0.3, 0.03, 0.01)  #: the low heats, and those of slow annealing
     part: float = 0.25  #: largest share of all work so far that a round of slow annealing may take
     ahead: float = 3.0  #: rounds in which slow annealing has to reach the best cost, by extrapolation
 
@@ -47,8 +47,9 @@ class FusionParameters:
     """Of rounds of fusion."""
 
     noises: tuple[float, ...] = (0.1, 0.3, 0.03)  #: standard deviations of noise, in mean absolute costs
-    heats: tuple[float, ...] = (0.3, 1.0)  #: heats of annealing, both of all elements and of what is contracted
-    sweeps: int = 50  #: sweeps of this annealing
+    heats: tuple[float, ...] = (0.3, 1.0)  #: heats of annealing all elements
+    sweeps: int = 50  #: sweeps of this annealing; twice as many for the contracted problem of two partitions
+    small_heats: tuple[float, ...] = (0.1, 0.3, 1.0)  #: heats of annealing the contracted problem
     steps: int = 8  #: most steps of a task
     region: int = 20_000  #: most elements of a task
 
@@ -89,7 +90,8 @@ class SearchParameters:
     alone: int = 16  #: rounds of annealing before populations begin, unless two in a row find nothing better
     few: int = 200  #: elements of a problem, below which there is neither fusion nor drifting
     large: int = 300_000  #: elements of a problem, above which only parts of it are annealed
-    chains: float = 10.0  #: most neighbours on average for which pairwise Kernighan-Lin improves each result
+    chains: float = 12.0  #: most neighbours on average for which pairwise Kernighan-Lin is the stronger start
+    polish: float = 8.0  #: neighbours on average below which it also improves the results of annealing
     wait: float = 0.5  #: work of other strategies before one begins, as a share of its first round
     longer: float = 6.0  #: the same with a background, as long as rounds find something better
     fade: float = 0.8  #: share of the recorded gain of a strategy that is kept at each of its rounds

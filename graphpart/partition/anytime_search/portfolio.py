@@ -169,7 +169,7 @@ class Portfolio(RoundSearch[Any, Found]):
         """The strategies that are suitable for the problem, with their initial shares of the time."""
         p, all_ = self.p, self.parameters
         sparse = not p.is_dense and p.n >= all_.few
-        light = not p.is_dense and neighbours_of(p) <= all_.chains
+        light = not p.is_dense and neighbours_of(p) < all_.polish
         polish: Callable[[Labels, Stopping], Labels] | None = (
             (lambda labels, stopping: polished(p, labels, stopping)) if light or p.background is not None else None
         )
