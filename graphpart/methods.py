@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from graphpart.errors import InvalidOption, unknown, unknown_argument
+from graphpart.errors import InvalidOption, InvalidProblem, unknown, unknown_argument
 from graphpart.result import Result
 
 __all__ = ["METHODS", "Method", "find_method", "find_name", "methods_for", "other_names"]
@@ -36,8 +36,7 @@ class Method:
     anytime: bool = False  #: ends only at a limit or target
     restricted: bool = False  #: takes only some problems of its kind, see its docstring; InvalidProblem for others
     largest: int | None = None  #: number of elements or variables from which on it is hopeless
-    limits: bool = False  #: obeys limits of the sizes and of the number of clusters; all others refuse them
-    connected: bool = False  #: keeps subsets connected by base pairs; all others refuse such problems
+    refuses: frozenset[str] = frozenset()  #: the requirements of set partition problems that it cannot obey, by name
     also: tuple[str, ...] = ()  #: further names of the method, as papers and other software call it
 
     def run(
@@ -71,10 +70,12 @@ class Method:
         return result
 
     def takes(self, problem: Any) -> bool:
-        """Whether the method obeys what a set partition problem requires of sizes, numbers and connected subsets."""
-        return (self.limits or getattr(problem, "limits", None) is None) and (
-            self.connected or getattr(problem, "lifted", None) is None
-        )
+        """Whether the method obeys all that a problem requires."""
+        return not self.refuses & required_by(problem).keys()
+
+    def check_problem(self, problem: Any) -> None:
+        """Raise InvalidProblem if the problem requires what the method refuses."""
+        check_obeyed(problem, self.refuses)
 
     def check(self, options: Iterable[str]) -> None:
         """Raise InvalidOption if the method has no option of one of these names."""
@@ -98,43 +99,76 @@ def _function(where: str) -> Callable[..., Any]:
     return function
 
 
+#: Requirements that some methods and functions refuse.
+SIZES, CONNECTEDNESS = ("max_size", "n_clusters"), ("connected",)
+
+
+def required_by(problem: Any) -> dict[str, str]:
+    """What a set partition problem requires of sizes, numbers and connectedness: by name, with words for a message."""
+    limits = getattr(problem, "limits", None)
+    found = {}
+    if limits is not None:
+        text = f"limit the sizes or the number of clusters, but the problem has the limit {limits}"
+        found = {name: text for name, given in zip(SIZES, (limits.max_size, limits.number), strict=True) if given}
+    if getattr(problem, "lifted", None) is not None:
+        found["connected"] = "keep clusters connected, but the problem has base pairs and lifted pairs"
+    return found
+
+
+def check_obeyed(problem: Any, refuses: Iterable[str], instead: str | None = None) -> None:
+    """Raise InvalidProblem if a problem requires what is refused.
+
+    Parameters
+    ----------
+    problem : SetPartition
+    refuses : iterable of str
+        Names of requirements.
+    instead : str, optional
+        What users can do; default: the methods that do not refuse it.
+    """
+    required = required_by(problem)
+    for name in refuses:
+        if name in required:
+            can = ", ".join(method.name for method in methods_for("partition") if name not in method.refuses)
+            raise InvalidProblem(f"this cannot {required[name]}: expected {instead or f'one of the methods {can}'}")
+
+
 LOCAL = frozenset({"initial", "max_iterations", "target"})
 ENUMERATED_ELEMENTS = 14  # of a set partition problem that brute force takes, at most: it takes a second at worst
 ENUMERATED_BITS = 22  # brute force goes through at most 2**22 labelings of a factor graph
 
 METHODS: tuple[Method, ...] = (
     Method("auto", "partition", "graphpart.partition.default:auto",
-           "local search, and a proof where one is within reach", frozenset({"initial", "target", "seed"}),
-           limits=True, connected=True),
+           "local search, and a proof where one is within reach", frozenset({"initial", "target", "seed"})),
     Method("greedy-joining", "partition", "graphpart.partition.local_search.greedy_joining:greedy_joining",
            "join the two subsets with the most negative cost between them, while there are any", LOCAL,
-           limits=True, connected=True, also=("gaec",)),
+           also=("gaec",)),
     Method("greedy-moving", "partition", "graphpart.partition.local_search.greedy_moving:greedy_moving",
            "apply the best move of one element, while it lowers the cost", LOCAL,
-           limits=True, connected=True, also=("boem",)),
+           also=("boem",)),
     Method("kernighan-lin", "partition", "graphpart.partition.local_search.kernighan_lin:kernighan_lin",
-           "sequences of moves, cut back to their best prefix", LOCAL, limits=True, connected=True),
+           "sequences of moves, cut back to their best prefix", LOCAL),
     Method("exact", "partition", "graphpart.partition.proving:exact",
            "branch and cut, with bounds that prove themselves", frozenset({"initial", "target"}), exact=True,
-           limits=True, connected=True, also=("branch-and-cut",)),
+           also=("branch-and-cut",)),
     Method("kernighan-lin-pairs", "partition",
            "graphpart.partition.local_search.kernighan_lin_pairs:kernighan_lin_pairs",
            "chains of moves; sequences of switches between two subsets, joins and splits", LOCAL,
-           limits=True, connected=True, also=("klj", "kernighan-lin-joins")),
+           also=("klj", "kernighan-lin-joins")),
     Method("multilevel", "partition", "graphpart.partition.local_search.multilevel:multilevel",
            "moves of elements, then of sets of them, level by level, as Louvain and Leiden do", LOCAL | {"seed"},
-           limits=True, connected=True, also=("louvain", "leiden")),
+           also=("louvain", "leiden")),
     Method("mutex-watershed", "partition", "graphpart.partition.local_search.mutexes:mutex_watershed",
            "the strongest pairs first: those that attract join, those that repel exclude that",
-           also=("mws",)),
+           refuses=frozenset({*SIZES, *CONNECTEDNESS}), also=("mws",)),
     Method("search", "partition", "graphpart.partition.anytime_search.search:search",
            "simulated annealing, recombination and populations, for as long as there is time", LOCAL | {"seed"},
-           anytime=True, limits=True, connected=True),
+           anytime=True),
     Method("ilp", "partition", "graphpart.partition.exact_solvers.ilp:ilp",
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100,
-           limits=True, connected=True, also=("mip", "integer-program")),
+           also=("mip", "integer-program")),
     Method("brute-force", "partition", "graphpart.partition.enumeration.brute_force:brute_force",
-           "enumeration with pruning", exact=True, largest=ENUMERATED_ELEMENTS, limits=True, connected=True,
+           "enumeration with pruning", exact=True, largest=ENUMERATED_ELEMENTS,
            also=("enumeration",)),
     Method("auto", "crf", "graphpart.crf.choosing:auto",
            "what is exact where the structure allows it; else bounds, moves and search",

@@ -15,12 +15,10 @@ from graphpart.methods import find_method, methods_for
 from graphpart.partition.inputs.arrays import advice, frozen
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.partition.problem.misreadings import check_values
+from graphpart.partition.problem.requirements import NAMES, OLDER
 from graphpart.result import PartitionResult, Result
 
 __all__ = ["problem_kind", "solve"]
-
-# What belongs to a set partition problem, but which solve takes beside a graph.
-DEMANDS = ("groups", "group_cost", "max_size", "n_clusters", "lifted", "connected")
 
 
 def solve(
@@ -69,8 +67,10 @@ def solve(
     progress : bool
         Show seconds and cost while it runs, on a terminal or in a notebook.
     **options
-        Further options of the method. For a networkx graph also `groups`, `group_cost`, `max_size` and `n_clusters`,
-        as in :class:`SetPartition`. ``auto`` and ``search`` take one more: `checkpoint`, a labels file that they keep
+        What clusters must obey, for a set partition problem of any form: `together`, `apart`, `groups`, `group_cost`,
+        `max_size`, `n_clusters`, `connected` and `lifted`, as :meth:`SetPartition.require` takes them. For a factor
+        graph `evidence`: the labels of some variables, given beforehand, as a mapping. Also further options of the
+        method. ``auto`` and ``search`` take one more: `checkpoint`, a labels file that they keep
         up to date, and resume from if it exists. ``help(gp.partition.auto)`` and ``help(gp.crf.auto)``
         have all of them.
 
@@ -108,10 +108,12 @@ def solve(
     if isinstance(problem, tuple) and hasattr(problem, "problem"):  # an Instance or FactorInstance
         problem = problem.problem
     if problem_kind(problem) == "partition":
-        demands = {name: options.pop(name) for name in DEMANDS if name in options}
-        _check_options(problem, {*options, *demands}, method)
-        problem = SetPartition(problem, **demands) if demands else problem
-        problem = as_problem(problem, background=True, groups=True, limits=True, connected=True)
+        asked = {name: options.pop(name) for name in (*NAMES, *OLDER) if name in options}
+        _check_options(problem, options, method)
+        if hasattr(problem, "is_directed"):
+            problem = SetPartition(problem, **asked)
+        elif asked:
+            problem = problem.require(**asked)
         check_values(problem)
     return run(
         problem,
@@ -134,15 +136,8 @@ def _check_options(problem: Any, options: Iterable[str], method: str) -> None:
     for name in options:
         if is_graph and name in ("weight", "similarity", "probability", "threshold"):
             raise InvalidOption(f"{name} belongs to the problem: {WEIGHTS}")
-        if name in known or (is_graph and name in DEMANDS):
-            continue
-        if name in ("lifted", "connected"):
-            given = f"SetPartition(G, {name}=...), SetPartition.from_pairs(n, pairs, costs, {name}=...)"
-            raise InvalidOption(f"{name} belongs to the problem: expected it where the problem is made, as in {given}")
-        if not is_graph and name in inspect.signature(SetPartition.require).parameters:
-            raise InvalidOption(f"{name} belongs to the problem: expected gp.solve(p.require({name}=...))")
-        for kind in (SetPartition, SetPartition.from_frame) if not is_graph else (SetPartition,):
-            if name in inspect.signature(kind).parameters:
+        for kind in (SetPartition,) if is_graph else (SetPartition, SetPartition.from_frame):
+            if name not in known and name in inspect.signature(kind).parameters:
                 call = "SetPartition(G" if is_graph else "SetPartition.from_frame(..."
                 raise InvalidOption(f"{name} belongs to the problem: expected gp.solve({call}, {name}=...))")
 
@@ -171,7 +166,7 @@ def run(
     if old is not None and found.problem == "partition" and "initial" in found.options:
         from graphpart.partition.results.starts import repaired_start
 
-        problem = as_problem(problem, background=True, groups=True, limits=True, connected=True)
+        problem = as_problem(problem)
         options["initial"], moved = repaired_start(problem, old)
     if not progress:
         result = found.run(problem, callback=callback, **options)

@@ -76,7 +76,7 @@ def check_method(
         row = find_method(method, "partition")
         solver, name = row.function, row.name
         exact = row.exact if exact is None else exact
-        connected = row.connected if connected is None else connected
+        connected = "connected" not in row.refuses if connected is None else connected
     else:
         solver, name = method, getattr(method, "__name__", repr(method))
     cases = [

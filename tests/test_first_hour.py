@@ -131,7 +131,6 @@ class TestMessages:
             ("gp.solve(G, weight='w')", r"weight belongs to the problem: expected SetPartition.from_similarity\(G"),
             ("gp.solve(G, missing=0.5)", r"missing belongs to the problem: .*SetPartition\(G, missing=...\)"),
             ("gp.solve(p, missing=0.5)", r"missing belongs to the problem: .*from_frame\(..., missing=...\)"),
-            ("gp.solve(p, max_size=3)", r"max_size belongs to the problem: .*p.require\(max_size=...\)"),
             ("gp.SetPartition(G, weight='w')", r"SetPartition takes no weight: expected SetPartition.from_similarity"),
             ("gp.SetPartition.from_frame({}, 'a', 'b', score='s')", "takes no score: .* or probability"),
             (

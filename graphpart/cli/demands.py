@@ -98,7 +98,7 @@ def obeying(problem: Any, given: Mapping[str, Any], file: str) -> Any:
         If a table does not fit.
     """
     from graphpart.io.elements import read_elements, read_named_pairs
-    from graphpart.partition.problem.requirements import with_elements
+    from graphpart.partition.problem.derived import with_elements
     from graphpart.solve import problem_kind
 
     if not given:

@@ -24,6 +24,7 @@ from graphpart.distributed.grouped import Grouped, groups_of
 from graphpart.partition.bounds.lower_bound import lower_bound
 from graphpart.partition.certificates.certificate import reduced_costs
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.background import Background
 from graphpart.result import PartitionResult
 from graphpart.solve import run
 
@@ -120,7 +121,7 @@ def gathered(
     place = np.empty(n, np.int32)
     place[elements] = np.arange(len(elements), dtype=np.int32)
     groups = groups_of(folder, grouped, elements)
-    p = SetPartition.of_pairs(range(len(elements)), place[u], place[v], cost, dense=dense, groups=groups)
+    p = SetPartition.of_pairs(range(len(elements)), place[u], place[v], cost, Background(groups=groups), dense=dense)
     return elements, p, len(u)
 
 

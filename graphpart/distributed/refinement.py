@@ -38,6 +38,7 @@ from graphpart.distributed.levels import compact
 from graphpart.distributed.parts import routed
 from graphpart.kernels import _pairs
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.background import Background
 from graphpart.partition.problem.groups import Groups, joined
 from graphpart.result import PartitionResult
 from graphpart.solve import run
@@ -301,7 +302,7 @@ def improved(
         rules.append(Groups(nodes, outside, np.zeros(len(outside), int), np.ones(len(outside), int), [math.inf]))
     if grouped is not None:
         rules.append(groups_of_nodes(folder, Grouped(*grouped), np.where(place < 0, node[label], place), nodes))
-    p = SetPartition.of_pairs(range(nodes), u, v, cost, groups=joined(rules) if rules else None)
+    p = SetPartition.of_pairs(range(nodes), u, v, cost, Background(groups=joined(rules) if rules else None))
     del u, v, cost, place, node
     initial = np.unique(np.concatenate([label[elements], subsets]), return_inverse=True)[1].ravel()
     before = p.evaluate(initial)

@@ -37,8 +37,11 @@ from graphpart.io.pairs import stored_pairs
 from graphpart.io.parquet import NAME_COLUMNS
 from graphpart.partition.inputs.frames import ranked
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.background import background_of
+from graphpart.partition.problem.forms import with_groups_apart
 from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.limits import Limits, limits_of
+from graphpart.partition.problem.rules import Rules
 
 if TYPE_CHECKING:
     from graphpart.files.source import Source
@@ -113,12 +116,13 @@ def read(source: Source) -> SetPartition:
         raise source.error(
             terms[0].line, f"found a background in a file of {kind or 'sign'}: expected the header u,v,cost"
         )
-    background = [term.of(nodes) for term in terms] or None
-    obey: dict[str, Any] = {} if tail is None else {"groups": tail.groups(nodes), "limits": tail.limits()}
-    if obey.get("groups") is not None and kind != "cost":
+    groups = None if tail is None else tail.groups(nodes)
+    if groups is not None and kind != "cost":
         raise source.error(None, f"found groups in a file of {kind or 'sign'}: expected the header u,v,cost")
-    dense = None if background is None and obey.get("groups") is None else False
-    return SetPartition.of_pairs(nodes, u, v, value, dense=dense, offset=offset, background=background, **obey)
+    background = background_of(nodes, background=[term.of(nodes) for term in terms] or None, groups=groups)
+    rules = Rules(limits=None if tail is None else tail.limits())
+    dense = None if background is None else False
+    return SetPartition.of_pairs(nodes, u, v, value, background, rules, dense=dense).in_units(offset)
 
 
 class _Term:
@@ -313,7 +317,7 @@ def write(problem: SetPartition, stream: BinaryIO) -> None:
 
     Elements that would be missing, or (if their names are not integers) come in another order, are named first.
     """
-    problem = problem.unfolded  # type: ignore[assignment]
+    problem = with_groups_apart(problem)
     u, v, cost = stored_pairs(problem)
     n = problem.n
     names = None if isinstance(problem.nodes, range) else _texts(problem)

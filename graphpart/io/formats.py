@@ -21,7 +21,9 @@ from graphpart.files.source import PathOrStream, Source, bare_name, opened, repl
 from graphpart.io.automata import for_format
 from graphpart.io.columns import read_pairs
 from graphpart.io.parquet import COLUMNS, MAGIC
+from graphpart.methods import SIZES, check_obeyed
 from graphpart.partition.problem import as_problem
+from graphpart.partition.problem.forms import with_matrix
 
 __all__ = ["FORMATS", "Format", "find_format", "read", "write"]
 
@@ -193,7 +195,7 @@ def read(path: PathOrStream, format: str | None = None, *, missing: float | None
 
 
 def _with_missing(problem: Any, known: Format, missing: float) -> Any:
-    from graphpart.partition.problem.derived import with_missing
+    from graphpart.partition.problem.forms import with_missing
     from graphpart.partition.problem.set_partition import SetPartition
 
     if not isinstance(problem, SetPartition):
@@ -246,10 +248,11 @@ def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
 
     kind = "crf" if isinstance(problem, FactorGraph) else "partition"
     if kind == "partition":
-        problem = as_problem(problem, background=True, groups=True, limits=True, connected=True)
+        problem = as_problem(problem)
     known = format_of_target(path, kind) if format is None else find_format(format)
     if kind == "partition" and known.name not in ("csv", "json", "npz", "pace"):
-        problem = as_problem(problem, instead="one of the formats json, npz, csv", connected=True)
+        check_obeyed(problem, SIZES, "one of the formats json, npz, csv")
+        problem = with_matrix(problem)
     if not known.holds(kind):
         names = ", ".join(other.name for other in FORMATS if other.holds(kind))
         raise InvalidProblem(f"format {known.name} does not hold a {type(problem).__name__}: expected one of {names}")

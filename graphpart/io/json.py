@@ -30,8 +30,11 @@ from graphpart.files.text import ROWS, numbers
 from graphpart.io.json_factors import has_factors, read_factors, write_factors
 from graphpart.io.pairs import lifted_pairs, stored_pairs
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.background import background_of
+from graphpart.partition.problem.forms import with_groups_apart
 from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.limits import Limits, limits_of
+from graphpart.partition.problem.rules import Rules
 
 if TYPE_CHECKING:
     from graphpart.crf.problem import FactorGraph
@@ -105,17 +108,13 @@ def read(source: Source) -> SetPartition | FactorGraph:
     if isinstance(attributes, dict) and "background" in attributes:
         background = _background(source, attributes["background"], n)
     nodes = range(n) if list(index) == list(range(n)) and all(type(x) is int for x in index) else list(index)
-    obey: dict[str, Any] = {}
-    if isinstance(attributes, dict):
-        obey = {"groups": _groups(source, attributes.get("groups"), n), "limits": _limits(source, attributes)}
-    else:
-        attributes = {}
-    if lifted.any() or _flag(source, attributes.get("connected", False), "connected of the graph"):
-        obey["lifted"] = lifted
-    dense = None if background is None and obey.get("groups") is None else False
-    return SetPartition.of_pairs(
-        nodes, u, v, cost, dense=dense, offset=offset, sense=sense, background=background, **obey
-    )
+    attributes = attributes if isinstance(attributes, dict) else {}
+    groups, limits = _groups(source, attributes.get("groups"), n), _limits(source, attributes)
+    connects = lifted.any() or _flag(source, attributes.get("connected", False), "connected of the graph")
+    terms = background_of(nodes, background=background, groups=groups)
+    rules = Rules(limits=limits, lifted=lifted if connects else None)
+    dense = None if background is None and groups is None else False
+    return SetPartition.of_pairs(nodes, u, v, cost, terms, rules, dense=dense).in_units(offset, sense)
 
 
 def _flag(source: Source, value: object, what: str) -> bool:
@@ -182,7 +181,7 @@ def write(problem: SetPartition | FactorGraph, stream: BinaryIO) -> None:
     if not isinstance(problem, SetPartition):
         write_factors(problem, stream)
         return
-    problem = problem.unfolded  # type: ignore[assignment]
+    problem = with_groups_apart(problem)
     names = [encoded(node) for node in problem.nodes]
     if len(set(names)) != len(names):
         raise InvalidProblem("format json writes two nodes the same: expected nodes that differ as JSON")

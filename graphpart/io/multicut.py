@@ -23,6 +23,7 @@ from graphpart.files._text import Pairs
 from graphpart.files.text import write_rows
 from graphpart.io.pairs import lifted_pairs, stored_pairs, sum_of_finite
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.rules import Rules
 
 if TYPE_CHECKING:
     from graphpart.files.source import Source
@@ -69,7 +70,7 @@ def read(source: Source) -> SetPartition:
         lifted = np.arange(m) >= base
     offset = sum_of_finite(weight)
     cost = np.subtract(0.0, weight, out=weight)
-    return SetPartition.of_pairs(range(n), u, v, cost, offset=offset, lifted=lifted)
+    return SetPartition.of_pairs(range(n), u, v, cost, rules=Rules(lifted=lifted)).in_units(offset)
 
 
 def _split(blocks: Iterator[bytes]) -> Iterator[bytes | None]:

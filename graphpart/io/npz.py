@@ -24,9 +24,12 @@ from graphpart.errors import FormatError, InvalidProblem
 from graphpart.files.arrays import DAMAGED, read_data, read_header
 from graphpart.partition.inputs.arrays import names_of
 from graphpart.partition.problem import LARGEST_N, SetPartition, check_matrix_fits
+from graphpart.partition.problem.background import background_of
+from graphpart.partition.problem.derived import with_rules
+from graphpart.partition.problem.forms import with_groups_apart
 from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.limits import Limits, limits_of
-from graphpart.partition.problem.requirements import requiring
+from graphpart.partition.problem.rules import Rules
 
 if TYPE_CHECKING:
     from graphpart.files.source import Source
@@ -141,30 +144,26 @@ def _problem(source: Source, arrays: dict[str, NDArray[Any]]) -> SetPartition:
     joins = arrays.get("must_join", np.zeros((0, 2), np.int64))
     if joins.size and not (joins.min() >= 0 and joins.max() < n):
         raise source.error(None, f"must_join names elements {joins.min()} to {joins.max()}: expected 0 to {n - 1}")
-    options: dict[str, Any] = {
-        "must_join": [tuple(nodes[i] for i in pair) if nodes else tuple(pair) for pair in joins.tolist()],
-        "offset": float(arrays["offset"]) if "offset" in arrays else 0.0,
-        "sense": int(arrays["sense"]) if "sense" in arrays else 1,
-    }
-    options |= {"limits": _limits(source, arrays)} if "limits" in arrays else {}
+    limits = _limits(source, arrays) if "limits" in arrays else None
+    rules = Rules(np.sort(joins, axis=1).astype(np.int32), limits=limits, lifted=arrays.get("lifted"))
+    offset, sense = float(arrays.get("offset", 0.0)), int(arrays.get("sense", 1))
     if "matrix" in arrays:
         matrix = np.ascontiguousarray(arrays["matrix"], np.float64)
-        limits = options.pop("limits", None)
-        p = SetPartition.from_matrix(matrix, nodes, copy=False, **options)
-        return p if limits is None else requiring(p, limits=limits)
+        q = SetPartition.from_matrix(matrix, nodes, copy=False, offset=offset, sense=sense)
+        return with_rules(q, rules)
+    terms = None
     if "beta" in arrays:
         beta, x, y = (arrays[key].astype(np.float64, copy=False) for key in ("beta", "x", "y"))
         if not x.shape == y.shape == (len(beta), n):
             raise source.error(None, f"x and y have shapes {x.shape} and {y.shape}: expected ({len(beta)}, {n})")
         rows = zip(beta.tolist(), x, y, strict=True)
-        options["background"] = [(b, p) if (p == q).all() else (b, p, q) for b, p, q in rows]
-        options["dense"] = False
-    if "group" in arrays:
-        options["groups"], options["dense"] = _groups(source, arrays, n), False
-    if "lifted" in arrays:
-        options["lifted"] = arrays["lifted"]
+        terms = [(b, p) if (p == q).all() else (b, p, q) for b, p, q in rows]
+    names = names_of(nodes, n)
+    background = background_of(names, 0.0, terms, _groups(source, arrays, n) if "group" in arrays else None)
+    dense = False if "beta" in arrays or "group" in arrays else None
     cost = arrays["cost"].astype(np.float64, copy=False)
-    return SetPartition.of_pairs(names_of(nodes, n), arrays["u"], arrays["v"], cost, **options)
+    u, v = arrays["u"], arrays["v"]
+    return SetPartition.of_pairs(names, u, v, cost, background, rules, dense=dense).in_units(offset, sense)
 
 
 def _groups(source: Source, arrays: dict[str, NDArray[Any]], n: int) -> Groups:
@@ -198,7 +197,7 @@ def _limits(source: Source, arrays: dict[str, NDArray[Any]]) -> Limits | None:
 def write(problem: SetPartition, stream: BinaryIO) -> None:
     """Write a problem."""
     arrays: dict[str, Any] = {}
-    problem = problem.unfolded  # type: ignore[assignment]
+    problem = with_groups_apart(problem)
     if not isinstance(problem.nodes, range):
         arrays["nodes"] = _named(problem.nodes)
     if problem.matrix is not None:

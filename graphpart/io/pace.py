@@ -18,6 +18,7 @@ from graphpart.errors import InvalidProblem
 from graphpart.files._text import Pairs
 from graphpart.files.text import write_rows
 from graphpart.partition.problem import SetPartition, check_matrix_fits
+from graphpart.partition.problem.background import background_of
 from graphpart.partition.problem.pair_costs import DENSE_FROM
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def read(source: Source) -> SetPartition:
         raise source.error(at, f"{m} edges announced, {lines.size} found: expected equal numbers")
     u, v = lines.arrays()
     if not dense:
-        p = SetPartition.of_pairs(range(n), u, v, np.full(m, -1.0), dense=False, offset=float(m), missing=1.0)
+        p = SetPartition.of_pairs(range(n), u, v, np.full(m, -1.0), background_of(range(n), 1.0), dense=False)
+        p.in_units(float(m))
         if p.m != m:
             k = _second(u, v)
             raise source.error(lines.line_of(k), f"edge {u[k] + 1} {v[k] + 1} is there twice: expected each edge once")

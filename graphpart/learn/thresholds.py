@@ -21,11 +21,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.methods import CONNECTEDNESS, SIZES, check_obeyed
 from graphpart.metrics import adjusted_rand_index, compare, label_codes
 from graphpart.partition.local_search.greedy_joining import join
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.derived import connected_subsets
+from graphpart.partition.problem.forms import with_matrix
 from graphpart.stopping import Stopping
 
 __all__ = ["ThresholdSelection", "cross_validate_threshold", "shifted", "threshold_path"]
@@ -46,6 +48,15 @@ def shifted(problem: SetPartition, threshold: float) -> SetPartition:
         return SetPartition.from_matrix(matrix)
     u, v, cost = problem.pairs()
     return SetPartition.from_pairs(problem.n, np.stack([u, v], axis=1), cost - threshold)
+
+
+def _matrix_of(given: Any) -> SetPartition:
+    """A problem without limits and background, from a matrix or a problem."""
+    if isinstance(given, np.ndarray):
+        return SetPartition.from_matrix(given)
+    p = as_problem(given)
+    check_obeyed(p, (*SIZES, *CONNECTEDNESS))
+    return with_matrix(p)
 
 
 def threshold_path(
@@ -85,7 +96,7 @@ def threshold_path(
     >>> [labels.tolist() for labels in threshold_path(D, [0.5, 2.0, 9.0])]
     [[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]]
     """
-    p = SetPartition.from_matrix(problem) if isinstance(problem, np.ndarray) else as_problem(problem)
+    p = _matrix_of(problem)
     given = np.asarray(thresholds, np.float64)
     if given.ndim != 1 or not np.isfinite(given).all():
         raise InvalidOption(f"thresholds have shape {given.shape}: expected a list of finite numbers")
@@ -243,7 +254,7 @@ def cross_validate_threshold(
         outside = np.isin(codes, held)
         learn, left = np.flatnonzero((codes >= 0) & ~outside), np.flatnonzero(outside)
         given = costs(learn, left)
-        problem = SetPartition.from_matrix(given) if isinstance(given, np.ndarray) else as_problem(given)
+        problem = _matrix_of(given)
         if problem.n != len(left):
             raise InvalidProblem(f"costs are those of {problem.n} elements: expected {len(left)}")
         problems.append((held, left, problem))

@@ -22,7 +22,7 @@ from graphpart.partition.bounds.trivial_bound import lowered
 from graphpart.partition.certificates.certificate import proven_bound
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition
-from graphpart.partition.problem.explicit import explicit
+from graphpart.partition.problem.forms import explicit, is_form
 from graphpart.partition.problem.labels import agreement
 from graphpart.partition.reduction.persistency import reduced
 from graphpart.stopping import Stopping
@@ -58,7 +58,7 @@ class Beforehand:
     """
 
     def __init__(self, p: SetPartition, stopping: Stopping) -> None:
-        self._apart = p._implicit is not None  # so that pairs between components are not listed
+        self._apart = is_form(p)  # so that pairs between components are not listed
         self._contraction = Contraction(p)
         self.problem, self.bound = self._contraction.problem, -math.inf
         self.assigned: Assignment | None = None

@@ -34,7 +34,7 @@ from graphpart.partition.beforehand import Beforehand
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.local_search.improve import with_huge_costs_cut
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
-from graphpart.partition.problem.explicit import explicit
+from graphpart.partition.problem.forms import explicit
 from graphpart.partition.races import Races, RacesParameters
 from graphpart.partition.results.finish import finish, settled
 from graphpart.partition.within_limits import solve_within_limits
@@ -103,7 +103,7 @@ def auto(
     >>> r.partition, r.cost, r.message
     ([{0}, {1, 2}, {3, 4}], -4.0, 'proven optimal (2 components: 1 by negative costs, 1 by brute force)')
     """
-    given = as_problem(problem, background=True, groups=True, limits=True, connected=True)
+    given = as_problem(problem)
     stopping = Stopping(time_limit, None, target, callback)
     check_seed_and_threads(seed, None)
     parameters = parameters or SearchParameters()

@@ -24,7 +24,7 @@ from graphpart.partition.beforehand import Beforehand, has_groups
 from graphpart.partition.bounds.trivial_bound import lowered
 from graphpart.partition.exact_solvers.tree import Work
 from graphpart.partition.problem import as_problem, canonical
-from graphpart.partition.problem.explicit import explicit, without_background
+from graphpart.partition.problem.forms import explicit, without_background
 from graphpart.partition.races import Races, RacesParameters
 from graphpart.partition.reduction.persistency import DENSE_UP_TO, reduced
 from graphpart.partition.results.finish import finish
@@ -103,7 +103,7 @@ def exact(
     >>> r.partition, r.cost, str(r.status)
     ([{0}, {1, 2}], -3.0, 'optimal')
     """
-    p = as_problem(problem, background=True, groups=True, limits=True, connected=True)
+    p = as_problem(problem)
     if not hasattr(threads, "__index__") or threads < 1:
         raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
     stopping = Stopping(time_limit, None, target, callback)

@@ -43,7 +43,7 @@ from graphpart.partition.local_search.improve import repels
 from graphpart.partition.pieces.components import split
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import pairs_with_cost
-from graphpart.partition.problem.explicit import ELEMENTS, PAIRS, listed_within
+from graphpart.partition.problem.forms import ELEMENTS, PAIRS, listed_within
 from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 

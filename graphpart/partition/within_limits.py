@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,11 +26,10 @@ from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.partition.enumeration.brute_force import enumerated
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.exact_solvers.ilp import ilp
-from graphpart.partition.local_search.limited import listed
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import pairs_with_cost
-from graphpart.partition.problem.explicit import explicit
+from graphpart.partition.problem.forms import as_pairs, explicit, without_limits
 from graphpart.partition.results.finish import finish
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
@@ -105,7 +103,7 @@ def solve_within_limits(
     parameters : SearchParameters, optional
     """
     assert p.limits is not None
-    p = listed(p)
+    p = as_pairs(p)
     contraction = Contraction(p)
     q, constant = contraction.problem, contraction.constant
     if q.n <= ENUMERATED_ELEMENTS:
@@ -113,10 +111,10 @@ def solve_within_limits(
         labels = contraction.lift(enumerated(q if q.is_dense else q.to_dense(), inner))
         if inner.reason is not None:
             stopping.stop(inner.reason)
-        bound = trivial_bound(_without_limits(p)) if inner.reason else math.inf
+        bound = trivial_bound(without_limits(p)) if inner.reason else math.inf
         return _finished(p, labels, method, bound, stopping, start, "brute force")
     labels = start_within(p, contraction, start, stopping)
-    free = _without_limits(q)
+    free = without_limits(q)
     limit = stopping.remaining
     exactly = method == "exact" and q.n <= LARGEST_PROVEN
     seconds = PATIENCE if limit is None else limit
@@ -152,12 +150,6 @@ def _prover(
     if worth and (limit is None or 2 * BranchAndCut.needed(found) <= limit):
         return BranchAndCut(found, labels, threads=threads, raised=raised)
     return Bounding(found, labels, raised=raised)
-
-
-def _without_limits(p: SetPartition) -> SetPartition:
-    free = copy.copy(p)
-    free.limits, free.sizes, free._implicit = None, None, None
-    return free
 
 
 def _passed_on(stopping: Stopping) -> Any:

@@ -21,6 +21,7 @@ from graphpart.partition.inputs.arrays import names_of
 from graphpart.partition.inputs.embeddings import METRICS, points, scaled
 from graphpart.partition.inputs.neighbors import MIX, distances_of, equal_keys, near_pairs
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.background import background_of
 from graphpart.partition.problem.derived import connected
 from graphpart.records.results import NearDuplicates, extended
 from graphpart.solve import run
@@ -120,7 +121,7 @@ def near_duplicates(
     a, b = _others(n, u, v)
     pairs = np.concatenate([u, a]), np.concatenate([v, b])
     costs = np.concatenate([costs, np.minimum(distance(P, a, b) - threshold, threshold)])
-    problem = SetPartition.of_pairs(names, *pairs, costs, dense=False, missing=threshold)
+    problem = SetPartition.of_pairs(names, *pairs, costs, background_of(names, threshold), dense=False)
     result = run(problem, method, time_limit=time_limit)
     medoids = _medoids(P, result.labels, distance)
     return extended(NearDuplicates, result, representatives=medoids)  # type: ignore[arg-type]

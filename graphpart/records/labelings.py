@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem, known_arguments, warn
 from graphpart.partition.problem import SetPartition, canonical
+from graphpart.partition.problem.background import Background
 from graphpart.records._moving import move_rows
 from graphpart.records.results import Consensus, extended
 from graphpart.result import PartitionResult, Result, Status
@@ -281,8 +282,8 @@ def _problem(rows: Ints, size: Ints, w: Floats) -> SetPartition | None:
         v.append(order[second])
         costs.append(-2.0 * w[k] * size[u[-1]] * size[v[-1]])
     return SetPartition.of_pairs(
-        range(n), np.concatenate(u), np.concatenate(v), np.concatenate(costs), dense=False,
-        background=(float(w.sum()), size.astype(np.float64)),
+        range(n), np.concatenate(u), np.concatenate(v), np.concatenate(costs),
+        Background([(float(w.sum()), size.astype(np.float64))]), dense=False,
     )  # fmt: skip
 
 

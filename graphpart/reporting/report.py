@@ -101,7 +101,7 @@ def report(
     is_partition = problem_kind(problem) == "partition"
     origin = rows = None
     if is_partition:
-        problem = as_problem(problem, background=True, groups=True, limits=True, connected=True)
+        problem = as_problem(problem)
         origin = problem.origin
     if pairs is not None and (origin is None or origin.left is None):
         raise InvalidOption(
@@ -144,7 +144,7 @@ def _check_costs(problem: Any, result: Result) -> None:
 
 def _listed(problem: Any, remarks: list[str]) -> Any:
     """A problem without background, if that is not too large."""
-    from graphpart.partition.problem.explicit import explicit
+    from graphpart.partition.problem.forms import explicit
 
     found = explicit(problem)
     if found is not None:

@@ -28,7 +28,9 @@ def test_round_trips(format, named):
         if named:
             nodes = [f"node {i}, {'é' if i % 2 else ''}" for i in rng.permutation(p.n)]
             joins = [(nodes[a], nodes[b]) for a, b in p.must_join.tolist()]
-            p = gp.SetPartition.of_pairs(nodes, p.u, p.v, p.cost, joins, dense=False, background=p.background)
+            p = gp.SetPartition.from_pairs(
+                p.n, (p.u, p.v), p.cost, nodes, together=joins, dense=False, background=p.background
+            )
         q = gp.read(io.BytesIO(written(p, format)), format)
         assert list(q.nodes) == list(p.nodes) and q.objective(1.5) == p.objective(1.5)
         size = p.magnitude * p.n + 1e-300

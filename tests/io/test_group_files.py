@@ -26,7 +26,8 @@ def problem(seed, named):
     kept = rng.random(len(u)) < 0.5
     groupings = [rng.integers(-1, 3, n).tolist(), [["x,", "y", None, "z"][k] for k in rng.integers(0, 4, n)]]
     groups = groups_of(nodes, groupings[: 1 + seed % 2], [math.inf, 0.75][: 1 + seed % 2])
-    p = SetPartition.of_pairs(nodes, u[kept], v[kept], np.round(rng.normal(size=kept.sum()), 2), dense=seed % 3 == 0,
+    cost = np.round(rng.normal(size=kept.sum()), 2)
+    p = SetPartition.from_pairs(n, (u[kept], v[kept]), cost, nodes, dense=seed % 3 == 0,
                               missing=[0.0, 0.25][seed % 2], groups=groups)  # fmt: skip
     return p.require(max_size=n - 1 if seed % 4 else None, n_clusters=(2, n) if seed % 5 == 0 else None), rng
 
@@ -77,7 +78,7 @@ def test_wrong_objects(groups, says):
 
 
 def test_wrong_arrays():
-    p = SetPartition.of_pairs(range(3), *np.zeros((2, 0), np.int64), np.zeros(0), dense=False,
+    p = SetPartition.from_pairs(3, [], [], dense=False,
                               groups=groups_of(range(3), ["a", "a", "b"]))  # fmt: skip
     with np.load(io.BytesIO(written(p, "npz"))) as file:
         arrays = dict(file)

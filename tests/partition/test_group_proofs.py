@@ -16,7 +16,7 @@ from graphpart.partition.bounds.group_stars import GroupStars
 from graphpart.partition.certificates.certificate import Certificate, proven_bound
 from graphpart.partition.certificates.exact_check import check_certificate
 from graphpart.partition.certificates.inequalities import GROUP_STAR, Inequalities
-from graphpart.partition.problem import canonical, explicit
+from graphpart.partition.problem import canonical, forms
 from graphpart.partition.problem.groups import Groups
 from graphpart.partition.reduction import persistency
 from graphpart.stopping import Stopping
@@ -27,8 +27,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::graphpart.GraphPartWarning")  #
 @pytest.fixture
 def nothing_listed(monkeypatch):
     """Small problems are treated as large ones are: no matrix, and no pairs of groups that are listed."""
-    modules = {"DENSE_UP_TO": (lower_bound, persistency, proving), "ELEMENTS": (explicit, races)}
-    for name, some in (modules | {"FEW": (explicit,), "MORE": (explicit,)}).items():
+    modules = {"DENSE_UP_TO": (lower_bound, persistency, proving), "ELEMENTS": (forms, races)}
+    for name, some in (modules | {"FEW": (forms,), "MORE": (forms,)}).items():
         for module in some:
             monkeypatch.setattr(module, name, 0)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from graphpart.partition.anytime_search.annealing import RUN
 from graphpart.partition.anytime_search.parameters import AnnealingParameters
-from graphpart.partition.anytime_search.recombination import COOL, best_of_regions, recombined
+from graphpart.partition.anytime_search.recombination import best_of_regions, recombined
 from graphpart.partition.anytime_search.strategy import Found, Task, Turn
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.stopping import Stopping
@@ -92,7 +92,7 @@ class AnnealingRounds:
         for k, seed in enumerate(turn.seeds):
             heat = heats[(k + 3 * turn.number) % len(heats)]
             if k < len(turn.seeds) - 1 or len(pool) < 3:
-                runs = 2 ** int(rng.integers((2 * sweeps // a.sweeps[0]).bit_length()))
+                runs = 2 ** int(rng.integers((sweeps // a.sweeps[0]).bit_length()))
                 tasks.append(AnnealingTask(pool.labels, seed, None, runs, sweeps // runs, heat, sweeps > a.few))
             else:
                 i, j = sorted(rng.choice(len(pool), 2, replace=False).tolist())
@@ -103,8 +103,8 @@ class AnnealingRounds:
     def perform(self, task: AnnealingTask, stopping: Stopping) -> Found:
         annealer, labels = self.annealer.copy(), task.start
         if task.other is not None:
-            cool, sweeps = annealer.temperatures(labels, COOL), (task.sweeps, task.sweeps)
-            labels = recombined(annealer, labels, task.other, cool, sweeps, task.seed, stopping)
+            cool, sweeps = annealer.temperatures(labels, self.parameters.cool), (task.sweeps, task.sweeps)
+            labels = recombined(annealer, labels, task.other, task.heat, cool, sweeps, task.seed, stopping)
         else:
             temperatures = annealer.temperatures(labels, task.heat)
             for k in range(task.runs):

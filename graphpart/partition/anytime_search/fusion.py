@@ -101,7 +101,7 @@ class FusionRounds:
         for seed, part in zip(turn.seeds, parts, strict=True):
             arm = self.credit.choose(rng)
             n = p.n if part is None else max(1, len(part))  # none is left where subsets are huge
-            steps = int(turn.work / (self._work(arm) * n / max(1, p.n)))
+            steps = int(5 * turn.work / (self._work(arm) * n / max(1, p.n)))
             heat = a.small_heats[int(rng.integers(len(a.small_heats)))]
             some = rng.permutation(len(others))[:2].tolist() if part is None else []
             task = FusionTask(turn.pool.labels, seed, arm, part, max(1, min(steps, a.steps)), heat)

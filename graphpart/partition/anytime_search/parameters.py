@@ -26,6 +26,7 @@ class AnnealingParameters:
     heats: tuple[float, ...] = (0.3, 1.0, 0.1, 5.0)  #: heats of tasks in turn; the best one depends on the costs
     few: int = 300  #: most sweeps of a task that has a low heat, because it would not recover from a high one
     few_heats: tuple[float, ...] = (0.1, 0.3, 0.03, 0.01)  #: the low heats, and those of slow annealing
+    cool: float = 0.05  #: heat of annealing after recombination
     part: float = 0.25  #: largest share of all work so far that a round of slow annealing may take
     ahead: float = 3.0  #: rounds in which slow annealing has to reach the best cost, by extrapolation
 

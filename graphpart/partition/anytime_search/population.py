@@ -30,13 +30,14 @@ import numpy as np
 from graphpart.partition.anytime_search.annealing import RUN, Annealer
 from graphpart.partition.anytime_search.annealing_rounds import POLISH, other_start
 from graphpart.partition.anytime_search.parameters import PopulationParameters
-from graphpart.partition.anytime_search.recombination import COOL, RECOMBINATION, recombined
+from graphpart.partition.anytime_search.recombination import RECOMBINATION, recombined
 from graphpart.partition.anytime_search.strategy import Found, Task, Turn
 from graphpart.partition.problem import Labels
 from graphpart.stopping import Stopping
 
 __all__ = ["PopulationRounds", "PopulationTask", "best_of_population"]
 
+HOT, COOL = 3.0, 0.1  # heats: of what two members agree on, where little is left to find; of all elements
 SWEEPS = (300, 100)  # of a child: of what two members agree on, and of all elements
 
 
@@ -59,7 +60,7 @@ def best_of_population(
     while len(members) > 1 and failures < 2 * size and children < most and not stopping.check(members[0][0]):
         i, j = rng.choice(len(members), 2, replace=False).tolist()
         x, y, draw = members[i][1], members[j][1], int(rng.integers(2**62))
-        labels = recombined(annealer, x, y, cool, SWEEPS, draw, stopping)
+        labels = recombined(annealer, x, y, HOT, cool, SWEEPS, draw, stopping)
         cost = p.evaluate_labels(labels)
         children += 1
         if cost < members[-1][0] and all(abs(cost - other) > p.tolerance for other, _ in members):

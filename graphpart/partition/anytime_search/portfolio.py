@@ -43,10 +43,9 @@ from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.enumeration.brute_force import enumerated
-from graphpart.partition.local_search.limited import listed
 from graphpart.partition.local_search.sums import neighbours_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.derived import without_usual
+from graphpart.partition.problem.forms import as_pairs, without_usual
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
@@ -82,7 +81,7 @@ class Portfolio(RoundSearch[Any, Found]):
         parameters: SearchParameters,
     ) -> None:
         super().__init__(threads, parameters.slower, within)
-        p = listed(p)
+        p = as_pairs(p)
         if p.n >= parameters.few:
             p = without_usual(p, UNUSUAL)
         self.p, self.within, self.seed = p, within, seed

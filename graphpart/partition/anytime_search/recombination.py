@@ -16,11 +16,10 @@ from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 
-__all__ = ["COOL", "RECOMBINATION", "best_of_regions", "common_sets", "recombined"]
+__all__ = ["RECOMBINATION", "best_of_regions", "common_sets", "recombined"]
 
 RECOMBINATION = 600_000.0  # nanoseconds that any takes, runs not counted,
 CONTRACTION = 5.0  # and for each element and pair
-HOT, COOL = 3.0, 0.1  # heats: of what two partitions agree on, where little else is left; of all elements afterwards
 ROWS, PAIRS = 64, 2**18  # that are looked at together
 
 
@@ -28,6 +27,7 @@ def recombined(
     annealer: Annealer,
     x: Labels,
     y: Labels,
+    heat: float,
     cool: tuple[float, float],
     sweeps: tuple[int, int],
     seed: int,
@@ -35,14 +35,14 @@ def recombined(
 ) -> Labels:
     """Recombine two partitions by annealing: first with everything they have in common contracted, then all elements.
 
-    The first annealing starts from x, begins with the heat HOT, takes `sweeps[0]` sweeps and moves whole sets of
+    The first annealing starts from x, begins with `heat`, takes `sweeps[0]` sweeps and moves whole sets of
     elements; so it joins and splits subsets. The second is between the two temperatures of `cool` and takes `sweeps[1]`
     sweeps.
     """
     contraction = Contraction(annealer.p, common_sets(annealer.p, x, y))
     small, labels = Annealer(contraction.problem), contraction.project(x)
     apart = stopping.child(plus=np.inf)  # the small problem does not know what required joins cost
-    labels = contraction.lift(small.run(labels, sweeps[0], small.temperatures(labels, HOT), seed, apart))
+    labels = contraction.lift(small.run(labels, sweeps[0], small.temperatures(labels, heat), seed, apart))
     annealer.spent += RECOMBINATION + small.spent + CONTRACTION * (annealer.p.n + annealer.p.m)
     return annealer.run(labels, sweeps[1], cool, seed, stopping)
 

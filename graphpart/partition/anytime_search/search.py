@@ -24,11 +24,10 @@ from graphpart.partition.anytime_search.checkpoint import saved
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.portfolio import Portfolio
 from graphpart.partition.local_search.greedy_joining import joined
-from graphpart.partition.local_search.limited import has_room, listed, packed
+from graphpart.partition.local_search.limited import has_room, packed
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, as_problem
-from graphpart.partition.problem.background import SMALL
-from graphpart.partition.problem.derived import cut_huge
+from graphpart.partition.problem.forms import cut_huge, fitting
 from graphpart.partition.reduction.persistency import reduced
 from graphpart.partition.results.finish import finish
 from graphpart.partition.results.starts import start_of
@@ -121,11 +120,11 @@ def search(
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
     check_seed_and_threads(seed, threads)
-    p = _fitting(as_problem(problem, background=True, groups=True, limits=True, connected=True))
+    p = fitting(as_problem(problem))
     given = better_start(p, initial, checkpoint)
     contraction = Contraction(p, _sets(p, stopping) if given is None else None)
     start = start_within(p, contraction, given, stopping)
-    q = _fitting(contraction.problem)
+    q = fitting(contraction.problem)
     labels = contraction.project(start)
     cut = cut_huge(q)  # such that tolerances and temperatures do not follow what nobody will pay
     if np.isfinite(cut.evaluate_labels(labels)):
@@ -169,13 +168,6 @@ def _sets(p: SetPartition, stopping: Stopping) -> Labels:
     left = stopping.remaining
     inner = stopping.child(None if left is None else REDUCTION * left, plus=np.inf)
     return reduced(p, inner).persistency.labels
-
-
-def _fitting(p: SetPartition) -> SetPartition:
-    """The same problem, as a matrix if it is small and has a background; as pairs if it limits clusters."""
-    if p.limits is not None:
-        return listed(p)
-    return p.to_dense() if p.background is not None and p.n <= SMALL else p
 
 
 def _write(p: SetPartition, labels: Labels, path: str) -> None:

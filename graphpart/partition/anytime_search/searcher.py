@@ -16,7 +16,7 @@ from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.portfolio import Portfolio
 from graphpart.partition.exact_solvers.branch_and_cut import Smaller
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.derived import cut_huge
+from graphpart.partition.problem.forms import cut_huge
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 

@@ -59,7 +59,7 @@ class SlowAnnealing:
         polish: Callable[[Labels, Stopping], Labels] | None,
     ) -> None:
         self.annealer, self.parameters, self.share, self.polish = turn.annealer, parameters, share, polish
-        self.sweeps = parameters.sweeps[0]
+        self.sweeps = parameters.sweeps[0] // 2
         self.costs: list[float] = []  # the least of each round
 
     def first_work(self, turn: Turn) -> float:

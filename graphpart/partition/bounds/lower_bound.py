@@ -22,7 +22,8 @@ from graphpart.partition.certificates.certificate import Certificate, certify
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import SetPartition, as_problem
-from graphpart.partition.problem.derived import in_fitting_unit, pairs_with_cost
+from graphpart.partition.problem.derived import pairs_with_cost
+from graphpart.partition.problem.forms import in_fitting_unit
 from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["BOUNDS", "lower_bound"]
@@ -128,7 +129,7 @@ def lower_bound(
     >>> [lower_bound(p, method).bound for method in ("negative-sum", "cycle-packing")]
     [-5.0, -3.0]
     """
-    p = as_problem(problem, background=True, groups=True, limits=True, connected=True)
+    p = as_problem(problem)
     method = find_name(method, BOUNDS, ALSO)
     stopping = Stopping(time_limit, None, None, callback)
     contraction = Contraction(p)

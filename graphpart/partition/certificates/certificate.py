@@ -108,7 +108,7 @@ class Certificate(Proof):
         -----
         O(n + m), plus the number of terms of the inequalities, which are sorted if pairs have to be found.
         """
-        p = as_problem(problem, background=True, groups=True, limits=True, connected=True)
+        p = as_problem(problem)
         self._identify(seal_of(self), p.n, fingerprint(p))
         if exact:
             proven: float | Fraction = exact_bound(p, self)

@@ -21,6 +21,7 @@ from graphpart.common.columns import Columns, named
 from graphpart.common.groups import first_of
 from graphpart.display import html_of, plural
 from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
+from graphpart.methods import CONNECTEDNESS, SIZES, check_obeyed
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
 from graphpart.partition.confidence.decisions import as_given, decisions_of, in_words
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
@@ -28,8 +29,10 @@ from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.derived import connected
-from graphpart.partition.problem.explicit import ELEMENTS, listed_within, without_background
+from graphpart.partition.problem.forms import ELEMENTS, listed_within, without_background
 from graphpart.partition.problem.groups import Groups
+from graphpart.partition.problem.requirements import indices_of
+from graphpart.partition.problem.rules import Rules
 from graphpart.result import Result, Status
 from graphpart.stopping import Stopping
 
@@ -251,7 +254,8 @@ def doubts(
     >>> d.elements["element"].tolist(), d.elements["doubt"].tolist()
     (['c', 'b', 'a'], [1.0, 2.0, 3.0])
     """
-    given = as_problem(problem, background=True, groups=True, instead=WITHOUT)
+    given = as_problem(problem)
+    check_obeyed(given, (*SIZES, *CONNECTEDNESS), WITHOUT)
     p = without_background(given, "doubts")
     origin = getattr(problem, "origin", None)
     if method not in METHODS:
@@ -277,11 +281,7 @@ def doubts(
 
 
 def _asked(p: SetPartition, pairs: Iterable[tuple[Hashable, Hashable]]) -> NDArray[np.int32]:
-    try:
-        rows = np.unique(p._indices(pairs), axis=0)
-    except InvalidProblem as error:
-        raise InvalidProblem(str(error).replace("must_join or must_cut", "pairs")) from None
-    return rows.reshape(-1, 2)
+    return np.unique(indices_of(p._places, pairs, "pairs"), axis=0).reshape(-1, 2)
 
 
 def _listed_near(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
@@ -308,7 +308,7 @@ def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
         np.concatenate([u, asked[:, 0]]),
         np.concatenate([v, asked[:, 1]]),
         np.concatenate([cost, np.zeros(len(asked))]),
-        p.must_join.tolist(),
+        rules=Rules(p.must_join),
         dense=False,
     )
 
@@ -355,8 +355,10 @@ def _solve_others(
 def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping) -> tuple[float, bool]:
     """What the best partition with a pair decided otherwise costs, and whether that is proven."""
     pu, pv, costs = part.pairs()
-    required: dict[str, Any] = {"must_cut" if joined else "must_join": [(a, b)]}
-    changed = SetPartition.of_pairs(range(part.n), pu, pv, costs, **required)
+    pair = np.array([[a, b]], np.int32)
+    changed = SetPartition.of_pairs(
+        range(part.n), pu, pv, costs, rules=Rules(cuts=pair) if joined else Rules(joins=pair)
+    )
     contraction = Contraction(changed)
     one = BranchAndCut(contraction.problem, np.arange(contraction.problem.n, dtype=np.int32))
     one.run(stopping.child(plus=math.inf), None)

@@ -20,7 +20,7 @@ from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.enumeration import _brute_force
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, as_problem
-from graphpart.partition.problem.derived import cut_huge, matrix_of
+from graphpart.partition.problem.forms import cut_huge, matrix_of
 from graphpart.partition.problem.limits import Limits
 from graphpart.partition.results.finish import finish
 from graphpart.partition.results.starts import start_of
@@ -77,7 +77,7 @@ def brute_force(
     >>> r.partition, r.cost, str(r.status)
     ([{0}, {1, 2}], -3.0, 'optimal')
     """
-    p = as_problem(problem, background=True, groups=True, limits=True, connected=True)
+    p = as_problem(problem)
     classes = p.must_join_classes()
     elements = int(classes.max(initial=-1)) + 1
     if elements > ENUMERATED_ELEMENTS:

@@ -46,7 +46,8 @@ from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pair
 from graphpart.partition.pieces.blocks import glued, split_at_articulations
 from graphpart.partition.pieces.components import Part, split
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.derived import connected, cut_huge, in_fitting_unit, pairs_with_cost
+from graphpart.partition.problem.derived import connected, pairs_with_cost
+from graphpart.partition.problem.forms import cut_huge, in_fitting_unit
 from graphpart.partition.reduction.persistency import PartitionReduction, reduced
 from graphpart.stopping import Stopping
 

@@ -49,8 +49,7 @@ from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.pieces.components import split
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.derived import cut_huge, matrix_of
-from graphpart.partition.problem.explicit import without_background
+from graphpart.partition.problem.forms import cut_huge, matrix_of, without_background
 from graphpart.partition.results.finish import finish
 from graphpart.partition.results.starts import start_of
 from graphpart.result import PartitionResult, Status

@@ -38,6 +38,7 @@ from graphpart.partition.certificates.inequalities import CUT
 from graphpart.partition.pieces.components import split
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected, connected_subsets
+from graphpart.partition.problem.rules import Rules
 from graphpart.stopping import Stopping
 
 __all__ = ["Regions"]
@@ -291,7 +292,7 @@ class Regions:
         start = canonical(self.labels[members][first_of(classes)])
         smaller = whole.contract(classes)
         # a matrix, if most have a cost
-        q = SetPartition.of_pairs(range(smaller.n), *smaller.pairs(), lifted=smaller.lifted)
+        q = SetPartition.of_pairs(range(smaller.n), *smaller.pairs(), rules=Rules(lifted=smaller.lifted))
         best = self.solve(q, start, min(self.seconds, max(0.0, until - self.stopping.seconds)))[0]
         labels = self.labels.astype(np.int64)
         labels[members] = p.n + best[classes]

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem
+from graphpart.methods import CONNECTEDNESS, SIZES, check_obeyed
 from graphpart.partition.extending.old import changed_elements, changed_groups
 from graphpart.partition.extending.solver import Solver
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.derived import connected
-from graphpart.partition.problem.explicit import ELEMENTS, listed_within, without_background
+from graphpart.partition.problem.forms import ELEMENTS, listed_within, without_background
 from graphpart.result import Status
 
 __all__ = ["changed_since", "explicit_near", "improved_near", "prepared"]
@@ -25,7 +26,8 @@ def prepared(problem: Any) -> SetPartition:
 
     Groups stay: a new element may clash with an element of an old cluster to which no attracting pairs lead.
     """
-    p = as_problem(problem, background=True, groups=True, instead=WITHOUT)
+    p = as_problem(problem)
+    check_obeyed(p, (*SIZES, *CONNECTEDNESS), WITHOUT)
     if p.background is None or (p.background.repels and (p.n > ELEMENTS or p.background.groups is not None)):
         return p
     return without_background(p, "extend")
@@ -33,7 +35,8 @@ def prepared(problem: Any) -> SetPartition:
 
 def changed_since(p: SetPartition, before: Any) -> NDArray[np.int64]:
     """The elements whose pairs have changed; all of them if the background has."""
-    old = as_problem(before, background=True, groups=True, instead=WITHOUT)
+    old = as_problem(before)
+    check_obeyed(old, (*SIZES, *CONNECTEDNESS), WITHOUT)
     if p.background is None:
         return changed_elements(p, without_background(old, "extend"))
     if not len(p.background.beta) and (old.background is None or not len(old.background.beta)) and not old.is_dense:

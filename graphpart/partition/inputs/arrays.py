@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import islice, repeat
@@ -138,6 +139,20 @@ def pairs_and_costs_of(lifted: Any, n: int) -> Triples:
     u, v = (np.ascontiguousarray(index, np.int64) for index in (u, v))
     check_pairs(n, u, v, costs, "lifted pair")
     return u, v, costs
+
+
+def named_pairs_and_costs(lifted: Any, place: Places) -> Triples:
+    """Lifted pairs and their costs from a tuple (pairs of names, costs).
+
+    Raises
+    ------
+    InvalidProblem
+        If it is not such a tuple.
+    """
+    if not isinstance(lifted, tuple | list) or len(lifted) != 2:
+        raise InvalidProblem(f"lifted is of type {type(lifted).__name__}: expected a tuple (pairs of nodes, costs)")
+    pairs = [(place(a), place(b)) for a, b in lifted[0]]
+    return pairs_and_costs(np.array(pairs, np.int64).reshape(-1, 2), lifted[1], "lifted ")
 
 
 def _is_triple(one: Any) -> bool:
@@ -365,6 +380,35 @@ def names_of(nodes: Iterable[Hashable] | None, n: int) -> Sequence[Hashable]:
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise InvalidProblem(f"node {twice!r} is named twice: expected different names")
     return names
+
+
+class Places:
+    """The index of each element by its name; built when the first one is asked for."""
+
+    __slots__ = ("_index", "nodes")
+
+    def __init__(self, nodes: Sequence[Hashable]) -> None:
+        self.nodes = nodes
+        self._index: dict[Hashable, int] | None = None
+
+    def __call__(self, node: Hashable) -> int:
+        """The index of an element; InvalidProblem if there is no such element."""
+        try:
+            if isinstance(self.nodes, range):
+                return self.nodes.index(operator.index(node))  # type: ignore[arg-type]
+            if self._index is None:
+                self._index = {name: i for i, name in enumerate(self.nodes)}
+            return self._index[node]
+        except (KeyError, ValueError, TypeError):
+            raise InvalidProblem(f"{node!r} is not a node of the problem") from None
+
+    def has(self, node: Any) -> bool:
+        """Whether it is the name of an element."""
+        try:
+            self(node)
+        except InvalidProblem:
+            return False
+        return True
 
 
 def size_of(n: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -13,7 +14,7 @@ from graphpart.errors import InvalidOption, InvalidProblem, known_arguments, war
 from graphpart.kernels.elementary import log
 from graphpart.partition.inputs.arrays import float_array
 
-__all__ = ["CLIP", "costs_from_probabilities"]
+__all__ = ["CLIP", "Meaning", "costs_from_probabilities"]
 
 CLIP = 1e-6  # a cost is then at most 20 bits: 20 pairs with a probability of 1/3 outweigh it
 MANY = 0.01  # share of requirements that is worth a warning
@@ -130,3 +131,58 @@ def _warn(zeros: int, ones: int, size: int, clip: float) -> None:
     else:
         return
     warn(text)
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What numbers of pairs mean, and the costs that they become.
+
+    Attributes
+    ----------
+    kind : {"cost", "weight", "similarity", "probability"}
+    threshold, prior, clip : float or None
+        Of similarities and probabilities, see :func:`costs_from_probabilities`; None where they are not given.
+    """
+
+    kind: str
+    threshold: float | None = None
+    prior: float | None = None
+    clip: float | None = None
+
+    @property
+    def limit(self) -> float:
+        """The threshold, by default 1/2."""
+        return 0.5 if self.threshold is None else self.threshold
+
+    @property
+    def odds(self) -> float:
+        """The prior, by default 1/2."""
+        return 0.5 if self.prior is None else self.prior
+
+    def costs(self, values: NDArray[np.float64], place: Any) -> NDArray[np.float64]:
+        """The costs; ``place(index, value)`` begins the message about a value that is no probability.
+
+        Raises
+        ------
+        InvalidOption
+            If there is no such kind, or a threshold is missing, or something has no meaning for this kind.
+        """
+        if self.kind == "probability":
+            return checked_costs(values, self.limit, self.odds, self.clip, place)
+        if self.odds != 0.5 or self.clip is not None:
+            raise InvalidOption(f"prior and clip are for probabilities: expected none with {self.kind}")
+        limit = self.threshold
+        if self.kind == "similarity":
+            if limit is None:
+                raise InvalidOption(
+                    "similarity without threshold: expected the similarity from which on a pair attracts"
+                )
+            if not isinstance(limit, Real) or not math.isfinite(limit):
+                raise InvalidOption(f"threshold is {limit!r}: expected a finite number")
+            similar: NDArray[np.float64] = float(limit) - values
+            return similar
+        if self.kind not in ("cost", "weight"):
+            raise InvalidOption(f"kind is {self.kind!r}: expected cost, weight, similarity or probability")
+        if limit is not None:
+            raise InvalidOption(f"threshold is for similarities and probabilities: expected none with {self.kind}")
+        return values if self.kind == "cost" else 0.0 - values

@@ -14,7 +14,7 @@ import numpy as np
 from graphpart.partition.local_search._levels import Level
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.set_partition import LARGEST_DENSE
+from graphpart.partition.problem.forms import LARGEST_DENSE
 from graphpart.stopping import Stopping
 
 __all__ = ["any_subset_attracts", "is_native", "join_any", "move_to_any"]

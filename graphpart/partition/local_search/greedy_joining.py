@@ -22,10 +22,10 @@ from typing import Any
 from graphpart.partition.local_search import _dense_joining, _sparse_joining
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any
 from graphpart.partition.local_search.improve import improve
-from graphpart.partition.local_search.limited import few_enough, listed
+from graphpart.partition.local_search.limited import few_enough
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition
-from graphpart.partition.problem.derived import cut_huge
+from graphpart.partition.problem.forms import as_pairs, cut_huge
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
 
@@ -107,7 +107,7 @@ def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     subsets = int(labels.max()) + 1 if p.n else 0
     q = p if subsets == p.n else p.contract(labels)
     cost = p.evaluate_labels(labels)
-    r = listed(cut_huge(q))
+    r = as_pairs(cut_huge(q))
     tolerance = p.tolerance if r is q else r.tolerance
     if r.matrix is not None:
         joined = _dense_joining.join_dense(r.matrix, tolerance, cost, stopping)

@@ -21,9 +21,9 @@ from graphpart.partition.local_search import _dense_moves, _sparse_moves
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, move_to_any
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import improve
-from graphpart.partition.local_search.limited import listed
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem.forms import as_pairs
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
 
@@ -91,7 +91,7 @@ def greedy_moving(
 
 def move(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     """The fixed point of greedy moving from canonical labels."""
-    p = listed(p)
+    p = as_pairs(p)
     cost = p.evaluate_labels(labels)
     if p.matrix is not None:
         return _dense_moves.greedy_moving(p.matrix, labels, p.magnitude, p.tolerance, p.has_must_cut, cost, stopping)

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from graphpart.common.local_search import improved
-from graphpart.partition.local_search.limited import has_room, listed, packed
+from graphpart.partition.local_search.limited import has_room, packed
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
-from graphpart.partition.problem.derived import cut_huge
+from graphpart.partition.problem.forms import as_pairs, cut_huge, with_matrix
 from graphpart.partition.results.finish import finish, settled
 from graphpart.partition.results.starts import start_of
 from graphpart.result import PartitionResult, Status
@@ -67,11 +67,11 @@ def improve(
     InvalidPartition
         If the initial partition does not fit the problem or violates a requirement.
     """
-    p = as_problem(problem, background=True, groups=True, limits=True, connected=True)
+    p = as_problem(problem)
     if p.limits is not None:
-        p = listed(p)
+        p = as_pairs(p)
     elif not background(p):
-        p = as_problem(p)
+        p = with_matrix(p)
     start = default(p, stopping) if initial is None else start_of(p, initial)
 
     def run(labels: Labels, _: float) -> Labels:

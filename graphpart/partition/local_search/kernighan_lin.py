@@ -18,10 +18,10 @@ from graphpart.partition.local_search import _dense_moves, _sparse_moves
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native
 from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
-from graphpart.partition.local_search.limited import listed
 from graphpart.partition.local_search.multilevel import start_of_sequences
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.forms import as_pairs
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
 
@@ -89,7 +89,7 @@ def kernighan_lin(
 
 def improve_by_sequences(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     """The fixed point of the Kernighan-Lin iteration from canonical labels."""
-    p = listed(p)
+    p = as_pairs(p)
     cost = p.evaluate_labels(labels)
     if p.matrix is not None:
         return _dense_moves.kernighan_lin(p.matrix, labels, p.magnitude, p.tolerance, p.has_must_cut, cost, stopping)

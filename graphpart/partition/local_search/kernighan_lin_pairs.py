@@ -56,11 +56,11 @@ from graphpart.partition.local_search._kernighan_lin_pairs import Pairs
 from graphpart.partition.local_search._sparse_chains import Chains
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any, move_to_any
 from graphpart.partition.local_search.improve import improve
-from graphpart.partition.local_search.limited import listed
 from graphpart.partition.local_search.multilevel import start_of_sequences
 from graphpart.partition.local_search.sums import neighbours_of, terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected_subsets
+from graphpart.partition.problem.forms import as_pairs
 from graphpart.partition.results.finish import joins_help
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
@@ -142,7 +142,7 @@ def kernighan_lin_pairs(
 
 def improve_by_pairs(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     """The fixed point of pairwise Kernighan-Lin from canonical labels."""
-    p = listed(p)
+    p = as_pairs(p)
     cost = p.evaluate_labels(labels)
     while any_subset_attracts(p) and p.n:
         before = cost

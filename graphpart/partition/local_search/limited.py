@@ -24,23 +24,9 @@ from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.stopping import Stopping
 
-__all__ = ["few_enough", "has_room", "listed", "packed"]
+__all__ = ["few_enough", "has_room", "packed"]
 
 EVICTIONS = 100  # for each element
-
-
-def listed(p: SetPartition) -> SetPartition:
-    """The same problem with pairs in place of a matrix, if it limits clusters."""
-    if p.matrix is None or p.limits is None:
-        return p
-    if p._implicit is not None and p._implicit.matrix is None:
-        return p._implicit  # type: ignore[return-value]
-    joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
-    q = SetPartition.of_pairs(
-        p.nodes, *p.pairs(), joins, dense=False, offset=p.offset, sense=p.sense, limits=p.limits, sizes=p.sizes
-    )
-    q._implicit = p  # which evaluates labels, to the last digit
-    return q
 
 
 def has_room(p: SetPartition, labels: Labels) -> bool:

@@ -32,12 +32,12 @@ from graphpart.common.rounds import check_seed_and_threads
 from graphpart.partition.local_search._levels import Level
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import improve
-from graphpart.partition.local_search.limited import has_room, listed
+from graphpart.partition.local_search.limited import has_room
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.background import SMALL
-from graphpart.partition.problem.derived import cut_huge
+from graphpart.partition.problem.forms import as_pairs, cut_huge
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
 
@@ -139,7 +139,7 @@ def improve_by_levels(
     shuffled: bool = False,
 ) -> Labels:
     """Iterations from canonical labels, until `patience` of them have not lowered the cost."""
-    p = listed(p)
+    p = as_pairs(p)
     cost = p.evaluate_labels(labels)
     bottom = Level(*p.rows(), terms_of(p))
     fruitless, first = 0, not shuffled

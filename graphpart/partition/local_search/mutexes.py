@@ -14,9 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from graphpart.methods import find_method
 from graphpart.partition.local_search import _mutex_watershed
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import SetPartition, as_problem, canonical
+from graphpart.partition.problem.forms import with_matrix
 from graphpart.partition.results.finish import finish
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -74,6 +76,8 @@ def mutex_watershed(
     """
     stopping = Stopping(time_limit, None, None, callback)
     p = as_problem(problem)
+    find_method("mutex-watershed", "partition").check_problem(p)
+    p = with_matrix(p)
     contraction = Contraction(p)
     q: SetPartition = contraction.problem
     u, v, cost = q.pairs()

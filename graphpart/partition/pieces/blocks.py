@@ -19,6 +19,7 @@ from graphpart.partition.pieces import _biconnected
 from graphpart.partition.pieces.components import Part
 from graphpart.partition.problem.derived import connected
 from graphpart.partition.problem.pair_costs import Labels
+from graphpart.partition.problem.rules import Rules
 from graphpart.partition.problem.set_partition import SetPartition
 
 __all__ = ["glued", "split_at_articulations"]
@@ -59,10 +60,8 @@ def split_at_articulations(p: SetPartition) -> list[Part]:
         pairs = order[starts[k] : starts[k + 1]]
         elements = np.unique(np.concatenate([u[pairs], v[pairs]])).astype(np.int64)
         place[elements] = np.arange(len(elements))
-        q = SetPartition.of_pairs(
-            range(len(elements)), place[u[pairs]], place[v[pairs]], cost[pairs],
-            lifted=None if lifted is None else lifted[pairs],
-        )  # fmt: skip
+        rules = Rules(lifted=None if lifted is None else lifted[pairs])
+        q = SetPartition.of_pairs(range(len(elements)), place[u[pairs]], place[v[pairs]], cost[pairs], rules=rules)
         parts.append((elements, q))
     return parts
 

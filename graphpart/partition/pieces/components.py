@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.groups import group, places_within
 from graphpart.partition.problem.pair_costs import Labels
+from graphpart.partition.problem.rules import Rules
 from graphpart.partition.problem.set_partition import SetPartition
 
 __all__ = ["Part", "split"]
@@ -53,14 +54,11 @@ def split(p: SetPartition, component: Labels, wanted: NDArray[np.bool_] | None =
     used = used[order]
     place = places_within(elements, first)
     parts = []
-    limits = None if p.limits is None else p.limits.without_number()
     for k, mine in members.items():
         pairs = used[begin[k] : begin[k + 1]]
         background = None if p.background is None else p.background.restrict(mine)
-        q = SetPartition.of_pairs(
-            range(len(mine)), place[u[pairs]], place[v[pairs]], cost[pairs], background=background,
-            limits=limits, sizes=None if p.sizes is None else p.sizes[mine],
-            lifted=None if p.lifted is None else p.lifted[pairs],
-        )  # fmt: skip
+        limits = None if p.limits is None else p.limits.restrict(mine)
+        rules = Rules(limits=limits, lifted=None if p.lifted is None else p.lifted[pairs])
+        q = SetPartition.of_pairs(range(len(mine)), place[u[pairs]], place[v[pairs]], cost[pairs], background, rules)
         parts.append((mine, q))
     return parts

@@ -44,6 +44,8 @@ class Background:
         A finite number, and arrays of float64 of one length.
     groups : Groups, optional
         Groups whose members pay a price.
+    missing : float
+        See the attribute; the first of the terms is this constant, unless it is 0.
 
     Attributes
     ----------
@@ -51,15 +53,22 @@ class Background:
     vectors : list of k pairs ``(x, y)`` of arrays of shape (n,)
         The same array twice if the term is ``beta * x[a] * x[b]``.
     groups : Groups or None
+    missing : float
+        The constant term that listed pairs do not pay, because their costs are given in place of it. A problem
+        subtracts it from these costs when it stores them, and has the background with 0 here.
     """
 
-    __slots__ = ("beta", "groups", "vectors")
+    __slots__ = ("beta", "groups", "missing", "vectors")
 
     beta: Vector
     vectors: list[tuple[Vector, Vector]]
     groups: Groups | None
+    missing: float
 
-    def __init__(self, terms: Iterable[tuple[Any, ...]], groups: Groups | None = None) -> None:
+    def __init__(
+        self, terms: Iterable[tuple[Any, ...]] = (), groups: Groups | None = None, missing: float = 0.0
+    ) -> None:
+        self.missing = missing
         self.groups = groups if groups is not None and len(groups) else None
         factors = []
         self.vectors = []
@@ -106,6 +115,16 @@ class Background:
         words = ["{} x[a] x[b]", "{} (x[a] y[b] + y[a] x[b])"]
         parts = [words[x is not y].format(number(float(b))) for b, (x, y) in zip(self.beta, self.vectors, strict=True)]
         return " + ".join(parts) + " for each pair"
+
+    def beside_missing(self) -> Background:
+        """What listed pairs pay beside their costs: all but the cost of a missing pair."""
+        return Background(self.terms[1:], self.groups) if self.missing else self
+
+    def stored(self) -> Background | None:
+        """The background of a problem whose listed costs are differences from the cost of a missing pair."""
+        if not self:
+            return None
+        return Background(self.terms, self.groups) if self.missing else self
 
     @property
     def terms(self) -> list[tuple[Any, ...]]:
@@ -188,7 +207,7 @@ class Background:
 
 
 def background_of(
-    nodes: Sequence[Hashable], missing: Any, background: Any, groups: Groups | None = None
+    nodes: Sequence[Hashable], missing: Any = 0.0, background: Any = None, groups: Groups | None = None
 ) -> Background | None:
     """The Background from the arguments of a constructor; None if pairs that are not listed cost 0.
 
@@ -226,7 +245,7 @@ def background_of(
         if not _is_finite(beta):
             raise InvalidProblem(f"background has the factor {beta!r}: expected a finite number")
         terms.append((float(beta), *(_vector(nodes, vector) for vector in vectors)))
-    found = Background(terms, groups)
+    found = Background(terms, groups, float(missing))
     with np.errstate(over="ignore"):
         for beta, (x, y) in zip(found.beta.tolist(), found.vectors, strict=True):
             if not np.isfinite(beta * np.abs(x).max(initial=0.0) * np.abs(y).max(initial=0.0) * 2.0 * max(n, 1)):

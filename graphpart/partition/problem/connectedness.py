@@ -14,10 +14,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
+from graphpart.errors import InfeasibleProblem, InvalidOption
 from graphpart.kernels import _pairs
 
-__all__ = ["asked_for", "check_alone", "check_joins", "linked_parts", "unlinked", "with_lifted"]
+__all__ = ["asked_for", "check_joins", "linked_parts", "unlinked", "with_lifted"]
 
 Triples = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
 Integers = NDArray[np.int32]
@@ -49,24 +49,6 @@ def asked_for(lifted: Any, connected: Any) -> bool:
     plain = connected is None or isinstance(connected, int | float | str)
     found = repr(connected)[:SHORT] if plain else f"of type {type(connected).__name__}"
     raise InvalidOption(f"connected is {found}: expected True or False; lifted= takes pairs that do not connect")
-
-
-def check_alone(dense: Any, missing: Any, background: Any, groups: Any, limits: Any) -> None:
-    """Raise InvalidProblem if connectedness is asked for together with what no method can combine with it."""
-    beside = {
-        "dense=True": bool(dense),
-        "missing": missing != 0,
-        "background": background is not None,
-        "groups": groups is not None,
-        "max_size or n_clusters": limits is not None,
-    }
-    for name, given in beside.items():
-        if given:
-            instead = {
-                "dense=True": "pairs, since a matrix has no base pairs",
-                "groups": "must_cut with the pairs of each group",
-            }.get(name, f"a problem without {name}")
-            raise InvalidProblem(f"connected or lifted together with {name} is not possible: expected {instead}")
 
 
 def with_lifted(

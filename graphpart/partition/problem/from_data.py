@@ -9,20 +9,21 @@ import math
 from collections.abc import Hashable, Iterable
 from functools import partial
 from numbers import Real
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
+from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.inputs.arrays import arrays_of_graph, names_of, node_attribute, pairs_of_lifted_graph
-from graphpart.partition.inputs.probabilities import checked_costs
-from graphpart.partition.problem.connectedness import asked_for, with_lifted
-from graphpart.partition.problem.demands import obeyed
+from graphpart.partition.inputs.probabilities import Meaning
 from graphpart.partition.problem.misreadings import check_name, check_requirements
-from graphpart.partition.problem.pair_costs import PairCosts, Pairs
+from graphpart.partition.problem.pair_costs import PairCosts
+from graphpart.partition.problem.requirements import FrameOptions, GridOptions, ProblemOptions, with_options
 
 __all__ = ["FromData"]
+
+KINDS = ("cost", "weight", "similarity", "probability")
 
 
 class FromData(PairCosts):
@@ -31,35 +32,18 @@ class FromData(PairCosts):
     __slots__ = ()
 
     @classmethod
-    @known_arguments
+    @with_options(FrameOptions)
     def from_frame(
         cls,
         frame: Any,
         left: Hashable,
         right: Hashable,
         *,
-        cost: Hashable | None = None,
-        weight: Hashable | None = None,
-        similarity: Hashable | None = None,
-        probability: Hashable | None = None,
-        threshold: float | None = None,
-        prior: float = 0.5,
-        clip: float | None = None,
         duplicates: str | None = None,
         nodes: Iterable[Hashable] | None = None,
-        must_join: Pairs = (),
-        must_cut: Pairs = (),
-        dense: bool | None = None,
-        missing: float = 0.0,
-        background: Any = None,
         elements: Any = None,
         id: Hashable | None = None,
-        groups: Any = None,
-        group_cost: Any = math.inf,
-        max_size: int | None = None,
-        n_clusters: Any = None,
-        lifted: Any = None,
-        connected: bool = False,
+        **options: Unpack[FrameOptions],
     ) -> Self:
         """Build a problem from a table with a row for each pair: two identifiers and a cost, score or probability.
 
@@ -91,7 +75,7 @@ class FromData(PairCosts):
         nodes : iterable of hashables, optional
             All elements, in order, also those that are in no row. By default, integers are in ascending order, other
             identifiers in the order of their first appearance in the rows.
-        must_join, must_cut, dense, missing, background
+        dense, missing, background, together, apart
             As in the constructor. `missing` is always a cost, also if the rows have similarities or probabilities.
         elements : data frame of any kind, optional
             A table with a row for each element. Elements that no pair names are part of the problem, too. Elements
@@ -156,15 +140,13 @@ class FromData(PairCosts):
         from graphpart.partition.inputs.frames import elements_of, pairs_of_table, table_of
         from graphpart.partition.inputs.origin import Origin
 
-        named = {"cost": cost, "weight": weight, "similarity": similarity, "probability": probability}
+        named = {kind: options.get(kind) for kind in KINDS}
         kinds = [kind for kind, column in named.items() if column is not None]
         if len(kinds) != 1:
             found = " and ".join(kinds) or "none of them"
             raise InvalidOption(f"{found} given: expected one of cost, weight, similarity and probability")
         check_choice(duplicates)
-        kind = kinds[0]
-        table = table_of(frame)
-        column = named[kind]
+        table, column = table_of(frame), named[kinds[0]]
         attribute = None
         if elements is not None or id is not None:
             if nodes is not None:
@@ -172,29 +154,26 @@ class FromData(PairCosts):
             nodes, attribute = elements_of(elements, id)
         names, u, v, values = pairs_of_table(table, left, right, column, nodes)
         u, v, values = once(names, u, v, values, duplicates)
-        if kind == "cost":
+        if kinds[0] == "cost":
             check_name(column, "column")
+        meaning = Meaning(kinds[0], options.get("threshold"), options.get("prior"), options.get("clip"))
         place = f"column {column!r} has {{1}} in row {{0}}".format
-        costs = _costs(kind, values, threshold, prior, clip, place)
-        obey = obeyed(names, groups, group_cost, max_size, n_clusters, attribute)
-        if asked_for(lifted, connected):
-            more = None
-            if lifted is not None:
-                try:
-                    _, a, b, values = pairs_of_table(table_of(lifted), left, right, column, names)
-                    a, b, values = once(names, a, b, values, duplicates)
-                    more = a, b, _costs(kind, values, threshold, prior, clip, place)
-                except InvalidProblem as error:
-                    raise InvalidProblem(f"in lifted, {error}") from None
-            u, v, costs, obey["lifted"] = with_lifted(u, v, costs, more)
-        p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, **obey)
-        p.origin = Origin(kind, column, left, right, 0.5 if threshold is None else threshold, prior, None, table)
-        if kind != "probability":
+        costs, lifted = meaning.costs(values, place), None
+        if (other := options.get("lifted")) is not None:
+            try:
+                _, a, b, values = pairs_of_table(table_of(other), left, right, column, names)
+                a, b, values = once(names, a, b, values, duplicates)
+                lifted = a, b, meaning.costs(values, place)
+            except InvalidProblem as error:
+                raise InvalidProblem(f"in lifted, {error}") from None
+        p = cls.__new__(cls)._build(names, (u, v, costs), options, lifted, attribute)
+        p.origin = Origin(meaning.kind, column, left, right, meaning.limit, meaning.odds, None, table)
+        if meaning.kind != "probability":
             check_requirements(p, costs)
         return p
 
     @classmethod
-    @known_arguments
+    @with_options(ProblemOptions, "connected", "lifted")
     def from_similarity(
         cls,
         data: Any,
@@ -204,17 +183,9 @@ class FromData(PairCosts):
         *,
         left: Hashable | None = None,
         right: Hashable | None = None,
-        must_join: Pairs = (),
-        must_cut: Pairs = (),
-        dense: bool | None = None,
-        missing: float = 0.0,
-        background: Any = None,
         elements: Any = None,
         id: Hashable | None = None,
-        groups: Any = None,
-        group_cost: Any = math.inf,
-        max_size: int | None = None,
-        n_clusters: Any = None,
+        **options: Unpack[ProblemOptions],
     ) -> Self:
         """Build a problem from similarities: the cost of a pair is ``threshold - similarity``.
 
@@ -234,7 +205,7 @@ class FromData(PairCosts):
             Names of the elements of a matrix, see :meth:`from_matrix`, or all elements of a data frame.
         left, right : str, optional
             The columns of a data frame that hold the two elements.
-        must_join, must_cut, dense, missing, background, groups, group_cost, max_size, n_clusters
+        dense, missing, background, together, apart, groups, group_cost, max_size, n_clusters
             As in the constructor.
         elements, id
             As for :meth:`from_frame`.
@@ -252,28 +223,15 @@ class FromData(PairCosts):
         if threshold is None and (left is not None or hasattr(data, "is_directed") or hasattr(data, "tocoo")):
             raise InvalidOption("similarity without threshold: expected the similarity from which on a pair attracts")
         below = 0.0 if threshold is None else threshold  # None is for matrices alone
-        implicit = {"missing": missing, "background": background}
-        demands = {"groups": groups, "group_cost": group_cost, "max_size": max_size, "n_clusters": n_clusters}
-        required = {"must_join": must_join, "must_cut": must_cut, "dense": dense, **implicit}
+        self = cls.__new__(cls)
         if left is not None or right is not None:
-            return cls.from_frame(
-                data,
-                left,
-                right,
-                similarity=weight,
-                threshold=threshold,
-                nodes=nodes,
-                elements=elements,
-                id=id,
-                **demands,
-                **required,  # type: ignore[arg-type]
-            )
+            table: dict[str, Any] = {"nodes": nodes, "elements": elements, "id": id, **options}
+            return cls.from_frame(data, left, right, similarity=weight, threshold=threshold, **table)
         if hasattr(data, "is_directed"):
             names, u, v, costs = arrays_of_graph(data, weight, lambda similarity: below - float(similarity))
-            obey = obeyed(names, **demands, attribute=partial(node_attribute, data))
-            p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, **implicit, **obey)
-            check_requirements(p, costs)
-            return p
+            self._build(names, (u, v, costs), options, None, partial(node_attribute, data))
+            check_requirements(self, costs)
+            return self
         from graphpart.partition.inputs.frames import is_frame
         from graphpart.partition.inputs.matrices import matrix_and_names, sparse_pairs, symmetric
         from graphpart.partition.inputs.thresholds import path_threshold
@@ -282,9 +240,8 @@ class FromData(PairCosts):
             raise InvalidOption("elements describes the rows of a data frame: expected left and right, too")
         if hasattr(data, "tocoo"):
             n, (u, v, values) = sparse_pairs(data)
-            names, costs = names_of(nodes, n), below - values
-            return cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, **implicit, **obeyed(names, **demands))
-        if missing or background is not None:
+            return self._build(names_of(nodes, n), (u, v, below - values), options)
+        if options.get("missing") or options.get("background") is not None:
             raise InvalidOption("a matrix lists all pairs: expected no missing or background beside it")
         if is_frame(data) and weight in list(data.columns) and len(data.columns) != len(data):
             raise InvalidOption(
@@ -295,36 +252,17 @@ class FromData(PairCosts):
         limit = path_threshold(costs, similarity=True) if threshold is None else threshold
         np.subtract(limit, costs, out=costs)
         np.fill_diagonal(costs, 0.0)
-        names = names_of(nodes, len(costs))
-        obey = obeyed(names, **demands)
-        dense = True if dense is None else dense
-        if dense and obey["groups"] is None:
-            p = cls.of_matrix(names, costs, must_join, must_cut, limits=obey["limits"])
-        else:
-            u, v = np.triu_indices(len(costs), 1)
-            p = cls.of_pairs(names, u, v, costs[u, v], must_join, must_cut, dense, **obey)
+        if options.get("dense") is None:
+            options["dense"] = True
+        p = cls._of_symmetric(names_of(nodes, len(costs)), costs, options, zeros=True)
         if threshold is None:
             p._told = {"threshold": f"{limit:.4g} (from the data)"}
         return p
 
     @classmethod
-    @known_arguments
+    @with_options(ProblemOptions)
     def from_scipy(
-        cls,
-        matrix: Any,
-        nodes: Iterable[Hashable] | None = None,
-        *,
-        must_join: Pairs = (),
-        must_cut: Pairs = (),
-        dense: bool | None = None,
-        missing: float = 0.0,
-        background: Any = None,
-        groups: Any = None,
-        group_cost: Any = math.inf,
-        max_size: int | None = None,
-        n_clusters: Any = None,
-        lifted: Any = None,
-        connected: bool = False,
+        cls, matrix: Any, nodes: Iterable[Hashable] | None = None, **options: Unpack[ProblemOptions]
     ) -> Self:
         """Build a problem from a scipy.sparse matrix of costs, symmetric or with one triangle only.
 
@@ -334,9 +272,9 @@ class FromData(PairCosts):
         ----------
         matrix : scipy.sparse matrix or array, shape (n, n)
             The costs. For similarities, pass ``threshold - similarity`` of the stored entries (``matrix.data``).
-        nodes, must_join, must_cut, dense
+        nodes
             As for :meth:`from_matrix`.
-        missing, background, groups, group_cost, max_size, n_clusters
+        dense, missing, background, together, apart, groups, group_cost, max_size, n_clusters
             As in the constructor.
         lifted : scipy.sparse matrix or array, shape (n, n), optional
             Costs of lifted pairs. With them, every cluster has to be connected by pairs that `matrix` stores.
@@ -360,40 +298,19 @@ class FromData(PairCosts):
 
         if not hasattr(matrix, "tocoo"):
             raise InvalidProblem(f"got {type(matrix).__name__}: expected a scipy.sparse matrix; see also from_matrix")
-        n, (u, v, costs) = sparse_pairs(matrix, triangle=True)
-        implicit = {"missing": missing, "background": background}
-        names = names_of(nodes, n)
-        obey = obeyed(names, groups, group_cost, max_size, n_clusters)
-        if asked_for(lifted, connected):
-            more = None
-            if lifted is not None:
-                if getattr(lifted, "shape", None) != (n, n) or not hasattr(lifted, "tocoo"):
-                    raise InvalidProblem(f"lifted is no scipy.sparse matrix of shape ({n}, {n}): expected one")
-                more = sparse_pairs(lifted, triangle=True)[1]
-            u, v, costs, obey["lifted"] = with_lifted(u, v, costs, more)
-        p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, **implicit, **obey)
-        check_requirements(p, costs)
+        n, pairs = sparse_pairs(matrix, triangle=True)
+        lifted = None
+        if (other := options.get("lifted")) is not None:
+            if getattr(other, "shape", None) != (n, n) or not hasattr(other, "tocoo"):
+                raise InvalidProblem(f"lifted is no scipy.sparse matrix of shape ({n}, {n}): expected one")
+            lifted = sparse_pairs(other, triangle=True)[1]
+        p = cls.__new__(cls)._build(names_of(nodes, n), pairs, options, lifted)
+        check_requirements(p, pairs[2])
         return p
 
     @classmethod
-    @known_arguments
-    def from_igraph(
-        cls,
-        graph: Any,
-        cost: str = "cost",
-        *,
-        must_join: Pairs = (),
-        must_cut: Pairs = (),
-        dense: bool | None = None,
-        missing: float = 0.0,
-        background: Any = None,
-        groups: Any = None,
-        group_cost: Any = math.inf,
-        max_size: int | None = None,
-        n_clusters: Any = None,
-        lifted: Any = None,
-        connected: bool = False,
-    ) -> Self:
+    @with_options(ProblemOptions)
+    def from_igraph(cls, graph: Any, cost: str = "cost", **options: Unpack[ProblemOptions]) -> Self:
         """Build a problem from an igraph.Graph with a cost in an edge attribute.
 
         Parameters
@@ -403,7 +320,7 @@ class FromData(PairCosts):
             edge costs `missing`.
         cost : str
             The edge attribute; for similarities see :meth:`from_similarity`.
-        must_join, must_cut, dense, missing, background, groups, group_cost, max_size, n_clusters, lifted, connected
+        dense, missing, background, together, apart, groups, group_cost, max_size, n_clusters, connected, lifted
             As in the constructor.
         """
         from graphpart.partition.inputs.frames import library
@@ -412,34 +329,23 @@ class FromData(PairCosts):
             raise InvalidProblem(f"got {type(graph).__name__}: expected an igraph.Graph")
         check_name(cost, "attribute")
         names, u, v, costs = arrays_of_graph(graph, cost, float)
-        obey = obeyed(names, groups, group_cost, max_size, n_clusters, partial(node_attribute, graph))
-        if asked_for(lifted, connected):
-            more = None if lifted is None else pairs_of_lifted_graph(names, lifted, cost)
-            u, v, costs, obey["lifted"] = with_lifted(u, v, costs, more)
-        p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, **obey)
+        other = options.get("lifted")
+        lifted = None if other is None else pairs_of_lifted_graph(names, other, cost)
+        p = cls.__new__(cls)._build(names, (u, v, costs), options, lifted, partial(node_attribute, graph))
         check_requirements(p, costs)
         return p
 
     @classmethod
-    @known_arguments
+    @with_options(GridOptions, "background", "lifted")
     def from_affinities(
         cls,
         affinities: ArrayLike,
         offsets: ArrayLike,
         *,
         kind: str = "probability",
-        threshold: float | None = None,
-        prior: float = 0.5,
-        clip: float | None = None,
         far: str | None = None,
-        dense: bool | None = None,
-        missing: float = 0.0,
-        groups: Any = None,
-        group_cost: Any = math.inf,
-        max_size: int | None = None,
-        n_clusters: Any = None,
         lifted_offsets: ArrayLike | None = None,
-        connected: bool = False,
+        **options: Unpack[GridOptions],
     ) -> Self:
         """Build a problem over the pixels of an image or the voxels of a volume, from affinities of near ones.
 
@@ -460,7 +366,7 @@ class FromData(PairCosts):
             there are offsets to neighbours, too: such a pair is joined directly, and affinities that know only its two
             ends join what a thin boundary separates. Default: "repel" for probabilities and similarities, "all" for
             weights and costs.
-        dense, missing, groups, group_cost, max_size, n_clusters
+        dense, missing, together, apart, groups, group_cost, max_size, n_clusters
             As in the constructor; elements are numbers.
         lifted_offsets : array_like of int, shape (l, 2) or (l, 3), optional
             Offsets of lifted pairs, whose affinities follow those of `offsets`: ``affinities[k + i]`` belongs to
@@ -501,36 +407,16 @@ class FromData(PairCosts):
 
         every = offsets if lifted_offsets is None else joined_offsets(offsets, lifted_offsets)
         shape, u, v, values = pairs_of_grid(affinities, every)
-        costs = _costs(kind, values, threshold, prior, clip, "an affinity is {1}".format)
+        meaning = Meaning(kind, options.get("threshold"), options.get("prior"), options.get("clip"))
+        costs = meaning.costs(values, "an affinity is {1}".format)
         base = len(u) if lifted_offsets is None else pairs_at(shape, offsets)
         costs[:base] = costs_of_far_pairs(shape, offsets, costs[:base], far, kind in ("cost", "weight"))
-        nodes = range(math.prod(shape))
-        obey = obeyed(nodes, groups, group_cost, max_size, n_clusters)
-        flags = np.arange(len(u)) >= base if asked_for(lifted_offsets, connected) else None
-        p = cls.of_pairs(nodes, u, v, costs, (), (), dense, missing=missing, lifted=flags, **obey)
-        p.origin = Origin(kind, threshold=0.5 if threshold is None else threshold, prior=prior, shape=shape)
+        lifted = None
+        if lifted_offsets is not None:
+            lifted = u[base:], v[base:], costs[base:]
+            options["lifted"] = lifted_offsets
+        p = cls.__new__(cls)._build(range(math.prod(shape)), (u[:base], v[:base], costs[:base]), options, lifted)
+        p.origin = Origin(kind, threshold=meaning.limit, prior=meaning.odds, shape=shape)
         if kind != "probability":
             check_requirements(p, costs)
         return p
-
-
-def _costs(
-    kind: str, values: NDArray[np.float64], threshold: float | None, prior: float, clip: float | None, place: Any
-) -> NDArray[np.float64]:
-    """Costs from values of a kind; ``place(index, value)`` begins the message about a value that is no probability."""
-    if kind == "probability":
-        return checked_costs(values, 0.5 if threshold is None else threshold, prior, clip, place)
-    if prior != 0.5 or clip is not None:
-        raise InvalidOption(f"prior and clip are for probabilities: expected none with {kind}")
-    if kind == "similarity":
-        if threshold is None:
-            raise InvalidOption("similarity without threshold: expected the similarity from which on a pair attracts")
-        if not isinstance(threshold, Real) or not math.isfinite(threshold):
-            raise InvalidOption(f"threshold is {threshold!r}: expected a finite number")
-        similar: NDArray[np.float64] = float(threshold) - values
-        return similar
-    if kind not in ("cost", "weight"):
-        raise InvalidOption(f"kind is {kind!r}: expected cost, weight, similarity or probability")
-    if threshold is not None:
-        raise InvalidOption(f"threshold is for similarities and probabilities: expected none with {kind}")
-    return values if kind == "cost" else 0.0 - values

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 
-from graphpart.errors import InvalidProblem, known_arguments, no_column
+from graphpart.errors import InvalidProblem, no_column
 from graphpart.partition.inputs.arrays import names_of
-from graphpart.partition.problem.demands import obeyed
 from graphpart.partition.problem.from_data import FromData
-from graphpart.partition.problem.pair_costs import Pairs
+from graphpart.partition.problem.requirements import RequirementOptions, with_options
 
 if TYPE_CHECKING:
     from graphpart.partition.inputs.frames import Table
@@ -26,7 +24,7 @@ class FromOthers(FromData):
     __slots__ = ()
 
     @classmethod
-    @known_arguments
+    @with_options(RequirementOptions, "connected", "lifted")
     def from_embeddings(
         cls,
         X: Any,
@@ -34,13 +32,7 @@ class FromOthers(FromData):
         n_neighbors: int | None = None,
         metric: str = "cosine",
         nodes: Iterable[Hashable] | None = None,
-        *,
-        must_join: Pairs = (),
-        must_cut: Pairs = (),
-        groups: Any = None,
-        group_cost: Any = math.inf,
-        max_size: int | None = None,
-        n_clusters: Any = None,
+        **options: Unpack[RequirementOptions],
     ) -> Self:
         """Build a problem from points, such as embeddings: pairs nearer than a threshold attract, others repel.
 
@@ -61,7 +53,7 @@ class FromOthers(FromData):
             The cosine distance is 1 - the cosine of the angle, from 0 to 2.
         nodes : iterable of n hashables, optional
             Names of the elements; default: the index of a data frame of pandas, else 0, ..., n - 1.
-        must_join, must_cut, groups, group_cost, max_size, n_clusters
+        together, apart, groups, group_cost, max_size, n_clusters
             As in the constructor.
 
         Raises
@@ -88,19 +80,16 @@ class FromOthers(FromData):
         [0, 0, 1, 1, 1]
         """
         from graphpart.partition.inputs.embeddings import costs_of_points
-        from graphpart.partition.problem.requirements import requiring
 
         if nodes is None and hasattr(X, "index") and hasattr(X, "columns"):
             nodes = X.index.tolist()
         matrix, listed, limit = costs_of_points(X, threshold, n_neighbors, metric)
         if matrix is not None:
-            p = cls.of_matrix(names_of(nodes, len(matrix)), matrix, must_join, must_cut)
+            p = cls._of_symmetric(names_of(nodes, len(matrix)), matrix, {"dense": True, **options}, zeros=True)
         else:
-            u, v, costs = listed
-            p = cls.of_pairs(names_of(nodes, len(X)), u, v, costs, must_join, must_cut, False)
+            p = cls.__new__(cls)._build(names_of(nodes, len(X)), listed, {"dense": False, **options})
         p._told = {"threshold": f"{limit:.4g}" + ("" if threshold is not None else " (from the data)")}
-        obey = obeyed(p.nodes, groups, group_cost, max_size, n_clusters)
-        return requiring(p, groups=obey["groups"], limits=obey["limits"]) if any(obey.values()) else p
+        return p
 
     @classmethod
     def from_splink(cls, predictions: Any, *, missing: float = 0.0, **options: Any) -> Self:
@@ -114,7 +103,7 @@ class FromOthers(FromData):
         missing : float
             The cost of a pair without a prediction. By default it is 0.
         **options
-            Further options of :meth:`from_frame`, such as `nodes`, `must_join` and `must_cut`.
+            Further options of :meth:`from_frame`, such as `nodes`, `together` and `apart`.
 
         Raises
         ------

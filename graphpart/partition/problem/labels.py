@@ -183,7 +183,7 @@ def check_feasible(p: PairCosts, labels: Labels) -> None:
                 verb = ("joined", "are separated") if wanted else ("cut", "are joined")
                 raise InvalidPartition(f"{a!r} and {b!r} must be {verb[0]} but {verb[1]}")
     check_connected(p, labels)
-    if p.limits is not None and (text := p.limits.violation(labels, p.sizes)) is not None:
+    if p.limits is not None and (text := p.limits.violation(labels)) is not None:
         raise InvalidPartition(text)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graphpart.display import plural
 from graphpart.errors import InfeasibleProblem, InvalidOption
+from graphpart.partition.inputs.arrays import frozen
 
 if TYPE_CHECKING:
     from graphpart.partition.problem.groups import Groups
@@ -28,11 +29,14 @@ class Limits:
         No cluster has more elements.
     least, most : int, int or None
         There are no fewer clusters, and no more.
+    sizes : ndarray of int64, shape (n,), or None
+        For how many elements each one stands, in a contracted problem.
     """
 
     max_size: int | None = None
     least: int = 1
     most: int | None = None
+    sizes: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
 
     @property
     def number(self) -> bool:
@@ -41,14 +45,22 @@ class Limits:
 
     def without_number(self) -> Limits | None:
         """The limit of sizes alone; None if there is none."""
-        return Limits(self.max_size) if self.max_size is not None else None
+        return Limits(self.max_size, sizes=self.sizes) if self.max_size is not None else None
 
-    def violation(self, labels: NDArray[np.int32], sizes: NDArray[np.int64] | None) -> str | None:
-        """How labels violate them, for a message; None if they do not.
+    def contract(self, labels: NDArray[np.int32], k: int) -> Limits:
+        """The limits of the problem over k subsets."""
+        return replace(self, sizes=frozen(np.bincount(labels, self.sizes, k).astype(np.int64)))
 
-        `sizes`: for how many elements each one stands, in a contracted problem.
-        """
-        found = sizes_of(labels, sizes)
+    def restrict(self, elements: NDArray[np.integer[Any]]) -> Limits | None:
+        """The limits of the problem over some elements, of which the number of clusters is none."""
+        limits = self.without_number()
+        if limits is None or limits.sizes is None:
+            return limits
+        return replace(limits, sizes=frozen(limits.sizes[elements]))
+
+    def violation(self, labels: NDArray[np.int32]) -> str | None:
+        """How labels violate them, for a message; None if they do not."""
+        found = sizes_of(labels, self.sizes)
         largest = int(found.max(initial=0))
         if self.max_size is not None and largest > self.max_size:
             return f"a cluster has {largest} elements: expected at most {self.max_size} (max_size)"

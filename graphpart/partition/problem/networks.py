@@ -9,34 +9,26 @@ graphs with weights of both signs (Gómez, Jensen & Arenas 2009); the constant P
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
-from graphpart.partition.inputs.arrays import names_of, node_attribute, size_of
-from graphpart.partition.problem.demands import obeyed
+from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.partition.inputs.arrays import Triples, names_of, node_attribute, size_of
+from graphpart.partition.problem.requirements import ProblemOptions, with_options
 from graphpart.partition.problem.set_partition import SetPartition
 
 __all__ = ["from_cpm", "from_editing", "from_modularity"]
 
 
-@known_arguments
+@with_options(ProblemOptions, "missing", "background", "connected", "lifted")
 def from_modularity(
-    graph: Any,
-    resolution: float = 1.0,
-    weight: str | None = "weight",
-    *,
-    dense: bool | None = None,
-    groups: Any = None,
-    group_cost: Any = math.inf,
-    max_size: int | None = None,
-    n_clusters: Any = None,
+    graph: Any, resolution: float = 1.0, weight: str | None = "weight", **options: Unpack[ProblemOptions]
 ) -> SetPartition:
     """Modularity of a network as a problem: ``objective(cost)`` is the modularity of a partition, to be maximised.
 
@@ -52,7 +44,7 @@ def from_modularity(
     dense : bool, optional
         Store the costs of all pairs as a matrix. Default: True up to 1000 nodes, so that all bounds and exact methods
         can be used.
-    groups, group_cost, max_size, n_clusters
+    together, apart, groups, group_cost, max_size, n_clusters
         As for :class:`SetPartition`; a text names a node attribute.
 
     Returns
@@ -105,24 +97,13 @@ def from_modularity(
     times = 1 if g.directed else 2
     u, v = g.u[~loops], g.v[~loops]
     costs = -g.weight[~loops] * (times / total)
-    background = [part for part in parts if part[0]]
-    obey = obeyed(g.nodes, groups, group_cost, max_size, n_clusters, _attribute(graph))
-    return SetPartition.of_pairs(
-        g.nodes, u, v, costs, dense=dense, offset=single, sense=-1, background=background or None, **obey
-    )
+    options["background"] = [part for part in parts if part[0]] or None
+    return _problem(graph, g, (u, v, costs), options).in_units(single, -1)
 
 
-@known_arguments
+@with_options(ProblemOptions, "missing", "background", "connected", "lifted")
 def from_cpm(
-    graph: Any,
-    resolution: float,
-    weight: str | None = None,
-    *,
-    dense: bool | None = None,
-    groups: Any = None,
-    group_cost: Any = math.inf,
-    max_size: int | None = None,
-    n_clusters: Any = None,
+    graph: Any, resolution: float, weight: str | None = None, **options: Unpack[ProblemOptions]
 ) -> SetPartition:
     """The constant Potts model of a network as a problem: communities with a density above `resolution`.
 
@@ -136,7 +117,7 @@ def from_cpm(
         cost is twice as large.
     weight : str, optional
         The edge attribute that holds the weight, 1 where it is missing; by default every edge has the weight 1.
-    dense, groups, group_cost, max_size, n_clusters
+    dense, together, apart, groups, group_cost, max_size, n_clusters
         As for :func:`from_modularity`.
 
     Returns
@@ -157,31 +138,20 @@ def from_cpm(
     g = _network(graph, weight)
     loops = g.u == g.v
     beta = resolution * (2 if g.directed else 1)
-    background = (beta, np.ones(g.n)) if beta else None
-    obey = obeyed(g.nodes, groups, group_cost, max_size, n_clusters, _attribute(graph))
-    return SetPartition.of_pairs(
-        g.nodes, g.u[~loops], g.v[~loops], -g.weight[~loops], dense=dense,
-        offset=math.fsum(g.weight[loops].tolist()), sense=-1, background=background, **obey,
-    )  # fmt: skip
+    options["background"] = (beta, np.ones(g.n)) if beta else None
+    pairs = g.u[~loops], g.v[~loops], -g.weight[~loops]
+    return _problem(graph, g, pairs, options).in_units(math.fsum(g.weight[loops].tolist()), -1)
 
 
-@known_arguments
-def from_editing(
-    graph: Any,
-    *,
-    dense: bool | None = None,
-    groups: Any = None,
-    group_cost: Any = math.inf,
-    max_size: int | None = None,
-    n_clusters: Any = None,
-) -> SetPartition:
+@with_options(ProblemOptions, "missing", "background", "connected", "lifted")
+def from_editing(graph: Any, **options: Unpack[ProblemOptions]) -> SetPartition:
     """Cluster editing: insert and delete as few edges as possible, such that each component is a clique.
 
     Parameters
     ----------
     graph : networkx graph, igraph.Graph, or scipy.sparse matrix
         Undirected, without weights and self-loops; parallel edges count once.
-    dense, groups, group_cost, max_size, n_clusters
+    dense, together, apart, groups, group_cost, max_size, n_clusters
         As for :func:`from_modularity`.
 
     Returns
@@ -211,15 +181,14 @@ def from_editing(
         raise InvalidProblem(f"node {a!r} has a self-loop: expected edges between different nodes")
     keys = np.unique(np.minimum(g.u, g.v) * np.int64(g.n) + np.maximum(g.u, g.v))
     u, v = np.divmod(keys, max(1, g.n))
-    obey = obeyed(g.nodes, groups, group_cost, max_size, n_clusters, _attribute(graph))
-    return SetPartition.of_pairs(
-        g.nodes, u, v, np.full(len(u), -1.0), dense=dense, offset=float(len(u)), missing=1.0, **obey
-    )
+    options["missing"] = 1.0
+    return _problem(graph, g, (u, v, np.full(len(u), -1.0)), options).in_units(float(len(u)))
 
 
-def _attribute(graph: Any) -> Callable[[str], Any] | None:
-    """What finds a node attribute of a graph by name; a matrix has none."""
-    return None if hasattr(graph, "tocoo") else partial(node_attribute, graph)
+def _problem(graph: Any, g: _Network, pairs: Triples, options: ProblemOptions) -> SetPartition:
+    """The problem of a network; a text in `groups` names a node attribute, which a matrix has not."""
+    attribute = None if hasattr(graph, "tocoo") else partial(node_attribute, graph)
+    return SetPartition.__new__(SetPartition)._build(g.nodes, pairs, options, None, attribute)
 
 
 @dataclass(frozen=True)

@@ -7,43 +7,47 @@ problems.
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import Shown
-from graphpart.errors import InfeasibleProblem, InvalidProblem
+from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
-from graphpart.partition.inputs.arrays import check_matrix_fits, frozen, size_of, tidy_pairs
+from graphpart.partition.inputs.arrays import Places, Triples, check_matrix_fits, frozen, size_of, tidy_pairs
 from graphpart.partition.problem.background import SMALL, Background, background_of
-from graphpart.partition.problem.connectedness import check_alone, check_joins, linked_parts
+from graphpart.partition.problem.connectedness import linked_parts, with_lifted
+from graphpart.partition.problem.requirements import Pairs, Requirements
+from graphpart.partition.problem.rules import FREE, NO_PAIRS, Rules, check_alone, check_rules
 
 if TYPE_CHECKING:
     from graphpart.partition.inputs.origin import Origin
     from graphpart.partition.problem.groups import Groups
     from graphpart.partition.problem.limits import Limits
 
-__all__ = ["DENSE_FROM", "Labels", "PairCosts"]
+__all__ = ["DENSE_FROM", "Labels", "PairCosts", "Pairs"]
 
 Labels = NDArray[np.int32]
-Pairs = Iterable[tuple[Hashable, Hashable]]
 DENSE_FROM = 0.25  # share of pairs stored, from which on a matrix is smaller and faster than rows of neighbours
+KEPT = (  # by pickling
+    "nodes", "matrix", "u", "v", "cost", "lifted", "background", "must_join", "offset", "sense", "limits", "origin",
+    "_zeros",
+)  # fmt: skip
 
 
 class PairCosts(Shown):
     """The arrays of a set partition problem; see :class:`SetPartition` for what its attributes mean."""
 
     __slots__ = (
-        "_implicit",
-        "_index",
         "_links",
         "_magnitude",
         "_must_cut",
+        "_places",
         "_row_flags",
         "_rows",
+        "_source",
         "_told",
         "_zeros",
         "background",
@@ -57,7 +61,6 @@ class PairCosts(Shown):
         "offset",
         "origin",
         "sense",
-        "sizes",
         "u",
         "v",
     )
@@ -74,9 +77,9 @@ class PairCosts(Shown):
     offset: float
     sense: int
     limits: Limits | None
-    sizes: NDArray[np.int64] | None
     origin: Origin | None
-    _implicit: PairCosts | None
+    _told: dict[str, Any]  #: what a constructor chose, for `repr`
+    _source: PairCosts | None  #: of which this is another form, see `forms`
 
     # ---------------------------------------------------------------------------------------------- construction
 
@@ -87,124 +90,20 @@ class PairCosts(Shown):
         u: NDArray[Any],
         v: NDArray[Any],
         costs: NDArray[np.float64],
-        must_join: Pairs = (),
-        must_cut: Pairs = (),
+        background: Background | None = None,
+        rules: Rules = FREE,
+        *,
         dense: bool | None = None,
-        offset: float = 0.0,
-        sense: int = 1,
-        missing: float = 0.0,
-        background: Any = None,
-        groups: Groups | None = None,
-        limits: Limits | None = None,
-        sizes: NDArray[np.int64] | None = None,
-        lifted: NDArray[np.bool_] | None = None,
     ) -> Self:
-        """From unique names, and arrays of pairs and costs of one length.
-
-        `groups` are in addition to those of a Background. `sizes`: for how many elements each stands, see Limits.
-        `lifted`: which of the pairs are lifted, if subsets have to be connected.
-        """
-        self = cls.__new__(cls)
-        self._set_pairs(
-            nodes, u, v, costs, must_join, must_cut, dense, offset, sense, missing, background, groups, limits, sizes,
-            lifted,
-        )  # fmt: skip
-        return self
+        """From unique names, and arrays of pairs and costs of one length."""
+        return cls.__new__(cls)._set_pairs(nodes, u, v, costs, background, rules, dense)
 
     @classmethod
-    def of_matrix(
-        cls,
-        nodes: Sequence[Hashable],
-        matrix: NDArray[np.float64],
-        must_join: Pairs = (),
-        must_cut: Pairs = (),
-        offset: float = 0.0,
-        sense: int = 1,
-        limits: Limits | None = None,
-        sizes: NDArray[np.int64] | None = None,
-    ) -> Self:
+    def of_matrix(cls, nodes: Sequence[Hashable], matrix: NDArray[np.float64], rules: Rules = FREE) -> Self:
         """From unique names, and a matrix that is symmetric, without NaN, and not used elsewhere."""
         self = cls.__new__(cls)
-        self._set_matrix(nodes, matrix, must_join, must_cut, offset, sense, limits, sizes)
-        return self
-
-    def _set_pairs(
-        self,
-        nodes: Sequence[Hashable],
-        u: NDArray[Any],
-        v: NDArray[Any],
-        costs: NDArray[np.float64],
-        must_join: Pairs,
-        must_cut: Pairs,
-        dense: bool | None,
-        offset: float = 0.0,
-        sense: int = 1,
-        missing: float = 0.0,
-        background: Any = None,
-        groups: Groups | None = None,
-        limits: Limits | None = None,
-        sizes: NDArray[np.int64] | None = None,
-        lifted: NDArray[np.bool_] | None = None,
-    ) -> None:
-        n = len(nodes)
-        self._start(nodes, offset, sense, limits, sizes)
-        implicit = background_of(nodes, missing, background, groups)
-        required = self._indices(must_join), self._indices(must_cut)
-        if lifted is not None:
-            check_alone(dense, missing, background, groups, limits)
-            dense = False
-        low, high, costs, joins, lifted = tidy_pairs(n, u, v, costs, *required, lifted)
-        if dense is None:
-            dense = len(low) >= DENSE_FROM * (n * (n - 1) // 2) or (implicit is not None and n <= SMALL)
-        if dense:
-            matrix = np.full((n, n), float(missing)) if check_matrix_fits(n) else None
-            assert matrix is not None
-            matrix[low, high] = costs
-            matrix[high, low] = costs
-            if implicit is not None:
-                (background_of(nodes, 0.0, background, groups) or Background([])).add_to(matrix)
-            self.matrix = frozen(matrix)
-            if implicit is not None and implicit.groups is not None:  # which a matrix does not tell
-                self._implicit = self._without_matrix(low, high, costs, missing, implicit, joins)
-            if not costs.all():  # which a matrix does not tell from pairs that were not listed
-                self._zeros = frozen(np.stack([low[costs == 0], high[costs == 0]], 1))
-        else:
-            self.background = implicit  # which has the cost of a missing pair, so that only the difference is stored
-            self.u, self.v, self.cost = frozen(low), frozen(high), frozen(costs - missing if missing else costs)
-            self.lifted = None if lifted is None else frozen(lifted)
-        self._require(joins)
-
-    def _without_matrix(
-        self,
-        u: NDArray[np.int32],
-        v: NDArray[np.int32],
-        costs: NDArray[np.float64],
-        missing: float,
-        background: Background,
-        joins: NDArray[np.int32],
-    ) -> Self:
-        """The problem with tidy pairs and a background of which this one is the matrix."""
-        p = type(self).__new__(type(self))
-        p._start(self.nodes, self.offset, self.sense, self.limits, self.sizes)
-        p.background = background
-        p.u, p.v, p.cost = frozen(u), frozen(v), frozen(costs - missing if missing else costs)
-        p._require(joins)
-        return p
-
-    def _set_matrix(
-        self,
-        nodes: Sequence[Hashable],
-        matrix: NDArray[np.float64],
-        must_join: Pairs,
-        must_cut: Pairs,
-        offset: float,
-        sense: int,
-        limits: Limits | None = None,
-        sizes: NDArray[np.int64] | None = None,
-    ) -> None:
-        """Take over a matrix that is already symmetric, without NaN, and not used elsewhere."""
-        self._start(nodes, offset, sense, limits, sizes)
-        joins, cuts = self._indices(must_join), self._indices(must_cut)
+        self._start(nodes, rules.limits)
+        joins, cuts = rules.joins, rules.cuts
         if len(matrix) and matrix.min() == -np.inf:  # before cuts are entered, which may contradict
             required = np.argwhere(np.triu(np.isneginf(matrix), 1)).astype(np.int32)
             matrix[np.isneginf(matrix)] = 0.0
@@ -213,97 +112,126 @@ class PairCosts(Shown):
         matrix[cuts[:, 1], cuts[:, 0]] = np.inf
         self.matrix = frozen(matrix)
         self._require(joins)
+        return self
 
-    def _start(
+    def _build(
         self,
         nodes: Sequence[Hashable],
-        offset: float,
-        sense: int,
-        limits: Limits | None = None,
-        sizes: NDArray[np.int64] | None = None,
-    ) -> None:
-        self.n = size_of(len(nodes))
-        self.nodes = nodes
+        pairs: Triples,
+        options: Mapping[str, Any],
+        lifted: Triples | None = None,
+        attribute: Callable[[str], Any] | None = None,
+    ) -> Self:
+        """From unique names, pairs ``(u, v, costs)``, and the options of a constructor (`ProblemOptions`).
+
+        `lifted`: lifted pairs in the same form. `attribute`: what finds a grouping by its name.
+        """
+        asked, flags = Requirements.of(options), None
+        u, v, costs = pairs
+        if asked.connects:
+            u, v, costs, flags = with_lifted(u, v, costs, lifted)
+        groups = asked.groups_of(nodes, attribute)
+        background = background_of(nodes, options.get("missing", 0.0), options.get("background"), groups)
+        rules = asked.rules(Places(nodes), flags)
+        return self._set_pairs(nodes, u, v, costs, background, rules, options.get("dense"))
+
+    @classmethod
+    def _of_symmetric(
+        cls, nodes: Sequence[Hashable], matrix: NDArray[np.float64], options: Mapping[str, Any], zeros: bool = False
+    ) -> Self:
+        """From unique names, a symmetric matrix that is not used elsewhere, and the options of a constructor.
+
+        `zeros`: whether entries of 0 are listed, too, if the costs are not stored as a matrix.
+        """
+        if options.get("dense") and options.get("groups") is None:
+            return cls.of_matrix(nodes, matrix, Requirements.of(options).rules(Places(nodes)))
+        u, v = np.triu_indices(len(matrix), 1) if zeros else np.nonzero(np.triu(matrix, 1))
+        return cls.__new__(cls)._build(nodes, (u, v, matrix[u, v]), options)
+
+    def _set_pairs(
+        self,
+        nodes: Sequence[Hashable],
+        u: NDArray[Any],
+        v: NDArray[Any],
+        costs: NDArray[np.float64],
+        background: Background | None,
+        rules: Rules,
+        dense: bool | None,
+    ) -> Self:
+        n = len(nodes)
+        self._start(nodes, rules.limits)
+        background = background or None
+        if rules.lifted is not None:
+            check_alone(dense, background, rules.limits)
+            dense = False
+        low, high, costs, joins, lifted = tidy_pairs(n, u, v, costs, rules.joins, rules.cuts, rules.lifted)
+        if dense is None:
+            dense = len(low) >= DENSE_FROM * (n * (n - 1) // 2) or (background is not None and n <= SMALL)
+        missing = 0.0 if background is None else background.missing
+        if dense:
+            matrix = np.full((n, n), missing) if check_matrix_fits(n) else None
+            assert matrix is not None
+            matrix[low, high] = costs
+            matrix[high, low] = costs
+            if background is not None:
+                background.beside_missing().add_to(matrix)
+            self.matrix = frozen(matrix)
+            if background is not None and background.groups is not None:  # which a matrix does not tell
+                tidy = Rules(joins, limits=rules.limits)
+                self._source = type(self).of_pairs(nodes, low, high, costs, background, tidy, dense=False)
+            if not costs.all():  # which a matrix does not tell from pairs that were not listed
+                self._zeros = frozen(np.stack([low[costs == 0], high[costs == 0]], 1))
+        else:
+            self.background = None if background is None else background.stored()
+            self.u, self.v, self.cost = frozen(low), frozen(high), frozen(costs - missing if missing else costs)
+            self.lifted = None if lifted is None else frozen(lifted)
+        self._require(joins)
+        return self
+
+    def in_units(self, offset: float, sense: int = 1) -> Self:
+        """This problem, when it is made, with the units of :meth:`objective`.
+
+        Raises
+        ------
+        InvalidProblem
+            If a number has no meaning.
+        """
         self.offset = float(offset)
         if not math.isfinite(self.offset):
             raise InvalidProblem(f"offset is {offset}: expected a finite number")
         if sense not in (1, -1):
             raise InvalidProblem(f"sense is {sense}: expected 1 (minimise) or -1 (maximise)")
         self.sense = sense
+        return self
+
+    def _as(self, p: PairCosts) -> Self:
+        """This problem, when it is made from another one, with what users know of that: units, origin, choices."""
+        self.offset, self.sense, self.origin, self._told = p.offset, p.sense, p.origin, p._told
+        return self
+
+    def _start(self, nodes: Sequence[Hashable], limits: Limits | None) -> None:
+        self.n = size_of(len(nodes))
+        self.nodes = nodes
+        self.offset, self.sense = 0.0, 1
         self.limits = limits
-        self.sizes = None if sizes is None or limits is None else frozen(np.ascontiguousarray(sizes, np.int64))
         self.origin = None
         self.matrix = self.u = self.v = self.cost = self.background = self.lifted = None
-        self._implicit = None  # the problem that this one is the matrix of
-        self._index: dict[Hashable, int] | None = None
+        self._source = None
+        self._places = Places(nodes)
         self._magnitude: tuple[float, bool, float] | None = None
         self._must_cut: NDArray[np.int32] | None = None
         self._rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]] | None = None
         self._row_flags: NDArray[np.uint8] | None = None
         self._links: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
-        self._zeros = frozen(np.zeros((0, 2), np.int32))
-        self._told: dict[str, Any] = {}  # what a constructor chose, for `repr`
-
-    def _indices(self, pairs: Pairs, what: str = "must_join or must_cut") -> NDArray[np.int32]:
-        """Pairs of nodes, or a frame of two columns, as an (k, 2) array of indices, smaller first."""
-        rows = []
-        if not isinstance(pairs, Iterable):
-            raise InvalidProblem(f"{what} is {pairs!r}: expected pairs of nodes")
-        if hasattr(pairs, "columns"):
-            from graphpart.partition.inputs.frames import rows_of_two
-
-            pairs = rows_of_two(pairs, what)
-        try:
-            for pair in pairs:
-                try:
-                    a, b = pair
-                except (TypeError, ValueError):
-                    raise InvalidProblem(f"{pair!r} in {what}: expected a pair of nodes") from None
-                i, j = self.index(a), self.index(b)
-                if i == j:
-                    raise InvalidProblem(f"({a!r}, {b!r}) in {what}: expected two different elements")
-                rows.append((min(i, j), max(i, j)))
-        except InvalidProblem:
-            if isinstance(pairs, tuple | list) and len(pairs) == 2 and all(map(self._has, pairs)):
-                a, b = pairs
-                raise InvalidProblem(
-                    f"{what} is one pair: expected a list of pairs, such as [({a!r}, {b!r})]"
-                ) from None
-            raise
-        return np.array(rows, np.int32).reshape(-1, 2)
-
-    def _has(self, node: Any) -> bool:
-        """Whether it is the name of an element."""
-        try:
-            self.index(node)
-        except InvalidProblem:
-            return False
-        return True
+        self._zeros = NO_PAIRS
+        self._told = {}
 
     def _require(self, joins: NDArray[np.int32]) -> None:
-        """Store the required joins; check that they contradict no required cut, and that sums of costs are finite."""
+        """Store the required joins; check that rules do not contradict, and that sums of costs are finite."""
         if not math.isfinite(self._measure()[0] * max(1, self.n)):
             raise InvalidProblem("the sum of absolute costs overflows: expected costs of a smaller magnitude")
-        self.must_join = frozen(np.unique(joins, axis=0) if len(joins) else np.zeros((0, 2), np.int32))
-        if not len(joins) and (self.limits is None or self.sizes is not None):
-            return
-        classes = self.must_join_classes()
-        if len(joins):
-            if (groups := self.groups) is not None and (clash := groups.clash(classes)) is not None:
-                a, b = (self.nodes[i] for i in clash[:2])
-                raise InfeasibleProblem(
-                    f"{a!r} and {b!r} are both in {groups.name(clash[2])}, of which a cluster has at most one, but "
-                    "required joins connect them"
-                )
-            cuts = self.must_cut
-            bad = cuts[classes[cuts[:, 0]] == classes[cuts[:, 1]]]
-            if len(bad):
-                a, b = (self.nodes[i] for i in bad[0].tolist())
-                raise InfeasibleProblem(f"{a!r} and {b!r} must be cut, but required joins connect them")
-            if self.lifted is not None:
-                check_joins(self)
-        if self.limits is not None and self.sizes is None:  # contractions may be on the way to something better
-            self.limits.check(self.nodes, classes, self.groups, self.has_must_cut)
+        self.must_join = frozen(np.unique(joins, axis=0) if len(joins) else NO_PAIRS)
+        check_rules(self)
 
     # ---------------------------------------------------------------------------------------------------- looking
 
@@ -321,9 +249,14 @@ class PairCosts(Shown):
         return len(self.u) if self.u is not None else self.n * (self.n - 1) // 2
 
     @property
-    def unfolded(self) -> PairCosts:
-        """The problem as pairs and groups, if this is a matrix that includes the prices of groups; else itself."""
-        return self if self._implicit is None or self.groups is None or self.matrix is None else self._implicit
+    def sizes(self) -> NDArray[np.int64] | None:
+        """For how many elements each one stands, in a contracted problem with limits; else None."""
+        return None if self.limits is None else self.limits.sizes
+
+    @property
+    def rules(self) -> Rules:
+        """What clusters must obey, by indices; required cuts are part of the costs, and groups of the background."""
+        return Rules(self.must_join, NO_PAIRS, self.limits, self.lifted)
 
     @property
     def must_cut(self) -> NDArray[np.int32]:
@@ -346,7 +279,7 @@ class PairCosts(Shown):
     @property
     def groups(self) -> Groups | None:
         """The groups of elements that pay a price for each pair of members in one subset, also if a matrix has it."""
-        p = self if self._implicit is None else self._implicit
+        p = self if self._source is None else self._source
         return None if p.background is None else p.background.groups
 
     @property
@@ -389,14 +322,7 @@ class PairCosts(Shown):
 
     def index(self, node: Hashable) -> int:
         """The index of a node; InvalidProblem if there is no such node."""
-        if self._index is None and not isinstance(self.nodes, range):
-            self._index = {name: i for i, name in enumerate(self.nodes)}
-        try:
-            if self._index is not None:
-                return self._index[node]
-            return self.nodes.index(operator.index(node))  # type: ignore[arg-type]
-        except (KeyError, ValueError, TypeError):
-            raise InvalidProblem(f"{node!r} is not a node of the problem") from None
+        return self._places(node)
 
     def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
         """The stored pairs ``(u, v, cost)`` in lexicographic order, each of shape (m,); all pairs if dense.
@@ -448,49 +374,27 @@ class PairCosts(Shown):
         return self._links
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = (
-            "n",
-            "nodes",
-            "matrix",
-            "u",
-            "v",
-            "cost",
-            "lifted",
-            "background",
-            "must_join",
-            "offset",
-            "sense",
-            "limits",
-            "sizes",
-            "origin",
-        )
-        state = {name: getattr(self, name) for name in kept} | {"zeros": self._zeros}
+        state = {name: getattr(self, name) for name in KEPT}
         if self.matrix is not None and self.groups is not None:
-            state["implicit"] = self._implicit
+            state["_source"] = self._source
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._start(state["nodes"], state["offset"], state["sense"], state.get("limits"), state.get("sizes"))
-        for name in ("matrix", "u", "v", "cost", "must_join", "lifted"):
-            array = state.get(name)
-            setattr(self, name, None if array is None else frozen(np.ascontiguousarray(array)))
-        self.background = state.get("background")
-        self._implicit = state.get("implicit")
-        self.origin = state.get("origin")
-        if "zeros" in state:
-            self._zeros = frozen(state["zeros"])
+        self._start(state["nodes"], state["limits"])
+        for name, value in state.items():
+            setattr(self, name, frozen(np.ascontiguousarray(value)) if isinstance(value, np.ndarray) else value)
 
     def evaluate_labels(self, labels: Labels) -> float:
         """The cost of an int32 array of n labels, unchecked."""
         joins = self.must_join
         if len(joins) and (labels[joins[:, 0]] != labels[joins[:, 1]]).any():
             return math.inf
-        if self.limits is not None and self.limits.violation(labels, self.sizes) is not None:
+        if self.limits is not None and self.limits.violation(labels) is not None:
             return math.inf
         if self.lifted is not None and linked_parts(self, labels).max(initial=-1) >= len(np.unique(labels)):
             return math.inf
-        if self._implicit is not None:  # faster, and to the last digit the same as there
-            return self._implicit.evaluate_labels(labels)
+        if self._source is not None:  # faster, and to the last digit the same as there
+            return self._source.evaluate_labels(labels)
         if self.matrix is not None:
             return float(_pairs.cost_of_dense(self.matrix, labels))
         if self.background is not None:

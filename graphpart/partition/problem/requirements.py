@@ -1,115 +1,283 @@
-"""A problem with further requirements: pairs together or apart, groups, limits; and with further elements.
+"""What clusters must obey, as users say it: one value, one list of names, one documentation.
 
-Arrays are shared with the problem that they come from, except for costs if pairs are required apart.
+Constructors of problems, :meth:`SetPartition.require` and :func:`graphpart.solve` take the same keyword arguments.
+`rules` has the same by the indices of elements, as a problem stores it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any, TypeVar
+import functools
+import inspect
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem
-from graphpart.partition.inputs.arrays import frozen
-from graphpart.partition.problem.background import Background
-from graphpart.partition.problem.connectedness import check_alone
-from graphpart.partition.problem.groups import Groups, joined
-from graphpart.partition.problem.limits import Limits, limits_of
-from graphpart.partition.problem.pair_costs import PairCosts, Pairs
+from graphpart.errors import InvalidOption, InvalidProblem, unknown_argument
+from graphpart.partition.inputs.arrays import Places
+from graphpart.partition.problem.connectedness import asked_for
+from graphpart.partition.problem.rules import NO_PAIRS, Rules
 
-__all__ = ["merged_limits", "requiring", "with_elements"]
+if TYPE_CHECKING:
+    from graphpart.partition.problem.groups import Groups
+    from graphpart.partition.problem.limits import Limits
 
-Problem = TypeVar("Problem", bound=PairCosts)
+__all__ = ["NAMES", "Pairs", "ProblemOptions", "RequirementOptions", "Requirements", "indices_of", "with_options"]
+
+Pairs = Iterable[tuple[Hashable, Hashable]]
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
-def requiring(
-    p: Problem, together: Pairs = (), apart: Pairs = (), groups: Groups | None = None, limits: Limits | None = None
-) -> Problem:
-    """The same problem with more pairs required, more groups, and limits in place of those that it has.
+class ClusterOptions(TypedDict, total=False):
+    """The fields of :class:`Requirements` as keyword arguments, without those of single pairs."""
 
-    `limits`: None keeps those, ``Limits()`` lifts them.
+    groups: Any
+    group_cost: Any
+    max_size: int | None
+    n_clusters: Any
+    connected: bool
+    lifted: Any
+
+
+class RequirementOptions(ClusterOptions, total=False):
+    """The fields of :class:`Requirements` as keyword arguments, and two older names for pairs."""
+
+    together: Pairs
+    apart: Pairs
+    must_join: Pairs
+    must_cut: Pairs
+
+
+class ProblemOptions(RequirementOptions, total=False):
+    """What constructors of problems take beside data: requirements, unlisted pairs, and how costs are stored."""
+
+    dense: bool | None
+    missing: float
+    background: Any
+
+
+class GridOptions(ProblemOptions, total=False):
+    """The same, and what the affinities of a grid mean."""
+
+    threshold: float | None
+    prior: float
+    clip: float | None
+
+
+class FrameOptions(GridOptions, total=False):
+    """The same, and the column with the values of pairs: one of four, which say what the values mean."""
+
+    cost: Hashable | None
+    weight: Hashable | None
+    similarity: Hashable | None
+    probability: Hashable | None
+
+
+#: The defaults of options, in the order in which signatures show them.
+DEFAULTS: dict[str, Any] = {
+    "cost": None, "weight": None, "similarity": None, "probability": None, "threshold": None, "prior": 0.5,
+    "clip": None, "together": (), "apart": (), "groups": None, "group_cost": math.inf, "max_size": None,
+    "n_clusters": None, "connected": False, "lifted": None, "dense": None, "missing": 0.0, "background": None,
+}  # fmt: skip
+OLDER = {"must_join": "together", "must_cut": "apart"}  #: accepted in place of the names of fields
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """What clusters must obey.
+
+    Attributes
+    ----------
+    together, apart : iterable of pairs of nodes
+        Pairs required in one cluster, and in different ones; also a frame of two columns. The cost of a pair in
+        `together` still counts. Constructors also take them as `must_join` and `must_cut`.
+    groups : array_like, mapping, Series or str, or list of such groupings, optional
+        A grouping gives each element a group, such as the source of a record or the photo of a face, or none: None,
+        NaN, an empty text, -1, or an element that a mapping does not name. A text names a node attribute of a graph, or
+        a column of `elements` in ``from_frame``. Each pair of elements of one group in one cluster costs `group_cost`
+        in addition, listed or not. Groups take memory for members, not for pairs.
+    group_cost : float, or list with one for each grouping
+        The price of two members of a group in one cluster. With the default ``inf``, a cluster has at most one member
+        of each group.
+    max_size : int, optional
+        No cluster has more elements.
+    n_clusters : int, or pair (least, most), optional
+        The number of clusters; in a pair, None stands for no limit.
+    connected : bool
+        Whether every cluster must be connected by listed pairs of any cost but ``inf``. Not together with `missing`,
+        `background`, `groups`, `max_size` and `n_clusters`.
+    lifted : optional
+        Lifted pairs with their costs, in the form of the data of the constructor. They do not connect; all other listed
+        pairs do, and every cluster must be connected by them.
 
     Raises
     ------
-    InvalidProblem, InfeasibleProblem
-        If a pair is no pair of elements, or no partition satisfies what is required.
+    InvalidOption
+        If a value has no meaning, whatever the problem.
+
+    Examples
+    --------
+    >>> Requirements(max_size=3, n_clusters=(2, None)).limits
+    Limits(max_size=3, least=2, most=None)
     """
-    joins, cuts = p._indices(together, "together"), p._indices(apart, "apart")
-    asked, limits = limits, p.limits if limits is None else limits if limits != Limits() else None
-    if p.lifted is not None:
-        check_alone(False, 0.0, None, groups, limits)
-    if groups is not None and p.matrix is not None and p.groups is None:
-        u, v, cost = p.listed()
-        names = [(p.nodes[a], p.nodes[b]) for a, b in np.concatenate([p.must_join, joins]).tolist()]
-        q = p.of_pairs(
-            p.nodes, u, v, cost, names, apart, True, p.offset, p.sense, groups=groups, limits=limits, sizes=p.sizes
+
+    together: Pairs = ()
+    apart: Pairs = ()
+    groups: Any = None
+    group_cost: Any = math.inf
+    max_size: int | None = None
+    n_clusters: Any = None
+    connected: bool = False
+    lifted: Any = None
+
+    def __post_init__(self) -> None:
+        if self.groups is None and not (isinstance(self.group_cost, int | float) and self.group_cost == math.inf):
+            raise InvalidOption("group_cost is given without groups: expected both")
+        asked_for(self.lifted, self.connected)
+        _ = self.limits
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Requirements:
+        """Those among the options of a constructor; options of other kinds are left out."""
+        given = {field.name: options[field.name] for field in fields(cls) if field.name in options}
+        for old, name in OLDER.items():
+            if old in options:
+                pairs = options[old]
+                if name in given and isinstance(pairs, Iterable) and isinstance(given[name], Iterable):
+                    pairs = chain(_rows(given[name], name), _rows(pairs, old))
+                given[name] = pairs
+        return cls(**given)
+
+    @property
+    def limits(self) -> Limits | None:
+        """The limits of sizes and of the number of clusters; None if there are none."""
+        if self.max_size is None and self.n_clusters is None:
+            return None
+        from graphpart.partition.problem.limits import limits_of
+
+        return limits_of(self.max_size, self.n_clusters)
+
+    @property
+    def connects(self) -> bool:
+        """Whether clusters must be connected."""
+        return bool(self.connected) or self.lifted is not None
+
+    def groups_of(self, nodes: Sequence[Hashable], attribute: Callable[[str], Any] | None = None) -> Groups | None:
+        """The groups of elements; `attribute` finds a grouping by its name."""
+        if self.groups is None:
+            return None
+        from graphpart.partition.problem.groups import groups_of
+
+        return groups_of(nodes, self.groups, self.group_cost, attribute)
+
+    def rules(self, place: Places, flags: NDArray[np.bool_] | None = None) -> Rules:
+        """The same by indices, without groups; `flags` tells which of the listed pairs are lifted.
+
+        Raises
+        ------
+        InvalidProblem
+            If a pair is no pair of elements.
+        """
+        joins, cuts = indices_of(place, self.together, "together"), indices_of(place, self.apart, "apart")
+        return Rules(joins, cuts, self.limits, flags)
+
+    def beside(self, limits: Limits | None) -> Limits | None:
+        """These limits in place of older ones, as far as they are given."""
+        if limits is None or (self.max_size is None and self.n_clusters is None):
+            return self.limits if limits is None else limits
+        kept = replace(
+            self,
+            max_size=limits.max_size if self.max_size is None else self.max_size,
+            n_clusters=(limits.least, limits.most) if self.n_clusters is None else self.n_clusters,
         )
-        q.origin, q._told = p.origin, p._told
-        return q
-    q = type(p).__new__(type(p))
-    q._start(p.nodes, p.offset, p.sense, limits, p.sizes)
-    q._index, q._zeros, q.origin, q._told = p._index, p._zeros, p.origin, p._told
-    if p.matrix is not None:
-        q.matrix = p.matrix
-        if len(cuts) or groups is not None:
-            matrix = p.matrix.copy()
-            matrix[cuts[:, 0], cuts[:, 1]] = matrix[cuts[:, 1], cuts[:, 0]] = np.inf
-            if groups is not None:
-                groups.add_to(matrix)
-                matrix[np.diag_indices(p.n)] = 0.0
-            q.matrix = frozen(matrix)
-        if p._implicit is not None:
-            q._implicit = requiring(p._implicit, together, apart, groups, asked)
-    else:
-        assert p.u is not None and p.v is not None and p.cost is not None
-        terms, known = (p.background.terms, p.background.groups) if p.background is not None else ([], None)
-        q.background = p.background
-        if groups is not None:
-            q.background = Background(terms, joined([known, groups] if known is not None else [groups]))
-        q.u, q.v, q.cost, q.lifted = p.u, p.v, p.cost, p.lifted
-        if len(cuts):
-            stored = p.u.astype(np.int64) * p.n + p.v
-            wanted = np.unique(cuts[:, 0].astype(np.int64) * p.n + cuts[:, 1])
-            at = np.searchsorted(stored, wanted)
-            listed = stored[np.minimum(at, len(stored) - 1)] == wanted if len(stored) else np.zeros(len(wanted), bool)
-            cost = p.cost.copy()
-            cost[at[listed]] = np.inf
-            new, at = wanted[~listed], at[~listed]
-            if len(new):
-                q.u = frozen(np.insert(p.u, at, (new // p.n).astype(np.int32)))
-                q.v = frozen(np.insert(p.v, at, (new % p.n).astype(np.int32)))
-                cost = np.insert(cost, at, np.inf)
-                q.lifted = None if p.lifted is None else frozen(np.insert(p.lifted, at, True))
-            q.cost = frozen(cost)
-    q._require(np.concatenate([p.must_join, joins]))
-    return q
+        found = kept.limits
+        return found if found is None or limits.sizes is None else replace(found, sizes=limits.sizes)
 
 
-def with_elements(p: Problem, names: Sequence[Hashable]) -> Problem:
-    """The same problem over all these elements in this order, some of which may be new.
+#: The names of requirements, in the order of the fields.
+NAMES = tuple(field.name for field in fields(Requirements))
+
+
+def with_options(options: type, *without: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Decorate a function whose last parameter is ``**options`` of a TypedDict.
+
+    Its signature shows the options one by one, with their defaults. A name that is not among them is an InvalidOption,
+    which names the nearest one.
+
+    Parameters
+    ----------
+    options : type
+        The TypedDict.
+    *without : str
+        Options that this function does not take.
+    """
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        signature = inspect.signature(function)
+        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        hints = {name: getattr(hint, "__forward_arg__", hint) for name, hint in options.__annotations__.items()}
+        names = [name for name in DEFAULTS if name in hints and name not in without]
+        shown = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS[name], annotation=hints[name])
+            for name in names
+        ]
+        known = [one.name for one in own if one.name not in ("self", "cls")] + names
+        takes = frozenset([*known, *(old for old, name in OLDER.items() if name in names)])
+        what = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+
+        @functools.wraps(function)
+        def checked(*args: _P.args, **given: _P.kwargs) -> _R:
+            if not takes.issuperset(given):
+                raise unknown_argument(what, next(name for name in given if name not in takes), known)
+            return function(*args, **given)
+
+        checked.__signature__ = signature.replace(parameters=[*own, *shown])  # type: ignore[attr-defined]
+        return checked
+
+    return decorate
+
+
+def _rows(pairs: Any, what: str) -> Any:
+    """Pairs, which may be the rows of a frame."""
+    if hasattr(pairs, "columns"):
+        from graphpart.partition.inputs.frames import rows_of_two
+
+        return rows_of_two(pairs, what)
+    return pairs
+
+
+def indices_of(place: Places, pairs: Pairs, what: str) -> NDArray[np.int32]:
+    """Pairs of nodes, or a frame of two columns, as an (k, 2) array of indices, smaller first.
 
     Raises
     ------
     InvalidProblem
-        If an element of the problem is not among them.
+        If they are no pairs of different elements; `what` begins the message.
     """
-    place = {name: i for i, name in enumerate(names)}
-    for node in p.nodes:
-        if node not in place:
-            raise InvalidProblem(f"{node!r} is in a pair but not among the elements")
-    if p.background is not None or p.groups is not None or p.limits is not None:
-        raise InvalidOption("elements cannot be added to a problem with a background, groups or limits")
-    to = np.fromiter((place[node] for node in p.nodes), np.int64, p.n)
-    u, v, cost = p.listed()
-    joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
-    q = p.of_pairs(names, to[u], to[v], cost, joins, (), None, p.offset, p.sense, lifted=p.lifted)
-    q.origin, q._told = p.origin, p._told
-    return q
-
-
-def merged_limits(old: Limits | None, max_size: Any, n_clusters: Any) -> Limits:
-    """Old limits, with those arguments of users in their place that are not None."""
-    new, old = limits_of(max_size, n_clusters) or Limits(), old or Limits()
-    number = old if n_clusters is None else new
-    return Limits(old.max_size if max_size is None else new.max_size, number.least, number.most)
+    if not isinstance(pairs, Iterable):
+        raise InvalidProblem(f"{what} is {pairs!r}: expected pairs of nodes")
+    pairs = _rows(pairs, what)
+    if isinstance(pairs, tuple | list) and not pairs:
+        return NO_PAIRS
+    rows = []
+    try:
+        for pair in pairs:
+            try:
+                a, b = pair
+            except (TypeError, ValueError):
+                raise InvalidProblem(f"{pair!r} in {what}: expected a pair of nodes") from None
+            i, j = place(a), place(b)
+            if i == j:
+                raise InvalidProblem(f"({a!r}, {b!r}) in {what}: expected two different elements")
+            rows.append((min(i, j), max(i, j)))
+    except InvalidProblem:
+        if isinstance(pairs, tuple | list) and len(pairs) == 2 and all(map(place.has, pairs)):
+            a, b = pairs
+            raise InvalidProblem(f"{what} is one pair: expected a list of pairs, such as [({a!r}, {b!r})]") from None
+        raise
+    return np.array(rows, np.int32).reshape(-1, 2)

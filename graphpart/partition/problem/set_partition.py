@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.display import number, plural
 from graphpart.errors import InvalidProblem, known_arguments
-from graphpart.methods import METHODS
 from graphpart.partition.inputs.arrays import (
     advice,
     arrays_of_graph,
@@ -29,12 +29,11 @@ from graphpart.partition.inputs.arrays import (
     size_of,
 )
 from graphpart.partition.problem import derived
-from graphpart.partition.problem.connectedness import asked_for, with_lifted
-from graphpart.partition.problem.demands import obeyed
 from graphpart.partition.problem.from_others import FromOthers
 from graphpart.partition.problem.labels import check_connected, check_feasible, labels_of
 from graphpart.partition.problem.misreadings import check_name, check_requirements
-from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels
+from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels, Pairs
+from graphpart.partition.problem.requirements import ClusterOptions, ProblemOptions, Requirements, with_options
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -60,41 +59,27 @@ class SetPartition(FromOthers):
     cost : str
         The edge attribute that holds the cost: a finite number, ``inf`` for a pair that must be cut, ``-inf`` for a
         pair that must be joined.
-    must_join, must_cut : iterable of pairs of nodes
-        Pairs required in the same subset, and in different ones. The cost of a pair in `must_join` still counts.
     dense : bool, optional
         Store the costs as a matrix, or as pairs. Default: a matrix if at least a quarter of all pairs is given, or if
         there is a background and at most 1000 elements.
     missing : float
         The cost of a pair that is not listed. With the default 0, joining it is free; with a positive cost, elements
-        are kept apart unless listed pairs attract. It is also the cost of a pair in `must_join`, or with the cost
+        are kept apart unless listed pairs attract. It is also the cost of a pair in `together`, or with the cost
         ``-inf``, that is not listed with another cost.
     background : tuple ``(beta, w)`` or ``(beta, x, y)``, or list of such tuples, optional
         A term that is added to the cost of every pair, listed or not: ``beta * w[a] * w[b]``, or ``beta * (x[a] * y[b]
         + y[a] * x[b])``. Vectors are arrays with a weight for each element, or mappings from nodes to weights. Neither
         `missing` nor `background` takes memory for pairs. See :func:`graphpart.from_modularity`. Default: the graph
         attribute ``background``, which :attr:`graph` writes.
-    groups : array_like, mapping, Series or str, or list of such groupings, optional
-        A grouping gives each element a group, such as the source of a record or the photo of a face, or none: None,
-        NaN, an empty text, -1, or an element that a mapping does not name. A text is the name of a node attribute. Each
-        pair of elements of one group in one cluster costs `group_cost` in addition, listed or not. Groups take memory
-        for members, not for pairs.
-    group_cost : float, or list with one for each grouping
-        The price of two members of a group in one cluster. With the default ``inf``, a cluster has at most one member
-        of each group. If sources do contain duplicates, a finite price says how sure one is that they do not, see
-        :doc:`/how-to/one-of-each-source`.
-    max_size : int, optional
-        No cluster has more elements.
-    n_clusters : int, or pair (least, most), optional
-        The number of clusters; in a pair, None stands for no limit. Methods that do not obey `max_size` and
-        `n_clusters` refuse the problem.
-    lifted : networkx.Graph or igraph.Graph, optional
-        Lifted pairs: its edges have a cost in the same attribute, but do not connect. With it, every cluster has to be
-        connected by edges of `graph` within it, also by those of cost 0. An edge of both graphs costs the sum. See
-        :doc:`/how-to/connected-clusters`. Default: the graph attribute ``lifted``, which :attr:`graph` writes.
-    connected : bool
-        Whether every cluster has to be connected by edges of `graph`, also without lifted pairs. Not together with
-        `missing`, `background`, `groups`, `max_size` and `n_clusters`.
+    together, apart, groups, group_cost, max_size, n_clusters, connected, lifted
+        What clusters must obey, see :class:`Requirements <graphpart.partition.problem.requirements.Requirements>`. A
+        text in `groups` names a node attribute. If the sources of records do contain duplicates, a finite `group_cost`
+        says how sure one is that they do not, see :doc:`/how-to/one-of-each-source`. `lifted` is a graph of the same
+        library: its edges have a cost in the same attribute, but do not connect. With it, or with ``connected=True``,
+        every cluster must be connected by edges of `graph`, also by those of cost 0, see
+        :doc:`/how-to/connected-clusters`. An edge of both graphs costs the sum. Default: the graph attribute
+        ``lifted``, which :attr:`graph` writes. ``must_join`` and ``must_cut`` are accepted in place of `together` and
+        `apart`. Methods that cannot obey something refuse the problem.
 
     Attributes
     ----------
@@ -162,65 +147,28 @@ class SetPartition(FromOthers):
 
     # ---------------------------------------------------------------------------------------------- construction
 
-    @known_arguments
-    def __init__(
-        self,
-        graph: nx.Graph,
-        cost: str = "cost",
-        *,
-        must_join: Iterable[tuple[Hashable, Hashable]] = (),
-        must_cut: Iterable[tuple[Hashable, Hashable]] = (),
-        dense: bool | None = None,
-        missing: float = 0.0,
-        background: Any = None,
-        groups: Any = None,
-        group_cost: Any = math.inf,
-        max_size: int | None = None,
-        n_clusters: Any = None,
-        lifted: Any = None,
-        connected: bool = False,
-    ) -> None:
+    @with_options(ProblemOptions)
+    def __init__(self, graph: nx.Graph, cost: str = "cost", **options: Unpack[ProblemOptions]) -> None:
         nodes, u, v, costs = arrays_of_graph(graph, cost, float)
         check_name(cost, "attribute")
-        obey = obeyed(nodes, groups, group_cost, max_size, n_clusters, partial(node_attribute, graph))
-        if isinstance(data := getattr(graph, "graph", None), dict):
-            background = data.get("background") if background is None else background
-            if "groups" in data or "limits" in data:
-                from graphpart.partition.problem.groups import NamedGroups
-                from graphpart.partition.problem.limits import Limits
-
-                if obey["groups"] is None and isinstance(data.get("groups"), NamedGroups):
-                    obey["groups"] = data["groups"].of(nodes)
-                if obey["limits"] is None and isinstance(data.get("limits"), Limits):
-                    obey["limits"] = data["limits"]
-            if lifted is None and hasattr(data.get("lifted"), "subgraph"):
-                lifted = data["lifted"].subgraph(nodes)  # of a subgraph, those that it has
-        flags = None
-        if asked_for(lifted, connected):
-            more = None if lifted is None else pairs_of_lifted_graph(nodes, lifted, cost)
-            u, v, costs, flags = with_lifted(u, v, costs, more)
-        self._set_pairs(
-            nodes, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, lifted=flags, **obey
-        )
+        lifted = None
+        options = with_graph_attributes(graph, nodes, options)
+        if (other := options.get("lifted")) is not None:
+            lifted = pairs_of_lifted_graph(nodes, other, cost)
+        self._build(nodes, (u, v, costs), options, lifted, partial(node_attribute, graph))
         check_requirements(self, costs)
 
     @classmethod
-    @known_arguments
+    @with_options(ProblemOptions, "missing", "background", "connected", "lifted")
     def from_matrix(
         cls,
         matrix: ArrayLike,
         nodes: Iterable[Hashable] | None = None,
         *,
-        must_join: Iterable[tuple[Hashable, Hashable]] = (),
-        must_cut: Iterable[tuple[Hashable, Hashable]] = (),
-        dense: bool | None = None,
         offset: float = 0.0,
         sense: int = 1,
         copy: bool = True,
-        groups: Any = None,
-        group_cost: Any = math.inf,
-        max_size: int | None = None,
-        n_clusters: Any = None,
+        **options: Unpack[ProblemOptions],
     ) -> SetPartition:
         """Build a problem from a symmetric matrix of costs, dense or scipy.sparse; the diagonal is ignored.
 
@@ -232,13 +180,11 @@ class SetPartition(FromOthers):
             last place of the largest entry.
         nodes : iterable of n hashables, optional
             Names of the elements; default: the labels of a data frame, else 0, ..., n - 1.
-        must_join, must_cut, dense
-            As in the constructor.
         offset, sense : float, int
             See :meth:`objective`.
         copy : bool
             With False, a contiguous array of float64 is not copied: the problem uses it, and may change it.
-        groups, group_cost, max_size, n_clusters
+        dense, together, apart, groups, group_cost, max_size, n_clusters
             As in the constructor.
 
         Raises
@@ -258,30 +204,22 @@ class SetPartition(FromOthers):
         from graphpart.partition.inputs.matrices import matrix_and_names, sparse_pairs, symmetric
 
         if hasattr(matrix, "tocoo"):
-            n, (u, v, costs) = sparse_pairs(matrix)
-            names = names_of(nodes, n)
-            obey = obeyed(names, groups, group_cost, max_size, n_clusters)
-            p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, offset, sense, **obey)
-            check_requirements(p, costs)
+            n, pairs = sparse_pairs(matrix)
+            p = cls.__new__(cls)._build(names_of(nodes, n), pairs, options).in_units(offset, sense)
+            check_requirements(p, pairs[2])
             return p
         given, nodes = matrix_and_names(matrix, nodes)
         copied, nonzeros = symmetric(given, copy)
         n = len(copied)
-        names = names_of(nodes, n)
-        if dense is None:
-            dense = nonzeros >= DENSE_FROM * (n * (n - 1) // 2)
-        obey = obeyed(names, groups, group_cost, max_size, n_clusters)
-        if dense and obey["groups"] is None:
-            p = cls.of_matrix(names, copied, must_join, must_cut, offset, sense, limits=obey["limits"])
-        else:
-            u, v = np.nonzero(np.triu(copied, 1))
-            p = cls.of_pairs(names, u, v, copied[u, v], must_join, must_cut, dense, offset, sense, **obey)
+        if options.get("dense") is None:
+            options["dense"] = nonzeros >= DENSE_FROM * (n * (n - 1) // 2)
+        p = cls._of_symmetric(names_of(nodes, n), copied, options).in_units(offset, sense)
         if copy:
             check_requirements(p, given)
         return p
 
     @classmethod
-    @known_arguments
+    @with_options(ProblemOptions)
     def from_pairs(
         cls,
         n: int,
@@ -289,19 +227,9 @@ class SetPartition(FromOthers):
         costs: ArrayLike,
         nodes: Iterable[Hashable] | None = None,
         *,
-        must_join: Iterable[tuple[Hashable, Hashable]] = (),
-        must_cut: Iterable[tuple[Hashable, Hashable]] = (),
-        dense: bool | None = None,
         offset: float = 0.0,
         sense: int = 1,
-        missing: float = 0.0,
-        background: Any = None,
-        groups: Any = None,
-        group_cost: Any = math.inf,
-        max_size: int | None = None,
-        n_clusters: Any = None,
-        lifted: Any = None,
-        connected: bool = False,
+        **options: Unpack[ProblemOptions],
     ) -> SetPartition:
         """Build a problem from pairs of elements and their costs; costs of equal pairs add up.
 
@@ -318,7 +246,7 @@ class SetPartition(FromOthers):
             Finite, ``inf`` (cut) or ``-inf`` (join).
         nodes : iterable of n hashables, optional
             Names of the elements; default 0, ..., n - 1.
-        must_join, must_cut, dense, missing, background, groups, group_cost, max_size, n_clusters
+        dense, missing, background, together, apart, groups, group_cost, max_size, n_clusters
             As in the constructor.
         offset, sense : float, int
             See :meth:`objective`.
@@ -358,17 +286,12 @@ class SetPartition(FromOthers):
         >>> p.evaluate([0, 1, 1])
         0.5
         """
-        u, v, weights = pairs_and_costs(pairs, costs)
+        listed, lifted = pairs_and_costs(pairs, costs), None
         names = names_of(nodes, size_of(n))
-        obey = obeyed(names, groups, group_cost, max_size, n_clusters)
-        given, flags = weights, None
-        if asked_for(lifted, connected):
-            more = None if lifted is None else pairs_and_costs_of(lifted, len(names))
-            u, v, weights, flags = with_lifted(u, v, weights, more)
-        p = cls.of_pairs(
-            names, u, v, weights, must_join, must_cut, dense, offset, sense, missing, background, lifted=flags, **obey
-        )
-        check_requirements(p, given)
+        if (other := options.get("lifted")) is not None:
+            lifted = pairs_and_costs_of(other, len(names))
+        p = cls.__new__(cls)._build(names, listed, options, lifted).in_units(offset, sense)
+        check_requirements(p, listed[2])
         return p
 
     @property
@@ -383,9 +306,11 @@ class SetPartition(FromOthers):
         """
         import networkx as nx
 
+        from graphpart.partition.problem.forms import with_groups_apart
+
         G = nx.Graph()
         G.add_nodes_from(self.nodes)
-        p = self.unfolded
+        p = with_groups_apart(self)
         u, v, cost = p.pairs()
         if p.is_dense:
             stored = np.flatnonzero(cost)
@@ -400,7 +325,7 @@ class SetPartition(FromOthers):
             if p.background.groups is not None:
                 G.graph["groups"] = p.background.groups.named(names)
         if self.limits is not None:
-            G.graph["limits"] = self.limits
+            G.graph["limits"] = replace(self.limits, sizes=None)
         far = np.zeros(len(u), bool) if p.lifted is None else p.lifted
         graphs = [(G, ~far)]
         if p.lifted is not None:
@@ -478,7 +403,8 @@ class SetPartition(FromOthers):
             facts |= {"costs": f"{number(float(low))} to {number(float(high))}"}
         if len(self.must_join) or self.has_must_cut:
             facts |= {"required together": len(self.must_join), "apart": len(self.must_cut)}
-        return self._told | facts
+        told: dict[str, Any] = self._told
+        return told | facts
 
     def _preview(self) -> tuple[Sequence[str], Any]:
         u, v, cost = (self.u, self.v, self.cost) if self.matrix is None else (None, None, None)
@@ -562,26 +488,21 @@ class SetPartition(FromOthers):
         """The problem over some elements, given by ascending indices; their nodes keep their names."""
         return derived.restrict(self, elements)
 
-    @known_arguments
-    def require(
-        self,
-        together: Iterable[tuple[Hashable, Hashable]] = (),
-        apart: Iterable[tuple[Hashable, Hashable]] = (),
-        *,
-        groups: Any = None,
-        group_cost: Any = math.inf,
-        max_size: int | None = None,
-        n_clusters: Any = None,
-    ) -> SetPartition:
+    @with_options(ClusterOptions)
+    def require(self, together: Pairs = (), apart: Pairs = (), **options: Unpack[ClusterOptions]) -> SetPartition:
         """The same problem with further requirements, as corrections of a result.
 
         Parameters
         ----------
         together, apart : iterable of pairs of nodes
-            Pairs required in the same subset, and in different ones, besides those that are required already.
+            Pairs required in the same cluster, and in different ones, besides those that are required already.
         groups, group_cost, max_size, n_clusters
             As in the constructor. Groups are in addition to those that the problem has, limits in place of them:
             ``n_clusters=(1, None)`` lifts a limit of the number.
+        connected : bool
+            Whether every cluster must be connected by the pairs that the problem lists.
+        lifted : tuple (pairs of nodes, costs)
+            Further pairs, which do not connect.
 
         Returns
         -------
@@ -607,10 +528,8 @@ class SetPartition(FromOthers):
         >>> s.partition, s.cost
         ([{0}, {1, 2, 3}], -2.0)
         """
-        from graphpart.partition.problem.requirements import merged_limits, requiring
-
-        obey = obeyed(self.nodes, groups, group_cost, max_size, n_clusters)
-        return requiring(self, together, apart, obey["groups"], merged_limits(self.limits, max_size, n_clusters))
+        asked: dict[str, Any] = {"together": together, "apart": apart, **options}
+        return derived.requiring(self, Requirements.of(asked))
 
     def move_rises(self, labels: Labels) -> NDArray[np.float64] | None:
         """For each element by how much the cost would rise if it moved to the best other place, all others staying.
@@ -642,64 +561,46 @@ class SetPartition(FromOthers):
         >>> p.to_dense().matrix.tolist()
         [[0.0, -2.0, 0.5], [-2.0, 0.0, 0.5], [0.5, 0.5, 0.0]]
         """
-        return derived.to_dense(self)
+        from graphpart.partition.problem.forms import to_dense
+
+        return to_dense(self)
 
 
-LARGEST_DENSE = 20_000  # elements of a problem with a background that is made a matrix for methods that need one: 3 GB
+def with_graph_attributes(graph: Any, nodes: Sequence[Hashable], options: ProblemOptions) -> ProblemOptions:
+    """Options with those that a graph has as attributes, where they are not given: what :attr:`graph` writes."""
+    data = getattr(graph, "graph", None)
+    if not isinstance(data, dict):
+        return options
+    found: dict[str, Any] = {}
+    if options.get("background") is None and "background" in data:
+        found["background"] = data["background"]
+    if options.get("groups") is None and "groups" in data:
+        from graphpart.partition.problem.groups import NamedGroups
+
+        if isinstance(data["groups"], NamedGroups):
+            found["groups"] = data["groups"].of(nodes)
+    if options.get("max_size") is None and options.get("n_clusters") is None and "limits" in data:
+        from graphpart.partition.problem.limits import Limits
+
+        if isinstance(limits := data["limits"], Limits):
+            found |= {"max_size": limits.max_size, "n_clusters": (limits.least, limits.most)}
+    if options.get("lifted") is None and hasattr(data.get("lifted"), "subgraph"):
+        found["lifted"] = data["lifted"].subgraph(nodes)  # of a subgraph, those that it has
+    return {**options, **found}  # type: ignore[typeddict-item]
 
 
-def as_problem(
-    problem: Any,
-    background: bool = False,
-    groups: bool = False,
-    limits: bool = False,
-    instead: str | None = None,
-    connected: bool = False,
-) -> SetPartition:
+def as_problem(problem: Any) -> SetPartition:
     """A SetPartition as it is, that of an Instance, or one made from a graph with the edge attribute ``cost``.
-
-    Parameters
-    ----------
-    problem : SetPartition, Instance or graph
-    background : bool
-        Whether the caller can do with a background. If not, a problem that has one is made a matrix.
-    groups : bool
-        Whether the caller can do with a background that has groups.
-    limits : bool
-        Whether the caller obeys limits of sizes and of the number of clusters, or states that it does not.
-    instead : str, optional
-        What users can do if the caller does not obey limits or connectedness; default: a list of methods that do.
-    connected : bool
-        Whether the caller obeys connectedness, or states that it does not.
 
     Raises
     ------
     InvalidProblem
-        If it is none of these, or too large for a matrix where one is needed, or requires what cannot be obeyed.
+        If it is none of these.
     """
     if isinstance(problem, SetPartition):
-        if problem.limits is not None and not limits:
-            can = ", ".join(method.name for method in METHODS if method.limits)
-            raise InvalidProblem(
-                f"this cannot limit the sizes or the number of clusters, but the problem has the limit "
-                f"{problem.limits}: expected {instead or f'one of the methods {can}'}"
-            )
-        if problem.lifted is not None and not connected:
-            can = ", ".join(method.name for method in METHODS if method.connected)
-            raise InvalidProblem(
-                "this cannot keep clusters connected, but the problem has base pairs and lifted pairs: expected "
-                f"{instead or f'one of the methods {can}'}"
-            )
-        if problem.background is None or (background and (groups or problem.background.groups is None)):
-            return problem
-        if problem.n > LARGEST_DENSE:
-            raise InvalidProblem(
-                f"this needs the costs of all pairs as a matrix, which has {problem.n} rows because unlisted pairs "
-                f"cost something: expected at most {LARGEST_DENSE} elements, or method search"
-            )
-        return problem.to_dense()
+        return problem
     if isinstance(problem, tuple) and isinstance(getattr(problem, "problem", None), SetPartition):
-        return as_problem(problem.problem, background, groups, limits, instead, connected)  # type: ignore[attr-defined]
+        return problem.problem  # type: ignore[attr-defined, no-any-return]
     if hasattr(problem, "is_directed"):
-        return as_problem(SetPartition(problem), background, groups, limits, instead, connected)
+        return SetPartition(problem)
     raise InvalidProblem(f"got {type(problem).__name__}: expected a SetPartition or a networkx graph{advice(problem)}")

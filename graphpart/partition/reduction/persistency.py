@@ -62,10 +62,13 @@ from numpy.typing import NDArray
 from graphpart.common.groups import first_of
 from graphpart.common.reduction import Reduction
 from graphpart.display import Shown, plural
+from graphpart.methods import SIZES, check_obeyed
 from graphpart.partition.certificates.certificate import common_step
 from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.derived import connected
+from graphpart.partition.problem.forms import with_matrix
+from graphpart.partition.problem.rules import Rules
 from graphpart.partition.reduction import _persistency
 from graphpart.stopping import Stopping
 
@@ -180,7 +183,9 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
     >>> r.problem.n, r.constant, r.lift([0, 1, 2]).tolist()
     (3, -5.0, [0, 0, 1, 2])
     """
-    return reduced(as_problem(problem, background=True, groups=True, connected=True), Stopping(time_limit))
+    p = as_problem(problem)
+    check_obeyed(p, SIZES)
+    return reduced(p, Stopping(time_limit))
 
 
 def reduced(p: SetPartition, stopping: Stopping) -> PartitionReduction:
@@ -191,7 +196,7 @@ def reduced(p: SetPartition, stopping: Stopping) -> PartitionReduction:
         return _with_links(p, q, classes)
     if q.background is not None and p.n > DENSE_UP_TO and q.background.repels:
         return _with_background(p, q, classes, stopping)
-    p, q = as_problem(p), as_problem(q)
+    p, q = with_matrix(p), with_matrix(q)
     starts, neighbours, costs = q.rows()
     largest = SMALL_SETS if q.n > FEW else min(LARGE_SETS, max(q.n, 1))
     exact = common_step(p) > 0
@@ -251,7 +256,7 @@ def _with_links(p: SetPartition, q: SetPartition, classes: Labels) -> PartitionR
     apart = component[q.u] != component[q.v]
     if apart.any():
         cost = np.where(apart, np.inf, q.cost)
-        q = SetPartition.of_pairs(range(q.n), q.u, q.v, cost, dense=False, lifted=q.lifted)
+        q = SetPartition.of_pairs(range(q.n), q.u, q.v, cost, rules=Rules(lifted=q.lifted), dense=False)
     u, v, cost = p.pairs()
     cut = np.flatnonzero((component[classes[u]] != component[classes[v]]) & (cost != 0))
     none = np.zeros(0, np.int32)

@@ -17,6 +17,7 @@ import numpy as np
 from graphpart.common.finishing import result_of
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem.derived import connected_subsets
+from graphpart.partition.problem.forms import is_form
 from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels
 from graphpart.partition.problem.set_partition import SetPartition
@@ -52,9 +53,7 @@ def finish(
     pieces = connected_subsets(p, np.ascontiguousarray(labels, np.int32))
     if pieces.max(initial=0) > labels.max(initial=0):
         labels = pieces
-        if (
-            p._implicit is not None or p.lifted is not None
-        ):  # may have pairs with a cost that this problem does not list
+        if is_form(p) or p.lifted is not None:  # there may be pairs with a cost that this problem does not list
             cost = p.evaluate_labels(labels)
     return result_of(
         PartitionResult, p, labels, cost, stopping, method, stopping.reason or status, message, lower_bound, info

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from graphpart.common.groups import first_of, group
 from graphpart.errors import InvalidPartition
 from graphpart.partition.problem.connectedness import linked_parts
+from graphpart.partition.problem.forms import source_of
 from graphpart.partition.problem.labels import canonical, check_feasible, completed, labels_of
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 
@@ -47,8 +48,7 @@ def start_of(p: PairCosts, initial: Any) -> Labels:
 
 def repaired_start(p: PairCosts, initial: Any) -> tuple[Labels, int]:
     """The labels of `start_of`, and how many elements a repair moved."""
-    if p._implicit is not None:  # has all requirements, see explicit.listed_within
-        p = p._implicit
+    p = source_of(p)  # which has all requirements
     labels = labels_of(p, initial, partial=True)
     if p.n and labels.min() < 0:
         labels = completed(p, labels)

@@ -21,7 +21,7 @@ from graphpart.partition.anytime_search.strategy import Turn
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import canonical
-from graphpart.partition.problem.derived import without_usual
+from graphpart.partition.problem.forms import without_usual
 from graphpart.stopping import Stopping
 
 STEPS, MUTATED, NEAR, SWEEPS, FOLLOWS = 8, 12, 16, 5, 154  # of the kernel

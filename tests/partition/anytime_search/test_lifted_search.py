@@ -33,7 +33,7 @@ def test_all_that_makes_partitions_keeps_subsets_connected(seed: int) -> None:
         assert p.evaluate(merged) <= p.evaluate(better) + 1e-9
         cool = annealer.temperatures(x, 0.05)
         found = [
-            common, better, merged, recombined(annealer, x, y, cool, (20, 20), number, stopping),
+            common, better, merged, recombined(annealer, x, y, 0.3, cool, (20, 20), number, stopping),
             annealer.run(y, 30, annealer.temperatures(y, 1.0), number, stopping),
             annealer.evolve(y, np.arange(p.n, dtype=np.int32), 1e5, number, stopping),
             noisy_joining(p, 0.3, rng, stopping), proposal_by_levels(p, stopping, rng), other_start(p, x, 1),

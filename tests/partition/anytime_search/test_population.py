@@ -59,7 +59,7 @@ def test_recombination_of_equal_partitions_without_sweeps_is_that_partition() ->
     p = gp.generate.uniform_integers(30, 5, seed=2).problem
     annealer, labels = Annealer(p), random_labels(p, 3)
     cool = annealer.temperatures(labels, 0.05)
-    assert recombined(annealer, labels, labels, cool, (0, 0), 0, Stopping()).tolist() == labels.tolist()
+    assert recombined(annealer, labels, labels, 3.0, cool, (0, 0), 0, Stopping()).tolist() == labels.tolist()
 
 
 def test_a_stopped_population_gives_its_best_member_so_far() -> None:

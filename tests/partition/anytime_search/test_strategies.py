@@ -305,7 +305,7 @@ def test_slow_annealing_goes_on_where_it_comes_closer_and_within_its_part_of_the
             found = strategy.perform(task, Stopping())
             assert found.work > 0 and found.arm == p.evaluate_labels(found.labels)
             strategy.learn(found, 0.0)
-    assert sweeps == [100, 200, 400] and len(strategy.costs) == 3
+    assert sweeps == [50, 100, 200] and len(strategy.costs) == 3
     best = gp.partition.kernighan_lin_pairs(gp.SetPartition.from_pairs(2, [(0, 1)], [-1e9])).labels
     far = replace(turn_of(gp.SetPartition.from_pairs(2, [(0, 1)], [-1e9]), best), worked=1e12)
     assert not strategy.ready(replace(later, pool=far.pool))  # nothing comes near that

@@ -277,7 +277,7 @@ def test_small_networks_are_proven():
 
 
 def test_large_and_not_repelling_is_refused_in_one_line(monkeypatch):
-    set_partition = importlib.import_module("graphpart.partition.problem.explicit")
+    set_partition = importlib.import_module("graphpart.partition.problem.forms")
     monkeypatch.setattr(set_partition, "LARGEST_EXPLICIT", 10)
     monkeypatch.setattr(set_partition, "ELEMENTS", 10)
     monkeypatch.setattr(set_partition, "PAIRS", 10)

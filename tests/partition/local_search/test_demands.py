@@ -8,10 +8,9 @@ import reference
 from backgrounds import background_problem
 
 import graphpart as gp
-from graphpart.partition.local_search.limited import listed
 from graphpart.partition.problem.derived import connected_subsets
+from graphpart.partition.problem.forms import as_pairs
 from graphpart.partition.problem.groups import groups_of
-from graphpart.partition.problem.limits import Limits
 
 LOCAL = ("greedy-joining", "greedy-moving", "kernighan-lin", "kernighan-lin-pairs", "multilevel")
 PRICES = (0.3, 1.7, math.inf)
@@ -26,12 +25,13 @@ def with_demands(rng, limits=True, largest=13, numbers=True, dense=False):
         least, most = (int(x) for x in np.sort(rng.integers(1, 5, 2)))
         size = int(rng.integers(2, 6)) if rng.random() < 0.5 else None
         number = (least, most) if numbers and rng.random() < 0.6 else (1, None)
-        asked = Limits(size, *number) if limits and (size or number != (1, None)) else None
+        asked = {"max_size": size, "n_clusters": number} if limits else {}
         background = q.background if rng.random() < 0.7 else None
         joins = q.must_join.tolist()
         try:
-            return gp.SetPartition.of_pairs(
-                range(n), *q.pairs(), joins, dense=dense, background=background, groups=groups, limits=asked
+            u, v, cost = q.pairs()
+            return gp.SetPartition.from_pairs(
+                n, (u, v), cost, together=joins, dense=dense, background=background, groups=groups, **asked
             )
         except gp.InfeasibleProblem:
             pass
@@ -118,7 +118,7 @@ def test_local_optima(method):
         p.check_feasible(r.labels)
         if method == "greedy-joining" or len(p.must_join):
             continue
-        u, v, _ = listed(p).pairs()
+        u, v, _ = as_pairs(p).pairs()
         linked = set(zip(u.tolist(), v.tolist(), strict=True))
         for a in range(p.n):
             near = {int(r.labels[b]) for b in range(p.n) if (min(a, b), max(a, b)) in linked}

@@ -15,9 +15,9 @@ import graphpart as gp
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.certificates.certificate import fingerprint
 from graphpart.partition.pieces.components import split
-from graphpart.partition.problem import as_problem, explicit
-from graphpart.partition.problem.explicit import explicit as explicit_problem
-from graphpart.partition.problem.set_partition import LARGEST_DENSE
+from graphpart.partition.problem import forms
+from graphpart.partition.problem.forms import LARGEST_DENSE
+from graphpart.partition.problem.forms import explicit as explicit_problem
 
 
 def exact_cost(p, labels):
@@ -116,11 +116,11 @@ def test_components_lose_nothing():
             total = sum(gp.partition.brute_force(part).cost for _, part in split(p, component))
             assert total == pytest.approx(optimum.cost, abs=1e-12)
         assert trivial_bound(p) <= optimum.cost
-        small, explicit.ELEMENTS = explicit.ELEMENTS, 0
+        small, forms.ELEMENTS = forms.ELEMENTS, 0
         try:
             q = explicit_problem(p)
         finally:
-            explicit.ELEMENTS = small
+            forms.ELEMENTS = small
         if q is not None:
             found = gp.partition.brute_force(q).labels  # what joins components costs nothing there
             pieces = p.labels(found * (component.max(initial=0) + 1) + component)
@@ -151,7 +151,7 @@ def test_large_problems_say_what_to_do():
     n = LARGEST_DENSE + 1
     p = gp.SetPartition.from_pairs(n, [(0, 1), (1, 2)], [-1.0, -1.0], missing=0.5)
     with pytest.raises(gp.InvalidProblem, match=r"as a matrix, which has 20001 rows .* or method search"):
-        as_problem(p)
+        forms.with_matrix(p)
     assert gp.partition.ilp(p).cost == gp.partition.exact(p).cost == -1.5  # of three elements, as a matrix
     native = ("greedy-joining", "greedy-moving", "kernighan-lin", "kernighan-lin-pairs", "multilevel", "auto", "search")
     for method in native:

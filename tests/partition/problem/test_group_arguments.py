@@ -61,10 +61,7 @@ def test_graphs_name_node_attributes():
     assert similar.groups.price.tolist() == [9.0]
     with pytest.raises(gp.InvalidProblem, match="no node has the attribute 'sauce' that groups names; nodes"):
         gp.SetPartition(G, groups="sauce")
-    with pytest.raises(
-        gp.InvalidOption, match=r"max_size belongs to the problem: expected gp.solve\(p.require\(max_size"
-    ):
-        gp.solve(gp.SetPartition(G), max_size=2)
+    assert gp.solve(gp.SetPartition(G), max_size=2).cost == gp.solve(G, max_size=2).cost
 
 
 @pytest.mark.parametrize("library", ["dict", "pandas", "polars", "pyarrow"])

@@ -12,6 +12,7 @@ from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import SetPartition, canonical
 from graphpart.partition.problem.groups import Groups, groups_of
 from graphpart.partition.problem.limits import limits_of
+from graphpart.partition.problem.rules import Rules
 
 
 def random_problem(seed, largest=9, dense=None, prices=(0.0, 0.5, 1.75, math.inf), missing=None):
@@ -34,7 +35,7 @@ def random_problem(seed, largest=9, dense=None, prices=(0.0, 0.5, 1.75, math.inf
     matrix[np.diag_indices(n)] = 0.0
     groups = groups_of(range(n), groupings, price)
     dense = bool(rng.integers(2)) if dense is None else dense
-    return SetPartition.of_pairs(range(n), u, v, cost, dense=dense, missing=missing, groups=groups), matrix, rng
+    return SetPartition.from_pairs(n, (u, v), cost, dense=dense, missing=missing, groups=groups), matrix, rng
 
 
 def cost_of(matrix, labels):
@@ -88,7 +89,7 @@ def test_groups_survive_pickling_graphs_and_splitting(seed):
 
 
 def test_members_of_a_group_do_not_connect():
-    p = SetPartition.of_pairs(range(4), np.array([0]), np.array([1]), np.array([-1.0]), dense=False,
+    p = SetPartition.from_pairs(4, [(0, 1)], [-1.0], dense=False,
                               groups=groups_of(range(4), [0, 1, 0, 1], 2.0))  # fmt: skip
     assert p.components().tolist() == [0, 0, 1, 2]
     assert p.has_must_cut is False and p.background.repels and p.background.constant is None
@@ -98,7 +99,7 @@ def test_members_of_a_group_do_not_connect():
 def test_a_large_group_takes_memory_for_members_only():
     n = 200_000
     half = np.arange(n) % (n // 2)
-    p = SetPartition.of_pairs(range(n), half[: n // 2], half[: n // 2] + n // 2, np.full(n // 2, -1.0),
+    p = SetPartition.from_pairs(n, (half[: n // 2], half[: n // 2] + n // 2), np.full(n // 2, -1.0),
                               groups=groups_of(range(n), np.arange(n) // (n // 2)))  # fmt: skip
     assert p.evaluate_labels(half.astype(np.int32)) == -n / 2
     assert p.evaluate_labels(np.zeros(n, np.int32)) == math.inf
@@ -109,7 +110,7 @@ def test_required_joins_of_one_group_name_both_and_the_group():
     groups = groups_of(["a", "b", "c"], {"a": "crm", "c": "crm"})
     for dense in (True, False):
         with pytest.raises(gp.InfeasibleProblem, match=r"'a' and 'c' are both in group 'crm'.*required joins"):
-            SetPartition.of_pairs(["a", "b", "c"], *np.zeros((2, 0), np.int64), np.zeros(0), [("a", "b"), ("b", "c")],
+            SetPartition.from_pairs(3, [], [], ["a", "b", "c"], together=[("a", "b"), ("b", "c")],
                                   dense=dense, groups=groups)  # fmt: skip
 
 
@@ -122,7 +123,7 @@ def test_limits_are_evaluated_and_kept(seed):
     p, _matrix, rng = random_problem(seed, dense=seed % 2 == 0)
     limits = limits_of(3, (1, int(rng.integers(p.n // 3 + 1, p.n + 1)) + 1))
     u, v, cost = p.pairs()
-    q = SetPartition.of_pairs(range(p.n), u, v, cost, dense=p.is_dense, limits=limits)
+    q = SetPartition.of_pairs(range(p.n), u, v, cost, rules=Rules(limits=limits), dense=p.is_dense)
     for r in (q, pickle.loads(pickle.dumps(q)), q.to_dense()):
         labels = canonical(rng.integers(0, p.n, p.n))
         fits = np.bincount(labels).max() <= 3 and labels.max() + 1 <= limits.most

@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import coo_array
 
 import graphpart as gp
-from graphpart.partition.problem.derived import matrix_of
+from graphpart.partition.problem.forms import matrix_of
 
 
 def random_graph(rng, seed):

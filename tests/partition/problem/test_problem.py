@@ -425,7 +425,7 @@ def test_arguments_of_the_wrong_kind():
         gp.SetPartition.from_pairs(3, [(0, 1), (1,)], [1.0, 2.0])
     with pytest.raises(gp.InvalidProblem, match="nodes is 2: expected one name for each element"):
         gp.SetPartition.from_pairs(3, [(0, 1)], [1.0], 2)
-    with pytest.raises(gp.InvalidProblem, match="must_join or must_cut is 5: expected pairs of nodes"):
+    with pytest.raises(gp.InvalidProblem, match="together is 5: expected pairs of nodes"):
         gp.SetPartition.from_pairs(3, [(0, 1)], [1.0], must_join=5)
     p = gp.SetPartition.from_pairs(3, [(0, 1)], [1.0])
     with pytest.raises(gp.InvalidPartition, match="a label cannot be hashed"):

@@ -1,0 +1,369 @@
+"""One form of a problem from another: a matrix, listed pairs, or listed pairs and a background.
+
+A problem is rows of listed pairs or a matrix, a background (constants, products of weights, groups), and rules. Every
+function here returns a problem with the same elements, the same rules and the same optima. What each costs, for n
+elements and m listed pairs:
+
+======================  ================================================  =====================================
+function                result                                            time, memory
+======================  ================================================  =====================================
+`to_dense`              a matrix, the background included                 O(n^2), n^2 numbers
+`without_background`    a matrix or listed pairs, or an error             that of `explicit`, or a matrix
+`explicit`              the same, or None if it would be too large        O(n + m + listed pairs)
+`listed_within`         all pairs within components of attracting pairs   O(n + m + listed pairs)
+`fitting`               `as_pairs`, or `to_dense` up to 1000 elements     that of these
+`with_matrix`           `to_dense`, for code that knows no background     that of `to_dense`
+`as_pairs`              pairs in place of a matrix, if it has limits      O(n^2), or O(1) if the pairs were kept
+`with_groups_apart`     listed pairs and groups, of a matrix with groups  O(1): the pairs were kept
+`without_usual`         a background, if most pairs of a matrix cost      O(n^2), O(1) if many costs differ
+                        the same
+`with_missing`          a background, a cost of all pairs not listed      O(m log m)
+`without_limits`        no limits, a relaxation                           O(1), shares all arrays
+`cut_huge`              required cuts in place of huge costs              O(m), O(1) if no cost is huge
+`in_fitting_unit`       costs divided by a power of 2, if extreme         O(m), O(1) if no cost is extreme
+======================  ================================================  =====================================
+
+A form whose costs or rules may differ from those of the problem it is made from, outside of what any optimum does,
+keeps that problem as its *source* (``PairCosts._source``). The source has all costs and all requirements; labels are
+evaluated by it. No other module but that of the arrays reads or writes it: `source_of` returns it.
+
+If a background repels, no optimum joins elements that no path of attracting pairs connects. So only pairs within the
+components of attracting pairs are listed; of groups, only pairs of one group within one component.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.groups import group
+from graphpart.errors import InvalidProblem
+from graphpart.partition.inputs.arrays import check_matrix_fits
+from graphpart.partition.problem.background import SMALL, Background, background_of
+from graphpart.partition.problem.derived import components
+from graphpart.partition.problem.groups import Groups
+from graphpart.partition.problem.pair_costs import Labels, PairCosts
+from graphpart.partition.problem.rules import check_alone
+
+__all__ = [
+    "as_pairs",
+    "cut_huge",
+    "explicit",
+    "fitting",
+    "in_fitting_unit",
+    "is_form",
+    "listed_within",
+    "matrix_of",
+    "source_of",
+    "to_dense",
+    "with_groups_apart",
+    "with_matrix",
+    "with_missing",
+    "without_background",
+    "without_limits",
+    "without_usual",
+]
+
+Problem = TypeVar("Problem", bound=PairCosts)
+SAMPLES = 10_000  # pairs of a matrix that are looked at to find the cost that most have
+PAIRS, TIMES = 4_000_000, 20  # listed pairs of an explicit form: at most PAIRS more, and TIMES those of the problem
+FEW, MORE = 200_000, 4  # the same if only groups are unlisted: with more pairs, bounds work on groups
+ELEMENTS = 3000  # up to which a matrix is as good
+LARGEST_EXPLICIT = 5000  # elements of a problem that becomes a matrix where one is needed: 200 MB, and work takes more
+LARGEST_DENSE = 20_000  # elements of a problem with a background that is made a matrix for methods that need one: 3 GB
+
+# ----------------------------------------------------------------------------------------------------------- the source
+
+
+def source_of(p: Problem) -> Problem:
+    """The problem of which this one is a form, which has all costs and requirements; itself if it is no form."""
+    return p if p._source is None else p._source  # type: ignore[return-value]
+
+
+def is_form(p: PairCosts) -> bool:
+    """Whether the problem is a form of another one, so that it may not list all pairs with a cost."""
+    return p._source is not None
+
+
+def _form(q: Problem, p: Problem) -> Problem:
+    """`q` as a form of `p`."""
+    q._source = p
+    return q._as(p)
+
+
+# ------------------------------------------------------------------------------------------------- without a background
+
+
+def to_dense(p: Problem) -> Problem:
+    """See SetPartition.to_dense."""
+    if p.matrix is not None:
+        return p
+    if p.lifted is not None:
+        raise InvalidProblem("subsets have to be connected, and a matrix does not tell base pairs from lifted ones")
+    check_matrix_fits(p.n)
+    return _form(p.of_matrix(p.nodes, matrix_of(p), p.rules), p)
+
+
+def with_matrix(p: Problem) -> Problem:
+    """The problem itself, or, if it has a background, as a matrix, for code that knows no background.
+
+    Raises
+    ------
+    InvalidProblem
+        If it has more than 20,000 elements.
+    """
+    if p.background is None:
+        return p
+    if p.n > LARGEST_DENSE:
+        raise InvalidProblem(
+            f"this needs the costs of all pairs as a matrix, which has {p.n} rows because unlisted pairs "
+            f"cost something: expected at most {LARGEST_DENSE} elements, or method search"
+        )
+    return to_dense(p)
+
+
+def fitting(p: Problem) -> Problem:
+    """The problem for search: as pairs if it limits clusters, else as a matrix if it is small and has a background."""
+    if p.limits is not None:
+        return as_pairs(p)
+    return to_dense(p) if p.background is not None and p.n <= SMALL else p
+
+
+def explicit(p: Problem) -> Problem | None:
+    """A problem with the same elements and optima that has no background; None if it would be too large.
+
+    Partitions that join no elements of different components of attracting pairs cost the same in both problems, and all
+    others are evaluated as in the given problem, too. Pairs between components are not listed, even if they must be
+    cut. O(n + m + pairs within components)
+    """
+    background = p.background
+    if background is None:
+        return p
+    if not len(background.beta) and (found := listed_within(p, most=FEW + MORE * p.m)) is not None:
+        return found
+    if p.n <= ELEMENTS:
+        return to_dense(p)
+    if not background.repels or not len(background.beta):
+        return None
+    return listed_within(p)
+
+
+def listed_within(p: Problem, component: Labels | None = None, most: int | None = None) -> Problem | None:
+    """The problem with all pairs within components of attracting pairs listed, for a background that repels.
+
+    `component`: canonical labels of sets that consist of such components, within which all pairs are listed. `most`:
+    how many pairs may be listed in addition; None is returned if there are more.
+
+    No pair between components is listed, not even one that must be cut. Otherwise it would connect elements whose
+    other pairs, which repel, are not listed, and a proof for these elements would be wrong.
+    """
+    background = p.background
+    assert background is not None and p.u is not None and p.v is not None and p.cost is not None
+    component = components(p) if component is None else component
+    most = PAIRS + TIMES * p.m if most is None else most
+    made = _pairs_within(component, background.groups if not len(background.beta) else None, most)
+    if made is None:
+        return None
+    inner = component[p.u] == component[p.v]
+    low, high = np.concatenate([p.u[inner], made[0]]), np.concatenate([p.v[inner], made[1]])
+    costs = np.concatenate([p.cost[inner], background.of_pairs(*made)])
+    return _form(p.of_pairs(p.nodes, low, high, costs, rules=p.rules), p)
+
+
+def _pairs_within(component: Labels, groups: Groups | None, most: int) -> tuple[Labels, Labels] | None:
+    """All pairs within components, or only those of one group, each once; None if there are more than so many."""
+    if groups is None:
+        member, cell = np.arange(len(component)), component.astype(np.int64)
+    else:
+        member, cell = groups.element, component[groups.element].astype(np.int64) * len(groups) + groups.group
+        cell = np.unique(cell, return_inverse=True)[1].ravel()
+    sizes = np.bincount(cell).astype(np.int64)
+    if int((sizes * (sizes - 1) // 2).sum()) > most:
+        return None
+    order, first = group(cell, len(sizes))
+    members = member[order]  # ascending in each cell
+    u, v = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+    for size in np.unique(sizes[sizes > 1]).tolist():
+        some = members[first[:-1][sizes == size][:, None] + np.arange(size)]
+        a, b = np.triu_indices(size, 1)
+        u.append(some[:, a].ravel().astype(np.int32))
+        v.append(some[:, b].ravel().astype(np.int32))
+    low, high = np.concatenate(u), np.concatenate(v)
+    if groups is not None:  # several groups may have the same two members
+        n = max(1, len(component))
+        keys = np.unique(low.astype(np.int64) * n + high)
+        low, high = (keys // n).astype(np.int32), (keys % n).astype(np.int32)
+    return low, high
+
+
+def without_background(p: Problem, what: str) -> Problem:
+    """The problem with the same optima and no background, for `what`, which needs the costs of pairs.
+
+    O(n + m + listed pairs); at most a matrix of 5000 elements, 200 MB.
+
+    Raises
+    ------
+    InvalidProblem
+        If that would take too much memory.
+    """
+    if p.background is None:
+        return p
+    found = explicit(p)
+    if found is None and p.n <= LARGEST_EXPLICIT:
+        found = to_dense(p)
+    if found is None:
+        size = np.bincount(components(p)).max(initial=0)
+        if p.background.repels:
+            why = f"{size} elements hang together by pairs that attract"
+        else:
+            why = "the background attracts some pairs"
+        raise InvalidProblem(
+            f"{what} needs the costs of all pairs of elements in one piece, too many here as unlisted pairs cost "
+            f"something: {why}; expected at most {LARGEST_EXPLICIT} elements, or smaller pieces"
+        )
+    return found
+
+
+# ------------------------------------------------------------------------------------------------ with or without terms
+
+
+def as_pairs(p: Problem) -> Problem:
+    """The problem with pairs in place of a matrix, if it limits clusters."""
+    if p.matrix is None or p.limits is None:
+        return p
+    if p._source is not None and p._source.matrix is None:
+        return source_of(p)
+    return _form(p.of_pairs(p.nodes, *p.pairs(), rules=p.rules, dense=False), p)
+
+
+def with_groups_apart(p: Problem) -> Problem:
+    """The problem as pairs and groups, if this is a matrix that includes the prices of groups; else itself."""
+    return p if p.matrix is None or p.groups is None else source_of(p)
+
+
+def without_limits(p: Problem) -> Problem:
+    """The problem without limits of sizes and numbers, whose optimum is a lower bound."""
+    free = copy.copy(p)
+    free.limits = free._source = None
+    return free
+
+
+def without_usual(p: Problem, share: float) -> Problem:
+    """The same problem with a background, where all but a `share` of the pairs of a matrix cost the same, but not 0.
+
+    Only where all costs are integers, and so small that their sums are exact in both forms; else the problem itself.
+    O(n^2), but O(1) where many costs differ.
+    """
+    if p.matrix is None or p.n < 2 or p.limits is not None or len(p.must_join):
+        return p
+    if p.groups is not None:
+        return p
+    rng = np.random.default_rng(p.n)
+    a, b = rng.integers(0, p.n, (2, SAMPLES))
+    sample = p.matrix[a[a != b], b[a != b]]
+    usual = float(np.median(sample))
+    if usual == 0 or not np.isfinite(usual) or np.mean(sample != usual) > 2 * share:
+        return p
+    u, v = np.nonzero(np.triu(p.matrix != usual, 1))
+    costs = p.matrix[u, v]
+    whole = np.isfinite(costs).all() and (costs == np.rint(costs)).all() and usual == np.rint(usual)
+    pairs = p.n * (p.n - 1) / 2
+    if not whole or len(u) > share * pairs or np.abs(costs).sum() + abs(usual) * (pairs + len(u)) > 2**53:
+        return p
+    return p.of_pairs(p.nodes, u, v, costs, background_of(p.nodes, usual), dense=False)._as(p)
+
+
+def with_missing(p: Problem, missing: float) -> Problem:
+    """The same listed pairs and requirements, with a cost for each pair that is not listed.
+
+    Raises
+    ------
+    InvalidProblem
+        If the problem has a background other than groups, or all pairs are listed.
+    """
+    groups = p.groups
+    p = with_groups_apart(p)
+    if p.background is not None and len(p.background.beta):
+        raise InvalidProblem(f"the problem has a background already: {p.background!r}")
+    if p.lifted is not None:
+        check_alone(False, background_of(p.nodes, missing), None)
+    u, v, cost = p.listed() if groups is None else p.pairs()
+    if len(u) == p.n * (p.n - 1) // 2 > 0:
+        raise InvalidProblem("all pairs are listed: expected a problem that lists some")
+    background = background_of(p.nodes, missing, None, groups)
+    return p.of_pairs(p.nodes, u, v, cost, background, p.rules)._as(p)
+
+
+# ------------------------------------------------------------------------------------------------------ extreme costs
+
+HUGE = 2.0**20  # a cost that is so many times all that attracts an element would drown every tolerance
+
+
+def cut_huge(p: Problem) -> Problem:
+    """The same problem, with pairs of a huge cost required to be cut instead; for problems without required joins.
+
+    If a pair costs more than the sum of all attraction of one of its elements, it is cut in every optimum, so optima
+    stay the same. Tolerances, which grow with the largest costs, are then not affected by a cost that is never paid.
+    """
+    limit = HUGE * p.attraction
+    if limit == 0.0 or p.magnitude <= limit or (p.limits is not None and p.limits.most is not None):
+        return p  # if there is a largest number of subsets, elements cannot always leave theirs
+    if p.lifted is not None and p.n > HUGE:
+        return p  # an element cannot always leave its subset alone, but all of its elements can
+    if p.background is not None:
+        return _cut_huge_groups(p, limit)
+    u, v, cost = p.pairs()
+    huge = (cost > limit) & (cost < np.inf)
+    if not huge.any():
+        return p
+    cost = np.where(huge, np.inf, cost)
+    return p.of_pairs(range(p.n), u, v, cost, rules=p.rules, dense=p.is_dense)
+
+
+def _cut_huge_groups(p: Problem, limit: float) -> Problem:
+    """The same problem with the price inf in place of prices above a limit."""
+    assert p.background is not None and p.u is not None and p.v is not None and p.cost is not None
+    groups = p.background.groups
+    if groups is None or not ((groups.price > limit) & ~groups.hard).any():
+        return p
+    from graphpart.partition.problem.groups import Groups
+
+    price = np.where(groups.price > limit, np.inf, groups.price)
+    harder = Groups(p.n, groups.element, groups.group, groups.count, price, groups.names)
+    background = Background(p.background.terms, harder)
+    return p.of_pairs(range(p.n), p.u, p.v, p.cost, background, p.rules, dense=False)
+
+
+EXTREME = 300  # binary digits before or after the point, from which on products of costs come near the ends of float64
+
+
+def in_fitting_unit(p: Problem) -> tuple[Problem, int]:
+    """The same problem with costs divided by ``2**exponent``, and the exponent; itself and 0 unless costs are extreme.
+
+    For problems without required joins.
+    """
+    assert p.background is None
+    exponent = min(math.frexp(p.magnitude)[1], 1000)
+    if abs(exponent) < EXTREME:
+        return p, 0
+    u, v, cost = p.pairs()
+    with np.errstate(under="ignore"):
+        scaled = np.ldexp(cost, -exponent)
+    return p.of_pairs(range(p.n), u, v, scaled, rules=p.rules, dense=p.is_dense), exponent
+
+
+def matrix_of(p: PairCosts) -> NDArray[np.float64]:
+    """The costs as a symmetric matrix, also where the problem stores pairs. O(n^2)"""
+    if p.matrix is not None:
+        return p.matrix
+    u, v, cost = p.pairs()
+    matrix = np.zeros((p.n, p.n))
+    matrix[u, v] = cost
+    matrix[v, u] = cost
+    if p.background is not None:
+        p.background.add_to(matrix)
+    return matrix

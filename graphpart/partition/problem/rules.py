@@ -1,0 +1,116 @@
+"""What clusters must obey, by the indices of elements, as a problem stores it; and the check for contradictions.
+
+Users say it by the names of elements, see `requirements`. Groups are part of the background, since members of a group
+may share a cluster at a price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InfeasibleProblem, InvalidProblem
+from graphpart.partition.problem.connectedness import check_joins
+
+if TYPE_CHECKING:
+    from graphpart.partition.problem.background import Background
+    from graphpart.partition.problem.groups import Groups
+    from graphpart.partition.problem.limits import Limits
+
+__all__ = ["FREE", "NO_PAIRS", "Rules", "check_alone", "check_rules"]
+
+NO_PAIRS = np.zeros((0, 2), np.int32)
+NO_PAIRS.flags.writeable = False
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """What clusters must obey, by indices.
+
+    Attributes
+    ----------
+    joins, cuts : ndarray of int32, shape (k, 2)
+        Pairs required together, and apart; the smaller index first.
+    limits : Limits or None
+        Limits of the sizes and of the number of clusters.
+    lifted : ndarray of bool, shape (m,), or None
+        Which of the listed pairs are lifted, if clusters must be connected by the others; None if they need not be.
+    """
+
+    joins: NDArray[np.int32] = field(default_factory=lambda: NO_PAIRS)
+    cuts: NDArray[np.int32] = field(default_factory=lambda: NO_PAIRS)
+    limits: Limits | None = None
+    lifted: NDArray[np.bool_] | None = None
+
+
+FREE = Rules()
+
+
+def check_alone(dense: bool | None, background: Background | None, limits: Limits | None) -> None:
+    """Raise InvalidProblem if connectedness is asked for together with what no method can combine with it."""
+    terms = background is not None and len(background.beta) > 0
+    beside = {
+        "dense=True": bool(dense),
+        "missing": background is not None and background.missing != 0,
+        "background": terms and background is not None and len(background.beta) > (background.missing != 0),
+        "groups": background is not None and background.groups is not None,
+        "max_size or n_clusters": limits is not None,
+    }
+    for name, given in beside.items():
+        if given:
+            instead = {
+                "dense=True": "pairs, since a matrix has no base pairs",
+                "groups": "apart= with the pairs of each group",
+            }.get(name, f"a problem without {name}")
+            raise InvalidProblem(f"connected or lifted together with {name} is not possible: expected {instead}")
+
+
+class Ruled(Protocol):
+    """What is read of a problem whose rules are checked."""
+
+    n: int
+    must_join: NDArray[np.int32]
+    limits: Limits | None
+    lifted: NDArray[np.bool_] | None
+
+    @property
+    def nodes(self) -> Sequence[Hashable]: ...
+    @property
+    def groups(self) -> Groups | None: ...
+    @property
+    def must_cut(self) -> NDArray[np.int32]: ...
+    @property
+    def has_must_cut(self) -> bool: ...
+    def must_join_classes(self) -> NDArray[np.int32]: ...
+    def links(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
+
+
+def check_rules(p: Ruled) -> None:
+    """Raise InfeasibleProblem if what a problem requires contradicts itself, as far as simple counts show.
+
+    Limits of a contracted problem are not checked: its elements may still be divided in another way.
+    """
+    limits = None if p.limits is None or p.limits.sizes is not None else p.limits
+    if not len(p.must_join) and limits is None:
+        return
+    classes = p.must_join_classes()
+    if len(p.must_join):
+        if (groups := p.groups) is not None and (clash := groups.clash(classes)) is not None:
+            a, b = (p.nodes[i] for i in clash[:2])
+            raise InfeasibleProblem(
+                f"{a!r} and {b!r} are both in {groups.name(clash[2])}, of which a cluster has at most one, but "
+                "required joins connect them"
+            )
+        cuts = p.must_cut
+        bad = cuts[classes[cuts[:, 0]] == classes[cuts[:, 1]]]
+        if len(bad):
+            a, b = (p.nodes[i] for i in bad[0].tolist())
+            raise InfeasibleProblem(f"{a!r} and {b!r} must be cut, but required joins connect them")
+        if p.lifted is not None:
+            check_joins(p)
+    if limits is not None:
+        limits.check(p.nodes, classes, p.groups, p.has_must_cut)
