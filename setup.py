@@ -87,7 +87,7 @@ def type_of(text: str) -> str:
 
 
 def parameter(text: str) -> str:
-    declared, default, _ = text.partition("=")
+    declared, default, _ = text.replace(" not None", "").partition("=")
     *kind, name = declared.split()
     return name + (f": {type_of(' '.join(kind))}" if name not in ("self", "*", "/") else "") + " = ..." * bool(default)
 

@@ -154,7 +154,7 @@ def memetic(p: gp.SetPartition, seconds: float) -> Labels:
     """chszlablib's clustering of signed graphs."""
     from chszlablib import Decomposition, Graph
 
-    starts, neighbours, _ = p.rows()
+    starts, neighbours, _ = p.rows().arrays
     edges = csr_array((np.ones(2 * p.m, np.int64), neighbours, starts), shape=(p.n, p.n))
     near = (edges @ edges).tocoo()
     keys = near.row.astype(np.int64) * p.n + near.col

@@ -30,6 +30,7 @@ __all__ = [
     "SolverError",
     "TimeLimitReached",
     "check_callback",
+    "deprecated",
     "known_arguments",
     "nearest",
     "no_column",
@@ -239,10 +240,19 @@ def no_column(name: object, columns: Sequence[object], where: str = "") -> str:
 
 def warn(text: str) -> None:
     """Issue a :class:`GraphPartWarning` that points to the line of the caller outside of this package."""
+    _warn(text, GraphPartWarning)
+
+
+def deprecated(old: str, new: str) -> None:
+    """Issue a DeprecationWarning, at the line of the caller outside of this package, that an old name has a new one."""
+    _warn(f"{old} will be removed in version 0.4: use {new}", DeprecationWarning)
+
+
+def _warn(text: str, category: type[Warning]) -> None:
     level = 1
     try:
         while sys._getframe(level).f_code.co_filename.startswith(PACKAGE):
             level += 1
     except ValueError:  # called from nowhere else: the command line
         level = 1
-    warnings.warn(text, GraphPartWarning, stacklevel=level + 1)
+    warnings.warn(text, category, stacklevel=level + 1)

@@ -16,30 +16,12 @@ from graphpart.result import Status
 
 __all__ = ["add_arguments", "run", "wanted"]
 
-METHOD = "kernighan-lin"  # where none is named: the same labels in every run
 GIVEN = ("distributed", "workers", "memory_limit", "work_folder", "refine", "blocks")
-OTHERS = (
-    "initial",
-    "extend",
-    "freeze",
-    "evidence",
-    "checkpoint",
-    "plot",
-    "doubts",
-    "certificate",
-    "report",
-    "format",
-    "max_iterations",
-    "target",
-    "seed",
-    "weight",
-    "similarity",
-    "probability",
-    "missing",
-    "threshold",
-    "prior",
-    "clip",
-)
+SOLVING = ("method", "time_limit", "seed", "max_iterations", "target", "workers", "memory_limit", "refine", "blocks")
+TAKEN = {
+    *GIVEN, *SOLVING, *demands.NAMES, "files", "output", "left", "right", "cost", "options", "json", "quiet", "jobs",
+    "run",
+}  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,8 +46,8 @@ def wanted(args: argparse.Namespace) -> bool:
 
 def run(args: argparse.Namespace) -> int:
     """Solve all files as one problem."""
-    for name in OTHERS:
-        if getattr(args, name) not in (None, False):
+    for name, value in vars(args).items():
+        if name not in TAKEN and value not in (None, False, 0):
             flag = name.replace("_", "-")
             raise InvalidOption(f"--{flag} is for problems in memory: expected none with --workers or --distributed")
     if args.distributed is not None and args.workers is not None:
@@ -76,21 +58,13 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidOption("-o - is standard output: expected a folder, for labels as Parquet files")
     from graphpart.distributed import solve
 
-    keywords: dict[str, Any] = {
-        "columns": (args.left or "u", args.right or "v", args.cost or "cost"),
-        "method": METHOD if args.method == "auto" else args.method,
-        "options": dict(args.options),
-        "output": args.output,
-        "work_folder": args.work_folder,
-        "time_limit": args.time_limit,
-    }
-    for name in ("workers", "memory_limit", "refine", "blocks"):
-        if getattr(args, name) is not None:
-            keywords[name] = getattr(args, name)
+    keywords = {name: value for name in SOLVING if (value := getattr(args, name)) is not None}
+    keywords |= {"output": args.output, "work_folder": args.work_folder, "progress": True}
+    keywords["columns"] = (args.left or "u", args.right or "v", args.cost or "cost")
     keywords |= _groups(demands.wanted(args))
     client = _client(args.distributed)
     try:
-        result = solve(list(args.files), client=client, **keywords)
+        result = solve(list(args.files), client=client, **keywords, **dict(args.options))
     finally:
         if client is not None:
             client.close()

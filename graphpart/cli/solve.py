@@ -199,7 +199,7 @@ def run(args: argparse.Namespace) -> int:
     batch = Batch()
     rows: list[dict[str, Any]] = []
     tasks = [
-        (file, initial, checkpoint, args, columns_given, demanded, options)
+        (Task(file, initial, checkpoint, args, columns_given, demanded, options),)
         for file, initial, checkpoint, old in zip(args.files, initials, checkpoints, known, strict=True)
         if old is None
     ]
@@ -237,6 +237,19 @@ def run(args: argparse.Namespace) -> int:
             write_table(args.csv, rows, [*COLUMNS, "message:"])
 
 
+@dataclass(frozen=True)
+class Task:
+    """A file to solve, with its start and its checkpoint, and what the arguments say about all files."""
+
+    file: str
+    initial: str | None
+    checkpoint: str | None
+    args: argparse.Namespace
+    columns: Any
+    demanded: dict[str, Any]
+    options: dict[str, Any]
+
+
 @dataclass
 class Found:
     """What became of a file, and its row of the table; the problem stays in the process that read it."""
@@ -254,19 +267,16 @@ class Found:
         return {"facts": self.facts, "row": self.row, "columns": self.columns}
 
 
-def one(
-    callback: Any, file: str, initial: str | None, checkpoint: str | None, args: argparse.Namespace,
-    columns_given: Any, demanded: Any, options: dict[str, Any],
-) -> Found:  # fmt: skip
+def one(callback: Any, task: Task) -> Found:
     """Read and solve one file; what is wrong with it is said, and is its row."""
-    batch = Batch()
+    batch, file, args, options = Batch(), task.file, task.args, task.options
     with batch.guard(file):
-        problem = read_problem(file, args.format, columns_given, args.missing, demanded)
+        problem = read_problem(file, args.format, task.columns, args.missing, task.demanded)
         read = read_start if args.extend is None else read_old
-        start = None if initial is None else read(initial, problem)
+        start = None if task.initial is None else read(task.initial, problem)
         evidence = None if args.evidence is None else read_evidence(args.evidence, problem, args.sample)
-        if checkpoint is not None:
-            options = {**options, "checkpoint": checkpoint}
+        if task.checkpoint is not None:
+            options = {**options, "checkpoint": task.checkpoint}
         result = solve(problem, evidence, start, args, options, callback)
         if result.cost == math.inf:
             batch.fail(file, result.message)
@@ -276,13 +286,12 @@ def one(
     return Found(file, batch.status, facts, row, COLUMNS)
 
 
-def remote(callback: Any, *task: Any) -> Found:
+def remote(callback: Any, task: Task) -> Found:
     """:func:`one` in another process."""
-    args = task[3]
     with warnings.catch_warnings():
         warnings.showwarning = say_warning
-        warnings.simplefilter("ignore" if args.quiet else "always", GraphPartWarning)
-        found = one(callback, *task)
+        warnings.simplefilter("ignore" if task.args.quiet else "always", GraphPartWarning)
+        found = one(callback, task)
     found.problem = None
     return found
 

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from graphpart.distributed import forests, pairs
 from graphpart.distributed._streaming import numbered, unite_below, unite_strong
-from graphpart.distributed.folder import Folder
+from graphpart.distributed.folder import Folder, Work
+from graphpart.distributed.pairs import Level
 
 __all__ = ["NOBODY", "count_ends", "divide", "packed", "whole"]
 
@@ -35,20 +36,18 @@ TOGETHER = 2**20  # pairs of components of one task, but as many as there are el
 NOBODY = -1
 
 
-def divide(
-    folder: Folder, stage: str, number: int, n: int, level: str, ranges: int, most: int, given: str = ""
-) -> dict[str, Any]:
+def divide(work: Work, level: Level, most: int, given: str = "") -> dict[str, Any]:
     """A task: for each element its block and the task that solves it, NOBODY if no pair attracts it.
 
     Saves the arrays ``block`` and ``task`` of elements, ``component`` of elements and ``large`` of components; the
     answer says how many there are, how many tasks, the first of which ("whole") have whole components, and whether a
-    component was divided. `most` is the number of pairs of a task,
-    `given` the stage that has the given blocks of elements.
+    component was divided. `most` is the number of pairs of a task, `given` the stage that has the given blocks of
+    elements.
     """
-    parent = np.arange(n, dtype=np.int32)
-    degree = np.zeros(n, np.int32)
-    for k in range(ranges):
-        u, v, cost = pairs.load(folder, level, k)
+    parent = np.arange(level.n, dtype=np.int32)
+    degree = np.zeros(level.n, np.int32)
+    for k in range(level.ranges):
+        u, v, cost = pairs.load(work.folder, level.stage, k)
         unite_below(parent, u, v, cost, 0.0)
         count_ends(degree, u, v)
     component = parent
@@ -58,18 +57,17 @@ def divide(
     divided = bool(large.any())
     block = component
     if divided:
-        of_elements = folder.load(given, "blocks", mapped=False) if given else np.zeros(0, np.int64)
+        of_elements = work.folder.load(given, "blocks", mapped=False) if given else np.zeros(0, np.int64)
         if given:
             of_elements[~large[component]] = 0
-        block = _blocks(folder, level, ranges, degree, most, of_elements)
+        block = _blocks(work.folder, level, degree, most, of_elements)
         count = int(block.max(initial=-1)) + 1
         weights = np.bincount(block, degree, count) / 2
-    return _tasks(folder, stage, component, large, block, weights, most) | {"divided": divided}
+    return _tasks(work, component, large, block, weights, most) | {"divided": divided}
 
 
 def _tasks(
-    folder: Folder,
-    stage: str,
+    work: Work,
     component: NDArray[np.int32],
     large: NDArray[np.bool_],
     block: NDArray[np.int32],
@@ -87,21 +85,21 @@ def _tasks(
     for mine, limit in ((np.flatnonzero(~partial & ~alone), together), (np.flatnonzero(partial & ~alone), most)):
         task_of_block[mine] = ends[-1] + packed(weights[mine], limit)
         ends.append(int(task_of_block.max(initial=NOBODY)) + 1)
-    folder.save(stage, "component", component)
-    folder.save(stage, "large", large)
-    folder.save(stage, "block", block)
-    folder.save(stage, "task", task_of_block[block])
+    work.save("component", component)
+    work.save("large", large)
+    work.save("block", block)
+    work.save("task", task_of_block[block])
     return {"components": len(large), "blocks": count, "tasks": ends[2], "whole": ends[1]}
 
 
-def whole(folder: Folder, stage: str, number: int, n: int, rows: str, chunks: int, most: int) -> dict[str, Any]:
+def whole(work: Work, level: Level, most: int) -> dict[str, Any]:
     """A task: what `divide` saves, if each component has at most so many rows; otherwise "divided" is true."""
-    component, weights = forests.united(folder, rows, chunks, n)
+    component, weights = forests.united(work.folder, level.stage, level.ranges, level.n)
     count = len(weights)
     if weights[np.bincount(component, minlength=count) > 1].max(initial=0) > most:
         return {"components": count, "divided": True}
     large = np.zeros(count, bool)
-    return _tasks(folder, stage, component, large, component, weights, most) | {"divided": False}
+    return _tasks(work, component, large, component, weights, most) | {"divided": False}
 
 
 def count_ends(degree: NDArray[np.int32], u: NDArray[np.int32], v: NDArray[np.int32]) -> None:
@@ -113,12 +111,12 @@ def count_ends(degree: NDArray[np.int32], u: NDArray[np.int32], v: NDArray[np.in
 
 
 def _blocks(
-    folder: Folder, level: str, ranges: int, degree: NDArray[np.int32], most: int, given: NDArray[np.int64]
+    folder: Folder, level: Level, degree: NDArray[np.int32], most: int, given: NDArray[np.int64]
 ) -> NDArray[np.int32]:
     """Numbers of blocks, in order of their first elements. Components that fit are one each, if no blocks are given."""
     samples = []
-    for k in range(ranges):
-        cost = pairs.load(folder, level, k)[2]
+    for k in range(level.ranges):
+        cost = pairs.load(folder, level.stage, k)[2]
         step = max(1, len(cost) // SAMPLE)
         taken = np.asarray(cost[::step])
         samples.append(taken[taken < 0])
@@ -129,8 +127,8 @@ def _blocks(
     weights = degree.astype(np.int64)
     before = -np.inf
     for threshold in thresholds:
-        for k in range(ranges):
-            u, v, cost = pairs.load(folder, level, k)
+        for k in range(level.ranges):
+            u, v, cost = pairs.load(folder, level.stage, k)
             unite_strong(parent, u, v, cost, before, threshold, weights, 2 * most, given)
         before = threshold
     numbered(parent)

@@ -1,8 +1,8 @@
 """The execution of tasks by workers of Dask, or by this process.
 
-A task is a function of a work folder and some small arguments. It writes arrays and returns a small answer. It is pure:
-the answer does not depend on the worker, or on how often the task is performed. So a task that is lost with its worker
-is performed again. A stage whose answers are already in the folder is not performed again.
+A task is a function of its place in the work folder (`Work`) and some small arguments. It writes arrays and returns a
+small answer. It is pure: the answer does not depend on the worker, or on how often the task is performed. So a task
+that is lost with its worker is performed again. A stage whose answers are already in the folder is not performed again.
 
 The workers of an engine start with its first task, which takes some seconds. An engine that is `alone` starts none:
 this process performs the tasks. When the run has to end, the method in the present task returns the best it has. The
@@ -17,17 +17,14 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from graphpart.distributed.folder import Folder
+from graphpart.distributed.folder import Folder, Work
 from graphpart.errors import InvalidOption, MissingDependency, SolverError
 from graphpart.machine import can_limit, forget_peak, limited, peak, scarce
 from graphpart.stopping import Stopping
 
 __all__ = ["Ended", "Engine", "OutOfMemory", "Performed", "check_workers", "memory_of"]
 
-SERVE = 0.2  # seconds between two looks at the clock
-RETRIES = 5  # of a task whose worker is lost
-DESERTED = 60.0  # seconds without any worker, after which others are made
-PATIENCE = 5  # times as long with workers that are not our own
+DESERTED = 120.0  # seconds without any worker: then a cluster of our own is made anew, and one of the user given up
 UNITS = {"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KIB": 2.0**10, "MIB": 2.0**20, "GIB": 2.0**30, "TIB": 2.0**40}
 
 Task = Callable[..., Any]
@@ -120,7 +117,7 @@ class Engine:
         now = time.monotonic()
         if self.cluster.scheduler.workers if self.own else self.client.scheduler_info()["workers"]:
             self.seen = now
-        if not self.own and now - self.seen > PATIENCE * DESERTED:
+        if not self.own and now - self.seen > DESERTED:
             raise SolverError(
                 f"no worker has been there for {now - self.seen:.0f} s: the work folder keeps what is done; "
                 "begin workers and run again with the same work folder"
@@ -128,7 +125,7 @@ class Engine:
         return self.own and now - self.seen > DESERTED
 
     def map(self, stage: str, task: Task, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """The answers of ``task(folder, stage, number, *arguments)``, in order.
+        """The answers of ``task(Work(folder, stage, number), *arguments)``, in order.
 
         Raises
         ------
@@ -181,7 +178,7 @@ class Engine:
                 arguments[k],
                 limit,
                 key=f"{run}-{k}",
-                retries=RETRIES,
+                retries=5,
                 pure=False,
             ): k
             for k in numbers
@@ -204,7 +201,7 @@ class Engine:
                     futures = self._submitted(stage, task, arguments, sorted(futures[future] for future in waiting))
                     waiting = set(futures)
                 try:
-                    ended = dask.wait(waiting, timeout=SERVE, return_when="FIRST_COMPLETED").done
+                    ended = dask.wait(waiting, timeout=0.2, return_when="FIRST_COMPLETED").done
                 except TimeoutError:
                     continue
                 for future in sorted(ended, key=futures.__getitem__):
@@ -243,7 +240,7 @@ def performed(
     if answer is None:
         try:
             with limited(limit):
-                answer = _within(limit, task, folder, stage, number, *arguments)
+                answer = _within(limit, task, Work(folder, stage, number), *arguments)
             if folder.ended is None or not folder.ended(0.0, math.inf):
                 answer = folder.done(stage, number, answer)
         except MemoryError:

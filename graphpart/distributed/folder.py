@@ -12,14 +12,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import FormatError, InvalidOption, SolverError
 
-__all__ = ["Folder"]
+__all__ = ["Folder", "Work"]
 
 SIGNATURE = "run.json"
 
@@ -149,6 +149,18 @@ class Folder:
         except BaseException:
             _unlink(temporary)
             raise
+
+
+class Work(NamedTuple):
+    """A task as its function sees it: the work folder, the stage of the task, and its number within the stage."""
+
+    folder: Folder
+    stage: str
+    number: int
+
+    def save(self, name: str, array: NDArray[Any]) -> None:
+        """Write an array of this stage."""
+        self.folder.save(self.stage, name, array)
 
 
 def _unlink(path: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.distributed._streaming import numbered, unite_below
-from graphpart.distributed.folder import Folder
+from graphpart.distributed.folder import Folder, Work
 
 __all__ = ["MOST", "save", "united"]
 
@@ -20,7 +20,7 @@ MOST = 2**31 - 1  # larger than any element
 SPARSE = 8  # times the rows of a chunk that the range of its elements may be; otherwise its rows are the forest
 
 
-def save(folder: Folder, stage: str, number: int, u: Any, v: Any, cost: Any) -> None:
+def save(work: Work, u: Any, v: Any, cost: Any) -> None:
     """Save edges ``child``, ``parent`` of a chunk, and the number of rows at some elements of each tree."""
     first = int(u.min(initial=MOST))
     span = int(v.max(initial=first)) + 1 - first  # each u is less than its v
@@ -39,7 +39,7 @@ def save(folder: Folder, stage: str, number: int, u: Any, v: Any, cost: Any) -> 
         attractive = np.flatnonzero(cost < 0)
         child, parent, root, rows = v[attractive], u[attractive], u, np.ones(len(u), np.int64)
     for name, array in (("child", child), ("parent", parent), ("root", root), ("rows", rows)):
-        folder.save(stage, f"{number}.{name}", array)
+        work.save(f"{work.number}.{name}", array)
 
 
 def united(folder: Folder, rows: str, chunks: int, n: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

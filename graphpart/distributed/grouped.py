@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.distributed.folder import Folder
+from graphpart.distributed.folder import Folder, Work
 from graphpart.distributed.given import NOWHERE
 from graphpart.partition.problem.groups import Groups
 
@@ -28,19 +28,19 @@ class Grouped(NamedTuple):
     price: float
 
 
-def memberships(folder: Folder, stage: str, number: int, n: int, given: str) -> int:
+def memberships(work: Work, n: int, given: str) -> int:
     """A task: the memberships of the first level; the number of groups with several members."""
-    group = folder.load(given, "blocks")
+    group = work.folder.load(given, "blocks")
     members = np.flatnonzero(group != NOWHERE)
     codes = np.unique(group[members], return_inverse=True)[1].ravel()
     count = int(codes.max(initial=-1)) + 1
-    return _save(folder, stage, Groups(n, members, codes, np.ones(len(members), np.int64), np.ones(count)))
+    return _save(work, Groups(n, members, codes, np.ones(len(members), np.int64), np.ones(count)))
 
 
-def contracted(folder: Folder, stage: str, number: int, below: str, labels: str, subsets: int) -> int:
+def contracted(work: Work, below: str, labels: str, subsets: int) -> int:
     """A task: the memberships of the subsets of a level."""
-    whole = _load(folder, below)
-    return _save(folder, stage, whole.contract(np.asarray(folder.load(labels, "labels")), subsets))
+    whole = _load(work.folder, below)
+    return _save(work, whole.contract(np.asarray(work.folder.load(labels, "labels")), subsets))
 
 
 def groups_of(folder: Folder, grouped: Grouped | None, elements: NDArray[np.int32]) -> Groups | None:
@@ -61,16 +61,16 @@ def groups_of_nodes(folder: Folder, grouped: Grouped, node: NDArray[np.int64], n
     return Groups(n, at[known], whole.group[known], whole.count[known], np.full(len(whole), grouped.price))
 
 
-def evaluated(folder: Folder, stage: str, number: int, of: str, price: float, labels: str) -> float:
+def evaluated(work: Work, grouped: Grouped, labels: str) -> float:
     """A task: what pairs of members in one subset pay."""
-    whole = _load(folder, of)
-    paid = whole.cost(np.asarray(folder.load(labels, "labels"), np.int32))  # each pair counts as 1
-    return paid * price if paid else 0.0
+    whole = _load(work.folder, grouped.stage)
+    paid = whole.cost(np.asarray(work.folder.load(labels, "labels"), np.int32))  # each pair counts as 1
+    return paid * grouped.price if paid else 0.0
 
 
-def _save(folder: Folder, stage: str, groups: Groups) -> int:
+def _save(work: Work, groups: Groups) -> int:
     for name in PARTS:
-        folder.save(stage, name, getattr(groups, name))
+        work.save(name, getattr(groups, name))
     return len(groups)
 
 

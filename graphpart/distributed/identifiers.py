@@ -7,22 +7,33 @@ those of the bucket before it. So elements do not depend on the order of rows, o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from graphpart.distributed.folder import Folder
+from graphpart.distributed.folder import Folder, Work
 from graphpart.distributed.inputs import Chunk, Columns, read, stated
 
-__all__ = ["bucketed", "elements_of", "hashes", "merged", "names_of", "ranged"]
+__all__ = ["Naming", "bucketed", "elements_of", "hashes", "merged", "names_of", "ranged"]
 
-SPARSE = 4  # times the rows that the range of integers may be, to be taken as it is
+BUCKETS = "buckets"  # the stage that has the identifiers of each bucket
 
 
-def ranged(folder: Folder, stage: str, number: int, chunk: Chunk, columns: Columns) -> dict[str, Any]:
+class Naming(NamedTuple):
+    """Which identifiers the elements stand for.
+
+    If integers are counted from the least one, this is `low`. Otherwise the stage BUCKETS has the identifiers. `starts`
+    are the first element of each bucket, or 0, and the number of elements.
+    """
+
+    low: int | None
+    starts: list[int]
+
+
+def ranged(work: Work, chunk: Chunk, columns: Columns) -> dict[str, Any]:
     """A task: the range of integers in a chunk, as its file states it, if it does."""
     found = stated(chunk, (columns.u, columns.v))
     if found is None:
@@ -35,35 +46,32 @@ def ranged(folder: Folder, stage: str, number: int, chunk: Chunk, columns: Colum
     return {"text": False, "low": low, "high": high, "rows": 0 if found is None else chunk.rows}
 
 
-def bucketed(folder: Folder, stage: str, number: int, chunk: Chunk, columns: Columns, buckets: int) -> int:
+def bucketed(work: Work, chunk: Chunk, columns: Columns, buckets: int) -> int:
     """A task: the different identifiers of a chunk, by bucket."""
     u, v, _, _ = read(chunk, columns)
     ids = pc.unique(pa.chunked_array([u, v]))
     bucket = _bucket(ids, buckets)
     order = np.argsort(bucket, kind="stable")
     starts = np.searchsorted(bucket[order], np.arange(buckets + 1))
-    _save(folder, stage, f"{number}", ids.take(pa.array(order)))
-    folder.save(stage, f"{number}.starts", starts.astype(np.int64))
+    _save(work, f"{work.number}", ids.take(pa.array(order)))
+    work.save(f"{work.number}.starts", starts.astype(np.int64))
     return len(ids)
 
 
-def merged(folder: Folder, stage: str, number: int, chunks: int, before: str) -> int:
+def merged(work: Work, chunks: int, before: str) -> int:
     """A task: the identifiers of a bucket in all chunks, in ascending order; how many there are."""
     parts = []
     for k in range(chunks):
-        first, last = folder.load(before, f"{k}.starts")[number : number + 2].tolist()
-        parts.append(names_of(folder, before, k).slice(first, last - first))
+        first, last = work.folder.load(before, f"{k}.starts")[work.number : work.number + 2].tolist()
+        parts.append(names_of(work.folder, k, before).slice(first, last - first))
     ids = pc.unique(pa.chunked_array(parts))
-    _save(folder, stage, f"{number}", ids.take(pc.sort_indices(ids)))
+    _save(work, f"{work.number}", ids.take(pc.sort_indices(ids)))
     return len(ids)
 
 
-def elements_of(folder: Folder, ids: Any, stage: str, starts: list[int], low: int | None) -> NDArray[np.int32]:
-    """The elements of identifiers in an Arrow array.
-
-    -1 for an identifier that is in no pair. If elements are counted from the least identifier, this is `low`; otherwise
-    `stage` has the buckets, and `starts` the first element of each.
-    """
+def elements_of(folder: Folder, ids: Any, naming: Naming) -> NDArray[np.int32]:
+    """The elements of identifiers in an Arrow array; -1 for an identifier that is in no pair."""
+    low, starts = naming
     if low is not None:
         return np.asarray(ids.to_numpy() - low, np.int32)
     encoded = ids.dictionary_encode()
@@ -75,13 +83,13 @@ def elements_of(folder: Folder, ids: Any, stage: str, starts: list[int], low: in
     for k in range(len(starts) - 1):
         mine = order[ends[k] : ends[k + 1]]
         if len(mine):
-            at = pc.index_in(different.take(pa.array(mine)), value_set=names_of(folder, stage, k))
+            at = pc.index_in(different.take(pa.array(mine)), value_set=names_of(folder, k))
             place = at.fill_null(-1).to_numpy()
             found[mine] = np.where(place < 0, -1, starts[k] + place)
     return np.asarray(found[encoded.indices.to_numpy()])
 
 
-def names_of(folder: Folder, stage: str, number: int) -> Any:
+def names_of(folder: Folder, number: int, stage: str = BUCKETS) -> Any:
     """The identifiers of a bucket, in the order of elements, as an Arrow array."""
     values = folder.load(stage, f"{number}")
     if values.dtype != np.uint8:
@@ -90,17 +98,17 @@ def names_of(folder: Folder, stage: str, number: int) -> Any:
     return pa.LargeStringArray.from_buffers(len(ends) - 1, pa.py_buffer(ends), pa.py_buffer(values))
 
 
-def _save(folder: Folder, stage: str, name: str, ids: Any) -> None:
+def _save(work: Work, name: str, ids: Any) -> None:
     """Save integers as they are, strings as their bytes and the position at which each begins."""
     if pa.types.is_integer(ids.type):
-        folder.save(stage, name, ids.to_numpy())
+        work.save(name, ids.to_numpy())
         return
     _, ends, data = ids.buffers()
     last = ids.offset + len(ids) + 1
     ends = np.frombuffer(ends, np.int64)[ids.offset : last] if len(ids) else np.zeros(1, np.int64)
     data = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]] if ends[-1] > ends[0] else np.zeros(0, np.uint8)
-    folder.save(stage, f"{name}.ends", ends - ends[0])
-    folder.save(stage, name, data)
+    work.save(f"{name}.ends", ends - ends[0])
+    work.save(name, data)
 
 
 def hashes(texts: Any) -> NDArray[np.uint64]:

@@ -35,7 +35,6 @@ __all__ = [
 ]
 
 EXACT = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}  # types whose range a file can state
-BATCH = 2**16  # rows that are read at once from a row group that is divided
 NAMED = 5  # wrong rows that are named
 NAMES_OF = {"input-blocks": "blocks", "input-groups": "groups"}  # what folders of tables hold, pairs otherwise
 
@@ -254,7 +253,7 @@ def _table(chunk: Chunk, names: Sequence[str]) -> Any:
         if chunk.rows == sum(opened.metadata.row_group(k).num_rows for k in chunk.groups):
             return opened.read_row_groups(list(chunk.groups), columns=list(names))
         found, at, end = [], 0, chunk.skip + chunk.rows
-        for batch in opened.iter_batches(BATCH, list(chunk.groups), list(names)):
+        for batch in opened.iter_batches(row_groups=list(chunk.groups), columns=list(names)):
             first, last = max(chunk.skip - at, 0), min(end - at, len(batch))
             if first < last:
                 found.append(batch.slice(first, last - first))

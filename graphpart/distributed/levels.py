@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.distributed import pairs
-from graphpart.distributed.folder import Folder
+from graphpart.distributed.folder import Work
 from graphpart.kernels import _pairs
 
 __all__ = ["compact", "contract", "numbered", "renumbered"]
@@ -21,9 +21,7 @@ def compact(labels: NDArray[Any], n: int) -> NDArray[np.int64]:
     return np.asarray((np.cumsum(seen) - 1)[labels])
 
 
-def numbered(
-    folder: Folder, stage: str, number: int, n: int, solutions: str, sizes: list[int | None], kept: str = ""
-) -> int:
+def numbered(work: Work, n: int, solutions: str, sizes: list[int | None], kept: str = "") -> int:
     """A task: for each element the number of its subset, in order of first appearance; saves ``labels``.
 
     `sizes` has the number of subsets that each task of the stage `solutions` has found, None for
@@ -34,38 +32,36 @@ def numbered(
     for k, size in enumerate(sizes):
         if size is None:
             continue
-        labels[folder.load(solutions, f"{k}.elements")] = offset + folder.load(solutions, f"{k}.labels")
+        labels[work.folder.load(solutions, f"{k}.elements")] = offset + work.folder.load(solutions, f"{k}.labels")
         offset += size
     others = np.flatnonzero(labels < 0)
-    labels[others] = offset + (compact(folder.load(kept, "labels")[others], n) if kept else np.arange(len(others)))
+    labels[others] = offset + (compact(work.folder.load(kept, "labels")[others], n) if kept else np.arange(len(others)))
     canonical, count = _pairs.canonical_labels(labels)
-    folder.save(stage, "labels", canonical)
+    work.save("labels", canonical)
     return count
 
 
-def renumbered(folder: Folder, stage: str, number: int, below: str, above: str) -> int:
+def renumbered(work: Work, below: str, above: str) -> int:
     """A task: labels of elements of the first level, from those of a level in between and of its subsets."""
-    labels = folder.load(above, "labels", mapped=False)[folder.load(below, "labels")]
+    labels = work.folder.load(above, "labels", mapped=False)[work.folder.load(below, "labels")]
     canonical, count = _pairs.canonical_labels(labels.astype(np.int64))
-    folder.save(stage, "labels", canonical)
+    work.save("labels", canonical)
     return count
 
 
-def contract(
-    folder: Folder, stage: str, number: int, level: str, division: str, labels: str, negative: bool
-) -> dict[str, Any]:
+def contract(work: Work, level: str, division: str, labels: str, negative: bool) -> dict[str, Any]:
     """A task: the pairs of a range between different subsets, as pairs of these.
 
     If `division` names a stage, only pairs within its large components are used; if it is "", all pairs. With
     `negative`, only pairs of negative cost are used.
     """
-    label = folder.load(labels, "labels")
-    u, v, cost = pairs.load(folder, level, number)
+    label = work.folder.load(labels, "labels")
+    u, v, cost = pairs.load(work.folder, level, work.number)
     a, b = label[u], label[v]
     kept = a != b
     if division:
-        component, large = folder.load(division, "component"), folder.load(division, "large")
+        component, large = work.folder.load(division, "component"), work.folder.load(division, "large")
         kept &= (component[u] == component[v]) & large[component[u]]
     if negative:
         kept &= cost < 0
-    return pairs.save_sorted(folder, stage, number, a[kept], b[kept], cost[kept])
+    return pairs.save_sorted(work, a[kept], b[kept], cost[kept])

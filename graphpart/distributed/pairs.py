@@ -8,18 +8,19 @@ order of the parts, so that sums do not depend on the workers. Pairs whose sum i
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.distributed import forests
 from graphpart.distributed._streaming import compensated_sum
-from graphpart.distributed.folder import Folder
-from graphpart.distributed.identifiers import elements_of
+from graphpart.distributed.folder import Folder, Work
+from graphpart.distributed.identifiers import Naming, elements_of
 from graphpart.distributed.inputs import Chunk, Columns, read
 
 __all__ = [
+    "Level",
     "Triple",
     "ascending",
     "boundaries",
@@ -35,44 +36,49 @@ __all__ = [
 
 Triple = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 
+
+class Level(NamedTuple):
+    """The pairs of a level on disk: their stage, how many elements there are, and how many ranges of pairs."""
+
+    stage: str
+    n: int
+    ranges: int
+
+
 SAMPLES = 512  # first elements of pairs, by which ranges are made equal
 NAMES = "u", "v", "cost"
 
 
 def translate(
-    folder: Folder,
-    stage: str,
-    number: int,
+    work: Work,
     chunk: Chunk,
     columns: Columns,
-    identifiers: str,
-    starts: list[int],
-    low: int | None,
+    naming: Naming,
 ) -> dict[str, Any]:
     """A task: the rows of a chunk as pairs of elements, and their forest; which rows are wrong."""
     first, second, cost, wrong = read(chunk, columns)
-    a, b = (elements_of(folder, ids, identifiers, starts, low) for ids in (first, second))
+    a, b = (elements_of(work.folder, ids, naming) for ids in (first, second))
     u, v = np.minimum(a, b), np.maximum(a, b)
-    save(folder, stage, number, (u, v, cost))
-    forests.save(folder, stage, number, u, v, cost)
+    save(work, (u, v, cost))
+    forests.save(work, u, v, cost)
     answer = {"pairs": len(u), "negative": compensated_sum(cost[cost < 0]), "wrong": wrong.count, "named": wrong.named}
-    if low is not None:
+    if naming.low is not None:
         answer["first"] = least = int(u.min(initial=forests.MOST))
         seen = np.zeros(max(1, int(v.max(initial=0)) + 1 - least), bool)  # no pair: a first element that is too large
         seen[u - least] = seen[v - least] = True
-        folder.save(stage, f"{number}.seen", np.packbits(seen))
+        work.save(f"{work.number}.seen", np.packbits(seen))
     return answer
 
 
-def ordered(folder: Folder, stage: str, number: int, rows: str) -> dict[str, Any]:
+def ordered(work: Work, rows: str) -> dict[str, Any]:
     """A task: the rows of a chunk as a part."""
-    return save_sorted(folder, stage, number, *load(folder, rows, number))
+    return save_sorted(work, *load(work.folder, rows, work.number))
 
 
-def save_sorted(folder: Folder, stage: str, number: int, a: Any, b: Any, cost: Any) -> dict[str, Any]:
+def save_sorted(work: Work, a: Any, b: Any, cost: Any) -> dict[str, Any]:
     """Write pairs of different elements as a part; a sample of their first elements."""
     u, v, cost = sums(np.minimum(a, b), np.maximum(a, b), cost)
-    save(folder, stage, number, (u, v, cost))
+    save(work, (u, v, cost))
     places = (len(u) * np.arange(SAMPLES, dtype=np.int64)) // SAMPLES
     return {"pairs": len(u), "sample": u[places].tolist() if len(u) else []}
 
@@ -90,16 +96,16 @@ def boundaries(answers: list[dict[str, Any]], n: int, ranges: int) -> list[int]:
     return [0, *[x for x in np.unique(inner).tolist() if 0 < x < n], n]
 
 
-def merge(folder: Folder, stage: str, number: int, parts: str, count: int, first: int, last: int) -> dict[str, Any]:
+def merge(work: Work, parts: str, count: int, first: int, last: int) -> dict[str, Any]:
     """A task: the pairs of a range of elements, from all parts; how many, and sums of their costs."""
     found = []
     for k in range(count):
-        begin, end = np.searchsorted(folder.load(parts, f"{k}.u"), [first, last]).tolist()
-        found.append(load(folder, parts, k, slice(begin, end)))
+        begin, end = np.searchsorted(work.folder.load(parts, f"{k}.u"), [first, last]).tolist()
+        found.append(load(work.folder, parts, k, slice(begin, end)))
     u, v, cost = sums(*concatenated(found))
     kept = cost != 0
     u, v, cost = u[kept], v[kept], cost[kept]
-    save(folder, stage, number, (u, v, cost))
+    save(work, (u, v, cost))
     return {"pairs": len(u), "attractive": int((cost < 0).sum()), "negative": compensated_sum(cost[cost < 0])}
 
 
@@ -109,10 +115,10 @@ def load(folder: Folder, stage: str, number: int, which: slice = slice(None)) ->
     return u, v, cost
 
 
-def save(folder: Folder, stage: str, number: int, triple: Triple) -> None:
+def save(work: Work, triple: Triple) -> None:
     """Write the pairs of a part or range."""
     for k, name in enumerate(NAMES):
-        folder.save(stage, f"{number}.{name}", triple[k])
+        work.save(f"{work.number}.{name}", triple[k])
 
 
 def concatenated(triples: list[Triple]) -> Triple:

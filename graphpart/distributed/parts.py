@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.distributed import pairs
 from graphpart.distributed._streaming import compensated_sum
-from graphpart.distributed.folder import Folder
+from graphpart.distributed.folder import Folder, Work
 from graphpart.distributed.grouped import Grouped, groups_of
 from graphpart.partition.bounds.lower_bound import lower_bound
 from graphpart.partition.certificates.certificate import reduced_costs
@@ -28,38 +28,47 @@ from graphpart.partition.problem.background import Background
 from graphpart.result import PartitionResult
 from graphpart.solve import run
 
-__all__ = ["bounded", "left_over", "route", "routed", "solved"]
+__all__ = ["Parts", "bounded", "left_over", "route", "routed", "solved"]
 
-FEWEST, PER_PAIR = 1.0, 6e-6  # seconds for the lower bounds of a part in all divisions, at least
-SMALL = 2**15  # tasks, whose numbers NumPy sorts in linear time
+PER_PAIR = 6e-6  # seconds for the lower bounds of a part in all divisions
 
 
-def route(
-    folder: Folder, stage: str, number: int, level: str, division: str, tasks: int, left: str = "", around: str = ""
-) -> dict[str, float]:
+class Parts(NamedTuple):
+    """The parts of a division: the stage with the pairs within each of them, and what all parts share.
+
+    `ranges` is the number of ranges of pairs, `n` the number of elements of the level.
+    """
+
+    routes: str
+    ranges: int
+    n: int
+    grouped: Grouped | None
+
+
+def route(work: Work, level: str, division: str, tasks: int, left: str = "", around: str = "") -> dict[str, float]:
     """A task: the pairs of a range that lie within blocks, by task; the sum of negative costs of all others.
 
     `left` names the stage with the costs of all pairs that an earlier division has left; their sum is "left". `around`
     names a stage for all other pairs with an element of a task, once for each such task, this element first.
     """
-    u, v, cost = pairs.load(folder, level, number)
-    within, inner, starts = _inner(folder, division, u, v, tasks)
-    folder.save(stage, f"{number}.starts", starts)
-    pairs.save(folder, stage, number, (u[inner], v[inner], cost[inner]))
+    u, v, cost = pairs.load(work.folder, level, work.number)
+    within, inner, starts = _inner(work.folder, division, u, v, tasks)
+    work.save(f"{work.number}.starts", starts)
+    pairs.save(work, (u[inner], v[inner], cost[inner]))
     if around:
-        task = folder.load(division, "task")
+        task = work.folder.load(division, "task")
         others = np.flatnonzero(~within)
         a, b, of_a, of_b = u[others], v[others], task[u[others]], task[v[others]]
         one, two = of_a >= 0, (of_b >= 0) & (of_b != of_a)
         owner = np.concatenate([of_a[one], of_b[two]])
         order, starts = _by_task(owner, tasks)
-        folder.save(around, f"{number}.starts", starts)
+        work.folder.save(around, f"{work.number}.starts", starts)
         ends = np.concatenate([a[one], b[two]])[order], np.concatenate([b[one], a[two]])[order]
-        pairs.save(folder, around, number, (*ends, np.concatenate([cost[others[one]], cost[others[two]]])[order]))
+        pairs.save(work._replace(stage=around), (*ends, np.concatenate([cost[others[one]], cost[others[two]]])[order]))
     answer = {"between": _negative(cost[~within]), "others": len(u) - len(inner)}
     if left:
-        rest = folder.load(left, f"{number}")
-        folder.save(stage, f"{number}.left", rest[inner])
+        rest = work.folder.load(left, f"{work.number}")
+        work.save(f"{work.number}.left", rest[inner])
         answer["left"] = _negative(rest[~within])
     return answer
 
@@ -76,7 +85,7 @@ def _inner(folder: Folder, division: str, u: Any, v: Any, tasks: int) -> tuple[A
 
 def _by_task(owner: NDArray[np.int32], tasks: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The places of pairs in the order of their tasks, and the start of each task."""
-    order = np.argsort(owner.astype(np.int16) if tasks < SMALL else owner, kind="stable")
+    order = np.argsort(owner.astype(np.int16) if tasks < 2**15 else owner, kind="stable")  # NumPy sorts int16 by radix
     starts = np.zeros(tasks + 1, np.int64)
     np.cumsum(np.bincount(owner, minlength=tasks), out=starts[1:])
     return order, starts
@@ -97,55 +106,46 @@ def routed(folder: Folder, routes: str, number: int, ranges: int, left: bool = F
 
 
 def gathered(
-    folder: Folder,
-    routes: str,
-    number: int,
-    ranges: int,
-    n: int,
-    left: bool = False,
-    dense: bool | None = None,
-    grouped: Grouped | None = None,
+    folder: Folder, parts: Parts, number: int, left: bool = False, dense: bool | None = None
 ) -> tuple[Any, SetPartition, int]:
     """The elements of a task, ascending, the problem over them, and its number of pairs.
 
     Costs are as they are, or as they are left.
     """
-    u, v, cost = routed(folder, routes, number, ranges, left)
+    u, v, cost = routed(folder, parts.routes, number, parts.ranges, left)
     if not pairs.ascending(u, v):  # rows as they were read
         u, v, cost = pairs.sums(u, v, cost)
         kept = cost != 0
         u, v, cost = u[kept], v[kept], cost[kept]
-    seen = np.zeros(n, bool)
+    seen = np.zeros(parts.n, bool)
     seen[u] = seen[v] = True
     elements = np.flatnonzero(seen).astype(np.int32)
-    place = np.empty(n, np.int32)
+    place = np.empty(parts.n, np.int32)
     place[elements] = np.arange(len(elements), dtype=np.int32)
-    groups = groups_of(folder, grouped, elements)
+    groups = groups_of(folder, parts.grouped, elements)
     p = SetPartition.of_pairs(range(len(elements)), place[u], place[v], cost, Background(groups=groups), dense=dense)
     return elements, p, len(u)
 
 
 def solved(
-    folder: Folder,
-    stage: str,
-    number: int,
-    routes: str,
-    ranges: int,
-    n: int,
+    work: Work,
+    parts: Parts,
     method: str,
     options: dict[str, Any],
-    fewer: float | None,
-    grouped: tuple[str, float] | None = None,
+    divided: bool,
 ) -> dict[str, Any]:
-    """A task: labels of its elements. Saves ``elements`` and ``labels``."""
-    elements, p, m = gathered(folder, routes, number, ranges, n, grouped=grouped and Grouped(*grouped))
-    if fewer is not None:
-        result = run(p, "greedy-joining", max_iterations=int(p.n * fewer), callback=folder.ended)
+    """A task: labels of its elements. Saves ``elements`` and ``labels``.
+
+    In a part of a `divided` component only the first joins are made; the next level decides about the others.
+    """
+    elements, p, m = gathered(work.folder, parts, work.number)
+    if divided:
+        result = run(p, "greedy-joining", max_iterations=p.n // 4, callback=work.folder.ended)
     else:
-        result = run(p, method, callback=folder.ended, **options)
+        result = run(p, method, callback=work.folder.ended, **options)
     assert isinstance(result, PartitionResult)
-    folder.save(stage, f"{number}.elements", elements)
-    folder.save(stage, f"{number}.labels", result.labels)
+    work.save(f"{work.number}.elements", elements)
+    work.save(f"{work.number}.labels", result.labels)
     return {
         "elements": p.n,
         "pairs": m,
@@ -158,46 +158,38 @@ def solved(
 
 
 def bounded(
-    folder: Folder,
-    stage: str,
-    number: int,
-    routes: str,
-    ranges: int,
-    n: int,
+    work: Work,
+    parts: Parts,
     method: str,
     seconds: float,
     share: float,
     left: bool,
     leave: bool,
-    grouped: tuple[str, float] | None = None,
 ) -> dict[str, float]:
     """A task: a lower bound on the cost of its part.
 
-    `seconds` is the time that solving it took. Half of this is the time for the bound, but at least FEWEST, and
-    PER_PAIR for each pair, of which a bound for one of several divisions takes a `share`.
+    `seconds` is the time that solving the part took. The bounds of all divisions take half of this time, at least one
+    second, and at least PER_PAIR for each pair. This bound takes the given `share` of it.
     With `left`, the bound is for the costs that are left. With `leave`, the costs that this bound leaves are saved as
-    ``low``, and the answer contains the "constant". Costs that are left have finite prices of groups in them, as far as
-    bounds have not used these up.
+    ``low``, and the answer contains the "constant". Costs that are left contain the finite prices of groups, as far as
+    earlier bounds have not used these up.
     """
-    if grouped is not None and left and math.isfinite(grouped[1]):
-        grouped = None
-    dense = False if leave else None
-    _, p, m = gathered(folder, routes, number, ranges, n, left, dense, grouped and Grouped(*grouped))
-    found = lower_bound(p, method, time_limit=share * max(FEWEST, seconds / 2, m * PER_PAIR), callback=folder.ended)
+    if parts.grouped is not None and left and math.isfinite(parts.grouped.price):
+        parts = parts._replace(grouped=None)
+    _, p, m = gathered(work.folder, parts, work.number, left, dense=False if leave else None)
+    found = lower_bound(p, method, time_limit=share * max(1.0, seconds / 2, m * PER_PAIR), callback=work.folder.ended)
     answer = {"bound": found.bound, "constant": 0.0}
     if leave:
         assert p.matrix is None  # so that pairs are in the order of those that were gathered
         low, answer["constant"] = reduced_costs(p, found.inequalities, found.multipliers)
         if not low.min(initial=0.0) > -np.inf:  # beyond all measure
             low, answer["constant"] = p.pairs()[2], 0.0
-        folder.save(stage, f"{number}.low", low)
+        work.save(f"{work.number}.low", low)
     return answer
 
 
 def left_over(
-    folder: Folder,
-    stage: str,
-    number: int,
+    work: Work,
     level: str,
     division: str,
     routes: str,
@@ -206,14 +198,14 @@ def left_over(
     left: str,
 ) -> float:
     """A task: the costs of a range that are left after the bounds of a division's parts, in the order of its pairs."""
-    u, v, cost = pairs.load(folder, level, number)
-    rest = folder.load(left, f"{number}", mapped=False) if left else np.array(cost)
-    _, inner, starts = _inner(folder, division, u, v, tasks)
+    u, v, cost = pairs.load(work.folder, level, work.number)
+    rest = work.folder.load(left, f"{work.number}", mapped=False) if left else np.array(cost)
+    _, inner, starts = _inner(work.folder, division, u, v, tasks)
     begins = np.zeros(tasks, np.int64)
-    for k in range(number):
-        begins += np.diff(folder.load(routes, f"{k}.starts"))
+    for k in range(work.number):
+        begins += np.diff(work.folder.load(routes, f"{k}.starts"))
     for k, (first, last) in enumerate(pairwise(starts.tolist())):
         if first < last:
-            rest[inner[first:last]] = folder.load(bounds, f"{k}.low")[begins[k] : begins[k] + last - first]
-    folder.save(stage, f"{number}", rest)
+            rest[inner[first:last]] = work.folder.load(bounds, f"{k}.low")[begins[k] : begins[k] + last - first]
+    work.save(f"{work.number}", rest)
     return 0.0

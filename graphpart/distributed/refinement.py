@@ -23,7 +23,7 @@ subsets, to be joined, divided and moved between these subsets, and all tasks ar
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +32,10 @@ from scipy.sparse import coo_array, csr_array
 from graphpart.distributed import pairs
 from graphpart.distributed._streaming import numbered, unite_within
 from graphpart.distributed.blocks import NOBODY, count_ends, packed
-from graphpart.distributed.folder import Folder
+from graphpart.distributed.folder import Folder, Work
 from graphpart.distributed.grouped import Grouped, groups_of_nodes
 from graphpart.distributed.levels import compact
+from graphpart.distributed.pairs import Level
 from graphpart.distributed.parts import routed
 from graphpart.kernels import _pairs
 from graphpart.partition.problem import SetPartition
@@ -43,121 +44,113 @@ from graphpart.partition.problem.groups import Groups, joined
 from graphpart.result import PartitionResult
 from graphpart.solve import run
 
-__all__ = ["WAVES", "group", "improved", "regroup", "relabelled"]
+__all__ = ["WAVES", "Round", "group", "improved", "regroup", "relabelled"]
 
 FEW = 0.05  # of the pairs of a task; groups of whole subsets with fewer are left as they are
-FINER = 0.85  # times the limit of groups of whole subsets, if one has too many pairs
 WAVES = 16  # of tasks; at most so many tasks are performed one after the other
 APART = 0.02  # of the attraction between a task and all others, that may lie between it and tasks of its wave
 
 
-def group(
-    folder: Folder,
-    stage: str,
-    number: int,
-    n: int,
-    level: str,
-    ranges: int,
-    borders: str,
-    parts: int,
-    labels: str,
-    before: str,
-    most: int,
-) -> dict[str, Any]:
+class Round(NamedTuple):
+    """What the tasks of one round of refinement have in common.
+
+    `routes` names the stage with the pairs within groups, `around` the stage with pairs to elements outside. Without
+    `around`, elements stay among the subsets of their task. `ranges` is the number of ranges of pairs, `division` the
+    stage with the groups, `method` and `options` say how a group is solved.
+    """
+
+    routes: str
+    around: str
+    ranges: int
+    division: str
+    method: str
+    options: dict[str, Any]
+    grouped: Grouped | None
+
+
+def group(work: Work, level: Level, borders: Level, labels: str, before: str, most: int) -> dict[str, Any]:
     """A task: for each element its group, as ``block``, and its ``task``, as `divide` saves them.
 
     `borders` has the attraction between subsets, `before` the division whose blocks were solved last. A task has at
     most `most` pairs, those with elements outside included. The answer has the tasks of each wave. If wave w has
     several, ``offered.w`` says to which of them each subset is offered.
     """
-    label = folder.load(labels, "labels", mapped=False)
-    degree = _degrees(folder, n, level, ranges)
+    label = work.folder.load(labels, "labels", mapped=False)
+    degree = _degrees(work.folder, level)
     piece, subset = _pieces(label, degree, most)
     alone = np.bincount(piece, degree, len(subset)).astype(np.int64)
     last = np.zeros(len(subset), np.int32)
-    last[piece] = folder.load(before, "block")  # of any of its elements
+    last[piece] = work.folder.load(before, "block")  # of any of its elements
     for limit in (2 * most, most):  # the first one suffices where most pairs lie within groups
-        parent, count = _united(folder, borders, parts, last, alone, limit)
-        within = _within(folder, level, ranges, parent[piece], count)
+        parent, count = _united(work.folder, borders, last, alone, limit)
+        within = _within(work.folder, level, parent[piece], count)
         weights = np.bincount(parent, alone, count).astype(np.int64) - within  # pairs with an element of each group
         if weights.max(initial=0) <= most:
             break
     task_of = np.full(count, NOBODY, np.int32)
     task_of[weights > 0] = packed(weights[weights > 0], most)
     tasks = int(task_of.max(initial=NOBODY)) + 1
-    _save(folder, stage, parent[piece], task_of)
-    between = [pairs.load(folder, borders, r) for r in range(parts)]
+    _save(work, parent[piece], task_of)
+    between = [pairs.load(work.folder, borders.stage, r) for r in range(borders.ranges)]
     waves = _waves(between, task_of[parent], subset, tasks)
     for wave, mine in enumerate(waves):
         if len(mine) > 1:
-            folder.save(stage, f"offered.{wave}", _offered(between, task_of[parent], subset, mine, tasks))
+            work.save(f"offered.{wave}", _offered(between, task_of[parent], subset, mine, tasks))
     return {"blocks": count, "tasks": tasks, "within": int(within.sum()), "waves": waves}
 
 
-def regroup(
-    folder: Folder,
-    stage: str,
-    number: int,
-    n: int,
-    level: str,
-    ranges: int,
-    borders: str,
-    parts: int,
-    labels: str,
-    seed: list[int],
-    most: int,
-) -> dict[str, Any]:
+def regroup(work: Work, level: Level, borders: Level, labels: str, seed: list[int], most: int) -> dict[str, Any]:
     """A task: groups of whole subsets with at most `most` pairs within, saved as `group` saves them.
 
     Subsets are united in a random order, in which those with a strong attraction tend to come first. Each group is a
     task, unless it has few pairs, or is a subset with more pairs.
     """
-    label = folder.load(labels, "labels", mapped=False)
-    alone = np.bincount(label, _degrees(folder, n, level, ranges)).astype(np.int64)
+    label = work.folder.load(labels, "labels", mapped=False)
+    alone = np.bincount(label, _degrees(work.folder, level)).astype(np.int64)
     limit = int(alone.sum())
     while True:
         parent, weights, rng = np.arange(len(alone), dtype=np.int32), alone.copy(), np.random.default_rng(seed)
-        for r in range(parts):
-            u, v, cost = pairs.load(folder, borders, r)
+        for r in range(borders.ranges):
+            u, v, cost = pairs.load(work.folder, borders.stage, r)
             order = np.argsort(cost * rng.random(len(cost)), kind="stable")
             unite_within(parent, u, v, cost, order, weights, limit)
         count = numbered(parent)
-        within = _within(folder, level, ranges, parent[label], count)
+        within = _within(work.folder, level, parent[label], count)
         several = np.bincount(parent, minlength=count) > 1
         if limit <= most or within[several].max(initial=0) <= most:
             break
-        limit = int(FINER * limit)
+        limit = 3 * limit // 4
     chosen = (FEW * most < within) & (within <= most)
     tasks = int(chosen.sum())
     task_of = np.full(count, NOBODY, np.int32)
     task_of[chosen] = np.arange(tasks)
-    _save(folder, stage, parent[label], task_of)
+    _save(work, parent[label], task_of)
     return {"blocks": count, "tasks": tasks}
 
 
-def _degrees(folder: Folder, n: int, level: str, ranges: int) -> NDArray[np.int32]:
+def _degrees(folder: Folder, level: Level) -> NDArray[np.int32]:
     """The number of pairs of each element."""
-    degree = np.zeros(n, np.int32)
-    for r in range(ranges):
-        u, v, _ = pairs.load(folder, level, r)
+    degree = np.zeros(level.n, np.int32)
+    for r in range(level.ranges):
+        u, v, _ = pairs.load(folder, level.stage, r)
         count_ends(degree, u, v)
     return degree
 
 
-def _within(folder: Folder, level: str, ranges: int, block: NDArray[np.int32], count: int) -> NDArray[np.int64]:
+def _within(folder: Folder, level: Level, block: NDArray[np.int32], count: int) -> NDArray[np.int64]:
     """The number of pairs within each group."""
     within = np.zeros(count, np.int64)
-    for r in range(ranges):
-        u, v, _ = pairs.load(folder, level, r)
+    for r in range(level.ranges):
+        u, v, _ = pairs.load(folder, level.stage, r)
         of_u = block[u]
         within += np.bincount(of_u[of_u == block[v]], minlength=count)
     return within
 
 
-def _save(folder: Folder, stage: str, block: NDArray[np.int32], task_of: NDArray[np.int32]) -> None:
+def _save(work: Work, block: NDArray[np.int32], task_of: NDArray[np.int32]) -> None:
     """Save the group of each element, and its task."""
-    folder.save(stage, "block", block)
-    folder.save(stage, "task", task_of[block])
+    work.save("block", block)
+    work.save("task", task_of[block])
 
 
 def _pieces(
@@ -182,13 +175,13 @@ def _pieces(
 
 
 def _united(
-    folder: Folder, borders: str, parts: int, last: NDArray[np.int32], alone: NDArray[np.int64], limit: int
+    folder: Folder, borders: Level, last: NDArray[np.int32], alone: NDArray[np.int64], limit: int
 ) -> tuple[NDArray[np.int32], int]:
     """The group of each subset, and how many groups there are."""
     parent, weights = np.arange(len(last), dtype=np.int32), alone.copy()
     for fresh in (True, False):
-        for r in range(parts):
-            u, v, cost = pairs.load(folder, borders, r)
+        for r in range(borders.ranges):
+            u, v, cost = pairs.load(folder, borders.stage, r)
             mine = np.flatnonzero((last[u] != last[v]) == fresh)
             mine = mine[np.argsort(cost[mine], kind="stable")]
             unite_within(parent, u, v, cost, mine, weights, limit)
@@ -244,35 +237,26 @@ def _offered(
 
 
 def improved(
-    folder: Folder,
-    stage: str,
-    number: int,
-    routes: str,
-    around: str,
-    ranges: int,
-    division: str,
+    work: Work,
+    of_round: Round,
+    labels: str,
     offers: str,
     task: int,
-    labels: str,
-    method: str,
-    options: dict[str, Any],
-    grouped: tuple[str, float] | None,
 ) -> dict[str, Any]:
     """A task of a wave: better labels of its elements. Saves ``elements`` and ``labels``.
 
     `offers` names the array of the division that says to which task of the wave each subset is offered, if it has any.
-    `around` names the stage with the pairs to elements outside; none: elements stay among the subsets of the task.
     A label of at least 0 is that of a subset that was there before, others are those of new subsets: -1, -2, ...
     """
-    label, of = folder.load(labels, "labels"), folder.load(division, "task")
+    label, of = work.folder.load(labels, "labels"), work.folder.load(of_round.division, "task")
     elements = np.flatnonzero(of == task)
-    offered = folder.load(division, offers) if offers else None
+    offered = work.folder.load(of_round.division, offers) if offers else None
     if offered is not None:
         elements = elements[offered[label[elements]] == task]
     n, inside = len(of), len(elements)
     place = np.full(n, -1, np.int32)
     place[elements] = np.arange(inside, dtype=np.int32)
-    found = [routed(folder, stage, task, ranges) for stage in (routes, around) if stage]
+    found = [routed(work.folder, stage, task, of_round.ranges) for stage in (of_round.routes, of_round.around) if stage]
     u, v, cost = pairs.concatenated(found)
     del found
     at = [place[u], place[v]]
@@ -300,34 +284,32 @@ def improved(
     rules = []
     if len(outside):
         rules.append(Groups(nodes, outside, np.zeros(len(outside), int), np.ones(len(outside), int), [math.inf]))
-    if grouped is not None:
-        rules.append(groups_of_nodes(folder, Grouped(*grouped), np.where(place < 0, node[label], place), nodes))
+    if of_round.grouped is not None:
+        rules.append(groups_of_nodes(work.folder, of_round.grouped, np.where(place < 0, node[label], place), nodes))
     p = SetPartition.of_pairs(range(nodes), u, v, cost, Background(groups=joined(rules) if rules else None))
     del u, v, cost, place, node
     initial = np.unique(np.concatenate([label[elements], subsets]), return_inverse=True)[1].ravel()
     before = p.evaluate(initial)
-    result = run(p, method, initial=initial, callback=folder.ended, **options)
+    result = run(p, of_round.method, initial=initial, callback=work.folder.ended, **of_round.options)
     assert isinstance(result, PartitionResult)
     better = result.labels if result.cost < before else initial
     name = np.full(int(better.max(initial=-1)) + 1, -1, np.int64)
     name[better[inside:]] = subsets
     new = np.flatnonzero(name < 0)
     name[new] = -1 - np.arange(len(new))
-    folder.save(stage, f"{number}.elements", elements.astype(np.int32))
-    folder.save(stage, f"{number}.labels", name[better[:inside]])
+    work.save(f"{work.number}.elements", elements.astype(np.int32))
+    work.save(f"{work.number}.labels", name[better[:inside]])
     return {"new": len(new), "gain": min(0.0, result.cost - before), "seconds": result.seconds}
 
 
-def relabelled(
-    folder: Folder, stage: str, number: int, labels: str, solutions: str, sizes: list[int], last: bool
-) -> dict[str, int]:
+def relabelled(work: Work, labels: str, solutions: str, sizes: list[int], last: bool) -> dict[str, int]:
     """A task: all labels after a wave whose tasks have found so many new subsets; from 0 on if it is the last."""
-    label = folder.load(labels, "labels", mapped=False).astype(np.int64)
+    label = work.folder.load(labels, "labels", mapped=False).astype(np.int64)
     count = int(label.max(initial=-1)) + 1
     for k, size in enumerate(sizes):
-        found = folder.load(solutions, f"{k}.labels")
-        label[folder.load(solutions, f"{k}.elements")] = np.where(found < 0, count - 1 - found, found)
+        found = work.folder.load(solutions, f"{k}.labels")
+        label[work.folder.load(solutions, f"{k}.elements")] = np.where(found < 0, count - 1 - found, found)
         count += size
     canonical, subsets = _pairs.canonical_labels(compact(label, count))
-    folder.save(stage, "labels", canonical if last else label.astype(np.int32))
+    work.save("labels", canonical if last else label.astype(np.int32))
     return {"subsets": subsets}

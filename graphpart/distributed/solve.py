@@ -31,6 +31,7 @@ process needs memory in proportion to the number of pairs; one process needs som
 from __future__ import annotations
 
 import contextlib
+import inspect
 import math
 import os
 import shutil
@@ -47,22 +48,27 @@ from graphpart.distributed.engine import Engine, check_workers, memory_of
 from graphpart.distributed.folder import Folder
 from graphpart.distributed.inputs import Columns, files_of, signature_of
 from graphpart.distributed.result import DistributedResult
-from graphpart.distributed.run import Run
-from graphpart.errors import InvalidOption, known_arguments
+from graphpart.distributed.run import Run, Settings
+from graphpart.errors import InvalidOption, deprecated, unknown_argument
 from graphpart.methods import find_method, find_name
 from graphpart.partition.bounds.lower_bound import ALSO, BOUNDS
+from graphpart.partition.problem import SetPartition
 from graphpart.stopping import Stopping
 
 __all__ = ["solve"]
 
 
-@known_arguments
 def solve(
-    source: Any,
+    problem: Any,
+    method: str = "auto",
     *,
+    time_limit: float | None = None,
+    seed: int | None = None,
+    max_iterations: int | None = None,
+    target: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+    progress: bool = False,
     columns: Sequence[str] | Columns = ("u", "v", "cost"),
-    method: str = "kernighan-lin",
-    options: dict[str, Any] | None = None,
     bound: str | None = "cycle-packing",
     blocks: Any = None,
     groups: Any = None,
@@ -73,25 +79,33 @@ def solve(
     memory_limit: str | float = "4GB",
     output: str | os.PathLike[str] | None = None,
     work_folder: str | os.PathLike[str] | None = None,
-    time_limit: float | None = None,
-    callback: Callable[[float, float], object] | None = None,
-    lifted: Any = None,
+    **options: Any,
 ) -> DistributedResult:
     """Solve a set partition problem given by any number of rows ``u, v, cost``.
 
     Parameters
     ----------
-    source : path, list of paths, table, or DaskPartition
+    problem : path, list of paths, table, or DaskPartition
         Parquet files: one, a folder, a pattern like ``"pairs/*.parquet"``, or several of these; or a table of Dask,
         pandas, polars or Arrow. Identifiers are integers or strings. Costs of rows with the same pair add up.
+    method : str
+        The method for each part, see :func:`graphpart.solve`. ``auto``, the default, is ``kernighan-lin`` for each part
+        and ``kernighan-lin-pairs`` in the refinement, which give the same labels in every run. A method that a time
+        limit ends, like ``search``, may give other labels in another run.
+    time_limit : float, optional
+        Seconds, after which the best labels so far are evaluated and written. The input is always read to its end.
+    seed : int, optional
+        For methods that draw random numbers.
+    max_iterations : int, optional
+        Iterations for each part, as the method counts them.
+    target : float, optional
+        No round of refinement follows once the cost is at most this.
+    callback : callable, optional
+        ``callback(seconds, cost)`` from time to time; a true return value stops the run.
+    progress : bool
+        Show the present stage and how many of its tasks are done, on a terminal or in a notebook.
     columns : sequence of three str
         The names of the columns: both elements and the cost.
-    method : str
-        The method for each part, see :func:`graphpart.solve`. In place of `kernighan-lin`, the refinement uses
-        `kernighan-lin-pairs`. Methods that a time limit ends, among them `auto`, may
-        give other labels in another run.
-    options : dict, optional
-        Further options of the method.
     bound : str or None
         The lower bound for each part, see :func:`graphpart.partition.lower_bound`; None: only that of the method.
     blocks : path, list of paths, table, or callable, optional
@@ -122,13 +136,8 @@ def solve(
     work_folder : path, optional
         A folder that all workers can reach. It is empty, or that of an earlier run with the same input and options,
         which is then continued. Default: a temporary folder, removed in the end.
-    time_limit : float, optional
-        Seconds, after which the best labels so far are evaluated and written. The input is always read to its end.
-    callback : callable, optional
-        ``callback(seconds, cost)`` from time to time; a true return value stops the run.
-    lifted : None
-        Lifted pairs are refused: whether one can be together depends on paths through other parts, but parts are solved
-        one by one. Solve such a problem in memory, see :doc:`/how-to/connected-clusters`.
+    **options
+        Further options of the method.
 
     Returns
     -------
@@ -139,7 +148,7 @@ def solve(
     FormatError
         If a file cannot be read, or lacks a column.
     InvalidProblem, InvalidOption
-        If an argument is not as described.
+        If an argument is not as described, or only problems in memory take it.
     SolverError
         If workers are lost again and again in a step that cannot be divided, or the disk is full. If this happens in
         the refinement, there is a warning, and the labels before the refinement are the result.
@@ -166,14 +175,14 @@ def solve(
     [0, 0, 1]
     """
     stopping = Stopping(time_limit, None, None, callback)
-    if lifted is not None:
-        raise InvalidOption(
-            "lifted pairs are not possible here, since parts are solved one by one and a lifted pair depends on paths "
-            "through other parts: expected gp.solve(gp.SetPartition.from_frame(..., lifted=...)), in memory"
-        )
-    if isinstance(source, DaskPartition):
-        columns, blocks = source.columns, source.blocks if blocks is None else blocks
-        source = source.source
+    if isinstance(options.get("options"), dict):
+        deprecated("options={...}", "the options themselves, as gp.solve takes them")
+        options |= options.pop("options")
+    options = {"seed": seed, "max_iterations": max_iterations} | options
+    method, options = _method(method, {name: value for name, value in options.items() if value is not None})
+    if isinstance(problem, DaskPartition):
+        columns, blocks = problem.columns, problem.blocks if blocks is None else blocks
+        problem = problem.source
     named = columns_of(columns)
     memory = memory_of(memory_limit)
     check_workers(workers)
@@ -185,7 +194,6 @@ def solve(
         )
     if not group_cost:
         groups = None
-    method = find_method(method, "partition").name
     if bound is not None:
         bound = find_name(bound, BOUNDS, ALSO, "bound")
     temporary = work_folder is None
@@ -196,8 +204,8 @@ def solve(
     try:
         if output is None and temporary:
             output = fleeting = tempfile.mkdtemp(prefix="graphpart-labels-")
-        target = os.path.abspath(os.path.join(at, "labels") if output is None else os.fspath(output))
-        chosen: list[Any] = [method, {name: repr(value) for name, value in (options or {}).items()}]
+        labels = os.path.abspath(os.path.join(at, "labels") if output is None else os.fspath(output))
+        chosen: list[Any] = [method, {name: repr(value) for name, value in options.items()}]
         signature = {
             "columns": [named.u, named.v, named.cost],
             "method": chosen,
@@ -205,7 +213,7 @@ def solve(
             "memory_limit": memory,
         }
         folder.claim(signature)
-        files = files_of(source, folder)
+        files = files_of(problem, folder)
         signature["input"] = signature_of(files)
         if callable(blocks):
             signature["blocks"] = getattr(blocks, "__qualname__", type(blocks).__qualname__)
@@ -220,17 +228,19 @@ def solve(
         else:
             signature["groups"] = None
         folder.claim(signature)
-        with Progress(1) as shown, contextlib.ExitStack() as stack:
+        settings = Settings(
+            columns=named, method=method, options=options, bound=bound, blocks=blocks, groups=groups,
+            group_cost=float(group_cost), memory=memory, refine=int(refine), target=target,
+        )  # fmt: skip
+        with contextlib.ExitStack() as stack:
+            shown = stack.enter_context(Progress(1)) if progress else None
 
             def report(stage: str, done: int, count: int) -> None:
-                shown.start(f"{stage}: {done} of {count} tasks")
+                if shown is not None:
+                    shown.start(f"{stage}: {done} of {count} tasks")
 
             engine = stack.enter_context(Engine(folder, client, workers, memory, stopping, report))
-            run = Run(
-                engine, folder, named, method, dict(options or {}), bound, blocks, memory, stopping, groups,
-                float(group_cost),
-            )  # fmt: skip
-            result = run.run(files, int(refine), target)
+            result = Run(engine, folder, settings, stopping).run(files, labels)
             if fleeting is not None:
                 weakref.finalize(result, shutil.rmtree, fleeting, ignore_errors=True)
             return result
@@ -239,3 +249,31 @@ def solve(
             folder.delete()
         if fleeting is not None and result is None:
             shutil.rmtree(fleeting, ignore_errors=True)
+
+
+def _method(name: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The method for each part, and the options that it takes.
+
+    Raises
+    ------
+    InvalidOption
+        If the method does not take an option.
+    """
+    method = find_method("kernighan-lin" if str(name).lower() == "auto" else name, "partition")
+    if "seed" in options and "seed" not in method.options:
+        del options["seed"]
+    takes = {*inspect.signature(method.function).parameters} - {
+        "initial",
+        "checkpoint",
+    }  # those are of the whole problem
+    for option in options:
+        if option in takes:
+            continue
+        known = [*inspect.signature(solve).parameters][1:-1]
+        if option in {"initial", "checkpoint", *inspect.signature(SetPartition.from_frame).parameters}:
+            raise InvalidOption(
+                f"{option} is for problems in memory, since parts are solved one by one: expected it of "
+                "gp.solve(gp.SetPartition.from_frame(...))"
+            )
+        raise unknown_argument("distributed.solve", option, [*known, *takes])
+    return method.name, options

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.distributed.folder import Folder
+from graphpart.distributed.folder import Work
 from graphpart.errors import SolverError
 from graphpart.images._contacts import Contacts
 from graphpart.images.checks import three
@@ -32,7 +32,7 @@ def inside(box: Box) -> tuple[slice, ...]:
     return tuple(slice(low, high) for low, high in zip(*box, strict=True))
 
 
-def flood(folder: Folder, stage: str, number: int, volume: Volume, mask: Any, box: Box, spacing: list[float]) -> int:
+def flood(work: Work, volume: Volume, mask: Any, box: Box, spacing: list[float]) -> int:
     """The watershed of a block with a halo, of which the block is kept; how many regions it has."""
     low = [max(0, a - HALO) for a in box[0]]
     high = [min(n, b + HALO) for b, n in zip(box[1], volume.shape, strict=True)]
@@ -45,7 +45,7 @@ def flood(folder: Folder, stage: str, number: int, volume: Volume, mask: Any, bo
         regions = flooded(volume.read(wide), spacing, within)
     core = regions[tuple(slice(a - c, b - c) for a, b, c in zip(*box, low, strict=True))]
     pieces, count = _pieces(core)
-    folder.save(stage, str(number), pieces.astype(np.uint16 if count < 65536 else np.int32))
+    work.save(str(work.number), pieces.astype(np.uint16 if count < 65536 else np.int32))
     return count
 
 
@@ -57,9 +57,7 @@ def _pieces(regions: NDArray[np.int32]) -> tuple[NDArray[np.int32], int]:
 
 
 def connect(
-    folder: Folder,
-    stage: str,
-    number: int,
+    work: Work,
     volume: Volume,
     box: Box,
     firsts: list[int],
@@ -82,7 +80,7 @@ def connect(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    own = folder.load("flood", str(number))
+    own = work.folder.load("flood", str(work.number))
     core = own.shape
     grown = [n + (other is not None) for n, other in zip(core, beyond, strict=True)]
     regions = np.zeros(grown, np.int32)
@@ -90,7 +88,7 @@ def connect(
     for axis, other in enumerate(beyond):
         if other is None:
             continue
-        face = folder.load("flood", str(other)).take(0, axis).astype(np.int32)
+        face = work.folder.load("flood", str(other)).take(0, axis).astype(np.int32)
         place = [slice(0, n) for n in core]
         place[axis] = slice(core[axis], core[axis] + 1)
         regions[tuple(place)] = np.expand_dims(np.where(face > 0, face + np.int32(firsts[1 + axis]), 0), axis)
@@ -103,8 +101,8 @@ def connect(
     )
     found = Statistics.of(table)
     costs = boundary_costs(found, spacing, threshold)
-    target = os.path.join(folder.path, "pairs")
-    file = os.path.join(target, f"{number:06d}.parquet")
+    target = os.path.join(work.folder.path, "pairs")
+    file = os.path.join(target, f"{work.number:06d}.parquet")
     os.makedirs(target, exist_ok=True)
     rows = {"u": found.pairs[:, 0].astype(np.int64), "v": found.pairs[:, 1].astype(np.int64), "cost": costs}
     try:
@@ -115,10 +113,10 @@ def connect(
     return len(found)
 
 
-def label(folder: Folder, stage: str, number: int, output: str, box: Box, first: int) -> int:
+def label(work: Work, output: str, box: Box, first: int) -> int:
     """Write the labels of a block."""
-    own = folder.load("flood", str(number))
-    table = folder.load("labels", "labels")
+    own = work.folder.load("flood", str(work.number))
+    table = work.folder.load("labels", "labels")
     labels = table[first + 1 : first + 1 + int(own.max(initial=0))]
     found = np.concatenate([np.zeros(1, np.int32), labels])[own]
     try:

@@ -55,6 +55,35 @@ cdef enum:
     BLOCK = 64      # columns of a matrix that are compared with their mirror image at a time
 
 
+cdef class CompressedRows:
+    """The pairs of each element: one value for all kernels that go from an element to its neighbours.
+
+    Parameters
+    ----------
+    starts : ndarray of int64, shape (n + 1,)
+    neighbours : ndarray of int32
+        Those of element a stand from ``starts[a]`` to ``starts[a + 1]``.
+    costs : ndarray of float64
+        The cost of each of these pairs.
+
+    Attributes
+    ----------
+    arrays : tuple
+        The three arrays.
+    """
+
+    def __init__(self, starts, neighbours, costs):
+        self.starts, self.neighbours, self.costs = self.arrays = starts, neighbours, costs
+        self._starts, self._neighbours, self._costs = starts, neighbours, costs
+        self.view.n = self._starts.shape[0] - 1
+        self.view.starts = &self._starts[0]
+        self.view.neighbours = &self._neighbours[0]
+        self.view.costs = &self._costs[0]
+
+    def __reduce__(self):
+        return CompressedRows, self.arrays
+
+
 def canonical_labels(const long long[::1] labels) -> tuple[Any, int]:
     """Rename labels from 0..len-1 to 0, 1, ... in order of first appearance; (labels, number of subsets).
 
@@ -374,7 +403,7 @@ def symmetrise(cost_t[:, ::1] matrix, double tolerance, double rounding=0.0):
 
 
 def adjacency(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost):
-    """Compressed rows (starts, neighbours, costs) of sorted pairs; the neighbours of each element ascend. O(n + m)."""
+    """The compressed rows of sorted pairs; the neighbours of each element ascend. O(n + m)"""
     cdef Py_ssize_t m = u.shape[0], k, a
     starts_array = np.zeros(n + 1, np.int64)
     neighbours_array = np.empty(2 * m, np.int32)
@@ -399,7 +428,7 @@ def adjacency(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, cons
             place[v[k]] += 1
             neighbours[at] = u[k]
             costs[at] = cost[k]
-    return starts_array, neighbours_array, costs_array
+    return CompressedRows(starts_array, neighbours_array, costs_array)
 
 
 def first_bad_pair(

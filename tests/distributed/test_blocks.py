@@ -25,7 +25,6 @@ def divided(monkeypatch):
     monkeypatch.setattr(MODULE, "PROCESS", 0)
     monkeypatch.setattr(MODULE, "BYTES_OF_PAIR", 10**7 // 1000)
     monkeypatch.setattr(MODULE, "BYTES_OF_ROW", 10**7 // 1000)
-    monkeypatch.setattr(MODULE, "BYTES_OF_RANGE", 10**7 // 1000)
 
 
 def grid(names, seed=None):
@@ -203,8 +202,8 @@ def test_a_problem_without_its_columns(tmp_path):
 # ----------------------------------------------------------------------------------------------------------- the engine
 
 
-def at_once(folder, stage, number):
-    return number
+def at_once(work):
+    return work.number
 
 
 def test_a_cluster_that_has_lost_all_workers_is_made_anew(tmp_path, monkeypatch):

@@ -48,7 +48,6 @@ def small(monkeypatch):
     monkeypatch.setattr(MODULE, "BYTES_OF_ELEMENT", 0)
     monkeypatch.setattr(MODULE, "BYTES_OF_PAIR", 10**7 // 12)
     monkeypatch.setattr(MODULE, "BYTES_OF_ROW", 10**7 // 16)
-    monkeypatch.setattr(MODULE, "BYTES_OF_RANGE", 10**7 // 10)
 
 
 @pytest.fixture
@@ -147,7 +146,7 @@ def test_parts_that_do_not_fit_are_divided_further(stage, small, monkeypatch):
         return performed(folder, at, number, task, arguments)
 
     monkeypatch.setattr(engine, "performed", fails)
-    for name in ("BYTES_OF_PAIR", "BYTES_OF_ROW", "BYTES_OF_RANGE"):
+    for name in ("BYTES_OF_PAIR", "BYTES_OF_ROW"):
         monkeypatch.setattr(MODULE, name, 10**7 // 4000)
     with pytest.warns(gp.GraphPartWarning, match=f"stage {stage}: a part did not fit into memory: .* have 2000 pairs"):
         result = solve(rows, workers=0, memory_limit=1e7, refine=2)
@@ -157,7 +156,7 @@ def test_parts_that_do_not_fit_are_divided_further(stage, small, monkeypatch):
 
 @pytest.mark.parametrize("stage", ["group-regroup-0-1", "solve-regroup-0-1"])
 def test_groups_of_whole_subsets_that_do_not_fit_are_divided_further(stage, monkeypatch):
-    for name in ("BYTES_OF_PAIR", "BYTES_OF_ROW", "BYTES_OF_RANGE"):
+    for name in ("BYTES_OF_PAIR", "BYTES_OF_ROW"):
         monkeypatch.setattr(MODULE, name, 5 * 10**6 // 3000)
     rng = np.random.default_rng(1)
     u = rng.integers(0, 300, 6000)
@@ -310,11 +309,32 @@ def test_a_file_with_a_damaged_middle(tmp_path):
         ({"method": "best"}, "method"),
         ({"workers": -1}, "workers is -1: expected a whole number of processes"),
         ({"workers": 1.5}, "workers is 1.5"),
+        ({"initial": {}}, "initial is for problems in memory"),
+        ({"lifted": []}, "lifted is for problems in memory"),
+        ({"memory_limt": 1}, "memory_limt.*memory_limit"),
     ],
 )
 def test_wrong_options(options, problem):
     with pytest.raises(gp.InvalidOption, match=problem):
         solve(rows_of(np.random.default_rng(0)), **({"workers": 0} | options))
+
+
+def test_options_of_the_method_are_those_of_solve():
+    rows = planted(40, 300)
+    assert labels_of(solve(rows, method="multilevel", seed=3, workers=0)) == labels_of(
+        solve(rows, "louvain", seed=3, workers=0)
+    )
+    unjoined = solve(rows, "greedy-joining", max_iterations=0, workers=0)
+    assert unjoined.subsets == unjoined.elements
+    with pytest.warns(DeprecationWarning, match="use the options themselves"):
+        assert solve(rows, "greedy-joining", options={"max_iterations": 0}, workers=0).cost == 0
+
+
+def test_a_target_ends_the_refinement(small):
+    rows = planted(300, 9000)
+    first = solve(rows, workers=0, memory_limit=1e7, refine=0)
+    result = solve(rows, workers=0, memory_limit=1e7, target=first.cost)
+    assert result.status == "target" and result.cost == first.cost and len(result.levels) == len(first.levels)
 
 
 def test_what_is_no_table():
@@ -369,7 +389,7 @@ def test_labels_that_have_no_folder_go_with_the_result(tmp_path, monkeypatch):
     gc.collect()
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(gp.InvalidOption):
-        solve(rows, workers=0, options={"unheard of": 1})
+        solve(rows, workers=0, method="no such method")
     assert list(tmp_path.iterdir()) == []
     kept = solve(rows, workers=0, output=tmp_path / "labels").labels
     gc.collect()
@@ -528,11 +548,11 @@ def test_files_that_workers_cannot_read_are_named(cluster, tmp_path):
     assert str(caught.value).startswith(str(file))
 
 
-def hungry(folder, stage, number):
+def hungry(work):
     return len(np.ones(3 * 10**8))  # 2.4 GB
 
 
-def modest(folder, stage, number):
+def modest(work):
     return len(np.ones(3 * 10**6))
 
 
@@ -556,7 +576,7 @@ def test_a_task_of_an_own_worker_has_so_much_memory_and_no_more(tmp_path):
     assert engine.performed(work, "modest", 0, modest, (), 10**9).answer == 3 * 10**6
 
 
-def crowded(folder, stage, number):
+def crowded(work):
     raise ValueError("a thread does not start")  # as libraries say it where memory is scarce
 
 
@@ -574,8 +594,8 @@ def test_labels_before_a_refinement_without_memory_are_kept(tiny, monkeypatch):
     rows = rows_of(np.random.default_rng(3), 18, 100)
     before = solve(rows, workers=0, memory_limit=1e7, refine=0)
 
-    def fails(folder, stage, *arguments):
-        raise gp.SolverError(f"stage {stage}: out of memory")
+    def fails(work, *arguments):
+        raise gp.SolverError(f"stage {work.stage}: out of memory")
 
     monkeypatch.setattr(MODULE.refinement, "improved", fails)
     with pytest.warns(gp.GraphPartWarning, match="labels before it are kept: stage solve-refine-0-0: out of memory"):

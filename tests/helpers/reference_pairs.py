@@ -177,7 +177,7 @@ def reference_chains(
 
 
 def chained(p: gp.SetPartition, labels: np.ndarray, patience: int, hub: int = 99, longest: int = LONGEST) -> list[int]:
-    chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, patience, longest, hub, terms_of(p))
+    chains = Chains(*p.rows().arrays, labels, p.magnitude, p.tolerance, patience, longest, hub, terms_of(p))
     cost = p.evaluate_labels(labels)
     after = chains.improve(cost, Stopping())
     assert after == pytest.approx(p.evaluate(chains.labels), rel=1e-9, abs=1e-9 * p.magnitude)

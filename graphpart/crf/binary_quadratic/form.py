@@ -74,7 +74,7 @@ class QuadraticForm:
         kept = sums != 0
         if not kept.all():
             low, high, sums = low[kept], high[kept], sums[kept]
-        return cls(constant, linear, *_pairs.adjacency(n, low, high, sums))
+        return cls(constant, linear, *_pairs.adjacency(n, low, high, sums).arrays)
 
     @property
     def n(self) -> int:

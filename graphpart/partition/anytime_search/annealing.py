@@ -122,7 +122,7 @@ class Annealer:
             if p.has_must_cut and p.evaluate_labels(out) == np.inf:  # integers too coarse for what attracts less
                 return start
         else:
-            sparse = _sparse_annealing.Annealing(*p.rows(), p.tolerance, self.terms)
+            sparse = _sparse_annealing.Annealing(*p.rows().arrays, p.tolerance, self.terms)
             variates = exponential_variates(VARIATES)
             out, _ = sparse.run(start, sweeps, hot, cold, variates, seed, cost, stopping)
         return canonical(out)
@@ -131,7 +131,7 @@ class Annealer:
         """Canonical labels after so many nanoseconds of localised evolution near some elements; they cost no more."""
         p, start = self.p, canonical(start)
         self.spent += RUN + work
-        sparse = _sparse_annealing.Annealing(*p.rows(), p.tolerance, self.terms)
+        sparse = _sparse_annealing.Annealing(*p.rows().arrays, p.tolerance, self.terms)
         out, _ = sparse.evolve(start, elements, int(work / STEP), seed, p.evaluate_labels(start), stopping)
         return canonical(out)
 
@@ -140,7 +140,7 @@ class Annealer:
     ) -> Labels:
         """Canonical labels after a share of some elements is mutated, and all of them propagate labels in sweeps."""
         p, start = self.p, canonical(start)
-        sparse = _sparse_annealing.Annealing(*p.rows(), p.tolerance, self.terms)
+        sparse = _sparse_annealing.Annealing(*p.rows().arrays, p.tolerance, self.terms)
         out, steps = sparse.propagate(start, elements, share, sweeps, seed, p.evaluate_labels(start), stopping)
         self.spent += RUN + STEP * steps
         return canonical(out)
@@ -186,7 +186,7 @@ class Annealer:
             own = sums[np.arange(len(a)), labels[a]]
             alone = np.where(size[labels[a]] > 1, -own, 0)
             return np.append(sums - own[:, None], alone) / self.scale, len(a)
-        starts, neighbours, costs = p.rows()
+        starts, neighbours, costs = p.rows().arrays
         degree = 1 + 2 * p.m / p.n
         a = np.unique(np.linspace(0, p.n - 1, min(p.n, 16 + int(MOVES / degree))).astype(np.int64))
         degrees = starts[a + 1] - starts[a]

@@ -246,7 +246,7 @@ def regions(
 
     O(n + m) for each region at most, in NumPy; each is ascending.
     """
-    starts, neighbours, _ = p.rows()
+    starts, neighbours, _ = p.rows().arrays
     order = np.argsort(labels, kind="stable")
     begin = np.zeros(int(labels.max()) + 2, np.int64)
     np.cumsum(np.bincount(labels), out=begin[1:])

@@ -71,7 +71,7 @@ class ImplicitPacking:
         self.n, self.stopping = p.n, stopping
         self.u, self.v, self.cost = p.listed()
         m = len(self.cost)
-        starts, neighbours, numbers = _pairs.adjacency(p.n, self.u, self.v, np.arange(m, dtype=np.float64))
+        starts, neighbours, numbers = _pairs.adjacency(p.n, self.u, self.v, np.arange(m, dtype=np.float64)).arrays
         terms = p.background.vectors
         x, y = (np.array([term[side] for term in terms]).reshape(len(terms), p.n).T.copy() for side in (0, 1))
         single = np.array([term[0] is term[1] for term in terms], np.uint8)

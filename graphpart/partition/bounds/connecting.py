@@ -48,7 +48,7 @@ class Connecting:
         variables = positions(a.astype(np.int64) * p.n + b)
         self.links = np.zeros(len(u), bool)
         self.links[variables] = True
-        self._starts, self._neighbours, pair = adjacency(p.n, a, b, np.arange(len(a), dtype=np.float64))
+        self._starts, self._neighbours, pair = adjacency(p.n, a, b, np.arange(len(a), dtype=np.float64)).arrays
         number = pair.astype(np.int64)
         both = np.argsort(number, kind="stable").reshape(-1, 2)
         self._mate = np.empty(len(number), np.int64)

@@ -370,7 +370,7 @@ def _check_links(p: SetPartition, inequalities: Inequalities, classes: NDArray[n
             apart = classes[p.must_cut]  # sets that must be cut are not linked, whatever other pairs are between them
             keys = np.setdiff1d(keys, keys_of_pairs(apart[:, 0], apart[:, 1], p.n), assume_unique=False)
             u, v = (keys // p.n).astype(np.int32), (keys % p.n).astype(np.int32)
-        starts, neighbours, _ = adjacency(p.n, u, v, np.zeros(len(u)))
+        starts, neighbours, _ = adjacency(p.n, u, v, np.zeros(len(u))).arrays
         bad = _links.first_linked(starts, neighbours, some.starts, some.elements)
     if bad >= 0:
         elements = some.elements[some.starts[bad] : some.starts[bad + 1]].tolist()[:20]

@@ -1,23 +1,19 @@
 """Kernels over all subsets of few elements: the least cost with each pair joined or apart, and the best split in two.
 
-Both go through some of the groups that elements are sorted into, ``order[first[g]:first[g + 1]]``; pairs within a
-group are looked up in rows.
+Both go through some of the groups that labels of elements form.
 """
 
 import numpy as np
 
 from libc.math cimport INFINITY
 
+from graphpart.kernels._pairs cimport CompressedRows, RowView
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
-cdef enum:
-    AGAIN = 63      # splits after which a sum is formed anew
 
-
-cdef Py_ssize_t matrix_of_group(
-    const offset_t* order, Py_ssize_t n, const offset_t* starts, const element_t* neighbours, const cost_t* costs,
-    element_t* place, cost_t* matrix,
+cdef void matrix_of_group(
+    const offset_t* order, Py_ssize_t n, RowView rows, element_t* place, cost_t* matrix
 ) noexcept nogil:
     """The costs between the elements of a group as a matrix; place[a] becomes the place of each in it."""
     cdef Py_ssize_t i
@@ -29,10 +25,9 @@ cdef Py_ssize_t matrix_of_group(
         place[order[i]] = <element_t>i
     for i in range(n):
         a = <element_t>order[i]
-        for at in range(starts[a], starts[a + 1]):
-            if place[neighbours[at]] >= 0:
-                matrix[n * i + place[neighbours[at]]] = costs[at]
-    return n
+        for at in range(rows.starts[a], rows.starts[a + 1]):
+            if place[rows.neighbours[at]] >= 0:
+                matrix[n * i + place[rows.neighbours[at]]] = rows.costs[at]
 
 
 cdef inline void forget(const offset_t* order, Py_ssize_t n, element_t* place) noexcept nogil:
@@ -88,124 +83,127 @@ cdef double least_costs(
     return least[size - 1]
 
 
-def exact_rises(
-    const offset_t[::1] order,
-    const offset_t[::1] first,
-    const offset_t[::1] wanted,
-    Py_ssize_t largest,
-    const offset_t[::1] starts,
-    const element_t[::1] neighbours,
-    const cost_t[::1] costs,
-    const element_t[::1] labels,
-    double[::1] rises,
-    unsigned char[::1] exact,
-    double[::1] gains,
-    Stopping stopping,
-):
-    """For pairs within the wanted groups, by how much the least cost of the group rises if they are decided otherwise.
+cdef class SmallGroups:
+    """Some groups of few elements.
 
-    Into rises[k] and exact[k] for pair k; into gains[w] what the least cost of group wanted[w] is above that of the
-    labels, never positive. `largest` is the size of the largest wanted group. The groups are components: nothing
-    outside matters.
+    Parameters
+    ----------
+    rows : CompressedRows
+        The pairs of all elements.
+    order, first : ndarray of int64
+        The elements of group g are ``order[first[g]:first[g + 1]]``.
+    wanted : ndarray of int64
+        The groups to look at.
     """
-    cdef Py_ssize_t n, w, i, j, elements = labels.shape[0], a, b
-    cdef offset_t at, k
-    cdef double now, least
-    cdef double[::1] matrix = np.empty(largest * largest + 1), joined = np.empty(largest * largest + 1)
-    cdef double[::1] apart = np.empty(largest * largest + 1)
-    cdef double[::1] within = np.empty(1 << largest), leasts = np.empty(1 << largest)
-    cdef element_t[::1] place = np.full(elements + 1, -1, np.int32)
-    cdef offset_t[::1] pair = np.zeros(elements + 1, np.int64)      # the first pair of a with a larger element
-    cdef const offset_t* mine
-    with nogil:
-        k = 0
-        for a in range(elements):
-            pair[a] = k
-            for at in range(starts[a], starts[a + 1]):
-                k += neighbours[at] > a
+
+    cdef CompressedRows rows
+    cdef const offset_t[::1] order, first, wanted
+    cdef Py_ssize_t largest         # elements of a wanted group
+
+    def __init__(self, CompressedRows rows not None, const offset_t[::1] order, const offset_t[::1] first,
+                 const offset_t[::1] wanted):
+        cdef Py_ssize_t w
+        self.rows, self.order, self.first, self.wanted, self.largest = rows, order, first, wanted, 0
         for w in range(wanted.shape[0]):
-            mine = &order[first[wanted[w]]]
-            n = first[wanted[w] + 1] - first[wanted[w]]
-            matrix_of_group(mine, n, &starts[0], &neighbours[0], &costs[0], &place[0], &matrix[0])
-            least = least_costs(n, &matrix[0], &within[0], &leasts[0], &joined[0], &apart[0])
-            now = 0.0
-            for i in range(n):
-                for j in range(i):
-                    if labels[mine[i]] == labels[mine[j]]:
-                        now += matrix[n * i + j]
-            gains[w] = least - now
-            for i in range(n):
-                a = mine[i]
-                k = pair[a]
-                for at in range(starts[a], starts[a + 1]):
-                    b = neighbours[at]
-                    if b > a:
-                        j = place[b]
-                        if j >= 0:
-                            rises[k] = (apart[n * i + j] if labels[a] == labels[b] else joined[n * i + j]) - now
-                            exact[k] = True
-                        k += 1
-            forget(mine, n, &place[0])
-            if n > 12 or (w & 255) == 0:
-                if stopping.tick(INFINITY):
-                    break
+            self.largest = max(self.largest, first[wanted[w] + 1] - first[wanted[w]])
 
+    def exact_rises(
+        self, const element_t[::1] labels, double[::1] rises, unsigned char[::1] exact, Stopping stopping
+    ) -> NDArray[np.float64]:
+        """For pairs within the groups, by how much the least cost of the group rises if they are decided otherwise.
 
-def best_splits(
-    const offset_t[::1] order,
-    const offset_t[::1] first,
-    const offset_t[::1] wanted,
-    Py_ssize_t largest,
-    const offset_t[::1] starts,
-    const element_t[::1] neighbours,
-    const cost_t[::1] costs,
-    double[::1] split,
-    element_t[::1] split_size,
-    unsigned char[::1] exact,
-    Stopping stopping,
-):
-    """The best split of each wanted group in two: into split[g] the least rise, minus the sum of the costs across.
+        Into rises[k] and exact[k] for pair k. Returns by how much the least cost of each wanted group is above that of
+        the labels: a number that is never positive, or NaN if the time was over. The groups are components of the pairs.
+        """
+        cdef Py_ssize_t n, w, i, j, elements = labels.shape[0], a, b, largest = self.largest
+        cdef offset_t at, k
+        cdef double now, least
+        gains_array = np.full(self.wanted.shape[0], np.nan)
+        cdef double[::1] gains = gains_array
+        cdef double[::1] matrix = np.empty(largest * largest + 1), joined = np.empty(largest * largest + 1)
+        cdef double[::1] apart = np.empty(largest * largest + 1)
+        cdef double[::1] within = np.empty(1 << largest), leasts = np.empty(1 << largest)
+        cdef element_t[::1] place = np.full(elements + 1, -1, np.int32)
+        cdef offset_t[::1] pair = np.zeros(elements + 1, np.int64)      # the first pair of a with a larger element
+        cdef const offset_t* mine
+        cdef RowView r = self.rows.view
+        with nogil:
+            k = 0
+            for a in range(elements):
+                pair[a] = k
+                for at in range(r.starts[a], r.starts[a + 1]):
+                    k += r.neighbours[at] > a
+            for w in range(self.wanted.shape[0]):
+                mine = &self.order[self.first[self.wanted[w]]]
+                n = self.first[self.wanted[w] + 1] - self.first[self.wanted[w]]
+                matrix_of_group(mine, n, r, &place[0], &matrix[0])
+                least = least_costs(n, &matrix[0], &within[0], &leasts[0], &joined[0], &apart[0])
+                now = 0.0
+                for i in range(n):
+                    for j in range(i):
+                        if labels[mine[i]] == labels[mine[j]]:
+                            now += matrix[n * i + j]
+                gains[w] = least - now
+                for i in range(n):
+                    a = mine[i]
+                    k = pair[a]
+                    for at in range(r.starts[a], r.starts[a + 1]):
+                        b = r.neighbours[at]
+                        if b > a:
+                            j = place[b]
+                            if j >= 0:
+                                rises[k] = (apart[n * i + j] if labels[a] == labels[b] else joined[n * i + j]) - now
+                                exact[k] = True
+                            k += 1
+                forget(mine, n, &place[0])
+                if n > 12 or (w & 255) == 0:
+                    if stopping.tick(INFINITY):
+                        break
+        return gains_array
 
-    Into split_size[g] the number of elements that leave, the fewer of the two. Splits follow each other by one element
-    (Gray 1953), O(n 2^n); sums are formed anew from time to time, so that rounding does not add up.
-    """
-    cdef Py_ssize_t n, w, i, j, step, leaving, fewest
-    cdef double across, best
-    cdef double[::1] matrix = np.empty(largest * largest + 1)
-    cdef element_t[::1] place = np.full(starts.shape[0], -1, np.int32), side = np.zeros(largest + 1, np.int32)
-    cdef const offset_t* mine
-    with nogil:
-        for w in range(wanted.shape[0]):
-            mine = &order[first[wanted[w]]]
-            n = first[wanted[w] + 1] - first[wanted[w]]
-            matrix_of_group(mine, n, &starts[0], &neighbours[0], &costs[0], &place[0], &matrix[0])
-            across = 0.0
-            best = INFINITY
-            leaving = fewest = 0
-            for i in range(n):
-                side[i] = 0
-            for step in range(1, <Py_ssize_t>1 << (n - 1)):
-                i = 0
-                while not (step >> i) & 1:
-                    i += 1
-                for j in range(n):
-                    if j != i:
-                        across += matrix[n * i + j] if side[j] == side[i] else -matrix[n * i + j]
-                side[i] = 1 - side[i]
-                leaving += 1 if side[i] else -1
-                if (step & AGAIN) == 0:
-                    across = 0.0
-                    for i in range(n):
-                        for j in range(i):
-                            if side[i] != side[j]:
-                                across += matrix[n * i + j]
-                if -across < best:
-                    best = -across
-                    fewest = min(leaving, n - leaving)
-            split[wanted[w]] = best
-            split_size[wanted[w]] = <element_t>fewest
-            exact[wanted[w]] = True
-            forget(mine, n, &place[0])
-            if n > 12 or (w & 255) == 0:
-                if stopping.tick(INFINITY):
-                    break
+    def best_splits(self, double[::1] split, element_t[::1] split_size, unsigned char[::1] exact, Stopping stopping):
+        """The best split of each group in two: into split[g] the least rise, minus the sum of the costs across.
+
+        Into split_size[g] the number of elements that leave, the fewer of the two. Splits follow each other by one
+        element (Gray 1953), O(n 2^n); sums are formed anew from time to time, so that rounding does not add up.
+        """
+        cdef Py_ssize_t n, w, i, j, step, leaving, fewest, largest = self.largest
+        cdef double across, best
+        cdef double[::1] matrix = np.empty(largest * largest + 1)
+        cdef element_t[::1] place = np.full(self.rows.view.n + 1, -1, np.int32), side = np.zeros(largest + 1, np.int32)
+        cdef const offset_t* mine
+        with nogil:
+            for w in range(self.wanted.shape[0]):
+                mine = &self.order[self.first[self.wanted[w]]]
+                n = self.first[self.wanted[w] + 1] - self.first[self.wanted[w]]
+                matrix_of_group(mine, n, self.rows.view, &place[0], &matrix[0])
+                across = 0.0
+                best = INFINITY
+                leaving = fewest = 0
+                for i in range(n):
+                    side[i] = 0
+                for step in range(1, <Py_ssize_t>1 << (n - 1)):
+                    i = 0
+                    while not (step >> i) & 1:
+                        i += 1
+                    for j in range(n):
+                        if j != i:
+                            across += matrix[n * i + j] if side[j] == side[i] else -matrix[n * i + j]
+                    side[i] = 1 - side[i]
+                    leaving += 1 if side[i] else -1
+                    if (step & 63) == 0:
+                        across = 0.0
+                        for i in range(n):
+                            for j in range(i):
+                                if side[i] != side[j]:
+                                    across += matrix[n * i + j]
+                    if -across < best:
+                        best = -across
+                        fewest = min(leaving, n - leaving)
+                split[self.wanted[w]] = best
+                split_size[self.wanted[w]] = <element_t>fewest
+                exact[self.wanted[w]] = True
+                forget(mine, n, &place[0])
+                if n > 12 or (w & 255) == 0:
+                    if stopping.tick(INFINITY):
+                        break

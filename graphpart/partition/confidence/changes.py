@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group
-from graphpart.partition.confidence import _changes, _subsets
+from graphpart.partition.confidence._cheapest import Sums
+from graphpart.partition.confidence._subsets import SmallGroups
 from graphpart.partition.local_search import _sparse_joining
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.stopping import Stopping
@@ -35,12 +36,8 @@ __all__ = ["Changes", "cheapest_changes"]
 Floats = NDArray[np.float64]
 LARGEST_COMPONENT = 15  # elements of a component whose pairs are exact
 LARGEST_CLUSTER = 20  # elements of a cluster of which all splits are tried
-WORK = 2.0**28  # steps for each of the two, spent on the smallest first
-FOLLOWING = 2.0**27  # steps for what follows from changes of pairs
-LOOKS = 64  # at others that may follow a change of a pair
-LONGEST = 1000  # neighbours of an element that may follow
-SLACK = 16  # times the tolerance of the problem is what rounding may add to the cost of a small component
-ALONE = -1
+WORK = 2.0**28  # steps for all components, and for all splits; the smallest come first
+LOOKS = 64  # elements that are looked at, at most, as ones that may follow a change of a pair
 
 
 @dataclass
@@ -93,31 +90,32 @@ def cheapest_changes(q: SetPartition, labels: Labels, exactly: bool, stopping: S
     u, v, cost = q.pairs()
     k = int(labels.max()) + 1 if q.n else 0
     sizes = np.bincount(labels, minlength=k).astype(np.int32)
-    rows = q.rows()
     signals = Stopping()  # these passes take seconds, and nothing is known before their end
-    own, best, where, from_u, from_v = _changes.sums_to_subsets(*rows, len(u), labels, k, signals)
+    sums = Sums(q.rows(), labels, k, signals)
+    own = sums.own
     a, b = labels[u], labels[v]
     cut = a != b
     between, joins, with_ = _joins(q, labels, k, a, b, cut)
     at_u, at_v = own[u], own[v]
-    pairs = np.minimum(from_u - at_u, from_v - at_v)
+    pairs = np.minimum(sums.from_u - at_u, sums.from_v - at_v)
     pairs = np.minimum(np.minimum(pairs, cost - at_u - at_v), between)
     inside = np.flatnonzero(~cut)
     splits, leaving = np.full(k, np.inf), np.zeros(k, np.int32)
-    parted = _partings(q, labels, sizes, inside, own, splits, leaving, signals)
+    parted = _partings(q, sums, inside, splits, leaving, signals)
     if signals.reason is not None:
         raise KeyboardInterrupt
-    other = best - own  # to another cluster
+    other = sums.best - own  # to another cluster
     iu, iv = u[inside], v[inside]
     pairs[inside] = np.minimum(parted, np.minimum(other[iu], other[iv]))
     alone = np.where(sizes[labels] > 1, -own, np.inf) if q.n else own
     elements = np.minimum(alone, other)
-    to = np.where(other < alone, where, ALONE).astype(np.int32)
+    to = np.where(other < alone, sums.where, -1).astype(np.int32)
     pairs_exact, splits_exact, gain = np.zeros(len(u), np.uint8), np.zeros(k, np.uint8), 0.0
     if exactly:
         gain = _small_components(q, labels, pairs, pairs_exact, stopping)
         _small_clusters(q, labels, sizes, splits, leaving, splits_exact, stopping)
-    _follow(q, labels, k, own, elements, to, from_u, from_v, pairs_exact, pairs, stopping)
+    if looks := _affordable_looks(q, pairs_exact):
+        sums.follow(elements, to, pairs_exact, pairs, looks, q.tolerance, stopping)
     splits_exact[sizes == 1] = True
     return Changes(
         pairs, pairs_exact.view(bool), elements, to, joins, with_, splits, leaving, splits_exact.view(bool), gain
@@ -128,7 +126,7 @@ def _joins(
     q: SetPartition, labels: Labels, k: int, a: Labels, b: Labels, cut: NDArray[np.bool_]
 ) -> tuple[Floats, Floats, Labels]:
     """For each cut pair the sum of costs between its clusters; for each cluster the least sum, and the other."""
-    between, least, with_ = np.full(len(a), np.inf), np.full(k, np.inf), np.full(k, ALONE, np.int32)
+    between, least, with_ = np.full(len(a), np.inf), np.full(k, np.inf), np.full(k, -1, np.int32)
     c = q.contract(labels)
     cu, cv, sums = c.pairs()
     if c.matrix is not None:
@@ -146,14 +144,7 @@ def _joins(
 
 
 def _partings(
-    q: SetPartition,
-    labels: Labels,
-    sizes: Labels,
-    inside: NDArray[np.int64],
-    own: Floats,
-    splits: Floats,
-    leaving: Labels,
-    stopping: Stopping,
+    q: SetPartition, sums: Sums, inside: NDArray[np.int64], splits: Floats, leaving: Labels, stopping: Stopping
 ) -> Floats:
     """The least rise if a set that greedy joining forms leaves, for pairs within clusters, and for clusters."""
     u, v, cost = (np.ascontiguousarray(array[inside]) for array in q.pairs())
@@ -162,34 +153,16 @@ def _partings(
     if len(inside):
         joined = _sparse_joining.join_sparse(q.n, u, v, cost, None, q.tolerance, 0.0, stopping, merges, merge_costs)
         joins = q.n - len(np.unique(joined))
-    return _changes.partings(u, v, own, merges, merge_costs, joins, labels, sizes, splits, leaving, stopping)
+    return sums.partings((u, v), merges[:joins], merge_costs[:joins], splits, leaving, stopping)
 
 
-def _follow(
-    q: SetPartition,
-    labels: Labels,
-    k: int,
-    own: Floats,
-    elements: Floats,
-    to: Labels,
-    from_u: Floats,
-    from_v: Floats,
-    exact: NDArray[np.uint8],
-    pairs: Floats,
-    stopping: Stopping,
-) -> None:
-    """Lower the rises of pairs by letting other elements follow, as far as the limit of work allows."""
-    rows = q.rows()
-    degree = np.minimum(np.diff(rows[0]), LONGEST).astype(float)
+def _affordable_looks(q: SetPartition, exact: NDArray[np.uint8]) -> int:
+    """How many elements may follow the change of each pair that is not exact, so that all take about half of WORK."""
+    degree = np.minimum(np.diff(q.rows().starts), 1000).astype(float)  # elements with more neighbours do not follow
     open_pairs = len(exact) - int(np.count_nonzero(exact))
     # The degree of a neighbour, on average over the ends of pairs; about 2.5 starts for each pair.
     near = float((degree**2).sum() / max(degree.sum(), 1.0))
-    looks = int(min(LOOKS, FOLLOWING / max(2.5 * open_pairs * near, 1.0)))
-    if looks and open_pairs:
-        _changes.follow(
-            *q.pairs(), *rows, labels.copy(), k, own, elements, to, from_u, from_v, exact, pairs, looks, LONGEST,
-            q.tolerance, stopping,
-        )  # fmt: skip
+    return int(min(LOOKS, 0.5 * WORK / max(2.5 * open_pairs * near, 1.0))) if open_pairs else 0
 
 
 def _smallest(sizes: NDArray[np.integer], least: int, largest: int, base: float) -> NDArray[np.int64]:
@@ -207,11 +180,8 @@ def _small_components(
     sizes = np.bincount(component, minlength=count)
     wanted = _smallest(sizes, 2, LARGEST_COMPONENT, 3.0)
     order, first = group(component, count)
-    gains = np.full(len(wanted), np.nan)
-    _subsets.exact_rises(
-        order, first, wanted, int(sizes[wanted].max(initial=0)), *q.rows(), labels, rises, exact, gains, stopping
-    )
-    gains[gains >= -SLACK * q.tolerance] = 0.0
+    gains = SmallGroups(q.rows(), order, first, wanted).exact_rises(labels, rises, exact, stopping)
+    gains[gains >= -16 * q.tolerance] = 0.0  # what rounding may add to the cost of a small component
     of_component = np.where(sizes == 1, 0.0, np.nan)
     of_component[wanted] = gains
     u, v, _ = q.pairs()
@@ -234,6 +204,4 @@ def _small_clusters(
     wanted = _smallest(sizes, 2, LARGEST_CLUSTER, 2.0)
     if len(wanted):
         order, first = group(labels, len(sizes))
-        _subsets.best_splits(
-            order, first, wanted, int(sizes[wanted].max()), *q.rows(), splits, leaving, exact, stopping
-        )
+        SmallGroups(q.rows(), order, first, wanted).best_splits(splits, leaving, exact, stopping)

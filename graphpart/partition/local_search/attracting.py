@@ -35,7 +35,7 @@ def join_any(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -
     while stopping.reason is None:
         q = p.contract(labels)
         joined = np.arange(q.n, dtype=np.int32)
-        cost += Level(*q.rows(), terms_of(q)).move(joined, cost, stopping)
+        cost += Level(*q.rows().arrays, terms_of(q)).move(joined, cost, stopping)
         joined = canonical(joined)
         labels = canonical(joined[labels])
         if int(joined.max(initial=-1)) + 1 == q.n:
@@ -46,5 +46,5 @@ def join_any(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -
 def move_to_any(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -> Labels:
     """Let elements move to the best subsets, one after the other, until no move lowers the cost."""
     moved = np.array(labels, np.int32)
-    Level(*p.rows(), terms_of(p)).move(moved, cost, stopping)
+    Level(*p.rows().arrays, terms_of(p)).move(moved, cost, stopping)
     return canonical(moved)

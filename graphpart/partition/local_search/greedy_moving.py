@@ -97,4 +97,4 @@ def move(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
         return _dense_moves.greedy_moving(p.matrix, labels, p.magnitude, p.tolerance, p.has_must_cut, cost, stopping)
     if any_subset_attracts(p):
         return move_to_any(p, labels, cost, stopping)
-    return _sparse_moves.greedy_moving(*p.rows(), labels, terms_of(p), p.magnitude, p.tolerance, cost, stopping)
+    return _sparse_moves.greedy_moving(*p.rows().arrays, labels, terms_of(p), p.magnitude, p.tolerance, cost, stopping)

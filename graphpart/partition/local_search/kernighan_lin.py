@@ -100,7 +100,7 @@ def improve_by_sequences(p: SetPartition, labels: Labels, stopping: Stopping) ->
 
 def _by_listed_pairs(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -> Labels:
     """Sequences of moves. The cost is recomputed before each, so that no rounding error is taken for a gain."""
-    rows, terms = p.rows(), terms_of(p)
+    rows, terms = p.rows().arrays, terms_of(p)
     while True:
         found = canonical(
             _sparse_moves.kernighan_lin_sequence(*rows, labels, terms, p.magnitude, p.tolerance, cost, stopping)

@@ -174,7 +174,9 @@ def _improve_in_turn(p: SetPartition, pairs: Pairs, stopping: Stopping) -> None:
             _improve_pairs(pairs, stopping)
             if stopping.reason is not None:
                 return
-        chains = Chains(*p.rows(), pairs.labels, p.magnitude, p.tolerance, _patience(p), LONGEST, hub, terms_of(p))
+        chains = Chains(
+            *p.rows().arrays, pairs.labels, p.magnitude, p.tolerance, _patience(p), LONGEST, hub, terms_of(p)
+        )
     divided = False
     while True:
         before = pairs.cost
@@ -234,10 +236,10 @@ def _pairs_of(p: SetPartition, labels: Labels, patience: int | None = None) -> P
         return Pairs(p.matrix, None, labels, p.magnitude, p.tolerance, cost, patience or SWITCHES)
     terms = terms_of(p)
     if patience is not None:
-        return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, patience, terms=terms)
+        return Pairs(None, p.rows().arrays, labels, p.magnitude, p.tolerance, cost, patience, terms=terms)
     mean = 2.0 * float(np.abs(p.cost).sum(where=p.cost < np.inf)) / p.n
     whole = WHOLE if neighbours_of(p) > MANY else 0
-    return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, SWITCHES, HEIGHT * mean, whole, terms)
+    return Pairs(None, p.rows().arrays, labels, p.magnitude, p.tolerance, cost, SWITCHES, HEIGHT * mean, whole, terms)
 
 
 def _improve_pairs(pairs: Pairs, stopping: Stopping) -> None:

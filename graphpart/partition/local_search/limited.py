@@ -101,7 +101,7 @@ class _Packing:
         self.most = p.n if limits.most is None else min(limits.most, p.n)
         self.least, self.room = limits.least, math.inf if limits.max_size is None else limits.max_size
         self.sizes = np.ones(p.n, np.int64) if p.sizes is None else p.sizes
-        self.rows = p.rows()
+        self.rows = p.rows().arrays
         starts, _, costs = self.rows
         self.cuts_of_each = np.bincount(np.repeat(np.arange(p.n), np.diff(starts))[costs == np.inf], minlength=p.n)
         groups = None if p.background is None else p.background.groups

@@ -141,7 +141,7 @@ def improve_by_levels(
     """Iterations from canonical labels, until `patience` of them have not lowered the cost."""
     p = as_pairs(p)
     cost = p.evaluate_labels(labels)
-    bottom = Level(*p.rows(), terms_of(p))
+    bottom = Level(*p.rows().arrays, terms_of(p))
     fruitless, first = 0, not shuffled
     while fruitless < patience:
         reached, lowered = _iteration(bottom, labels, cost, stopping, None if first else state)

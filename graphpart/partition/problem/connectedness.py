@@ -107,7 +107,7 @@ def check_joins(p: Linked) -> None:
 def _shortest_path(p: Linked, a: int, b: int) -> list[int] | None:
     """The elements of a path of base pairs with the fewest pairs, both ends included; None if there is no path."""
     u, v = p.links()
-    starts, near, _ = _pairs.adjacency(p.n, u, v, np.zeros(len(u)))
+    starts, near, _ = _pairs.adjacency(p.n, u, v, np.zeros(len(u))).arrays
     before = {a: a}
     queue = deque([a])
     while queue and b not in before:

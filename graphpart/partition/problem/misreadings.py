@@ -130,7 +130,7 @@ def _some_triangles(p: PairCosts) -> NDArray[np.int64]:
         a, b, c = rng.integers(0, p.n, (3, TRIANGLES))
         costs = np.stack([p.matrix[a, b], p.matrix[b, c], p.matrix[a, c]])  # 0 if two of them are the same
     else:
-        starts, near, cost = p.rows()
+        starts, near, cost = p.rows().arrays
         degree = np.diff(starts)
         middle = np.flatnonzero(degree > 1)
         if not len(middle):

@@ -220,7 +220,7 @@ class PairCosts(Shown):
         self._places = Places(nodes)
         self._magnitude: tuple[float, bool, float] | None = None
         self._must_cut: NDArray[np.int32] | None = None
-        self._rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]] | None = None
+        self._rows: _pairs.CompressedRows | None = None
         self._row_flags: NDArray[np.uint8] | None = None
         self._links: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
         self._zeros = NO_PAIRS
@@ -350,8 +350,8 @@ class PairCosts(Shown):
         u, v = u[order], v[order]
         return u, v, self.matrix[u, v]
 
-    def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """The stored pairs as compressed rows (starts, neighbours, costs) with 2 m entries, kept once made. O(n + m)"""
+    def rows(self) -> _pairs.CompressedRows:
+        """The stored pairs as compressed rows with 2 m entries, kept once made. O(n + m)"""
         if self._rows is None:
             self._rows = _pairs.adjacency(self.n, *self.pairs())
         return self._rows
@@ -361,7 +361,7 @@ class PairCosts(Shown):
         if self._row_flags is None:
             u, v, _ = self.pairs()
             assert self.lifted is not None
-            self._row_flags = _pairs.adjacency(self.n, u, v, self.lifted.astype(np.float64))[2].astype(np.uint8)
+            self._row_flags = _pairs.adjacency(self.n, u, v, self.lifted.astype(np.float64)).costs.astype(np.uint8)
         return self._row_flags
 
     def links(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -156,7 +156,7 @@ def _returned(p: PairCosts, old: Labels, labels: Labels) -> NDArray[np.int64]:
     waiting = np.flatnonzero((home[old] != out) & (home[old] >= 0))
     if not len(waiting) or len(waiting) > RETURNING:
         return out
-    starts, neighbours, costs = p.rows()
+    starts, neighbours, costs = p.rows().arrays
     while len(waiting):
         stay = []
         for i in waiting.tolist():

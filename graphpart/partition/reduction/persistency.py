@@ -197,7 +197,7 @@ def reduced(p: SetPartition, stopping: Stopping) -> PartitionReduction:
     if q.background is not None and p.n > DENSE_UP_TO and q.background.repels:
         return _with_background(p, q, classes, stopping)
     p, q = with_matrix(p), with_matrix(q)
-    starts, neighbours, costs = q.rows()
+    starts, neighbours, costs = q.rows().arrays
     largest = SMALL_SETS if q.n > FEW else min(LARGE_SETS, max(q.n, 1))
     exact = common_step(p) > 0
     joins, cuts = _persistency.persistent(q.n, starts, neighbours.copy(), costs.copy(), exact, largest, stopping)
@@ -224,7 +224,7 @@ def _with_background(p: SetPartition, q: SetPartition, classes: Labels, stopping
     """Joins by criteria that need only listed pairs and sums of weights, and cuts between components."""
     assert q.background is not None and q.u is not None and q.v is not None
     groups = q.background.groups
-    starts, neighbours, costs = q.rows()
+    starts, neighbours, costs = q.rows().arrays
     beta, g, h = [], [], []
     none = np.zeros(q.n)
     terms = list(zip(q.background.beta.tolist(), q.background.vectors, strict=True)) or [(0.0, (none, none))]

@@ -31,7 +31,7 @@ class Naive:
     """The trials, with sums over a matrix; costs are integers, so that equal sums are equal numbers."""
 
     def __init__(self, p, labels, seed):
-        self.starts, self.neighbours, _ = p.rows()
+        self.starts, self.neighbours, _ = p.rows().arrays
         self.matrix, self.n, self.state = p.to_dense().matrix, p.n, seed
         self.label, self.steps, self.cost = labels.copy(), 0, 0.0
         used = set(labels.tolist())
@@ -172,7 +172,7 @@ def test_trials_go_as_their_naive_form_does(seed):
     p = gp.SetPartition.from_pairs(n, np.stack([u[some], v[some]], 1), cost, missing=1.0, dense=False)
     labels = canonical(rng.integers(0, n, n).astype(np.int32))
     centers = np.sort(rng.permutation(n)[: n // 2]).astype(np.int32)
-    kernel = Annealing(*p.rows(), p.tolerance, terms_of(p))
+    kernel = Annealing(*p.rows().arrays, p.tolerance, terms_of(p))
     for steps in (1, 200, 5000):
         found, change = kernel.evolve(labels, centers, steps, seed + 10, 0.0, Stopping())
         expected, cost_of = Naive(p, labels, seed + 10).evolve(centers, steps)
@@ -190,7 +190,7 @@ def test_labels_propagate_as_in_the_naive_form(seed):
     p = gp.SetPartition.from_pairs(n, np.stack([u[some], v[some]], 1), cost, missing=1.0, dense=False)
     labels = canonical(rng.integers(0, n, n).astype(np.int32))
     elements = np.sort(rng.permutation(n)[: n - seed]).astype(np.int32)
-    kernel = Annealing(*p.rows(), p.tolerance, terms_of(p))
+    kernel = Annealing(*p.rows().arrays, p.tolerance, terms_of(p))
     for share, sweeps in ((0.0, 1), (0.5, 0), (0.2, 10), (1.0, 3)):
         naive = Naive(p, labels, seed + 10)
         found, _ = kernel.propagate(labels, elements, share, sweeps, seed + 10, 0.0, Stopping())
@@ -222,7 +222,7 @@ def test_it_knows_what_it_changed_and_obeys_requirements():
         x = canonical(rng.integers(0, 4, p.n).astype(np.int32))
         if p.n < 2 or not np.isfinite(p.evaluate(x)):
             continue
-        kernel = Annealing(*p.rows(), p.tolerance, terms_of(p))
+        kernel = Annealing(*p.rows().arrays, p.tolerance, terms_of(p))
         labels, change = kernel.evolve(x, np.arange(p.n, dtype=np.int32), 3000, number, p.evaluate(x), Stopping())
         assert change == pytest.approx(p.evaluate(labels) - p.evaluate(x), abs=1e-9) and change <= p.tolerance
         better += change < -1e-6

@@ -36,7 +36,7 @@ def problems(seed, count, **options):
 def test_annealing_knows_what_it_changed_and_ends_where_no_move_to_a_linked_subset_helps():
     seen = 0
     for number, (p, x, _) in enumerate(problems(1, 300)):
-        kernel = Annealing(*p.rows(), p.tolerance, terms_of(p))
+        kernel = Annealing(*p.rows().arrays, p.tolerance, terms_of(p))
         labels, change = kernel.run(x, 20, 2.0, 0.1, exponential_variates(64), number, p.evaluate(x), Stopping())
         labels = canonical(labels)
         assert change == pytest.approx(p.evaluate(labels) - p.evaluate(x), abs=1e-9)

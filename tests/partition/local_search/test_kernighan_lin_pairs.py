@@ -63,7 +63,9 @@ def test_same_sequences_as_the_reference_by_height_and_size(seed: int, height: f
     pairs = [(a, b) for a in range(n) for b in range(a) if rng.random() < 0.4]
     p = gp.SetPartition.from_pairs(n, pairs, rng.normal(size=len(pairs)) - 0.2, dense=False)
     for labels in starts(p):
-        found = Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, p.evaluate_labels(labels), 1, height, whole)
+        found = Pairs(
+            None, p.rows().arrays, labels, p.magnitude, p.tolerance, p.evaluate_labels(labels), 1, height, whole
+        )
         while found.round(Stopping()):
             pass
         expected = reference(p, labels, 1, height, whole)
@@ -145,14 +147,14 @@ def test_a_long_chain_stays_in_range_and_in_time() -> None:
 def test_chains_after_a_change_are_those_from_scratch() -> None:
     """What is remembered of the moves of elements is forgotten where another partition differs."""
     p = gp.generate.sparse_random(300, 1200, seed=1).problem
-    chains = Chains(*p.rows(), np.arange(p.n, dtype=np.int32), p.magnitude, p.tolerance, CHAIN, LONGEST, 99)
+    chains = Chains(*p.rows().arrays, np.arange(p.n, dtype=np.int32), p.magnitude, p.tolerance, CHAIN, LONGEST, 99)
     cost = chains.improve(0.0, Stopping())
     assert chains.improve(cost, Stopping()) == cost  # nothing to do
     labels = np.array(chains.labels)
     labels[::7] = labels[3]
     chains.adopt(labels)
     chains.improve(0.0, Stopping())
-    again = Chains(*p.rows(), chains.labels, p.magnitude, p.tolerance, CHAIN, LONGEST, 99)
+    again = Chains(*p.rows().arrays, chains.labels, p.magnitude, p.tolerance, CHAIN, LONGEST, 99)
     again.improve(0.0, Stopping())
     assert again.labels.tolist() == chains.labels.tolist()
 
@@ -253,7 +255,7 @@ def test_a_large_subset_that_gains_many_elements_takes_no_quadratic_time() -> No
     labels = np.zeros(at.size, np.int32)
     labels[alone] = np.arange(1, len(alone) + 1)
     labels = canonical(labels)
-    found = Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, p.evaluate_labels(labels), 20)
+    found = Pairs(None, p.rows().arrays, labels, p.magnitude, p.tolerance, p.evaluate_labels(labels), 20)
     assert found.round(Stopping())
     assert found.cost < 0.99 * p.cost.sum()  # what nothing linked to the large subset at first is left for later
 
@@ -263,7 +265,7 @@ def test_a_round_looks_at_what_is_linked_to_a_changed_subset_since_this_round() 
     pairs = [(0, 1), (1, 2), (0, 2), (1, 3), (0, 3), (1, 4), (0, 4)]
     p = gp.SetPartition.from_pairs(5, pairs, [-1.0, -0.9, 2.5, -0.5, 1.0, -0.8, 1.0], dense=False)
     labels, changed = np.array([[0, 0, 1, 2, 3], [0, 0, 1, 2, 2]], np.int32)
-    found = Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, p.evaluate_labels(labels), 20)
+    found = Pairs(None, p.rows().arrays, labels, p.magnitude, p.tolerance, p.evaluate_labels(labels), 20)
     assert not found.round(Stopping())
     found.adopt(changed, p.evaluate_labels(changed))
     assert found.round(Stopping())

@@ -66,7 +66,7 @@ def test_subsets_that_only_lifted_pairs_link_by_now_are_not_joined() -> None:
         costs, far = rng.normal(size=len(pairs)), rng.random(len(pairs)) < 0.4
         p = gp.SetPartition.from_pairs(12, pairs[~far], costs[~far], lifted=(pairs[far], costs[far]))
         start = np.arange(12, dtype=np.int32)
-        pairs_of = Pairs(None, p.rows(), start, p.magnitude, p.tolerance, 0.0, 20, terms=terms_of(p))
+        pairs_of = Pairs(None, p.rows().arrays, start, p.magnitude, p.tolerance, 0.0, 20, terms=terms_of(p))
         while pairs_of.round(Stopping()):
             cost = p.evaluate_labels(canonical(pairs_of.labels))  # inf if a subset is not connected
             assert cost == pytest.approx(pairs_of.cost), seed
@@ -98,7 +98,7 @@ def test_levels_stay_connected(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(30):
         p = lifted_problem(rng, 20, ties=bool(seed % 2))
-        level = Level(*p.rows(), terms_of(p))
+        level = Level(*p.rows().arrays, terms_of(p))
         labels = np.arange(p.n, dtype=np.int32)
         level.move(labels, 0.0, Stopping())
         p.check_feasible(canonical(labels))
@@ -109,7 +109,7 @@ def test_levels_stay_connected(seed: int) -> None:
         above.move(moved, 0.0, Stopping())
         q.check_feasible(canonical(moved))
         if seed % 2 == 0:  # without rounding, the level is the contracted problem with its rows in another order
-            Level(*q.rows(), terms_of(q)).move(expected, 0.0, Stopping())
+            Level(*q.rows().arrays, terms_of(q)).move(expected, 0.0, Stopping())
             assert q.evaluate_labels(canonical(moved)) == q.evaluate_labels(canonical(expected))
 
 

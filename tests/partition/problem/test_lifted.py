@@ -124,7 +124,7 @@ def test_contraction_adds_costs_and_a_base_pair_makes_a_base_pair():
 
 def test_flags_are_aligned_with_rows():
     for p in problems(4, 40):
-        starts, near, cost = p.rows()
+        starts, near, cost = p.rows().arrays
         flags = p.row_flags()
         assert flags.dtype == np.uint8 and len(flags) == len(near)
         u, v, costs = (x.tolist() for x in p.pairs())
@@ -350,7 +350,7 @@ def test_region_graphs_take_lifted_pairs():
 
 
 def test_distributed_refuses_lifted_pairs():
-    with pytest.raises(gp.errors.InvalidOption, match="lifted pairs are not possible here"):
+    with pytest.raises(gp.errors.InvalidOption, match="lifted is for problems in memory"):
         gp.distributed.solve("pairs.parquet", lifted="far.parquet")
 
 
