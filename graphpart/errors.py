@@ -214,20 +214,30 @@ def unknown_argument(what: str, name: str, known: Iterable[str]) -> InvalidOptio
 
 def known_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Decorate a function so that an unknown keyword argument is an InvalidOption, which names the nearest one."""
+    check = argument_check(function)
+
+    @functools.wraps(function)
+    def checked(*args: _P.args, **options: _P.kwargs) -> _R:
+        check(options)
+        return function(*args, **options)
+
+    return checked
+
+
+def argument_check(function: Callable[..., object]) -> Callable[[Iterable[str]], None]:
+    """What raises InvalidOption for names of arguments that a function does not have."""
     parameters = inspect.signature(function).parameters
     if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
-        return function
+        return lambda _: None
     known = [name for name in parameters if name not in ("self", "cls")]
     takes = frozenset(known)
     what = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
 
-    @functools.wraps(function)
-    def checked(*args: _P.args, **options: _P.kwargs) -> _R:
+    def check(options: Iterable[str]) -> None:
         if not takes.issuperset(options):
             raise unknown_argument(what, next(name for name in options if name not in takes), known)
-        return function(*args, **options)
 
-    return checked
+    return check
 
 
 def no_column(name: object, columns: Sequence[object], where: str = "") -> str:

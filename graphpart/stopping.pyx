@@ -20,7 +20,7 @@ import signal
 import threading
 from dataclasses import replace
 
-from graphpart.errors import InvalidOption, check_callback, known_arguments
+from graphpart.errors import InvalidOption, argument_check, check_callback
 from graphpart.kernels.clock cimport seconds as now
 from graphpart.result import Result, Status
 
@@ -307,11 +307,12 @@ def interruptible(method):
     is an InvalidOption.
     """
 
-    method = known_arguments(method)
+    check = argument_check(method)
 
     @functools.wraps(method)
     def wrapped(*args, **options):
         global interrupted
+        check(options)
         mine = threading.current_thread() is threading.main_thread()
         if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             return method(*args, **options)

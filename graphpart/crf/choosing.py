@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.components import share_out
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.rounds import Saver
 from graphpart.common.steps import round_up
@@ -38,6 +39,7 @@ from graphpart.crf.branch_and_bound.contestant import Branching, BranchingParame
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered
 from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.certificates.certificate import common_step, fingerprint
+from graphpart.crf.certificates.judging import judge_of_labels
 from graphpart.crf.exact_solvers import _min_sum
 from graphpart.crf.exact_solvers.brute_force import FEW, enumerated, labelings
 from graphpart.crf.exact_solvers.linear_functions import NOMINAL, by_integer_program, is_linear
@@ -163,6 +165,8 @@ def auto(
         status = Status.FEASIBLE
         stopping.check(math.inf)
         bound = max(trivial_bound(f), solver.bound)
+        if judge_of_labels(f, labels).meets(bound, f.evaluate_labels(labels)):
+            status, solver.proven = Status.OPTIMAL, True
     info = {"components": dict(solver.done)}
     r = finish(f, labels, stopping, "auto", status, solver.message(), bound, info)
     return saved(own, seal, r, checkpoint)
@@ -189,6 +193,7 @@ class _Solver:
         self.done: Counter[str] = Counter()
         self.open: list[Open] = []
         self.proven = True
+        self.short = False  # what could be done takes longer than the time that was left
         self.saver: Saver | None = None
         self._saved = math.inf
         self._step: float | None = None
@@ -282,33 +287,33 @@ class _Solver:
         return one
 
     def share(self) -> None:
-        """Do what time allows for what is open, the smallest first; what they leave goes round again."""
-        waiting = sorted(self.open, key=_entries)
-        while waiting and not self.stopping.check(math.inf):
-            seconds = self._seconds * _entries(waiting[0]) / sum(map(_entries, waiting))
-            one = waiting.pop(0)
-            if seconds <= 0:
-                continue
-            within = self._within(one, seconds)
-            one.hard = hard = HardComponent(one.part, one.labels, within, self.rng, lambda *_: self._tell())
-            known = len(self.open)
-            if self._affordable(one.part, MAPPING):
-                hard.begin(within.child(BEGINNING * seconds if self._limited else None))
-                if not hard.proven and hard.open_share <= MAPPED_GAP:
-                    hard.passing.certify()
-                    self._map(one, hard, MAPPED * (within.remaining if within.remaining is not None else seconds))
-            if one.rest is None:
-                hard.run(within)
-            else:
-                waiting = sorted(self.open[known:], key=_entries) + waiting
-            self._tell()
-        self._again()
+        """Do what time allows for what is open."""
+        share_out(self.open, self._work_on, self.stopping, lambda: math.inf, self._limited)
         for one in self.open:
             if one.rest is None:
-                self.proven &= one.hard is not None and one.hard.proven
-                if self._limited and one.hard is not None and one.hard.needs_more_time and not one.hard.proven:
-                    self.stopping.stop(Status.TIME_LIMIT)  # what cannot end in time was not begun
-                self.done["without time" if one.hard is None else one.hard.how] += 1
+                hard = one.hard
+                self.done["without time" if hard is None else hard.how] += 1
+                if hard is None or not hard.proven:
+                    self.proven = False
+                    self.short |= self._limited and hard is not None and hard.needs_more_time
+        if self.short:
+            self.stopping.stop(Status.TIME_LIMIT)
+
+    def _work_on(self, one: Open, seconds: float | None) -> bool:
+        """Go on with a component, and reduce it first if that is worth it; return whether anybody could do anything."""
+        if seconds is not None and seconds <= 0:
+            return False
+        within = self.stopping.child(seconds, plus=one.rest_of(self.root))
+        if one.hard is None:
+            one.hard = hard = HardComponent(one.part, one.labels, within, self.rng, lambda *_: self._tell())
+            if self._affordable(one.part, MAPPING):
+                hard.begin(within.child(None if seconds is None else BEGINNING * seconds))
+                if not hard.proven and hard.open_share <= MAPPED_GAP:
+                    hard.passing.certify()
+                    self._map(one, hard, MAPPED * (within.remaining or 0.0))
+        turns = one.rest is not None or one.hard.run(within)
+        self._tell()
+        return turns
 
     def _map(self, one: Open, hard: HardComponent, seconds: float) -> None:
         """Reduce a component by what message passing knows, if that is worth it."""
@@ -316,21 +321,6 @@ class _Solver:
         if small is not None and len(small.problem.tables) <= WORTH * len(one.part.tables):
             hard.close()
             one.rest = self._of_reduced(small, hard.labels, one.bound)
-
-    def _again(self) -> None:
-        """Use the time that is left."""
-        again = [(one, one.hard) for one in self.open if one.hard is not None and one.rest is None]
-        while again and self._limited and not self.stopping.check(math.inf):
-            for k, (one, hard) in enumerate(again):
-                if self.stopping.check(math.inf):
-                    break
-                hard.run(self._within(one, self._seconds / (len(again) - k)))
-            self._tell()
-            again = [(one, hard) for one, hard in again if not hard.race.done]
-
-    def _within(self, one: Open, seconds: float) -> Stopping:
-        """For a component: costs of the whole are larger by what all others cost."""
-        return self.stopping.child(seconds if self._limited else None, plus=one.rest_of(self.root))
 
     def _tell(self) -> None:
         """Let the run know the cost and the bound of the whole."""
@@ -405,16 +395,13 @@ class _Solver:
         ways = ", ".join(f"{count} cyclic component{'s' * (count > 1)} {how}" for how, count in self.done.items())
         if self.proven:
             return f"proven optimal: {ways or 'acyclic, by min-sum'}"
-        text = MESSAGES[self.stopping.reason or Status.FEASIBLE]
+        text = "ended: the next step takes longer than the time limit" if self.short else ""
+        text = text or MESSAGES[self.stopping.reason or Status.FEASIBLE]
         return f"{text}: {ways}" if ways else text
 
 
 def _projected(small: LabelingReduction, start: Labels | None) -> Labels | None:
     return None if start is None else small.project(start)
-
-
-def _entries(one: Open) -> int:
-    return len(one.part.tables)
 
 
 def _core(

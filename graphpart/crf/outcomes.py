@@ -78,6 +78,16 @@ class Open:
         self.left_out = False
 
     @property
+    def size(self) -> int:
+        """Entries of all tables."""
+        return len(self.part.tables)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is left to do."""
+        return self.rest is None and (self.hard is None or not self.hard.race.done)
+
+    @property
     def labels(self) -> Labels:
         if self.rest is not None:
             return self.rest.labels

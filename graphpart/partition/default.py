@@ -20,9 +20,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from graphpart.common.finishing import MESSAGES
-from graphpart.common.local_search import improved
-from graphpart.common.rounds import check_seed_and_threads
+import numpy as np
+
+from graphpart.common.rounds import Saver, check_seed_and_threads
 from graphpart.display import percent
 from graphpart.files.labels import write_labels
 from graphpart.methods import ENUMERATED_ELEMENTS
@@ -31,9 +31,10 @@ from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.search import better_start
 from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.beforehand import Beforehand
-from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
-from graphpart.partition.local_search.improve import with_huge_costs_cut
-from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.bounds.trivial_bound import trivial_bound
+from graphpart.partition.conclusion import concluded
+from graphpart.partition.local_search.improve import problems_with_huge_costs_cut
+from graphpart.partition.problem import Labels, as_problem, canonical
 from graphpart.partition.problem.forms import explicit
 from graphpart.partition.races import Races, RacesParameters
 from graphpart.partition.results.finish import finish, settled
@@ -116,50 +117,52 @@ def auto(
     start = p.must_join_classes() if start is None else start
     stopping.record(p.evaluate_labels(start))
     contraction = Beforehand(p, stopping)
-    q, constant, assigned = contraction.problem, contraction.constant, contraction.assigned
-
-    def improve(labels: Labels, _: float = 0.0) -> Labels:
-        if assigned is not None and assigned.is_all:
-            return contraction.lift(assigned.labels)
-        return contraction.lift(_improved(q, contraction.project(labels), constant, stopping, seed or 0, parameters))
-
-    labels, cost = improved(start, p.evaluate_labels, improve, stopping)
+    labels, cost = start, p.evaluate_labels(start)
+    if not stopping.check(cost):
+        found = _improved(contraction, start, stopping, seed or 0, parameters)
+        if (reached := p.evaluate_labels(found)) <= cost:
+            labels, cost = found, reached
     if stopping.reason is not None:
         bound = max(trivial_bound(p), contraction.bound)
         return saved(p, finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=bound), checkpoint)
     patience = stopping if stopping.remaining is not None else stopping.child(seconds=PATIENCE)
+    saver = None
+    if checkpoint is not None:
+        saver = Saver(checkpoint, lambda labels, path: write_labels(contraction.lift(labels), path, p))
     races = Races(
-        q, contraction.project(labels), True, constant, patience, replace(PARAMETERS, search=parameters), seed or 0,
-        None, checkpoint, lambda labels, path: write_labels(contraction.lift(labels), path, p), assigned,
+        contraction.problem, contraction.project(labels), patience, replace(PARAMETERS, search=parameters),
+        contraction.constant, assigned=contraction.assigned, seed=seed or 0, saver=saver,
     )  # fmt: skip
-    races.run(stopping.remaining)
-    found = settled(p, contraction.lift(races.labels), improve, stopping)
-    status = Status.OPTIMAL if races.proven else Status.LOCAL_OPTIMUM
-    bound = math.inf if races.proven else constant + races.bound
-    if p.background is None and math.isfinite(bound):
-        bound = lowered(p, bound)  # the constant has roundings of its own
-    result = finish(p, found, stopping, "auto", status, lower_bound=bound, start=(labels, cost))
-    if races.proven:
-        result = replace(result, status=status)  # whatever the reason was that the run ended for
-    result = replace(result, message=f"{MESSAGES[result.status]} ({races.report()})")
+    races.run(stopping.remaining is not None)
+    found = settled(
+        p,
+        contraction.lift(races.labels),
+        lambda labels: _improved(contraction, labels, stopping, seed or 0, parameters),
+        stopping,
+    )
+    bound = math.inf if races.proven else contraction.constant + races.bound
+    result = concluded(p, found, bound, "auto", stopping, races.report(), start=(labels, cost))
     if not races.proven:
         result = replace(result, message=f"{result.message}; {_advice(result, races, time_limit)}")
     return saved(p, result, checkpoint)
 
 
 def _improved(
-    p: SetPartition, labels: Labels, constant: float, stopping: Stopping, seed: int, parameters: SearchParameters
+    contraction: Beforehand, labels: Labels, stopping: Stopping, seed: int, parameters: SearchParameters
 ) -> Labels:
-    """What local search makes of canonical labels of a problem without required joins."""
+    """What local search makes of labels; see `local_search/improve.py` for costs that are huge."""
+    p, assigned = contraction.problem, contraction.assigned
+    if assigned is not None and assigned.is_all:
+        return contraction.lift(assigned.labels)
+    labels = first = contraction.project(labels)
     alone = int(labels.max(initial=-1)) + 1 == p.n
-    inner = stopping.child(plus=constant)
-
-    def kernel(q: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
-        return improved_start(q, labels, alone, stopping, seed, parameters)
-
-    found = canonical(with_huge_costs_cut(p, labels, inner, kernel))
+    inner = stopping.child(plus=contraction.constant)
+    for q in problems_with_huge_costs_cut(p, labels):
+        if labels is not first and (inner.reason is not None or not np.isfinite(q.evaluate_labels(labels))):
+            break
+        labels = canonical(improved_start(q, labels, alone, inner, seed, parameters))
     stopping.iterations += inner.iterations
-    return found
+    return contraction.lift(labels)
 
 
 def _advice(result: PartitionResult, races: Races, time_limit: float | None) -> str:

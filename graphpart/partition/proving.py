@@ -11,26 +11,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from graphpart.common.finishing import MESSAGES
 from graphpart.common.race import RaceParameters
 from graphpart.errors import InvalidOption
 from graphpart.partition.anytime_search.start import start_with_background
 from graphpart.partition.beforehand import Beforehand, has_groups
-from graphpart.partition.bounds.trivial_bound import lowered
+from graphpart.partition.conclusion import concluded
 from graphpart.partition.exact_solvers.tree import Work
 from graphpart.partition.problem import as_problem, canonical
 from graphpart.partition.problem.forms import explicit, without_background
 from graphpart.partition.races import Races, RacesParameters
 from graphpart.partition.reduction.persistency import DENSE_UP_TO, reduced
-from graphpart.partition.results.finish import finish
 from graphpart.partition.results.starts import start_of
 from graphpart.partition.within_limits import solve_within_limits
-from graphpart.result import PartitionResult, Status
+from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["exact"]
@@ -134,19 +132,12 @@ def exact(
         labels = small.project(labels)
         q, constant, lift = small.problem, constant + small.constant, small.persistency.labels[lift]
         labels = start_with_background(q, labels, False, stopping.child(plus=constant), np.random.default_rng(0))
-    races = Races(q, labels, improved, constant, stopping, PARAMETERS, 0, threads, assigned=assigned)
-    races.run(stopping.remaining)
+    races = Races(q, labels, stopping, PARAMETERS, constant, improved=improved, assigned=assigned, threads=threads)
+    races.run(stopping.remaining is not None)
     bound = math.inf if races.proven else constant + races.bound
-    if p.background is None and math.isfinite(bound):
-        bound = lowered(p, bound)  # the constant has roundings of its own
     work = {field.name: sum(getattr(one.work, field.name) for one in races.provers) for field in fields(Work)}
     stopping.iterations = work["nodes"]
     found = canonical(races.labels[lift])
-    result = finish(
-        p, found, stopping, "exact", Status.FEASIBLE, lower_bound=bound, start=(start, cost),
-        info={**work, "allowance": races.allowance},
-    )  # fmt: skip
-    # What is proven does not depend on why the run ended.
-    status = Status.OPTIMAL if races.proven else result.status
-    message = f"{MESSAGES[status]} ({work['nodes']} nodes, {work['rounds']} rounds, {work['cuts']} cuts)"
-    return replace(result, status=status, message=message)
+    how = f"{work['nodes']} nodes, {work['rounds']} rounds, {work['cuts']} cuts"
+    info = {**work, "allowance": races.allowance}
+    return concluded(p, found, bound, "exact", stopping, how, start=(start, cost), info=info)

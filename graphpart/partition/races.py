@@ -18,15 +18,16 @@ Components in which two groups have all elements are matchings (see `assignment`
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.components import share_out
 from graphpart.common.groups import first_of
 from graphpart.common.race import Contestant, Race, RaceParameters
+from graphpart.common.rounds import Saver
 from graphpart.common.steps import RunningSum
 from graphpart.machine import processors
 from graphpart.partition.anytime_search.levels import has_small_subsets
@@ -84,13 +85,18 @@ class _Part:
     late: SetPartition | None = None  # the problem, if it is worth branch and cut, but the share of time was too small
     stopping: Stopping | None = None
     cost: float = math.inf  # as the whole knows it
-    stuck: bool = False  # nobody can do anything in the time that is left
 
     @property
-    def done(self) -> bool:
+    def size(self) -> int:
+        """The number of its pairs."""
+        return max(1, self.problem.m)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is left to do."""
         if self.enumerated or self.race is None:
-            return self.enumerated
-        return self.race.proven or (self.race.done and self.late is None)
+            return not self.enumerated
+        return not self.race.proven and not (self.race.done and self.late is None)
 
 
 class Races:
@@ -101,19 +107,18 @@ class Races:
     p : SetPartition
     labels : ndarray of int32, shape (n,)
         Where to start; canonical.
-    improved : bool
-        Whether local search has improved them.
+    stopping : Stopping
+        Of the whole problem; with limits for the races.
+    parameters : RacesParameters
     constant : float
         What partitions of the whole problem cost more.
-    stopping : Stopping
-        Of the whole problem.
-    parameters : RacesParameters
-    seed, threads : int
-    checkpoint : path, optional
-    save : callable, optional
-        ``save(labels, path)`` writes labels of p.
+    improved : bool
+        Whether local search has improved the labels.
     assigned : Assignment, optional
         The optimum of some components, which then have no race.
+    seed, threads : int
+    saver : Saver, optional
+        Writes labels of p to a checkpoint.
 
     Attributes
     ----------
@@ -125,19 +130,18 @@ class Races:
         self,
         p: SetPartition,
         labels: Labels,
-        improved: bool,
-        constant: float,
         stopping: Stopping,
         parameters: RacesParameters,
+        constant: float,
+        *,
+        improved: bool = True,
+        assigned: Assignment | None = None,
         seed: int = 0,
         threads: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        save: Callable[[Labels, str], None] | None = None,
-        assigned: Assignment | None = None,
+        saver: Saver | None = None,
     ) -> None:
         self.p, self.improved, self.constant, self.stopping = p, improved, constant, stopping
-        self.parameters, self.seed, self.threads = parameters, seed, threads or processors()
-        self.checkpoint, self.save = checkpoint, save
+        self.parameters, self.seed, self.threads, self.saver = parameters, seed, threads or processors(), saver
         self._component = p.components()
         labels = agreement(labels, self._component)  # no optimum joins components, and parts know their own costs only
         self.cost = p.evaluate_labels(labels)
@@ -195,28 +199,9 @@ class Races:
         searching = sum(one.get("search", 0.0) for one in spent)
         return searching, sum(sum(one.values()) for one in spent) - searching
 
-    def run(self, seconds: float | None) -> None:
-        """Solve all components in turn; within so many seconds, or each in one turn of all contestants."""
-        end = None if seconds is None else self.stopping.seconds + seconds
-        while True:
-            waiting = [part for part in self._parts if not part.done]
-            pairs = sum(max(1, part.problem.m) for part in waiting)
-            for part in waiting:
-                if self._ends():
-                    return
-                share = None
-                if end is not None:  # what the smaller ones leave over goes to the larger ones
-                    left = end - self.stopping.seconds
-                    if left <= 0:
-                        return
-                    share = max(1, part.problem.m) / max(1, pairs) * left
-                    pairs -= max(1, part.problem.m)
-                self._solve(part, share)
-            if end is None or not waiting or all(part.stuck for part in waiting):
-                return
-
-    def _ends(self) -> bool:
-        return self.stopping.check(self.cost + self.constant)
+    def run(self, is_limited: bool) -> None:
+        """Solve all components in turn: within the time there is, or each in one turn of all contestants."""
+        share_out(self._parts, self._solve, self.stopping, lambda: self.cost + self.constant, is_limited)
 
     # ---------------------------------------------------------------------------------------------------- components
 
@@ -270,8 +255,8 @@ class Races:
 
     # --------------------------------------------------------------------------------------------------------- races
 
-    def _solve(self, part: _Part, seconds: float | None) -> None:
-        """Go on with a part."""
+    def _solve(self, part: _Part, seconds: float | None) -> bool:
+        """Go on with a part; return whether anybody could do anything."""
         p = part.problem
         if part.race is None and p.background is None and p.n <= self.parameters.enumerated:
             others = self.cost - p.evaluate_labels(canonical(self._labels[part.elements]))
@@ -281,18 +266,13 @@ class Races:
             if inner.reason is None:
                 part.enumerated = True
                 self._raise(part, p.evaluate_labels(labels))
-            return
+            return True
         if part.race is None or part.stopping is None:
             part.race, part.stopping = self._begin(part, seconds)
         race, stopping = part.race, part.stopping
         if part.late is not None and self._affords(part.late, seconds):
             race.join(self._branch_and_cut(part, part.late, race.labels, race.bound))
-        before = stopping.seconds
-        if seconds is None:
-            race.once(stopping)
-        else:
-            race.run(stopping, seconds)
-        part.stuck = stopping.seconds - before < 1e-3
+        turns = race.once(stopping) if seconds is None else race.run(stopping, seconds)
         if race.cost < part.cost:
             self._take(part, race.labels, self.cost + race.cost - part.cost)
             part.cost = race.cost
@@ -300,6 +280,7 @@ class Races:
         if race.proven and part.prover is not None:  # of what is proven, a partition may cost less by its allowance
             bound -= part.prover.allowance
         self._raise(part, bound)
+        return turns
 
     def _begin(self, part: _Part, seconds: float | None) -> tuple[Race, Stopping]:
         """The race of a part, and what stops it."""
@@ -349,27 +330,14 @@ class Races:
     def _searcher(
         self, part: _Part, p: SetPartition, labels: Labels, wanted: Callable[[], bool] = lambda: True
     ) -> Searcher:
-        save = self.save
-
         def smaller() -> Smaller | None:
             return None if part.prover is None else part.prover.smaller
 
-        def saved(labels: Labels, path: str) -> None:
-            if save is not None:
-                save(self._with(part, labels), path)
-
-        return Searcher(
-            p,
-            labels,
-            self.improved,
-            self.seed,
-            self.threads,
-            smaller,
-            self.checkpoint,
-            saved if save else None,
-            wanted,
-            self.parameters.search,
-        )
+        saver = None
+        if (whole := self.saver) is not None:
+            saver = Saver(whole.path, lambda labels, path: whole.write(self._with(part, labels), path))
+        search = self.parameters.search
+        return Searcher(p, labels, self.improved, self.seed, self.threads, smaller, wanted, saver, search)
 
     def _with(self, part: _Part, labels: Labels) -> Labels:
         """All labels, with other ones of a part."""

@@ -10,10 +10,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from graphpart.common.finishing import MESSAGES
 from graphpart.common.race import Race
 from graphpart.machine import processors
 from graphpart.methods import ENUMERATED_ELEMENTS
@@ -23,6 +22,7 @@ from graphpart.partition.anytime_search.searcher import Searcher
 from graphpart.partition.bounds.bounding import Bounding
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.certificates.judging import judge_of_partition
+from graphpart.partition.conclusion import concluded
 from graphpart.partition.enumeration.brute_force import enumerated
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.exact_solvers.ilp import ilp
@@ -30,7 +30,6 @@ from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import pairs_with_cost
 from graphpart.partition.problem.forms import as_pairs, explicit, without_limits
-from graphpart.partition.results.finish import finish
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
@@ -112,7 +111,9 @@ def solve_within_limits(
         if inner.reason is not None:
             stopping.stop(inner.reason)
         bound = trivial_bound(without_limits(p)) if inner.reason else math.inf
-        return _finished(p, labels, method, bound, stopping, start, "brute force")
+        known = None if start is None else (start, p.evaluate_labels(start))
+        how = "search" if inner.reason else "brute force"
+        return concluded(p, labels, bound, method, stopping, f"{how}; {p.limits}", start=known)
     labels = start_within(p, contraction, start, stopping)
     free = without_limits(q)
     limit = stopping.remaining
@@ -134,7 +135,8 @@ def solve_within_limits(
         last = ilp(p, initial=found, time_limit=stopping.remaining, callback=_passed_on(stopping))
         found, how = last.labels, "integer program"
         bound = math.inf if last.status == Status.OPTIMAL else max(bound, last.lower_bound)
-    return _finished(p, found, method, bound, stopping, labels, how)
+    how = f"{how if bound == math.inf else 'search'}; {p.limits}"
+    return concluded(p, found, bound, method, stopping, how, start=(labels, p.evaluate_labels(labels)))
 
 
 def _prover(
@@ -161,20 +163,3 @@ def _passed_on(stopping: Stopping) -> Any:
         return stopping.check(cost)
 
     return callback
-
-
-def _finished(
-    p: SetPartition,
-    labels: Labels,
-    method: str,
-    bound: float,
-    stopping: Stopping,
-    start: Labels | None,
-    how: str,
-) -> PartitionResult:
-    proven = bound == math.inf
-    known = None if start is None else (start, p.evaluate_labels(start))
-    status = Status.OPTIMAL if proven else Status.LOCAL_OPTIMUM if method == "auto" else Status.FEASIBLE
-    result = finish(p, labels, stopping, method, status, lower_bound=bound, start=known)
-    status = status if proven else result.status  # whatever the reason was that the run ended for
-    return replace(result, status=status, message=f"{MESSAGES[status]} ({how if proven else 'search'}; {p.limits})")

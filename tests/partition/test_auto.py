@@ -176,10 +176,10 @@ def test_time_that_is_left_over_goes_to_what_is_open():
 def test_branch_and_cut_begins_once_there_is_time_for_it():
     """At first, it needs more than the share of the component; later it proves what bounds alone do not."""
     p = gp.SetPartition.from_matrix(planted(40))
-    races = Races(p, np.zeros(p.n, np.int32), True, 0.0, Stopping(60), default.PARAMETERS)
-    races.run(BranchAndCut.needed(p))
+    races = Races(p, np.zeros(p.n, np.int32), Stopping(60), default.PARAMETERS, 0.0)
+    races._solve(races._parts[0], BranchAndCut.needed(p))
     assert not races.provers and not races.proven
-    races.run(30.0)
+    races._solve(races._parts[0], 30.0)
     assert len(races.provers) == 1 and races.proven
     assert races.cost == gp.partition.exact(p).cost
 

@@ -6,7 +6,6 @@ As soon as a prover has made the problem notably smaller, the search goes on wit
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 
 import numpy as np
@@ -42,11 +41,10 @@ class Searcher:
     seed, threads : int
     smaller : callable
         What is left of the problem to decide, if a prover knows; see `BranchAndCut.smaller`.
-    checkpoint : path, optional
-    save : callable, optional
-        ``save(labels, path)`` writes labels of the problem to the checkpoint.
     wanted : callable, optional
         Whether the search may begin; it waits until then.
+    saver : Saver, optional
+        Writes labels of the problem to a checkpoint.
     parameters : SearchParameters, optional
     """
 
@@ -60,14 +58,13 @@ class Searcher:
         seed: int,
         threads: int,
         smaller: Callable[[], Smaller | None] = lambda: None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        save: Callable[[Labels, str], None] | None = None,
         wanted: Callable[[], bool] = lambda: True,
+        saver: Saver | None = None,
         parameters: SearchParameters | None = None,
     ) -> None:
         self.labels, self.cost, self.bound = labels, p.evaluate_labels(labels), -math.inf
         self.done, self._wanted, self.parameters = False, wanted, parameters or SearchParameters()
-        self.seed, self.threads, self.checkpoint, self.save = seed, threads, checkpoint, save
+        self.seed, self.threads, self.saver = seed, threads, saver
         self._known, self._improved, self._rounds = smaller, improved, 0
         self._left = Smaller(p, 0.0, labels, lambda labels: labels)
         self._portfolio: Portfolio | None = None
@@ -126,8 +123,7 @@ class Searcher:
             cut = cut_huge(left.problem)  # such that tolerances and temperatures do not follow what nobody will pay
             q = cut if np.isfinite(cut.evaluate_labels(start)) else left.problem
             self._portfolio = Portfolio(q, start, left.constant, self.seed, self.threads, stopping, self.parameters)
-            if self.checkpoint is not None and self.save is not None:
-                save = self.save
-                self._portfolio.saver = Saver(self.checkpoint, lambda labels, path: save(left.lift(labels), path))
+            if (whole := self.saver) is not None:
+                self._portfolio.saver = Saver(whole.path, lambda labels, path: whole.write(left.lift(labels), path))
         self._portfolio.stopping = stopping
         return self._portfolio

@@ -17,7 +17,7 @@ from graphpart.partition.anytime_search.fusion import fused
 from graphpart.partition.anytime_search.levels import has_small_subsets, iteration, polished, proposal_by_levels
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.recombination import best_of_regions
-from graphpart.partition.local_search.greedy_joining import joined
+from graphpart.partition.local_search.greedy_joining import join, joined
 from graphpart.partition.local_search.improve import repels
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
@@ -45,7 +45,7 @@ def improved_start(
     if p.background is not None:
         return start_with_background(p, labels, alone, stopping, np.random.default_rng(seed))
     if alone:
-        labels = canonical(joined(p, stopping))
+        labels = canonical(join(p, p.must_join_classes(), stopping.child()))
     if stopping.check(np.inf):
         return labels
     if not p.is_dense and neighbours_of(p) <= parameters.chains:

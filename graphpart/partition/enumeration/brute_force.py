@@ -93,7 +93,8 @@ def brute_force(
     if inner.reason is not None:
         stopping.stop(inner.reason)
     bound = trivial_bound(p) if stopping.reason else p.evaluate_labels(labels)
-    return finish(p, labels, stopping, "brute-force", Status.OPTIMAL, lower_bound=bound)
+    status = Status.FEASIBLE if stopping.reason else Status.OPTIMAL
+    return finish(p, labels, stopping, "brute-force", status, lower_bound=bound)
 
 
 def enumerated(p: SetPartition, stopping: Stopping) -> Labels:

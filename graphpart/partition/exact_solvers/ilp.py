@@ -210,15 +210,9 @@ def _result(
         start=start,
         info={"rounds": rounds, "inequalities": inequalities, "components": len(components), "solver": solver},
     )
-    status = Status.OPTIMAL if proven else found.status
     work = f"{rounds} rounds, {inequalities} inequalities, {len(components)} components, {solver}"
-    ended = UNPROVEN if status == Status.FEASIBLE else MESSAGES[status]
-    return replace(
-        found,
-        status=status,
-        iterations=rounds,
-        message=f"{ended} ({work})",
-    )
+    ended = UNPROVEN if found.status == Status.FEASIBLE else MESSAGES[found.status]
+    return replace(found, iterations=rounds, message=f"{ended} ({work})")
 
 
 class Component(Search):

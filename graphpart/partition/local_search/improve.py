@@ -27,7 +27,7 @@ from graphpart.partition.results.starts import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
-__all__ = ["fixed_point", "improve", "repels", "with_huge_costs_cut"]
+__all__ = ["fixed_point", "improve", "problems_with_huge_costs_cut", "repels"]
 
 Kernel = Callable[[SetPartition, Labels, Stopping], Labels]
 
@@ -91,7 +91,11 @@ def fixed_point(p: SetPartition, labels: Labels, kernel: Kernel, stopping: Stopp
         inner = stopping.child(iterations=stopping.max_iterations - stopping.iterations, plus=contraction.constant)
 
     def once(labels: Labels) -> Labels:
-        found = with_huge_costs_cut(contraction.problem, contraction.project(labels), inner, kernel)
+        found = first = contraction.project(labels)
+        for q in problems_with_huge_costs_cut(contraction.problem, found):
+            if found is not first and (inner.reason is not None or not np.isfinite(q.evaluate_labels(found))):
+                break
+            found = canonical(kernel(q, found, inner))
         return canonical(contraction.lift(found))
 
     found = settled(p, once(labels), once, inner)
@@ -102,13 +106,11 @@ def fixed_point(p: SetPartition, labels: Labels, kernel: Kernel, stopping: Stopp
     return found
 
 
-def with_huge_costs_cut(p: SetPartition, labels: Labels, stopping: Stopping, kernel: Kernel) -> Labels:
-    """Run a kernel with huge costs as required cuts; for a problem without required joins."""
+def problems_with_huge_costs_cut(p: SetPartition, labels: Labels) -> list[SetPartition]:
+    """The problems that a kernel improves canonical labels on, one after the other; without required joins.
+
+    The last one has huge costs as required cuts. If the labels pay a huge cost, the problem as it is comes before it. A
+    caller ends after it if the labels that it has reached pay such a cost still.
+    """
     q = cut_huge(p)
-    if q is p:
-        return kernel(p, labels, stopping)
-    if not np.isfinite(q.evaluate_labels(labels)):
-        labels = canonical(kernel(p, labels, stopping))
-        if stopping.reason is not None or not np.isfinite(q.evaluate_labels(labels)):
-            return labels
-    return kernel(q, labels, stopping)
+    return [q] if q is p or np.isfinite(q.evaluate_labels(labels)) else [p, q]

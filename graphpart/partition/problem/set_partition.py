@@ -419,7 +419,7 @@ class SetPartition(FromOthers):
     # ------------------------------------------------------------------------------------------------- partitions
 
     def labels(self, partition: Any, *, partial: bool = False) -> Labels:
-        """Canonical labels (0, 1, ... in order of first appearance) of a partition in any form.
+        """Canonical labels of a partition in any form, numbered from 0 in order of first appearance.
 
         Parameters
         ----------

@@ -39,7 +39,8 @@ def finish(
     info: dict[str, Any] | None = None,
     cost: float | None = None,
 ) -> PartitionResult:
-    """A Result for labels, with the cost recomputed; `status` is used unless the run was stopped early.
+    """A Result for labels, with the cost recomputed; `status` is used unless the run was stopped early: what is
+    proven is ``optimal`` whatever it was stopped for.
 
     `cost`, if given, is the cost of exactly these labels, just evaluated from the problem. If rounding made the labels
     worse than the start, the start is returned. Subsets are divided into their connected pieces, in O(n + m) (for a
@@ -55,9 +56,8 @@ def finish(
         labels = pieces
         if is_form(p) or p.lifted is not None:  # there may be pairs with a cost that this problem does not list
             cost = p.evaluate_labels(labels)
-    return result_of(
-        PartitionResult, p, labels, cost, stopping, method, stopping.reason or status, message, lower_bound, info
-    )
+    status = status if status == Status.OPTIMAL else stopping.reason or status
+    return result_of(PartitionResult, p, labels, cost, stopping, method, status, message, lower_bound, info)
 
 
 def settled(p: SetPartition, labels: Labels, improved: Callable[[Labels], Labels], stopping: Stopping) -> Labels:

@@ -1,0 +1,74 @@
+"""The time of a run, shared out among the components of a problem: for partitions and for labelings.
+
+The components come one after the other, the smallest first. Each has a share of the time that is left in proportion to
+its size, so what the small ones leave over goes to the large ones. Then the components that are still open come again,
+until the time is over or none of them can use it. A component may fall into smaller ones while it is solved: these come
+next. Without a time limit, each component comes once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeVar
+
+from graphpart.stopping import Stopping
+
+__all__ = ["Component", "share_out"]
+
+
+class Component(Protocol):
+    """A part of a problem that is solved apart."""
+
+    @property
+    def size(self) -> int:
+        """In proportion to which it gets time."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is left to do."""
+
+
+C = TypeVar("C", bound=Component)
+
+
+def share_out(
+    components: Sequence[C],
+    solve: Callable[[C, float | None], bool],
+    stopping: Stopping,
+    cost: Callable[[], float],
+    is_limited: bool,
+) -> None:
+    """Let all components be solved.
+
+    Parameters
+    ----------
+    components : sequence of Component
+        Those that are added while others are solved come next.
+    solve : callable
+        ``solve(component, seconds)`` goes on with a component, and returns whether it could do anything.
+    stopping : Stopping
+        Of the whole run.
+    cost : callable
+        The cost of the whole, which `stopping` sees.
+    is_limited : bool
+        Whether to use all the time of `stopping`. If not, each component comes once, and its share is None.
+    """
+    moved = True
+    while moved:
+        moved, waiting = False, deque(_smallest_first(one for one in components if one.is_open))
+        total = sum(one.size for one in waiting)
+        while waiting and not stopping.check(cost()):
+            one, known = waiting.popleft(), len(components)
+            share = (stopping.remaining or 0.0) * one.size / max(1, total) if is_limited else None
+            total -= one.size
+            moved |= solve(one, share)
+            new = _smallest_first(components[known:])
+            total += sum(part.size for part in new)
+            waiting.extendleft(reversed(new))
+        if not is_limited:
+            return
+
+
+def _smallest_first(components: Iterable[C]) -> list[C]:
+    return sorted(components, key=lambda one: one.size)
