@@ -195,7 +195,7 @@ METHODS: tuple[Method, ...] = (
     Method("exact", "crf", "graphpart.crf.branch_and_bound.proving:exact",
            "branch and bound with soft local consistency, best first", LOCAL, exact=True,
            also=("branch-and-bound",)),
-    Method("search", "crf", "graphpart.crf.anytime_search.search:search",
+    Method("search", "crf", "graphpart.crf.anytime_search.searching:search",
            "annealing, optimal changes of large blocks of variables, and recombination, for as long as there is time",
            LOCAL | {"seed"}, anytime=True),
     Method("ilp", "crf", "graphpart.crf.exact_solvers.ilp:ilp",

@@ -23,7 +23,7 @@ import numpy as np
 
 import graphpart as gp
 from graphpart.crf.binary_quadratic.form import quadratic_form
-from graphpart.crf.binary_quadratic.search import BinarySearch
+from graphpart.crf.binary_quadratic.quadratic_search import BinarySearch
 from graphpart.stopping import Stopping
 
 HERE = Path(__file__).resolve().parent

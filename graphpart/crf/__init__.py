@@ -8,7 +8,7 @@ these and keeps what is known in `outcomes`; `hard_component` is the race of `co
 method is exact. `evidence` solves with some labels given, and `confidence` says how certain each label is.
 """
 
-from graphpart.crf.anytime_search.search import search
+from graphpart.crf.anytime_search.searching import search
 from graphpart.crf.approximate_inference.loopy import ApproximateMarginals, approximate_marginals
 from graphpart.crf.bounds.lower_bound import lower_bound
 from graphpart.crf.bounds.message_passing import message_passing

@@ -318,7 +318,7 @@ class Searching(Contestant):
             self.portfolio.run(stopping.child(iterations=parameters.rounds), parameters.idle)
             self.done = True
         else:
-            while not stopping.check(self.cost):
+            while not self.portfolio.done and not stopping.check(self.cost):
                 self.portfolio.run(stopping.child(iterations=1))
                 if stopping.seconds >= until:
                     break

@@ -24,7 +24,7 @@ def test_others_have_turns_while_another_thread_searches(end, monkeypatch):
 
     class Slow:
         def __init__(self, f, labels, seed, prepared):
-            self.labels, self.cost = labels, f.evaluate_labels(labels)
+            self.labels, self.cost, self.done = labels, f.evaluate_labels(labels), False
 
         def offer(self, labels, cost):
             pass

@@ -19,6 +19,7 @@ import numpy as np
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
 
+from graphpart.crf.anytime_search._parts cimport Arrays, Graph
 from graphpart.kernels.random cimport random_below, random_bits
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -35,18 +36,8 @@ cdef struct Link:                   # one place of a variable in a scope
     element_t other                 # -1 if there are several
 
 cdef struct State:
-    Py_ssize_t n, m
-    const element_t* domains
-    const offset_t* first
-    const cost_t* unary
-    const offset_t* scope_start
-    const element_t* scope
-    const offset_t* table_start
-    const cost_t* tables
-    const offset_t* rows
-    const element_t* factors
+    Graph g
     Link* links
-    const element_t* near           # neighbours of binary variables, as rows
     cost_t* coupling
     offset_t* at                    # the entry of each table that the labels select
     cost_t* local                   # or, of binary variables, what label 1 costs more
@@ -61,7 +52,7 @@ cdef struct State:
 
 
 cdef inline double entry(State* s, offset_t at) noexcept nogil:
-    cdef double x = s.tables[at]
+    cdef double x = s.g.tables[at]
     return s.weight if x == INFINITY else x
 
 
@@ -73,9 +64,9 @@ cdef void start_binary(State* s, const element_t* inside, Py_ssize_t count) noex
     cdef double x
     for k in range(count):
         v = inside[k] if inside != NULL else k
-        x = s.local[2 * s.n + v]        # of all neighbours at label 0
-        for i in range(s.rows[v], s.rows[v + 1]):
-            if s.label[s.near[i]]:
+        x = s.local[2 * s.g.n + v]        # of all neighbours at label 0
+        for i in range(s.g.rows[v], s.g.rows[v + 1]):
+            if s.label[s.g.near[i]]:
                 x += s.coupling[i]
         s.local[v] = x
 
@@ -84,13 +75,13 @@ cdef void couple(State* s) noexcept nogil:
     """What the pairs cost with the present weight."""
     cdef Py_ssize_t v
     cdef offset_t i, at, stride, other
-    for v in range(s.n):
-        s.local[2 * s.n + v] = s.unary[2 * v + 1] - s.unary[2 * v]
-        for i in range(s.rows[v], s.rows[v + 1]):
-            at = s.table_start[s.links[i].factor]
+    for v in range(s.g.n):
+        s.local[2 * s.g.n + v] = s.g.unary[2 * v + 1] - s.g.unary[2 * v]
+        for i in range(s.g.rows[v], s.g.rows[v + 1]):
+            at = s.g.table_start[s.links[i].factor]
             stride = s.links[i].stride
             other = 3 - stride
-            s.local[2 * s.n + v] += entry(s, at + stride) - entry(s, at)
+            s.local[2 * s.g.n + v] += entry(s, at + stride) - entry(s, at)
             s.coupling[i] = entry(s, at + 3) - entry(s, at + other) - entry(s, at + stride) + entry(s, at)
 
 
@@ -102,17 +93,17 @@ cdef inline void visit_binary(State* s, element_t v, double threshold) noexcept 
             return
         s.cost -= x
         s.label[v] = 0
-        s.work += s.rows[v + 1] - s.rows[v]
-        for i in range(s.rows[v], s.rows[v + 1]):
-            s.local[s.near[i]] -= s.coupling[i]
+        s.work += s.g.rows[v + 1] - s.g.rows[v]
+        for i in range(s.g.rows[v], s.g.rows[v + 1]):
+            s.local[s.g.near[i]] -= s.coupling[i]
     else:
         if x > threshold:
             return
         s.cost += x
         s.label[v] = 1
-        s.work += s.rows[v + 1] - s.rows[v]
-        for i in range(s.rows[v], s.rows[v + 1]):
-            s.local[s.near[i]] += s.coupling[i]
+        s.work += s.g.rows[v + 1] - s.g.rows[v]
+        for i in range(s.g.rows[v], s.g.rows[v + 1]):
+            s.local[s.g.near[i]] += s.coupling[i]
 
 
 # ---------------------------------------------------------------------------------------------------- any variables
@@ -123,16 +114,16 @@ cdef void start_any(State* s, const element_t* inside, Py_ssize_t count) noexcep
     cdef cost_t* local
     for k in range(count):
         v = inside[k] if inside != NULL else k
-        local = &s.local[s.first[v]]
-        d = s.domains[v]
+        local = &s.local[s.g.first[v]]
+        d = s.g.domains[v]
         for y in range(d):
-            local[y] = s.unary[s.first[v] + y]
-        for i in range(s.rows[v], s.rows[v + 1]):
+            local[y] = s.g.unary[s.g.first[v] + y]
+        for i in range(s.g.rows[v], s.g.rows[v + 1]):
             f = s.links[i].factor
-            at, step = s.table_start[f], 1
-            for j in range(s.scope_start[f + 1] - 1, s.scope_start[f] - 1, -1):
-                at += step * s.label[s.scope[j]]
-                step *= s.domains[s.scope[j]]
+            at, step = s.g.table_start[f], 1
+            for j in range(s.g.scope_start[f + 1] - 1, s.g.scope_start[f] - 1, -1):
+                at += step * s.label[s.g.scope[j]]
+                step *= s.g.domains[s.g.scope[j]]
             s.at[f] = at
             step = s.links[i].stride
             at -= step * s.label[v]
@@ -143,10 +134,10 @@ cdef void start_any(State* s, const element_t* inside, Py_ssize_t count) noexcep
 
 cdef inline void exchange(State* s, element_t u, offset_t stride, offset_t old, offset_t new) noexcept nogil:
     """In the sums of u, replace the entries of one table around `old` by those around `new`."""
-    cdef offset_t d = s.domains[u], y
-    cdef cost_t* local = &s.local[s.first[u]]
-    cdef const cost_t* a = &s.tables[old - stride * s.label[u]]
-    cdef const cost_t* b = &s.tables[new - stride * s.label[u]]
+    cdef offset_t d = s.g.domains[u], y
+    cdef cost_t* local = &s.local[s.g.first[u]]
+    cdef const cost_t* a = &s.g.tables[old - stride * s.label[u]]
+    cdef const cost_t* b = &s.g.tables[new - stride * s.label[u]]
     cdef double x, z
     s.gap[u] = -INFINITY
     s.work += d + 8
@@ -165,7 +156,7 @@ cdef inline void exchange(State* s, element_t u, offset_t stride, offset_t old, 
 cdef void change(State* s, element_t v, element_t label) noexcept nogil:
     cdef offset_t i, j, old, new, step
     cdef element_t u, f
-    for i in range(s.rows[v], s.rows[v + 1]):
+    for i in range(s.g.rows[v], s.g.rows[v + 1]):
         f = s.links[i].factor
         old = s.at[f]
         new = old + s.links[i].stride * (label - s.label[v])
@@ -175,19 +166,19 @@ cdef void change(State* s, element_t v, element_t label) noexcept nogil:
             exchange(s, u, s.links[i].other_stride, old, new)
             continue
         step = 1
-        for j in range(s.scope_start[f + 1] - 1, s.scope_start[f] - 1, -1):
-            u = s.scope[j]
+        for j in range(s.g.scope_start[f + 1] - 1, s.g.scope_start[f] - 1, -1):
+            u = s.g.scope[j]
             if u != v:
                 exchange(s, u, step, old, new)
-            step *= s.domains[u]
+            step *= s.g.domains[u]
     s.label[v] = label
 
 
 cdef inline void visit_any(State* s, element_t v, double threshold) noexcept nogil:
-    cdef offset_t d = s.domains[v], y
+    cdef offset_t d = s.g.domains[v], y
     cdef element_t own = s.label[v], target = -1
     cdef Py_ssize_t eligible = 0
-    cdef cost_t* local = &s.local[s.first[v]]
+    cdef cost_t* local = &s.local[s.g.first[v]]
     cdef double most = local[own] + threshold, least = INFINITY, base = local[own]
     for y in range(d):
         if y == own:
@@ -209,64 +200,54 @@ cdef inline void visit_any(State* s, element_t v, double threshold) noexcept nog
 
 
 cdef class Annealing:
-    """Simulated annealing on one model, for one thread; see `Model` for the arrays."""
+    """Simulated annealing on one model, for one thread; see `Model` for the arrays.
+
+    There are exponential variates; their number is a power of 2.
+    """
     cdef State s
     cdef list kept
     cdef element_t[::1] label, best
     cdef char[::1] links
+    cdef const double[::1] variates
     cdef double coupled
 
-    def __cinit__(
-        self, const element_t[::1] domains, const offset_t[::1] first, const cost_t[::1] unary,
-        const offset_t[::1] scope_start, const element_t[::1] scope, const offset_t[::1] table_start,
-        const cost_t[::1] tables, const offset_t[::1] rows, const element_t[::1] factors,
-        const element_t[::1] near, bint binary, bint forbidden,
-    ):
+    def __cinit__(self, Arrays arrays, const double[::1] variates, bint binary, bint forbidden):
         cdef State* s = &self.s
-        cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, v
-        cdef offset_t i, j, step, begin, end
+        cdef Py_ssize_t n = arrays.g.n, m = arrays.g.m, v
+        cdef offset_t i, j, step, begin, end, count = arrays.g.rows[n]
         cdef Link* link
         cdef offset_t[::1] at
         cdef cost_t[::1] local, gap, coupling
-        self.kept = [domains, first, unary, scope_start, scope, table_start, tables, rows, factors, near]
+        self.kept = [arrays]
+        self.variates = variates
         self.label, self.best = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
-        self.links = np.zeros((factors.shape[0] + 1) * sizeof(Link), np.int8)
-        s.n, s.m, s.binary, s.forbidden = n, m, binary, forbidden
-        s.domains = &domains[0] if n else NULL
-        s.first = &first[0]
-        s.unary = &unary[0] if n else NULL
-        s.scope_start = &scope_start[0]
-        s.scope = &scope[0] if m else NULL
-        s.table_start = &table_start[0]
-        s.tables = &tables[0] if m else NULL
-        s.rows = &rows[0]
-        s.factors = &factors[0] if factors.shape[0] else NULL
-        s.near = &near[0] if near.shape[0] else NULL
+        self.links = np.zeros((count + 1) * sizeof(Link), np.int8)
+        s.g, s.binary, s.forbidden = arrays.g, binary, forbidden
         s.links = <Link*>&self.links[0]
         s.label = &self.label[0]
-        local = np.zeros(3 * n + 1 if binary else first[n] + 1)
+        local = np.zeros(3 * n + 1 if binary else s.g.first[n] + 1)
         gap = np.zeros(1 if binary else n + 1)
         at = np.zeros(1 if binary else m + 1, np.int64)
-        coupling = np.zeros(factors.shape[0] + 1 if binary else 1)
+        coupling = np.zeros(count + 1 if binary else 1)
         self.kept += [local, gap, at, coupling]
         s.local, s.gap, s.at, s.coupling = &local[0], &gap[0], &at[0], &coupling[0]
         self.coupled = -1.0
         s.work = 0.0
         with nogil:
             for v in range(n):
-                for i in range(s.rows[v], s.rows[v + 1]):
+                for i in range(s.g.rows[v], s.g.rows[v + 1]):
                     link = &s.links[i]
-                    link.factor = s.factors[i]
-                    begin, end = s.scope_start[link.factor], s.scope_start[link.factor + 1]
+                    link.factor = s.g.factors[i]
+                    begin, end = s.g.scope_start[link.factor], s.g.scope_start[link.factor + 1]
                     step = 1
                     link.other = -1
                     for j in range(end - 1, begin - 1, -1):
-                        if s.scope[j] == v:
+                        if s.g.scope[j] == v:
                             link.stride = step
                         elif end - begin == 2:
-                            link.other = s.scope[j]
+                            link.other = s.g.scope[j]
                             link.other_stride = step
-                        step *= s.domains[s.scope[j]]
+                        step *= s.g.domains[s.g.scope[j]]
 
     cdef void start(self, double weight, const element_t* inside, Py_ssize_t count) noexcept nogil:
         self.s.cost = 0.0
@@ -287,9 +268,9 @@ cdef class Annealing:
     def changes(self, const element_t[::1] labels, double weight):
         """How much each change of one label costs; 0 for the labels that variables have."""
         cdef State* s = &self.s
-        cdef Py_ssize_t v, n = s.n
+        cdef Py_ssize_t v, n = s.g.n
         cdef offset_t y
-        out = np.zeros(s.first[n])
+        out = np.zeros(s.g.first[n])
         cdef double[::1] result = out
         with nogil:
             self.label[:n] = labels
@@ -298,25 +279,24 @@ cdef class Annealing:
                 if s.binary:
                     result[2 * v + 1 - s.label[v]] = -s.local[v] if s.label[v] else s.local[v]
                     continue
-                for y in range(s.domains[v]):
-                    result[s.first[v] + y] = s.local[s.first[v] + y] - s.local[s.first[v] + s.label[v]]
+                for y in range(s.g.domains[v]):
+                    result[s.g.first[v] + y] = s.local[s.g.first[v] + y] - s.local[s.g.first[v] + s.label[v]]
         return out
 
     def run(
         self, const element_t[::1] labels, const element_t[::1] inside, const double[::1] temperatures,
-        const double[::1] variates, double weight, unsigned long long seed, double tolerance, double cost,
-        Stopping stopping,
+        double weight, double tolerance, unsigned long long seed, Stopping stopping,
     ):
         """Labels after a sweep at each temperature and a descent, or the best that a sweep ended with, if better.
 
         Only the variables `inside` change; all, if there are none.
-        `variates` are exponential variates; their number is a power of 2. `cost` serves `stopping` only.
         """
         cdef State* s = &self.s
-        cdef Py_ssize_t n = s.n, v, t, k, count = inside.shape[0] if inside.shape[0] else n
+        cdef Py_ssize_t n = s.g.n, v, t, k, count = inside.shape[0] if inside.shape[0] else n
         cdef const element_t* chosen = &inside[0] if inside.shape[0] else NULL
-        cdef uint64_t shift = 0, mask = variates.shape[0] - 1
+        cdef uint64_t shift = 0, mask = self.variates.shape[0] - 1
         cdef double threshold, best = 0.0, before
+        cdef const double* variates = &self.variates[0]
         cdef bint ended = False, moved = True
         with nogil:
             self.label[:n] = labels
@@ -328,7 +308,7 @@ cdef class Annealing:
                     v = chosen[k] if chosen != NULL else k
                     if k & 1023 == 0:
                         shift = random_bits(&s.random)
-                        if stopping.poll(cost):
+                        if stopping.poll(INFINITY):
                             ended = True
                             break
                     threshold = temperatures[t] * variates[(k + shift) & mask]
@@ -353,7 +333,7 @@ cdef class Annealing:
                     elif s.gap[v] < -tolerance:
                         visit_any(s, <element_t>v, -max(tolerance, SMALLEST))
                 moved = s.cost < before - tolerance
-                if stopping.poll(cost):
+                if stopping.poll(INFINITY):
                     ended = True
             if s.cost < best - tolerance:
                 best = s.cost

@@ -1,7 +1,8 @@
-# Which variables a block has, and in which order they are eliminated: what `_blocks` begins with.
+# Which variables a block has, and in which order they are eliminated: what `_block_moves` begins with.
 from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 
+from graphpart.crf.anytime_search._parts cimport Graph
 from graphpart.kernels.random cimport random_below, random_bits
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
@@ -18,19 +19,7 @@ cdef struct Axis:
 
 
 cdef struct State:
-    Py_ssize_t n, m
-    const element_t* domains
-    const offset_t* first
-    const cost_t* unary
-    const offset_t* scope_start
-    const element_t* scope
-    const offset_t* table_start
-    const cost_t* tables
-    const offset_t* rows            # factors of each variable
-    const element_t* factors
-    const offset_t* near_start      # its neighbours, each once
-    const element_t* near
-    double penalty
+    Graph g
     element_t* label
     char* state
     element_t* place                # in the order of elimination
@@ -99,17 +88,17 @@ cdef inline int key_of(double size) noexcept nogil:
 
 cdef inline double measure(State* s, element_t v) noexcept nogil:
     """Entries of the table that eliminates v now, and its other axes; infinite if these are too many."""
-    cdef double size = s.domains[v]
+    cdef double size = s.g.domains[v]
     cdef offset_t i
     cdef element_t u, link, t
     cdef int k = 0
     s.union_ += 1
     s.stamp[v] = s.union_
-    for i in range(s.near_start[v], s.near_start[v + 1]):
-        u = s.near[i]
+    for i in range(s.g.near_start[v], s.g.near_start[v + 1]):
+        u = s.g.near[i]
         if s.state[u] == LIVE and s.stamp[u] != s.union_:
             s.stamp[u] = s.union_
-            size *= s.domains[u]
+            size *= s.g.domains[u]
             if k < AXES:
                 s.union_members[k] = u
                 k += 1
@@ -124,7 +113,7 @@ cdef inline double measure(State* s, element_t v) noexcept nogil:
                 u = s.members[i]
                 if s.state[u] == LIVE and s.stamp[u] != s.union_:
                     s.stamp[u] = s.union_
-                    size *= s.domains[u]
+                    size *= s.g.domains[u]
                     if k < AXES:
                         s.union_members[k] = u
                         k += 1
@@ -142,19 +131,19 @@ cdef inline Py_ssize_t grow(State* s, element_t* found, Py_ssize_t size) noexcep
     """Variables around a random one, the nearest first; they become LIVE."""
     cdef Py_ssize_t count = 1, at = 0
     cdef offset_t i, begin, length, shift
-    cdef element_t v = <element_t>random_below(&s.random, s.n), u
+    cdef element_t v = <element_t>random_below(&s.random, s.g.n), u
     found[0] = v
     s.state[v] = LIVE
     while at < count and count < size:
         v = found[at]
         at += 1
-        begin = s.near_start[v]
-        length = s.near_start[v + 1] - begin
+        begin = s.g.near_start[v]
+        length = s.g.near_start[v + 1] - begin
         if length == 0:
             continue
         shift = random_below(&s.random, length)
         for i in range(length):
-            u = s.near[begin + (i + shift) % length]
+            u = s.g.near[begin + (i + shift) % length]
             if s.state[u] == OUT:
                 s.state[u] = LIVE
                 found[count] = u
@@ -219,19 +208,19 @@ cdef inline Py_ssize_t plan(State* s, element_t* found, Py_ssize_t count, double
                     size = measure(s, v)
                     crowded = size == INFINITY
                 continue
-            size = s.domains[v]
+            size = s.g.domains[v]
             for k in range(s.axes):
-                size *= s.domains[s.union_members[k]]
-        total += size / s.domains[v]
+                size *= s.g.domains[s.union_members[k]]
+        total += size / s.g.domains[v]
         if not total <= most or scopes + s.axes > s.members_room or (s.axes == 0 and size > limit):
             s.state[v] = OUT
-            total -= size / s.domains[v]
+            total -= size / s.g.domains[v]
             continue
         s.state[v] = DONE
         s.place[v] = <element_t>steps
         s.order[steps] = v
-        for a in range(s.rows[v], s.rows[v + 1]):
-            f = s.factors[a]
+        for a in range(s.g.rows[v], s.g.rows[v + 1]):
+            f = s.g.factors[a]
             if s.used[f] != s.block:
                 s.used[f] = s.block
                 s.taken[taken] = f

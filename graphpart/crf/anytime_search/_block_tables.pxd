@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 
 from graphpart.crf.anytime_search._block_plan cimport AXES, DONE, Axis, State
 from graphpart.kernels.clones cimport GP_CLONED
-from graphpart.kernels.random cimport random_below, random_bits
+from graphpart.kernels.random cimport random_below
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 
@@ -31,22 +31,22 @@ cdef extern from *:
 # --------------------------------------------------------------------------------------------------- sums of tables
 
 cdef inline double entry(State* s, offset_t at) noexcept nogil:
-    cdef double x = s.tables[at]
-    return s.penalty if x == INFINITY else x
+    cdef double x = s.g.tables[at]
+    return s.g.penalty if x == INFINITY else x
 
 
 cdef inline offset_t selected(State* s, element_t f, element_t v, offset_t* stride) noexcept nogil:
     """The entry of a factor at the labels around v, if v had label 0, and the stride of v."""
     cdef offset_t at = 0, step = 1, i
     cdef element_t u
-    for i in range(s.scope_start[f + 1] - 1, s.scope_start[f] - 1, -1):
-        u = s.scope[i]
+    for i in range(s.g.scope_start[f + 1] - 1, s.g.scope_start[f] - 1, -1):
+        u = s.g.scope[i]
         if u == v:
             stride[0] = step
         else:
             at += step * s.label[u]
-        step *= s.domains[u]
-    return s.table_start[f] + at
+        step *= s.g.domains[u]
+    return s.g.table_start[f] + at
 
 
 cdef inline void add_strided(State* s, double* to, const cost_t* table, Axis* axes, int k, bint replace) noexcept nogil:
@@ -65,7 +65,7 @@ cdef inline void add_strided(State* s, double* to, const cost_t* table, Axis* ax
             used += 1
     if used == 0:
         x = table[0]
-        to[0] += s.penalty if replace and x == INFINITY else x
+        to[0] += s.g.penalty if replace and x == INFINITY else x
         return
     length, stride = merged[0].count, merged[0].stride
     for i in range(1, used):
@@ -74,7 +74,7 @@ cdef inline void add_strided(State* s, double* to, const cost_t* table, Axis* ax
         if replace:
             for j in range(length):
                 x = table[j * stride]
-                to[j] += s.penalty if x == INFINITY else x
+                to[j] += s.g.penalty if x == INFINITY else x
         elif stride == 0:
             x = table[0]
             if length < 8:
@@ -119,19 +119,17 @@ cdef inline offset_t settle(State* s, Py_ssize_t t) noexcept nogil:
             j -= 1
         s.members[j] = u
         kept += 1
-        size *= s.domains[u]
+        size *= s.g.domains[u]
     for i in range(kept, s.step_scope[t + 1]):
         s.members[i] = -1
     return size
 
 
-cdef inline void collect(
-    State* s, Py_ssize_t t, offset_t size, const double* noise, uint64_t mask, double heat, double* before
-) noexcept nogil:
+cdef inline void collect(State* s, Py_ssize_t t, offset_t size, double* before) noexcept nogil:
     """Sum the tables of a step, and minimise over its variable."""
     cdef element_t v = s.order[t], u, f, c
-    cdef offset_t begin = s.step_scope[t], end = s.step_scope[t + 1], i, j, step, stride = 0, base, d = s.domains[v], y
-    cdef cost_t* local = &s.local[s.first[v]]
+    cdef offset_t begin = s.step_scope[t], end = s.step_scope[t + 1], i, j, step, stride = 0, base, d = s.g.domains[v], y
+    cdef cost_t* local = &s.local[s.g.first[v]]
     cdef cost_t* message = &s.arena[s.message[t]]
     cdef double* sums
     cdef Axis[AXES] axes
@@ -141,17 +139,14 @@ cdef inline void collect(
         end -= 1
     k = <int>(end - begin)
     for y in range(d):
-        local[y] = s.unary[s.first[v] + y]
+        local[y] = s.g.unary[s.g.first[v] + y]
     before[0] += local[s.label[v]]
-    if heat > 0.0:
-        for y in range(d):
-            local[y] += heat * noise[random_bits(&s.random) & mask]
     # Factors of which only this variable is in the block.
     for i in range(s.step_factors[t], s.step_factors[t + 1]):
         f = s.taken[i]
         alone = True
-        for j in range(s.scope_start[f], s.scope_start[f + 1]):
-            u = s.scope[j]
+        for j in range(s.g.scope_start[f], s.g.scope_start[f + 1]):
+            u = s.g.scope[j]
             if u != v and s.state[u] == DONE:
                 alone = False
                 break
@@ -170,12 +165,12 @@ cdef inline void collect(
             if f < 0:
                 continue
             for a in range(k):
-                axes[a].count = s.domains[s.members[begin + a]]
+                axes[a].count = s.g.domains[s.members[begin + a]]
                 axes[a].stride = 0
-            base = s.table_start[f]
+            base = s.g.table_start[f]
             step = 1
-            for j in range(s.scope_start[f + 1] - 1, s.scope_start[f] - 1, -1):
-                u = s.scope[j]
+            for j in range(s.g.scope_start[f + 1] - 1, s.g.scope_start[f] - 1, -1):
+                u = s.g.scope[j]
                 if u == v:
                     base += y * step
                 elif s.state[u] == DONE:
@@ -185,14 +180,14 @@ cdef inline void collect(
                             break
                 else:
                     base += s.label[u] * step
-                step *= s.domains[u]
-            add_strided(s, sums, &s.tables[base], axes, k, True)
+                step *= s.g.domains[u]
+            add_strided(s, sums, &s.g.tables[base], axes, k, True)
             s.work += size
         c = s.child[t]
         while c >= 0:
             # The first axis of its message is v; the others stand in the same order as here.
             for a in range(k):
-                axes[a].count = s.domains[s.members[begin + a]]
+                axes[a].count = s.g.domains[s.members[begin + a]]
                 axes[a].stride = 0
             step = 1
             a = k - 1
@@ -205,7 +200,7 @@ cdef inline void collect(
                 while s.members[begin + a] != u:
                     a -= 1
                 axes[a].stride = step
-                step *= s.domains[u]
+                step *= s.g.domains[u]
             add_strided(s, sums, &s.arena[s.message[c] + y * step], axes, k, False)
             s.work += size
             c = s.sibling[c]
@@ -216,8 +211,8 @@ cdef inline void collect(
 cdef inline void descend(State* s, Py_ssize_t t, double* after) noexcept nogil:
     """Give the variable of a step its best label, those of all later steps being given."""
     cdef element_t v = s.order[t], f, c, u, label = 0
-    cdef offset_t d = s.domains[v], y, i, j, base, stride = 0, step
-    cdef cost_t* local = &s.local[s.first[v]]
+    cdef offset_t d = s.g.domains[v], y, i, j, base, stride = 0, step
+    cdef cost_t* local = &s.local[s.g.first[v]]
     cdef double least = INFINITY
     cdef uint64_t shift
     for i in range(s.step_factors[t], s.step_factors[t + 1]):
@@ -237,7 +232,7 @@ cdef inline void descend(State* s, Py_ssize_t t, double* after) noexcept nogil:
             if u == v:
                 break
             base += step * s.label[u]
-            step *= s.domains[u]
+            step *= s.g.domains[u]
         for y in range(d):
             local[y] += s.arena[base + y * step]
         c = s.sibling[c]
@@ -249,7 +244,7 @@ cdef inline void descend(State* s, Py_ssize_t t, double* after) noexcept nogil:
             least = local[y]
             label = <element_t>y
     s.label[v] = label
-    after[0] += s.unary[s.first[v] + label]
+    after[0] += s.g.unary[s.g.first[v] + label]
     for i in range(s.step_factors[t], s.step_factors[t + 1]):
         f = s.taken[i]
         if f < 0:

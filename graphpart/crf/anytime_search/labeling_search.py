@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from graphpart.common.rounds import RoundSearch
 from graphpart.crf.anytime_search.model import Model
-from graphpart.crf.anytime_search.tasks import LONG, MOST, Found, Operators, Task
+from graphpart.crf.anytime_search.parameters import LabelingParameters
+from graphpart.crf.anytime_search.tasks import BEGIN, LONG, MOST, Found, Operators, Task
 from graphpart.crf.problem import FactorGraph
 from graphpart.kernels.elementary import geometric
 from graphpart.machine import processors
@@ -21,33 +22,15 @@ __all__ = ["LabelingSearch"]
 Labels = NDArray[np.int32]
 TASKS = 4  # of a round; not the number of threads, on which the result must not depend
 POOL = 12  # labelings kept
-WORK = 1.2e5  # nanoseconds of a task at first, for each variable,
-LEAST, LONGEST = 2e7, 5e9  # at least, and at last
-KINDS = ("labels", "blocks", "descent", "cross", "expansion", "regions")
-FLOOR = {
-    "labels": 0.5,
-    "blocks": 0.5,
-    "descent": 0.15,
-    "cross": 0.3,
-    "expansion": 0.1,
-    "regions": 0.25,
-}  # credit that every kind has
-FLOOR_HEAT = 0.1  # and every temperature
-SOLVED, WHOLE = 12.0, 2**25  # variables of the first region that is solved; entries of all tables, at most
+WORK = 1.2e5  # nanoseconds of a task at first, for each variable
+LEAST, LONGEST = 2e7, 5e9  # nanoseconds of a task: at least at first, and at most
+KINDS = ("annealing", "expansion", "regions")
+FLOOR = 0.25  # credit that every kind and every temperature has
 FADE = 0.9  # of credit, each time that a kind is tried
-FRESH = 0.3  # share of tasks that begin with random labels
-LIMITS = (4, 6, 8, 10, 12, 14, 16, 18)  # binary logarithms of entries of the tables of blocks
-FIRST = 0.4  # share of the time for the first annealing of a large factor graph,
-SHORT = 20  # and its sweeps at least
-REGIONS = 2e8  # nanoseconds of the first regions that are solved
-LIMIT = 2.0**9  # entries of tables of blocks after the first annealing of a large factor graph
-BLOCKS = 8  # blocks that there is time for, at least, with the largest of these
-HEATS = 6  # first temperatures of annealing,
-RANGE = {"labels": (1.5, 0.01), "blocks": (1.0, 0.03)}  # from and to, in what changes of one label cost
-JOINED = 0.5  # credit for what joins the pool, or could
-FUSE = 5  # labelings of the pool that an outcome is fused with
-START_WEIGHT, COOLEST = 2.0, 0.01  # of a forbidden entry, in the same
-HARDER, SOFTER = 2.0, 1.5
+WHOLE = 2**25  # entries of all tables of a factor graph in which regions are solved, at most
+FRESH = 0.3  # share of annealing that starts from random labels
+HEATS = 6  # first temperatures of annealing
+HOT, COOL = 1.5, 0.01  # the largest and the least of them, in what a change of one label costs
 
 
 class LabelingSearch(RoundSearch[Task, Found]):
@@ -63,10 +46,9 @@ class LabelingSearch(RoundSearch[Task, Found]):
         Default: as many as there are processors for this process.
     prepared : bool
         Leave out message passing and expansions at the beginning, because the given labels are their result.
-    annealed : bool
-        Leave out the first annealing of a large factor graph, too.
     evaluate : callable, optional
         The energy of labels, in place of that in `f`, from which it may differ by rounding.
+    parameters : LabelingParameters, optional
 
     Attributes
     ----------
@@ -74,8 +56,6 @@ class LabelingSearch(RoundSearch[Task, Found]):
         The best so far, and its energy; ``inf`` as long as no allowed labeling was found.
     rounds : int
         Complete rounds so far.
-    work : float
-        Estimated nanoseconds of work of each thread so far.
     idle : int
         Rounds in a row without improvement.
     """
@@ -87,27 +67,34 @@ class LabelingSearch(RoundSearch[Task, Found]):
         seed: int = 0,
         threads: int | None = None,
         prepared: bool = False,
-        annealed: bool = False,
         evaluate: Callable[[Labels], float] | None = None,
+        parameters: LabelingParameters | None = None,
     ) -> None:
         super().__init__(processors() if threads is None else threads)
         self.f, self.seed = f, seed
+        self.parameters = parameters = parameters or LabelingParameters()
         self.evaluate = evaluate or f.evaluate_labels
         self.model = model = Model(f)
-        self.operators = Operators(model)
+        self.operators = Operators(model, parameters)
         first = model.least() if labels is None else labels[model.open]
         self.pool = [(model.energy(first), first)]  # ascending, by penalised energy
         self.labels = self._whole(first)
         self.cost = self.evaluate(self.labels)
-        self.work = 0.0
-        self.credit = dict.fromkeys(KINDS, 1.0)
-        self.heat_credit = {kind: np.full(HEATS, FLOOR_HEAT) for kind in RANGE}
-        self.weight = model.penalty
-        self.solved = SOLVED  # variables of regions that are just solved
-        self.solves = len(self.model.f.tables) <= WHOLE and int(self.model.domains.max(initial=0)) > 2
-        self.heats = {kind: np.ones(HEATS) for kind in RANGE}
-        self.least_weight = 0.0
-        self.begun, self.prepared, self.annealed = False, prepared, annealed
+        self.solved = 0.0  # variables of regions that are just solved, once known
+        self.kinds = self._kinds()
+        self.credit = {kind: float(kind == "annealing") for kind in self.kinds}
+        self.heats, self.heat_credit = np.ones(HEATS), np.full(HEATS, FLOOR)
+        self.weight = model.penalty  # of a forbidden entry
+        self.begun, self.prepared = False, prepared
+
+    def _kinds(self) -> list[str]:
+        """The kinds of tasks that this factor graph has a use for."""
+        fits = {
+            "annealing": True,
+            "expansion": self.model.pairs,
+            "regions": len(self.model.f.tables) <= WHOLE and int(self.model.domains.max(initial=0)) > 2,
+        }
+        return [kind for kind in KINDS if fits[kind] and kind in self.parameters] or ["annealing"]
 
     def offer(self, labels: Labels, cost: float | None = None) -> bool:
         """Take a labeling that another method found; return whether it is better than the best so far.
@@ -131,48 +118,49 @@ class LabelingSearch(RoundSearch[Task, Found]):
         serve : callable, optional
             Called about every 50 ms.
         """
-        self.stopping, self.serve = stopping, serve
-        if not self.model.f.n or stopping.check(self.cost):
+        self.serve = serve
+        if self.model.f.n:
+            self.begin(stopping)
+            self.rounds_until(stopping, patience)
+
+    def begin(self, stopping: Stopping, annealing: bool = True) -> None:
+        """Do what comes before the first round, once; `annealing` says whether a large factor graph is annealed."""
+        self.stopping = stopping
+        if self.begun or not self.model.f.n or stopping.check(self.cost):
             return
-        if not self.begun:
-            self._begin()
-            self.begun = True
-            tasks = self._first()
-            self.extra_round(tasks, stopping)
-            if any(task.kind == "first annealing" for task in tasks):  # which takes as long as a round, or longer
-                stopping.step(self.cost)
-        self.rounds_until(stopping, patience)
+        self.begun = True
+        self._join(self.operators.descend(self.pool[0][1], stopping.child(plus=math.inf)))
+        unit = self.operators.unit(self.pool[0][1])
+        self.heats = geometric(HOT * unit, COOL * unit, HEATS)
+        if self.model.f.has_forbidden:
+            self.weight = min(self.model.penalty, unit)
+        tasks = self._first(annealing)
+        self.extra_round(tasks, stopping)
+        if any(task.kind == "first annealing" for task in tasks):  # which takes as long as a round, or longer
+            stopping.step(self.cost)
 
     # ------------------------------------------------------------------------------------------------------- rounds
 
-    def _begin(self) -> None:
-        """Improve the start by changes of single labels, and estimate what such a change costs."""
-        self._join(self.operators.descend(self.pool[0][1], self.stopping.child(plus=math.inf)))
-        unit = self.operators.unit(self.pool[0][1])
-        self.heats = {kind: geometric(hot * unit, cold * unit, HEATS) for kind, (hot, cold) in RANGE.items()}
-        self.least_weight = COOLEST * unit
-        if self.model.f.has_forbidden:
-            self.weight = min(self.model.penalty, START_WEIGHT * unit)
-
-    def _first(self) -> list[Task]:
-        """Run message passing, expansions and regions, or, in a large factor graph, one annealing of all variables."""
+    def _first(self, annealing: bool) -> list[Task]:
+        """Message passing, expansions and regions; or, in a large factor graph, one annealing of all variables."""
         n, best = self.model.f.n, self.pool[0][1]
         work = LONG * self.operators.sweep
-        tasks = []
-        if work <= MOST and self.solves:
-            tasks.append(
-                Task("regions", self.seed, best, False, n, [], 0, 0.0, LIMIT, REGIONS, self.weight, self.solved)
-            )
+        large = work > MOST
+        kinds = [] if large or "regions" not in self.kinds else ["regions"]
         if not self.prepared:
-            kinds = ["message passing"] + ["expansion"] * (self.model.pairs and work <= MOST)
-            tasks = [Task(kind, self.seed, best, False, n, [], 0, 0.0, 0.0, 0.0, 0.0) for kind in kinds]
-        if work > MOST and not self.annealed:
+            kinds += ["message passing"] + ["expansion"] * (self.model.pairs and not large)
+        if large and annealing:
+            kinds.append("first annealing")
             if self.stopping.remaining is not None:
-                work = max(SHORT * self.operators.sweep, min(work, FIRST * 1e9 * self.stopping.remaining))
-            level = HEATS // 3
-            heat = float(self.heats["labels"][level])
-            tasks.append(Task("first annealing", self.seed, best, False, n, [], level, heat, LIMIT, work, self.weight))
-        return tasks
+                work = min(work, BEGIN * 1e9 * self.stopping.remaining)
+        else:
+            work = self._work()
+        heat = float(self.heats[HEATS // 3])
+        return [
+            Task(kind, self.seed, best, n, work, heat=heat, weight=self.weight, solved=self.solved)
+            for kind in kinds
+            if kind in self.parameters
+        ]
 
     @property
     def shown_cost(self) -> float:
@@ -183,63 +171,64 @@ class LabelingSearch(RoundSearch[Task, Found]):
         """Do one task."""
         return self.operators.perform(task, stopping)
 
+    def _work(self) -> float:
+        """Nanoseconds of a task."""
+        return min(LONGEST, max(LEAST, min(MOST, WORK * self.model.f.n)) * 2 ** (self.level / 2))
+
     def plan(self) -> list[Task]:
         """The tasks of a round: kinds at random, by their credit."""
         rng = np.random.default_rng([self.seed, self.rounds])
-        work = min(LONGEST, max(LEAST, min(MOST, WORK * self.model.f.n)) * 2 ** (self.level / 2))
-        self.work += work
-        best = self.pool[0][1]
+        work, n, best = self._work(), self.model.f.n, self.pool[0][1]
+        credit = np.cumsum([self.credit[kind] + FLOOR for kind in self.kinds])
+        shares = np.cumsum(self.heat_credit)
+        earned = self.credit.get("regions", 0.0) + FLOOR
+        solving = earned / (earned + FLOOR)  # the chance that regions follow annealing, not blocks
         tasks = []
         for seed in rng.integers(2**62, size=TASKS).tolist():
-            credit = np.array([self.credit[kind] + FLOOR[kind] for kind in KINDS])
-            if len(self.pool) < 3:
-                credit[KINDS.index("cross")] = 0.0
-            if not self.model.pairs:
-                credit[KINDS.index("expansion")] = 0.0
-            if not self.solves:
-                credit[KINDS.index("regions")] = 0.0
-            kind = KINDS[int(np.searchsorted(np.cumsum(credit), rng.random() * credit.sum()))]
-            level, heat = 0, 0.0
-            if kind in RANGE:
-                shares = np.cumsum(self.heat_credit[kind])
-                level = int(np.searchsorted(shares, rng.random() * shares[-1]))
-                heat = float(self.heats[kind][level])
-            largest = int(self.model.domains.max()) ** 2
-            limits = [2.0**k for k in LIMITS if 2**k >= largest and self.operators.block(2.0**k)[1] * BLOCKS <= work]
-            limit = float(rng.choice(limits)) if limits else float(largest)
-            order = rng.permutation(len(self.pool))
-            start = best if rng.random() < 0.5 or kind in ("descent", "expansion") else self.pool[int(order[0])][1]
-            fresh = kind in ("labels", "blocks") and bool(rng.random() < FRESH)
-            others = [self.pool[int(k)][1] for k in order[1 : 1 + FUSE]]
-            if best is not start:
-                others.append(best)
-            size = self.model.f.n if kind == "regions" else self.operators.affordable(kind, limit, work)
-            exactly, blocks = credit[KINDS.index("regions")], credit[KINDS.index("descent")]
-            solving = bool(rng.random() * (exactly + blocks) < exactly)
-            settings = (limit, work, self.weight, self.solved, solving)
-            tasks.append(Task(kind, seed, start, fresh, size, others, level, heat, *settings))
+            kind = self.kinds[int(np.searchsorted(credit, rng.random() * credit[-1]))]
+            level = int(np.searchsorted(shares, rng.random() * shares[-1]))
+            from_best = rng.random() < 0.5 or kind == "expansion"
+            other = self.pool[int(rng.integers(len(self.pool)))][1]
+            fresh = kind == "annealing" and bool(rng.random() < FRESH) and "fresh starts" in self.parameters
+            exactly = "regions" in self.kinds and bool(rng.random() < solving)
+            tasks.append(
+                Task(
+                    kind,
+                    seed,
+                    best if from_best else other,
+                    self.operators.affordable(work) if kind == "annealing" else n,
+                    work,
+                    fresh=fresh,
+                    level=level,
+                    heat=float(self.heats[level]),
+                    weight=self.weight,
+                    solved=self.solved,
+                    solving=exactly,
+                )
+            )
         return tasks
 
     # --------------------------------------------------------------------------------------------------------- pool
 
     def take(self, task: Task, found: Found) -> bool:
         """Add the labeling that a task found to the pool; return whether it is the best."""
-        if task.kind == "labels" and self.model.f.has_forbidden:
-            factor = 1.0 / SOFTER if found.allowed else HARDER
-            self.weight = min(self.model.penalty, max(self.weight * factor, self.least_weight))
+        if task.kind == "annealing" and self.model.f.has_forbidden:
+            factor = 0.5 if found.allowed else 2.0
+            self.weight = min(self.model.penalty, max(self.weight * factor, float(self.heats[-1])))
         if found.solved:
             self.solved = found.solved
-        better = self._join(self.model.best_of_regions(self.pool[0][1], found.labels))
+        best, labels = self.pool[0], found.labels
+        parts = "parts" in self.parameters or task.size < self.model.f.n
+        better = self._join(self.model.better_parts(best[1], labels) if parts else labels)
         if task.size >= self.model.f.n:
-            joined = self._join(found.own)
+            joined = self._join(labels)
         else:
-            joined = not better and self.pool[0][0] < self.model.energy(found.own) < self.pool[-1][0]
+            joined = not better and best[0] < self.model.energy(labels) < self.pool[-1][0]
         if task.kind in self.credit:
-            credit = max(float(better), JOINED * joined)
+            credit = float(better) if better else joined / 2
             self.credit[task.kind] = FADE * self.credit[task.kind] + credit
-            if task.kind in RANGE:
-                heats = self.heat_credit[task.kind]
-                heats[task.level] = max(FLOOR_HEAT, FADE * heats[task.level] + credit)
+            if task.kind == "annealing":
+                self.heat_credit[task.level] = max(FLOOR, FADE * self.heat_credit[task.level] + credit)
         return better
 
     def _join(self, labels: Labels) -> bool:

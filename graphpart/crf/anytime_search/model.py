@@ -11,9 +11,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.anytime_search import _blocks
 from graphpart.crf.anytime_search._annealing import Annealing
-from graphpart.crf.anytime_search._blocks import Blocks
+from graphpart.crf.anytime_search._block_moves import Blocks
+from graphpart.crf.anytime_search._parts import Arrays
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.derive import condition_on, merge, rows_of
 from graphpart.crf.problem.labeling import places
@@ -21,9 +21,9 @@ from graphpart.crf.problem.labeling import places
 __all__ = ["Model"]
 
 Labels = NDArray[np.int32]
-TOLERANCE = 2.0**-44  # of the sum of what all tables can change,
-OUTLIER = 1000.0  # each of them at most so many times as much as a usual one
-SMALLEST_TOTAL, LARGEST_TOTAL = 2.0**-200, 2.0**200  # sums of costs that are left as they are; others are scaled
+TOLERANCE = 2.0**-44  # share of the sum of what all tables can change that counts as rounding
+OUTLIER = 1000.0  # multiple of what the median table can change, which counts at most for each table in this sum
+LARGEST_TOTAL = 2.0**200  # costs are scaled if their sum is larger, or less than one divided by this
 
 
 class Model:
@@ -49,6 +49,8 @@ class Model:
         An upper bound on the difference between the energies of two allowed labelings.
     penalty : float
         The cost of a forbidden entry. It exceeds `range`, whichever allowed entry of the table it is compared with.
+    arrays : Arrays
+        All of these, for kernels.
     tolerance : float
         Differences between energies up to this value count as rounding.
     """
@@ -84,14 +86,7 @@ class Model:
         np.cumsum(large, out=counts[1:])
         self.rows, self.factors = counts[start], factors[large]
         self.near_start, self.near = _neighbours(f.n, self.rows, self.factors, scope_start, scope)
-
-    def blocks(self, room: int) -> Blocks:
-        """The kernel of blocks, for one thread."""
-        _, scope_start, scope, table_start, tables = self.f._flat()
-        return Blocks(
-            self.domains, self.first, self.unary, scope_start, scope, table_start, tables,
-            self.rows, self.factors, self.near_start, self.near, self.penalty, room,
-        )  # fmt: skip
+        self.arrays = Arrays(self)
 
     def least(self) -> Labels:
         """The label of least unary cost of each variable, the first of several."""
@@ -107,30 +102,23 @@ class Model:
 
     def energy(self, labels: Labels) -> float:
         """The penalised energy of labels, without the constant."""
-        return self.measured(labels)[0]
+        return self.arrays.energy(labels)[0]
 
     def measured(self, labels: Labels) -> tuple[float, int]:
         """The penalised energy of labels, and the number of forbidden entries that they select."""
-        _, scope_start, scope, table_start, tables = self.f._flat()
-        arrays = (self.domains, self.first, self.unary, scope_start, scope, table_start, tables)
-        energy: tuple[float, int] = _blocks.energy(*arrays, self.penalty, labels)
-        return energy
+        return self.arrays.energy(labels)
 
-    def best_of_regions(self, one: Labels, other: Labels) -> Labels:
-        """The labels of `one`; in each region where the two differ and `other` costs less, the labels of `other`."""
-        _, scope_start, scope, table_start, tables = self.f._flat()
-        arrays = (self.domains, self.first, self.unary, scope_start, scope, table_start, tables)
-        graph = (self.rows, self.factors, self.near_start, self.near)
-        labels: Labels = _blocks.best_of_regions(*arrays, *graph, self.penalty, one, other)[0]
-        return labels
+    def better_parts(self, one: Labels, other: Labels) -> Labels:
+        """The labels of `one`; in each part where the two differ and `other` costs less, the labels of `other`."""
+        return self.arrays.better_parts(one, other)
 
-    def annealing(self) -> Annealing:
-        """The kernel of annealing, for one thread."""
-        _, scope_start, scope, table_start, tables = self.f._flat()
-        return Annealing(
-            self.domains, self.first, self.unary, scope_start, scope, table_start, tables,
-            self.rows, self.factors, self.near, self.binary, self.f.has_forbidden,
-        )  # fmt: skip
+    def blocks(self, room: int) -> Blocks:
+        """The kernel of blocks, for one thread."""
+        return Blocks(self.arrays, room)
+
+    def annealing(self, variates: NDArray[np.float64]) -> Annealing:
+        """The kernel of annealing, for one thread, with a table of exponential variates."""
+        return Annealing(self.arrays, variates, self.binary, self.f.has_forbidden)
 
 
 def _ranges(table_start: NDArray[np.int64], tables: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
@@ -168,11 +156,11 @@ def _scaled(f: FactorGraph) -> FactorGraph:
     """The factor graph with costs times a power of 2, if they are too large or small for sums or random numbers."""
     if not f.has_forbidden and f.m:
         largest = max(-float(f.tables.min()), float(f.tables.max()))
-        if largest > SMALLEST_TOTAL and largest * len(f.tables) < LARGEST_TOTAL:
+        if largest > 1 / LARGEST_TOTAL and largest * len(f.tables) < LARGEST_TOTAL:
             return f
     finite = np.abs(f.tables[np.isfinite(f.tables)])
     total = float(finite.sum())
-    if not total or SMALLEST_TOTAL < total < LARGEST_TOTAL:
+    if not total or 1 / LARGEST_TOTAL < total < LARGEST_TOTAL:
         return f
     _, exponent = math.frexp(total)
     tables = np.ldexp(f.tables, -exponent)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.anytime_search import _regions
+from graphpart.crf.anytime_search import _parts
 from graphpart.crf.branch_and_bound._search import Search
 from graphpart.crf.branch_and_bound.flat import BITS, flat_of
 from graphpart.crf.branch_and_bound.shrinking import FORBIDDEN
@@ -24,8 +24,8 @@ __all__ = ["Regions"]
 NODES = 100  # of branch and bound, for one region
 ENTRIES = 2**21  # of the tables of a region, at most
 ROOM = 2**22  # bytes for open nodes
-# Nanoseconds for a region, for an entry that is read, and at a node for a variable and for an entry.
-EACH, READ, VARIABLE, ENTRY = 1.5e5, 3.0, 130.0, 0.7
+EACH = 1e6  # nanoseconds for a region, about
+VARIABLE, ENTRY = 130.0, 0.7  # nanoseconds at a node, for a variable and for an entry
 
 Labels = NDArray[np.int32]
 
@@ -44,18 +44,17 @@ class Regions:
         whole = self.units.whole(f.tables)
         tables = np.where(whole >= FORBIDDEN, np.inf, whole.astype(np.float64))
         self.flat = flat = flat_of(FactorGraph.from_csr(f.domains, f.scope_start, f.scope, tables, None))
-        self._unary = np.where(flat.forbidden, FORBIDDEN, flat.unary)
-        self._rows, self._factors, _ = _structure.incidence(f.n, flat.scope_start, flat.scope)
+        self.unary = np.where(flat.forbidden, FORBIDDEN, flat.unary)
+        self.rows, self.factors, _ = _structure.incidence(f.n, flat.scope_start, flat.scope)
 
     def improved(self, labels: Labels, inside: Labels, stopping: Stopping) -> tuple[Labels, bool, float]:
         """Labels that are better within a region, if any are; whether none is better still; nanoseconds, about."""
         flat = self.flat
-        arrays = (flat.domains, flat.first, self._unary, flat.scope_start, flat.scope, flat.table_start, flat.tables)
         place = np.full(len(labels), -1, np.int32)
-        found = _regions.part(*arrays, self._rows, self._factors, labels, inside, place, ENTRIES)
+        found = _parts.part(self, labels, inside, place, ENTRIES)
         if found is None:
             return labels, False, EACH
-        start, scope, table_start, tables, unary, value, read = found
+        start, scope, table_start, tables, unary, value, _ = found
         domains, cost = flat.domains[inside], float(value)
         best: list[Labels] = []
 
@@ -76,4 +75,4 @@ class Regions:
             labels = labels.copy()
             labels[inside] = best[-1]
         looked = search.nodes + search.conflicts + 1
-        return labels, proven, EACH + READ * read + looked * (VARIABLE * len(inside) + ENTRY * len(tables))
+        return labels, proven, EACH + looked * (VARIABLE * len(inside) + ENTRY * len(tables))

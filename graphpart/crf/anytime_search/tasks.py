@@ -1,20 +1,21 @@
-"""The tasks of a round: annealing of single labels or blocks, and blocks of variables in which labelings differ.
+"""The tasks of a round: annealing, and what improves its results.
 
 All costs of time are estimates that do not look at the clock, so that a task ends with the same labels each time.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.variates import exponential_variates, gumbel_variates
+from graphpart.common.variates import exponential_variates
 from graphpart.crf.anytime_search._annealing import Annealing
-from graphpart.crf.anytime_search._blocks import Blocks
+from graphpart.crf.anytime_search._block_moves import Blocks
 from graphpart.crf.anytime_search.model import Model
+from graphpart.crf.anytime_search.parameters import LabelingParameters
 from graphpart.crf.anytime_search.regions import Regions
 from graphpart.crf.bounds.message_passing import Ascent
 from graphpart.crf.graph_cuts._moves import Moves
@@ -26,27 +27,20 @@ from graphpart.stopping import Stopping
 __all__ = ["Found", "Operators", "Task"]
 
 Labels = NDArray[np.int32]
-VARIATES = 65536  # random numbers in a table, a power of 2
-STEPS = 64  # temperatures of annealing of blocks
 COLD = 0.05  # the last temperature of annealing, as a share of the first
 EACH, ENTRY = 1200.0, 0.8  # nanoseconds for a variable of a block, and for an entry of its tables
 FILL = 1 / 16  # entries of a table, as a share of those allowed, about
-ROOM = 2**20, 2**22  # entries of all messages of a block, in small and in large problems
-# Nanoseconds for a variable, for a label of a neighbour, and for an update of a sum, in annealing of single labels.
-VISIT, LINK, UPDATE = 6.0, 1.5, 2.0
-FEWEST = 30  # sweeps
-MOST = 3e8  # nanoseconds of a task at first
+ROOM = 2**20  # entries of all messages of a block
+NARROW, WIDE = 9, 18  # binary logarithms of the entries that tables of blocks have at most
+VISIT, LINK, UPDATE = 6.0, 1.5, 2.0  # nanoseconds of annealing for a variable, a label of a neighbour, an updated sum
+MOST = 3e8  # nanoseconds of a task at first, at most
 LONG = 100  # sweeps of the first annealing of a large factor graph, if there is time
 SWEEPS = 300  # of a run, at least, if there is time
-LEAST = 50  # variables of a region
-STALE = 3  # blocks without improvement, after which a descent ends
+STALE = 3  # blocks in a row without improvement, after which a descent ends
 ITERATIONS = 200  # of message passing
-ROUNDS = 2  # of expansions of all labels, in a task
-BEGIN = 0.4  # share of the time that message passing and expansions get
-FUSIONS = 3  # blocks for each labeling to fuse with
-GROW, SHRINK = 1.03, 0.85  # the size of regions after one that is solved, and one that is not
-FEWEST_INSIDE = 4.0  # variables of these
-DEEP, WIDE = 2.0**9, 2.0**12  # entries of tables after annealing, and where labelings differ, at least
+BEGIN = 0.4  # share of the time that message passing, expansions, or the first annealing get
+FEWEST = 8.0  # variables of a region at first, and at least
+GROW, SHRINK = 1.03, 0.85  # factors of the size of regions after one that is solved, and after one that is not
 NONE = np.zeros(0, np.int32)
 
 
@@ -56,24 +50,21 @@ class Task:
 
     Attributes
     ----------
-    kind : {"labels", "blocks", "descent", "cross", "regions", "message passing", "expansion", "first annealing"}
+    kind : {"annealing", "expansion", "regions", "message passing", "first annealing"}
+    seed : int
     start : ndarray of int32
-    fresh : bool
-        Begin with random labels.
     size : int
         The number of variables in the region that may change; all variables, if there are no more than that.
-    others : list of ndarray
-        Labelings to fuse the outcome with.
-    level, heat : int, float
-        The index of the first temperature, and the temperature itself.
-    limit : float
-        Entries of the tables of blocks.
     work : float
         The estimated number of nanoseconds that the task takes.
+    fresh : bool
+        Begin with random labels.
+    level, heat : int, float
+        The index of the first temperature, and the temperature itself.
     weight : float
-        The cost of a forbidden entry in annealing of single labels.
+        The cost of a forbidden entry in annealing.
     solved : float
-        The number of variables of the first region that branch and bound solves.
+        The number of variables of the first region that branch and bound solves; 0 if nothing is known.
     solving : bool
         Whether regions are solved after annealing, in place of descent by blocks.
     """
@@ -81,28 +72,25 @@ class Task:
     kind: str
     seed: int
     start: Labels
-    fresh: bool
     size: int
-    others: list[Labels] = field(repr=False)
-    level: int
-    heat: float
-    limit: float
     work: float
-    weight: float
+    fresh: bool = False
+    level: int = 0
+    heat: float = 0.0
+    weight: float = 0.0
     solved: float = 0.0
     solving: bool = False
 
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a task: the best labels, those before fusion with others, and whether the latter are allowed.
+    """The result of a task: labels, and whether annealing ended with allowed ones.
 
     `solved` is the number of variables of regions that branch and bound just solves; 0 if there were none.
     """
 
     labels: Labels
-    own: Labels
-    allowed: bool
+    allowed: bool = True
     solved: float = 0.0
 
 
@@ -120,24 +108,23 @@ class Operators:
     Parameters
     ----------
     model : Model
+    parameters : LabelingParameters
     """
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, parameters: LabelingParameters) -> None:
+        self.model, self.parameters = model, parameters
         self.n = model.f.n
-        self.room = ROOM[1] if len(model.f.tables) > ROOM[1] else ROOM[0]
         self.idle: SimpleQueue[_Worker] = SimpleQueue()
         self.moves: SimpleQueue[Moves] = SimpleQueue()
         self._regions: Regions | None = None
         links = len(model.near)
         self.sweep = VISIT * self.n + LINK * links * (1.0 if model.binary else float(model.domains.mean()))
-        self.noise = gumbel_variates(VARIATES)
 
     def _worker(self) -> _Worker:
         try:
             return self.idle.get_nowait()
         except Empty:
-            return _Worker(self.model.blocks(self.room), self.model.annealing())
+            return _Worker(self.model.blocks(ROOM), self.model.annealing(exponential_variates()))
 
     def unit(self, labels: Labels) -> float:
         """A typical cost of changing one label, as unit of temperature: the median, costs weighted by themselves."""
@@ -153,61 +140,43 @@ class Operators:
     def descend(self, labels: Labels, stopping: Stopping) -> Labels:
         """Change single labels until no change lowers the energy."""
         worker = self._worker()
-        found = self._anneal_labels(worker, labels, NONE, np.zeros(0), self.model.penalty, 0, stopping)
+        found = self._anneal(worker, labels, NONE, np.zeros(0), self.model.penalty, 0, stopping)
         self.idle.put(worker)
         return found
 
-    def block(self, limit: float) -> tuple[int, float]:
+    def _block(self, limit: float) -> tuple[int, float]:
         """The number of variables in a block whose tables have so many entries, and the nanoseconds that it takes."""
-        size = int(min(self.n, max(16.0, self.room / (limit * FILL))))
+        size = int(min(self.n, max(16.0, ROOM / (limit * FILL))))
         return size, size * (EACH + ENTRY * FILL * limit)
 
-    def affordable(self, kind: str, limit: float, work: float) -> int:
-        """The number of variables that can be annealed, or improved by descent, in the available time."""
-        if kind == "labels":
-            each = SWEEPS * self.sweep / self.n
-        else:
-            each = (STEPS if kind == "blocks" else STALE) * (EACH + ENTRY * FILL * limit)
-        return int(min(self.n, max(LEAST, work / each)))
+    def affordable(self, work: float) -> int:
+        """The number of variables that can be annealed in the available time."""
+        return int(min(self.n, max(1, work * self.n / (SWEEPS * self.sweep))))
 
     def perform(self, task: Task, stopping: Stopping) -> Found:
         """Do a task and return its result."""
         if stopping.check(np.inf):
-            return Found(task.start, task.start, True)
+            return Found(task.start)
         rng = np.random.default_rng(task.seed)
-        if task.kind in ("message passing", "expansion"):
-            labels = task.start
-            if task.kind == "expansion":
-                labels = self._expand(labels, rng, stopping, ROUNDS * int(self.model.domains.max()))
-            else:
-                labels = self._pass(labels, rng, stopping)
-            return Found(labels, labels, True)
+        if task.kind == "message passing":
+            return Found(self._pass(task.start, rng, stopping))
+        if task.kind == "expansion":
+            return Found(self._expand(task.start, rng, stopping, int(self.model.domains.max())))
         worker = self._worker()
         labels, allowed, solved = task.start, True, 0.0
         inside = NONE if task.size >= self.n else worker.blocks.around(task.size, _draw(rng))
-        size = len(inside) if len(inside) else self.n
-        if task.fresh:
-            labels = rng.integers(0, self.model.domains, dtype=np.int32)
-            labels = labels if size == self.n else _mixed(labels, task.start, inside)
-        if task.kind == "labels":
+        if task.kind == "annealing":
             labels, allowed = self._best_run(worker, labels, inside, task, rng, stopping)
         elif task.kind == "first annealing":
-            temperatures = geometric(task.heat, COLD * task.heat, round(task.work / self.sweep))
-            labels = self._anneal_labels(worker, labels, inside, temperatures, task.weight, _draw(rng), stopping)
-        elif task.kind == "blocks":
-            labels = self._anneal_blocks(worker, labels, inside, task, rng, stopping)
+            temperatures = geometric(task.heat, COLD * task.heat, max(1, round(task.work / self.sweep)))
+            labels = self._anneal(worker, labels, inside, temperatures, task.weight, _draw(rng), stopping)
         if task.kind == "regions" or (task.solving and not len(inside)):
             share = task.work if task.kind == "regions" else task.work / 2
-            labels, solved = self._solve_regions(worker, labels, task.solved, share, rng, stopping)
-        elif task.kind != "cross":
-            labels = self._descend_blocks(worker, labels, inside, max(DEEP, task.limit), task.work / 2, rng, stopping)
-        own = labels
-        for other in task.others:
-            if stopping.check(np.inf):
-                break
-            labels = self._fused(worker, labels, other, max(WIDE, task.limit), rng, stopping)
+            labels, solved = self._solve_regions(worker, labels, max(FEWEST, task.solved), share, rng, stopping)
+        elif "blocks" in self.parameters:
+            labels = self._descend_blocks(worker, labels, inside, task.work / 2, rng, stopping)
         self.idle.put(worker)
-        return Found(labels, own, allowed, solved)
+        return Found(labels, allowed, solved)
 
     def _pass(self, labels: Labels, rng: np.random.Generator, stopping: Stopping) -> Labels:
         """The best rounding of message passing."""
@@ -239,60 +208,46 @@ class Operators:
         return stopping.child(left, iterations, np.inf)
 
     def _best_run(
-        self, worker: _Worker, labels: Labels, inside: Labels, task: Task, rng: np.random.Generator,
-        stopping: Stopping,
-    ) -> tuple[Labels, bool]:  # fmt: skip
-        """The best of several runs of annealing of single labels, and whether it is allowed."""
-        most = max(FEWEST, task.work / (self.sweep * (len(inside) or self.n) / self.n))
+        self, worker: _Worker, labels: Labels, inside: Labels, task: Task, rng: np.random.Generator, stopping: Stopping
+    ) -> tuple[Labels, bool]:
+        """The best of several runs of annealing, and whether it is allowed."""
+        most = max(1.0, task.work / (self.sweep * (len(inside) or self.n) / self.n))
         runs = int(rng.integers(1 + max(0, int(most / SWEEPS).bit_length() - 1)))
-        sweeps = int(most / 2**runs)
+        temperatures = geometric(task.heat, COLD * task.heat, int(most / 2**runs))
         began, best, best_energy, allowed = worker.annealing.work, labels, np.inf, True
         while True:
-            temperatures = geometric(task.heat, COLD * task.heat, sweeps)
-            found = self._anneal_labels(worker, labels, inside, temperatures, task.weight, _draw(rng), stopping)
+            if task.fresh:
+                drawn = rng.integers(0, self.model.domains, dtype=np.int32)
+                labels = task.start.copy()
+                labels[inside if len(inside) else slice(None)] = drawn[inside] if len(inside) else drawn
+            found = self._anneal(worker, labels, inside, temperatures, task.weight, _draw(rng), stopping)
             energy, forbidden = self.model.measured(found)
             if energy < best_energy:
                 best, best_energy, allowed = found, energy, not forbidden
             if UPDATE * (worker.annealing.work - began) > 0.7 * task.work or stopping.check(np.inf):
-                break
-            if task.fresh and not len(inside):
-                labels = rng.integers(0, self.model.domains, dtype=np.int32)
-        return best, allowed
+                return best, allowed
 
-    def _anneal_labels(
+    def _anneal(
         self, worker: _Worker, labels: Labels, inside: Labels, temperatures: NDArray[np.float64], weight: float,
         seed: int, stopping: Stopping,
     ) -> Labels:  # fmt: skip
-        variates, tolerance = exponential_variates(VARIATES), self.model.tolerance
-        found: Labels = worker.annealing.run(
-            labels, inside, temperatures, variates, weight, seed, tolerance, np.inf, stopping
-        )[0]
-        return found
-
-    def _anneal_blocks(
-        self, worker: _Worker, labels: Labels, inside: Labels, task: Task, rng: np.random.Generator,
-        stopping: Stopping,
-    ) -> Labels:  # fmt: skip
-        temperatures = geometric(task.heat, COLD * task.heat, STEPS)
-        blocks, spent = worker.blocks, 0.0
-        size = len(inside) or self.block(task.limit)[0]
-        while spent < task.work and not stopping.check(np.inf):
-            heat = float(temperatures[int(STEPS * spent / task.work)])
-            before = blocks.work
-            labels, _ = blocks.run(labels, inside, size, task.limit, 1, self.noise, heat, _draw(rng), np.inf, stopping)
-            spent += size * EACH + (blocks.work - before) * ENTRY
-        return labels
+        tolerance = self.model.tolerance
+        return worker.annealing.run(labels, inside, temperatures, weight, tolerance, seed, stopping)[0]
 
     def _descend_blocks(
-        self, worker: _Worker, labels: Labels, inside: Labels, limit: float, work: float, rng: np.random.Generator,
-        stopping: Stopping,
-    ) -> Labels:  # fmt: skip
+        self, worker: _Worker, labels: Labels, inside: Labels, work: float, rng: np.random.Generator, stopping: Stopping
+    ) -> Labels:
+        """Improve labels within blocks, all of tables of a random size, which there is time for."""
         blocks, spent, stale = worker.blocks, 0.0, 0
-        size = len(inside) or self.block(limit)[0]
+        limit = 2.0 ** max(NARROW, int(rng.integers(WIDE + 1)))
+        while limit > 2.0**NARROW and 8 * self._block(limit)[1] > work:
+            limit /= 2
+        limit = max(limit, float(self.model.domains.max()) ** 2)
+        size = len(inside) or self._block(limit)[0]
         most = STALE if len(inside) else STALE * max(1, self.n // size)
         while spent < work and stale < most and not stopping.check(np.inf):
             before = blocks.work
-            labels, gain = blocks.run(labels, inside, size, limit, 1, self.noise, 0.0, _draw(rng), np.inf, stopping)
+            labels, gain = blocks.run(labels, inside, size, limit, 1, _draw(rng), stopping)
             spent += size * EACH + (blocks.work - before) * ENTRY
             stale = 0 if gain < 0 else stale + 1
         return labels
@@ -309,30 +264,9 @@ class Operators:
             labels, proven, took = self._regions.improved(labels, inside, stopping)
             if proven and len(inside) == self.n:
                 break
-            size = min(float(self.n), GROW * size) if proven else max(FEWEST_INSIDE, SHRINK * size)
+            size = min(float(self.n), GROW * size) if proven else max(FEWEST, SHRINK * size)
             spent += took
         return labels, size
-
-    def _fused(
-        self, worker: _Worker, labels: Labels, other: Labels, limit: float, rng: np.random.Generator,
-        stopping: Stopping,
-    ) -> Labels:  # fmt: skip
-        """Combine two labelings: the better one in each region where they differ, then blocks of these variables."""
-        inside = np.flatnonzero(labels != other).astype(np.int32)
-        if not len(inside):
-            return labels
-        labels = self.model.best_of_regions(labels, other)
-        found: Labels = worker.blocks.run(
-            labels, inside, 0, limit, FUSIONS, self.noise, 0.0, _draw(rng), np.inf, stopping
-        )[0]
-        return found
-
-
-def _mixed(labels: Labels, other: Labels, inside: Labels) -> Labels:
-    """The labels of `other`, but inside the region those of `labels`."""
-    mixed = other.copy()
-    mixed[inside] = labels[inside]
-    return mixed
 
 
 def _draw(rng: np.random.Generator) -> int:

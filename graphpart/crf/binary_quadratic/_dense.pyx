@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from graphpart.crf.binary_quadratic.flips cimport GP_BLOCK, next_flip, sweeps_of
+from graphpart.crf.binary_quadratic.flips cimport GP_BLOCK, GP_SPREAD, next_flip, sweeps_of
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.random cimport random_below
 from graphpart.stopping cimport Stopping
@@ -18,9 +18,6 @@ from graphpart.stopping cimport Stopping
 ctypedef fused entry_t:
     int16_t
     int32_t
-
-cdef extern from "<stdint.h>":
-    int32_t INT32_MOST "INT32_MAX"
 
 cdef extern from *:
     """
@@ -184,12 +181,8 @@ def tabu(
     const entry_t[:, ::1] matrix,
     const int32_t[::1] linear,
     int8_t[::1] spins,
-    int32_t[::1] until,
     int moves,
-    int patience,
     int tenure,
-    int spread,
-    int first,
     unsigned long long seed,
     Stopping stopping,
 ):
@@ -198,12 +191,12 @@ def tabu(
     cdef uint64_t random = seed
     if n == 0:
         return 0, 0
-    cdef int32_t[::1] gains = np.empty(n, np.int32), frees = np.empty(blocks, np.int32)
+    cdef int32_t[::1] until = np.zeros(n, np.int32), gains = np.empty(n, np.int32), frees = np.empty(blocks, np.int32)
     cdef int32_t[::1] leasts = np.empty(blocks, np.int32)
     cdef int8_t[::1] found = np.array(spins)
-    cdef int32_t now = 0, since = 0, gain
+    cdef int32_t now = 0, gain
     cdef int64_t energy, best
-    cdef bint fresh = False, met = first <= 0
+    cdef bint fresh = False
     cdef int32_t* d = &gains[0]
     cdef int32_t* free = &frees[0]
     cdef int32_t* least = &leasts[0]
@@ -217,12 +210,11 @@ def tabu(
             step_16(n, rows, s, 0, d, tabu_until, 1, free, least)
         else:
             step_32(n, rows, s, 0, d, tabu_until, 1, free, least)
-        while now < moves and since < patience:
+        while now < moves:
             now += 1
-            since += 1
             if stopping.poll(INFINITY):
                 break
-            k = next_flip(n, d, free, least, tabu_until, now, tenure < moves, best - energy, &random)
+            k = next_flip(n, d, free, least, tabu_until, now, best - energy, &random)
             if k < 0:
                 break  # all are tabu
             gain = d[k]
@@ -230,23 +222,16 @@ def tabu(
                 memcpy(&found[0], s, n)
                 fresh = False
             energy += gain
-            if tenure >= moves:
-                tabu_until[k] = INT32_MOST
-            else:
-                tabu_until[k] = now + 1 + tenure + <int32_t>random_below(&random, spread)
+            tabu_until[k] = now + 1 + tenure + <int32_t>random_below(&random, GP_SPREAD)
             d[k] = -d[k]  # its row has 0 there
             if entry_t is int16_t:
                 step_16(n, rows + k * n, s, s[k], d, tabu_until, now + 1, free, least)
             else:
                 step_32(n, rows + k * n, s, s[k], d, tabu_until, now + 1, free, least)
             s[k] = -s[k]
-            if now > first and (energy < best or not met):
+            if energy < best:
                 best = energy
-                met = True
                 fresh = True
-                since = 0
-        if not met:
-            best = energy
-        elif not fresh:
+        if not fresh:
             memcpy(s, &found[0], n)
     return best, now

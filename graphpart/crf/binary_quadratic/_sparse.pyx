@@ -11,9 +11,7 @@ descent follows.
 
 `tabu` is one-flip tabu search (Glover 1989; Palubeckis 2006): the flip of least gain among variables that have not
 flipped for some moves, or any that leads below the best energy so far. The least gain of each block of variables is
-kept, and is recomputed only for blocks in which a gain or the tabu status has changed. If all variables are tabu except
-those in which two labelings differ, and no variable flips twice, the same moves are path relinking between the two
-labelings (Wang, Lü, Glover & Hao 2012).
+kept, and is recomputed only for blocks in which a gain or the tabu status has changed.
 """
 
 from libc.math cimport INFINITY
@@ -22,7 +20,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from graphpart.crf.binary_quadratic.flips cimport GP_BLOCK, next_flip, sweeps_of
+from graphpart.crf.binary_quadratic.flips cimport GP_BLOCK, GP_SPREAD, next_flip, sweeps_of
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.random cimport random_below
 from graphpart.kernels.types cimport element_t, offset_t
@@ -31,9 +29,6 @@ from graphpart.stopping cimport Stopping
 ctypedef fused value_t:
     int32_t
     int64_t
-
-cdef extern from "<stdint.h>":
-    int32_t INT32_MOST "INT32_MAX"
 
 # The loops over blocks, in C for the sake of GP_CLONES.
 cdef extern from *:
@@ -215,20 +210,14 @@ def tabu(
     const value_t[::1] couplings,
     const value_t[::1] linear,
     int8_t[::1] spins,
-    int32_t[::1] until,
     int moves,
-    int patience,
     int tenure,
-    int spread,
-    int first,
     unsigned long long seed,
     Stopping stopping,
 ):
-    """At most so many moves, or until `patience` in a row find nothing better; leaves the best spins met in `spins`.
+    """`moves` moves; leaves the best spins met in `spins`, and returns their energy and the number of moves.
 
-    Variable i is tabu for moves before ``until[i]``, which is 0 or too large to end at first; after it has flipped, it
-    is tabu for `tenure` moves and up to `spread - 1` more. Moves are counted from 1. Only what is met after `first` moves
-    counts; if that is nothing, `spins` stay as at the last move. Returns the energy and the number of moves.
+    After a variable has flipped, it is tabu for `tenure` moves and up to nine more. Moves are counted from 1.
     """
     cdef Py_ssize_t n = linear.shape[0], blocks = (n + GP_BLOCK - 1) // GP_BLOCK, i, j, b, k
     cdef uint64_t random = seed
@@ -237,13 +226,13 @@ def tabu(
         return 0, 0
     cdef value_t[::1] gains = np.empty(n, dtype), frees = np.empty(blocks, dtype), leasts = np.empty(blocks, dtype)
     cdef int8_t[::1] found = np.array(spins)
-    cdef int32_t ring = tenure + spread + 1 if tenure < moves else 1  # times at which a variable can become free
-    cdef int32_t[::1] heads = np.full(ring, -1, np.int32), following = np.full(n, -1, np.int32)
+    cdef int32_t ring = tenure + GP_SPREAD + 1  # times at which a variable can become free
+    cdef int32_t[::1] until = np.zeros(n, np.int32), heads = np.full(ring, -1, np.int32), following = np.full(n, -1, np.int32)
     cdef int32_t[::1] dirty_at = np.zeros(blocks, np.int32), dirty = np.empty(blocks, np.int32)
-    cdef int32_t now = 0, since = 0, count, release
+    cdef int32_t now = 0, count, release
     cdef int64_t energy, best
     cdef value_t gain
-    cdef bint fresh = False, met = first <= 0
+    cdef bint fresh = False
     cdef offset_t e
     cdef value_t* d = &gains[0]
     cdef value_t* free = &frees[0]
@@ -257,12 +246,11 @@ def tabu(
         best = energy
         for b in range(blocks):
             look_at(d, tabu_until, 1, n, b, free, least)
-        while now < moves and since < patience:
+        while now < moves:
             now += 1
-            since += 1
             if stopping.poll(INFINITY):
                 break
-            k = next_flip(n, d, free, least, tabu_until, now, tenure < moves, best - energy, &random)
+            k = next_flip(n, d, free, least, tabu_until, now, best - energy, &random)
             if k < 0:
                 break  # all are tabu
             gain = d[k]
@@ -287,44 +275,36 @@ def tabu(
                 dirty_at[i] = now
                 dirty[count] = <int32_t>i
                 count += 1
-            if tenure >= moves:
-                tabu_until[k] = INT32_MOST
-            else:
-                release = now + 1 + tenure + <int32_t>random_below(&random, spread)
-                # One variable may stand in several rings when aspired; until tells which one counts.
-                tabu_until[k] = release
+            release = now + 1 + tenure + <int32_t>random_below(&random, GP_SPREAD)
+            # One variable may stand in several rings when aspired; until tells which one counts.
+            tabu_until[k] = release
+            if following[k] == -1:
+                following[k] = heads[release % ring]
+                heads[release % ring] = <int32_t>k
                 if following[k] == -1:
-                    following[k] = heads[release % ring]
-                    heads[release % ring] = <int32_t>k
-                    if following[k] == -1:
-                        following[k] = -2
-            if tenure < moves:
-                j = heads[(now + 1) % ring]
-                heads[(now + 1) % ring] = -1
-                while j >= 0:
-                    i = following[j]
-                    following[j] = -1
-                    if tabu_until[j] > now + 1:  # flipped again meanwhile
-                        following[j] = heads[tabu_until[j] % ring]
-                        heads[tabu_until[j] % ring] = <int32_t>j
-                        if following[j] == -1:
-                            following[j] = -2
-                    else:
-                        b = j // GP_BLOCK
-                        if dirty_at[b] != now:
-                            dirty_at[b] = now
-                            dirty[count] = <int32_t>b
-                            count += 1
-                    j = i
+                    following[k] = -2
+            j = heads[(now + 1) % ring]
+            heads[(now + 1) % ring] = -1
+            while j >= 0:
+                i = following[j]
+                following[j] = -1
+                if tabu_until[j] > now + 1:  # flipped again meanwhile
+                    following[j] = heads[tabu_until[j] % ring]
+                    heads[tabu_until[j] % ring] = <int32_t>j
+                    if following[j] == -1:
+                        following[j] = -2
+                else:
+                    b = j // GP_BLOCK
+                    if dirty_at[b] != now:
+                        dirty_at[b] = now
+                        dirty[count] = <int32_t>b
+                        count += 1
+                j = i
             for j in range(count):
                 look_at(d, tabu_until, now + 1, n, dirty[j], free, least)
-            if now > first and (energy < best or not met):
+            if energy < best:
                 best = energy
-                met = True
                 fresh = True
-                since = 0
-        if not met:
-            best = energy
-        elif not fresh:
+        if not fresh:
             memcpy(s, &found[0], n)
     return best, now

@@ -22,10 +22,10 @@ from graphpart.crf.binary_quadratic.form import QuadraticForm
 from graphpart.crf.binary_quadratic.walks import Spins, Walker
 from graphpart.kernels import _pairs
 
-__all__ = ["Contraction", "best_of_regions"]
+__all__ = ["Contraction", "better_parts"]
 
 
-def best_of_regions(walker: Walker, best: Spins, other: Spins) -> Spins:
+def better_parts(walker: Walker, best: Spins, other: Spins) -> Spins:
     """The first labeling, with all regions of the second in which the second is strictly better. O(n + m)"""
     apart = best != other
     if walker.symmetric and 2 * int(apart.sum()) > walker.n:

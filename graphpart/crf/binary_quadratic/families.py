@@ -2,19 +2,18 @@
 
 Annealing makes labelings from random ones (see _sparse.pyx). FAMILY of these labelings are then combined into one. To
 combine labelings (see crossover.py), variables whose labels agree are fixed, and the form that is left is annealed from
-scratch. The result is annealed once more, from a temperature at which it changes only a little. Annealing and
-combination both end with tabu search. FAMILY combined labelings are combined in turn, then FAMILY of the results, and
-so on. A labeling is only combined with labelings of as much work that were found independently of it. So the longer the
-search, the larger the families.
+scratch. Annealing and combination both end with tabu search. FAMILY combined labelings are combined in turn, then
+FAMILY of the results, and so on. A labeling is only combined with labelings of as much work that were found
+independently of it. So the longer the search, the larger the families.
 
 The tasks of a round are first the combinations for which enough labelings are there, those of the largest families
-first, then annealing. Annealing becomes slower from round to round. As long as nothing better is found, one task of
-every second round starts from the best labeling: annealing from a low temperature, or tabu search.
+first, then annealing. Annealing becomes slower from round to round.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,22 +28,18 @@ FAMILY = 4  # labelings that are combined
 WORK = 5e6  # nanoseconds of annealing one labeling at first
 SWEEPS = (30, 1000)  # fewest and most sweeps at first
 HOT, COLD = 0.25, 0.02  # temperatures, see walks.py
-WARM = 0.1  # where annealing starts after labelings were combined
-AGAIN = 0.25  # times as many sweeps then
 SLOWER = 2.0  # rounds after which annealing takes twice as long
 # Of the time of annealing one labeling, for a contracted form; but at most so many times the sweeps.
 INNER = (0.3, 10.0)
 LONGEST = 2e9  # nanoseconds of annealing one labeling at most,
 MOST = 2**20  # and sweeps, since each takes the memory of its temperature
 MOVES = 10  # of tabu search, for each variable, at first
-FRESH = 2  # every so many rounds, one task begins with the best labeling
 GENERATIONS = 8  # of families at most
 
 
 @dataclass(frozen=True)
 class _Task:
-    kind: str  # "fresh", "family" or "best"
-    elite: tuple[Spins, ...]
+    family: tuple[Spins, ...]  # labelings to combine; if there are none, annealing starts from random spins
     sweeps: int
     moves: int
     seed: int
@@ -59,9 +54,11 @@ class Families:
     walker : Walker
     tasks : int
         Of a round.
+    strategies : container of str
     """
 
-    def __init__(self, walker: Walker, tasks: int) -> None:
+    def __init__(self, walker: Walker, tasks: int, strategies: Container[str]) -> None:
+        self.strategies = strategies
         self.walker, self.tasks = walker, tasks
         self.rounds = 0
         self.waiting: list[list[Spins]] = []  # to be combined, by the number of generations
@@ -74,45 +71,30 @@ class Families:
             self.waiting.append([])
         self.waiting[level].append(spins)
 
-    def plan(self, best: Spins, idle: int, affordable: float, rng: np.random.Generator) -> list[_Task]:
+    def plan(self, best: Spins, affordable: float, rng: np.random.Generator) -> list[_Task]:
         """The tasks of the next round, if there is time for so many sweeps in a round."""
-        seeds = rng.integers(2**62, size=self.tasks).tolist()
         longest = max(self.first, min(MOST, LONGEST / max(self.walker.sweep_work, 1.0)))
         sweeps = min(self.first * 2.0 ** min(self.rounds / SLOWER, 40.0), longest)
         sweeps = max(SWEEPS[0], min(sweeps, affordable))
-        moves = int(min(1e9, MOVES * self.walker.n * sweeps / self.first))
+        moves = int(min(1e9, MOVES * self.walker.n * sweeps / self.first)) if "tabu search" in self.strategies else 0
         tasks = []
-        for k, seed in enumerate(seeds):
+        for seed in rng.integers(2**62, size=self.tasks).tolist():
             due = [level for level, ready in enumerate(self.waiting) if len(ready) >= FAMILY]
-            if k == self.tasks - 1 and self.rounds % FRESH and idle:
-                tasks.append(_Task("best", (best,), int(sweeps), moves, seed, 0))
-            elif due:
+            if due and "families" in self.strategies:
                 ready = self.waiting[due[-1]]
-                tasks.append(_Task("family", tuple(ready[:FAMILY]), int(sweeps), moves, seed, due[-1] + 1))
+                tasks.append(_Task(tuple(ready[:FAMILY]), int(sweeps), moves, seed, due[-1] + 1))
                 del ready[:FAMILY]
             else:
-                tasks.append(_Task("fresh", (), int(sweeps), moves, seed, 0))
+                tasks.append(_Task((), int(sweeps), moves, seed, 0))
         self.rounds += 1
         return tasks
-
-    def work(self, tasks: list[_Task]) -> float:
-        """About how many nanoseconds a task takes."""
-        return tasks[0].sweeps * self.walker.sweep_work + tasks[0].moves * self.walker.move_work
 
     def perform(self, task: _Task, stopping: Stopping) -> Spins:
         """Runs in a thread of its own: reads the form, changes nothing."""
         rng = np.random.default_rng(task.seed)
         walker = self.walker
-        if task.kind == "best":
-            spins = task.elite[0]
-            if int(rng.integers(2)):
-                heat = WARM * 2.0 ** -float(rng.integers(-1, 2))
-                spins = walker.anneal(spins, task.sweeps, heat, COLD, _seed(rng), stopping)
-        elif task.kind == "fresh":
-            start = np.where(rng.random(walker.n) < 0.5, 1, -1).astype(np.int8)
-            spins = walker.anneal(start, task.sweeps, HOT, COLD, _seed(rng), stopping)
-        else:
-            elite = sorted(task.elite, key=walker.energy)
+        if task.family:
+            elite = sorted(task.family, key=walker.energy)
             spins = elite[0]
             if not stopping.check(math.inf):
                 open_ = Contraction(walker, elite)
@@ -122,16 +104,17 @@ class Families:
                 start = np.full(inner.n, -1, np.int8)
                 sweeps = min(MOST, int(task.sweeps * times)) if inner.n else 0
                 spins = open_.lift(inner.anneal(start, sweeps, HOT, COLD, _seed(rng), stopping))
-                spins = walker.anneal(spins, int(task.sweeps * AGAIN), WARM, COLD, _seed(rng), stopping)
+        else:
+            start = np.where(rng.random(walker.n) < 0.5, 1, -1).astype(np.int8)
+            spins = walker.anneal(start, task.sweeps, HOT, COLD, _seed(rng), stopping)
         if not task.moves or stopping.check(math.inf):
             return spins
-        return walker.tabu(spins, task.moves, task.moves, _seed(rng), stopping)
+        return walker.tabu(spins, task.moves, _seed(rng), stopping)
 
     def finish(self, tasks: list[_Task], found: list[Spins]) -> None:
         """Take what all tasks of a round have found."""
         for task, spins in zip(tasks, found, strict=True):
-            if task.kind != "best":
-                self.wait(spins, task.level)
+            self.wait(spins, task.level)
 
 
 def _seed(rng: np.random.Generator) -> int:

@@ -17,6 +17,7 @@ cdef extern from *:
     """
     #define GP_FLIPS 16   /* variables looked at together when annealing */
     #define GP_BLOCK 32   /* variables of which the least gain is kept */
+    #define GP_SPREAD 10  /* moves of tabu search: how much the time that a variable is tabu varies */
 
     /* Whether a block has a variable that flips; thresholds stay below 2**31. */
     GP_CLONES
@@ -30,6 +31,7 @@ cdef extern from *:
     enum:
         GP_FLIPS
         GP_BLOCK
+        GP_SPREAD
         HOTTEST "(1 << 27)"  # variates stay below 2**4
 
 
@@ -108,8 +110,7 @@ cdef inline Py_ssize_t next_flip(
     const gain_t* least,  # of each block
     const int32_t* until,  # variables are tabu for moves before
     int32_t now,
-    bint aspiring,  # whether a tabu variable may flip,
-    int64_t reach,  # if its gain is below this
+    int64_t reach,  # a tabu variable may flip if its gain is below this
     uint64_t* random,
 ) noexcept nogil:
     # The variable of least gain; of several, the first one from a random place on. -1 if all are tabu.
@@ -126,7 +127,7 @@ cdef inline Py_ssize_t next_flip(
             chosen = least_free[b]
         if least[b] < any_least:
             any_least = least[b]
-    aspire = aspiring and any_least < chosen and any_least < reach
+    aspire = any_least < chosen and any_least < reach
     if aspire:
         chosen = any_least
     elif chosen == most:

@@ -10,19 +10,19 @@ differ from it in many separate regions, so each region takes the best of all co
 1997) has one copy and no regions.
 
 The tasks of a round refine a line each, the last one refines the best labeling. After LONGEST rounds, or PATIENCE
-rounds without a better line, all lines and the best labeling are combined, and a new generation of lines begins. It is
-annealed SLOWER times as long, or as long as there is time for. If that would be much shorter than the last generation,
-all tasks refine the best labeling instead.
+rounds without a better line, a new generation of lines begins. It is annealed SLOWER times as long, or as long as there
+is time for. If that would be much shorter than the last generation, all tasks refine the best labeling instead.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from dataclasses import dataclass
 
 import numpy as np
 
-from graphpart.crf.binary_quadratic.crossover import Contraction, best_of_regions
+from graphpart.crf.binary_quadratic.crossover import Contraction, better_parts
 from graphpart.crf.binary_quadratic.low_degree import Kernel
 from graphpart.crf.binary_quadratic.walks import Spins, Walker
 from graphpart.stopping import Stopping
@@ -44,8 +44,7 @@ ROUNDS = 3.0  # that a new generation has time for at least, of the length of th
 
 @dataclass(frozen=True)
 class _Task:
-    kind: str  # "fresh", "warm" or "family"
-    elite: tuple[Spins, ...]
+    start: Spins | None  # of all copies; random spins if None
     sweeps: int
     heat: float
     seed: int
@@ -58,10 +57,12 @@ class Refining:
     ----------
     walker : Walker
     tasks : int
-        Of a round, at least 2.
+        Of a round.
+    strategies : container of str
     """
 
-    def __init__(self, walker: Walker, tasks: int) -> None:
+    def __init__(self, walker: Walker, tasks: int, strategies: Container[str]) -> None:
+        self.strategies = strategies
         self.walker, self.tasks = walker, tasks
         self.lines: list[Spins] = []
         self.rounds = self.idle = 0  # of this generation, in all and since a line became better
@@ -71,42 +72,29 @@ class Refining:
     def wait(self, spins: Spins) -> None:
         """Nothing is kept of a labeling that another method found: it counts if it is the best one."""
 
-    def plan(self, best: Spins, idle: int, affordable: float, rng: np.random.Generator) -> list[_Task]:
+    def plan(self, best: Spins, affordable: float, rng: np.random.Generator) -> list[_Task]:
         """The tasks of the next round, if there is time for so many sweeps in a round."""
         seeds = rng.integers(2**62, size=self.tasks).tolist()
         heats = rng.choice(HEATS, size=self.tasks).tolist()
-        elite = [*self.lines, best]
-        if not self.lines or self.idle >= PATIENCE or self.rounds >= LONGEST:
+        starts = [*self.lines, best]
+        if not self.lines or "lines" not in self.strategies or self.idle >= PATIENCE or self.rounds >= LONGEST:
             self.rounds = self.idle = 0
             sweeps = min(SLOWER * self.sweeps, affordable / ROUNDS, MOST)
             if not self.lines or sweeps > self.sweeps / 2:
-                kinds = ["fresh"] * (self.tasks - 1) + ["family" if self.lines else "fresh"]
                 self.sweeps, self.lines = max(sweeps, 1.0), []
-                return [
-                    _Task(kind, tuple(elite), int(self.sweeps), HOT, seed)
-                    for kind, seed in zip(kinds, seeds, strict=True)
-                ]
-            elite = self.lines = [best] * self.tasks
+                return [_Task(None, int(self.sweeps), HOT, seed) for seed in seeds]
+            starts = self.lines = [best] * self.tasks
         sweeps = max(1.0, min(self.sweeps / REFINE, affordable))
-        settings = zip(elite, heats, seeds, strict=True)
-        return [_Task("warm", (one,), int(sweeps), heat, seed) for one, heat, seed in settings]
-
-    def work(self, tasks: list[_Task]) -> float:
-        """About how many nanoseconds a task takes."""
-        return 2 * tasks[0].sweeps * self.walker.sweep_work
+        return [_Task(*one) for one in zip(starts, [int(sweeps)] * self.tasks, heats, seeds, strict=True)]
 
     def perform(self, task: _Task, stopping: Stopping) -> Spins:
         """Runs in a thread of its own: reads the form, changes nothing."""
         walker = self.walker
-        spins, copies = task.elite[0], list(task.elite[1:])
-        if task.kind != "family":
-            start = None if task.kind == "fresh" else spins
-            copies = walker.copies(start, task.sweeps, task.heat, COLD, task.seed, stopping)
-            spins = copies[0] if start is None else start
-        spins = self._merge(spins, copies, stopping)
-        if stopping.check(math.inf):
+        copies = walker.copies(task.start, task.sweeps, task.heat, COLD, task.seed, stopping)
+        spins = self._merge(copies[0] if task.start is None else task.start, copies, stopping)
+        if stopping.check(math.inf) or "contraction" not in self.strategies:
             return spins
-        open_ = Contraction(walker, [spins, *(copies[:COMBINED] if task.kind == "fresh" else copies)])
+        open_ = Contraction(walker, [spins, *(copies[:COMBINED] if task.start is None else copies)])
         assert open_.walker.q is not None
         kernel = Kernel(open_.walker.q)
         inner = Walker(kernel.q, dense=False)
@@ -120,7 +108,10 @@ class Refining:
         for other in others:
             if stopping.check(math.inf):
                 break
-            spins = best_of_regions(self.walker, spins, other)
+            if "parts" in self.strategies:
+                spins = better_parts(self.walker, spins, other)
+            else:
+                spins = min(spins, other, key=self.walker.energy)
         return spins
 
     def finish(self, tasks: list[_Task], found: list[Spins]) -> None:

@@ -22,11 +22,10 @@ from graphpart.crf.binary_quadratic.form import QuadraticForm
 from graphpart.kernels.elementary import geometric
 from graphpart.stopping import Stopping
 
-__all__ = ["FOREVER", "Spins", "Walker"]
+__all__ = ["Spins", "Walker"]
 
 Spins = NDArray[np.int8]  # 1 for label 1, -1 for label 0
 
-FOREVER = 2**31 - 1  # a variable that is tabu until then stays tabu
 VARIATES = 65536  # exponential variates in a table, a power of 2
 DENSEST = 0.25  # of all pairs coupled, from which a matrix is faster
 FEW = 6  # couplings for each variable, on average
@@ -107,12 +106,6 @@ class Walker:
         n, m = self.n, self.m
         return 2.0 * n + 0.02 * n * n if self.dense else 2.0 * n + 0.6 * m
 
-    @property
-    def move_work(self) -> float:
-        """About how many nanoseconds a move of tabu search takes."""
-        n, m = self.n, self.m
-        return 50 + 0.4 * n if self.dense else 100 + 0.05 * n + 10 * m / max(n, 1)
-
     def energy(self, spins: Spins) -> int:
         """The energy of spins, in integers, without the constant. O(n + m)"""
         return int(self.kernel.energy_and_gains(*self.arrays, spins)[0])
@@ -176,27 +169,11 @@ class Walker:
         """Flip spins until no flip lowers the energy."""
         return self.anneal(start, 0, 1.0, 1.0, 0, stopping)
 
-    def tabu(
-        self, start: Spins, moves: int, patience: int, seed: int, stopping: Stopping, tenure: int | None = None
-    ) -> Spins:
+    def tabu(self, start: Spins, moves: int, seed: int, stopping: Stopping) -> Spins:
         """The best spins met by tabu search."""
-        n = self.n
-        spins, until = start.copy(), np.zeros(n, np.int32)
-        tenure = min(n // 4, max(1, n // 100) + 10) if tenure is None else tenure  # Palubeckis; Lü, Glover & Hao
-        self.kernel.tabu(*self.arrays, spins, until, min(moves, 2**30), patience, tenure, 10, 0, seed, stopping)
-        return spins
-
-    def relink(self, start: Spins, target: Spins, seed: int, stopping: Stopping) -> Spins:
-        """The best spins on a path from one labeling to another, not too close to either.
-
-        Each step flips the variable of least gain among those in which the two differ.
-        """
-        apart = start != target
-        distance = int(apart.sum())
-        spins, until = start.copy(), np.where(apart, 0, FOREVER).astype(np.int32)
-        moves, first = distance - distance // 3, distance // 3
-        if moves > 0:
-            self.kernel.tabu(*self.arrays, spins, until, moves, moves, moves, 1, first, seed, stopping)
+        spins, n = start.copy(), self.n
+        tenure = min(n // 4, max(1, n // 100) + 10)  # Palubeckis; Lü, Glover & Hao
+        self.kernel.tabu(*self.arrays, spins, min(moves, 2**30), tenure, seed, stopping)
         return spins
 
 

@@ -14,16 +14,17 @@ from reference_crf import all_energies
 from strategies_crf import factor_graphs, random_factor_graph
 
 import graphpart as gp
-from graphpart.common.variates import exponential_variates, gumbel_variates
+from graphpart.common.variates import exponential_variates
 from graphpart.crf import search as search_of_package
 from graphpart.crf.anytime_search.labeling_search import LabelingSearch
 from graphpart.crf.anytime_search.model import Model
-from graphpart.crf.anytime_search.portfolio import STUCK, Portfolio
+from graphpart.crf.anytime_search.parameters import STRATEGIES, LabelingParameters
+from graphpart.crf.anytime_search.portfolio import Portfolio
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping
 
 search = gp.crf.search
-module = __import__("sys").modules["graphpart.crf.anytime_search.search"]
+module = __import__("sys").modules["graphpart.crf.anytime_search.searching"]
 NONE = np.zeros(0, np.int32)
 MASK = 2**64 - 1
 
@@ -33,8 +34,8 @@ def start_of(model: Model, seed: int) -> np.ndarray:
     return rng.integers(0, model.domains, dtype=np.int32) if model.f.n else np.zeros(0, np.int32)
 
 
-def one_block(blocks, labels: np.ndarray, limit: float, seed: int, inside=NONE, heat: float = 0.0):
-    return blocks.run(labels, inside, len(labels), limit, 1, gumbel_variates(1024), heat, seed, 0.0, Stopping())
+def one_block(blocks, labels: np.ndarray, limit: float, seed: int, inside=NONE):
+    return blocks.run(labels, inside, len(labels), limit, 1, seed, Stopping())
 
 
 def test_is_a_function_of_the_package() -> None:
@@ -113,22 +114,6 @@ def test_blocks_of_forests_and_of_bounded_width_have_small_tables() -> None:
             inside = np.isin(np.arange(f.n), members)
             edges = sum(inside[list(f.factor(k)[0])].all() for k in range(f.m) if len(f.factor(k)[0]) == 2)
             assert 150 < edges + 1 <= len(members)
-
-
-def test_random_numbers_of_blocks_sample_single_variables() -> None:
-    """Of one variable alone, labels come with the probabilities of the Boltzmann distribution."""
-    costs = np.array([0.0, 0.5, 1.5])
-    model = Model(gp.FactorGraph.from_arrays([3], [([[0]], [costs])]))
-    blocks, heat = model.blocks(64), 0.7
-    counts = np.bincount(
-        [
-            blocks.run(np.zeros(1, np.int32), NONE, 1, 9, 1, gumbel_variates(65536), heat, k, 0.0, Stopping())[0][0]
-            for k in range(6000)
-        ],
-        minlength=3,
-    )
-    expected = np.exp(-costs / heat) / np.exp(-costs / heat).sum()
-    assert np.abs(counts / 6000 - expected).max() < 0.025
 
 
 class NaiveAnnealing:
@@ -211,8 +196,8 @@ def test_annealing_makes_the_moves_of_a_naive_reference(kind: str) -> None:
         temperatures = np.array([4.0, 2.0, 2.0, 1.0, 0.5])
         weight, tolerance = 5.0, 2.0**-10
         expected = NaiveAnnealing(model, labels, weight, case).run(inside, temperatures, variates, tolerance)
-        arguments = (labels, inside, temperatures, variates, weight, case, tolerance, 0.0, Stopping())
-        kernel = model.annealing()
+        arguments = (labels, inside, temperatures, weight, tolerance, case, Stopping())
+        kernel = model.annealing(variates)
         assert kernel.run(*arguments)[0].tolist() == expected.tolist(), case
         assert kernel.run(*arguments)[0].tolist() == expected.tolist(), "a kernel remembers nothing"
         naive = NaiveAnnealing(model, labels, weight, 0)
@@ -222,16 +207,16 @@ def test_annealing_makes_the_moves_of_a_naive_reference(kind: str) -> None:
 
 
 @given(factor_graphs(max_arity=3), st.integers(0, 2**32))
-def test_best_of_regions_takes_the_better_one_of_each(f: gp.FactorGraph, seed: int) -> None:
+def test_better_parts_takes_the_better_one_of_each(f: gp.FactorGraph, seed: int) -> None:
     try:
         model = Model(f)
     except InfeasibleProblem:
         return
     one, other = start_of(model, seed), start_of(model, seed + 1)
-    found = model.best_of_regions(one, other)
+    found = model.better_parts(one, other)
     assert ((found == one) | (found == other)).all()
     assert model.energy(found) <= min(model.energy(one), model.energy(other)) + 1e-6
-    assert model.best_of_regions(one, one).tolist() == one.tolist()
+    assert model.better_parts(one, one).tolist() == one.tolist()
 
 
 def test_regions_are_chosen_one_by_one() -> None:
@@ -239,8 +224,8 @@ def test_regions_are_chosen_one_by_one() -> None:
     pairs = ([[0, 1], [3, 4]], np.zeros((2, 2, 2)))
     g = gp.FactorGraph.from_arrays([2] * 5, [(f.scope[:, None], f.tables.reshape(5, 2)), pairs])
     zeros, ones = np.zeros(5, np.int32), np.ones(5, np.int32)
-    assert Model(g).best_of_regions(zeros, ones).tolist() == [0, 0, 0, 1, 1]
-    assert Model(f).best_of_regions(zeros, ones).tolist() == [1, 0, 0, 1, 0]
+    assert Model(g).better_parts(zeros, ones).tolist() == [0, 0, 0, 1, 1]
+    assert Model(f).better_parts(zeros, ones).tolist() == [1, 0, 0, 1, 0]
 
 
 # ------------------------------------------------------------------------------------------------------------- search
@@ -483,14 +468,34 @@ def test_reduction_ends_in_time():
     assert 1 <= len(calls) <= 2 and r.status == "interrupted" and r.iterations == 0
 
 
-def test_searches_take_turns() -> None:
-    """Where the energy stays the same when all labels flip, the other search begins."""
-    f = gp.generate.max_cut(100, "torus", weights="signs", seed=1).problem
-    portfolio = Portfolio(f, threads=1)
-    labeling, binary = portfolio.searches
-    portfolio.run(Stopping(max_iterations=3))
-    assert binary is portfolio.favourite and (labeling.rounds, binary.rounds) == (0, 3)
-    binary.idle = STUCK
-    portfolio.run(Stopping(max_iterations=2))
-    assert labeling.rounds > 0 and portfolio.cost == f.evaluate_labels(portfolio.labels)
-    assert Portfolio(gp.generate.factor_grid(12, 12, "mixed", 2, seed=1).problem).favourite is None
+def test_a_quadratic_form_is_searched_by_its_own_moves() -> None:
+    """Message passing comes first, unless the energy stays the same when all labels flip."""
+    for f, begun in (
+        (gp.generate.max_cut(100, "torus", weights="signs", seed=1).problem, False),
+        (gp.generate.factor_grid(12, 12, "mixed", 2, seed=1).problem, True),
+    ):
+        portfolio = Portfolio(f, threads=1)
+        portfolio.run(Stopping(max_iterations=3))
+        assert portfolio.binary.rounds == 3 and portfolio.labeling.rounds == 0
+        assert portfolio.labeling.begun == begun and portfolio.cost == f.evaluate_labels(portfolio.labels)
+        assert portfolio.cost <= portfolio.labeling.cost
+        other = Portfolio(f, threads=1, parameters=LabelingParameters({"annealing"}))
+        other.run(Stopping(max_iterations=2))
+        assert other.binary is None and other.labeling.rounds == 2
+
+
+@pytest.mark.parametrize("family", ["pairs", "larger", "forbidden", "quadratic"])
+def test_any_strategy_may_be_left_out(family: str) -> None:
+    rng = np.random.default_rng(3)
+    f = {
+        "pairs": lambda: grid(1, 8),
+        "larger": lambda: random_factor_graph(rng, n=30, max_arity=4),
+        "forbidden": lambda: random_factor_graph(rng, n=30, forbidden=0.05, max_arity=3, max_domain=6),
+        "quadratic": lambda: gp.generate.qubo(60, density=0.1, seed=2).problem,
+    }[family]()
+    icm = gp.crf.icm(f).cost
+    for name in STRATEGIES:
+        r = search(f, max_iterations=2, seed=1, parameters=LabelingParameters(set(STRATEGIES) - {name}))
+        assert r.cost == f.evaluate(r.labels) <= icm + 1e-9, name
+    with pytest.raises(gp.InvalidOption, match="expected one of"):
+        LabelingParameters({"anneal"})

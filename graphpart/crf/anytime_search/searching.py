@@ -1,26 +1,21 @@
-"""Search: annealing, exact minimisation over blocks, and recombination of labelings, for as long as there is time.
+"""Search: annealing, and exact minimisation over regions and blocks, for as long as there is time.
 
 Labels that are not needed for an optimal labeling are left out first (see `reduction/`), and components with few
-labelings are enumerated. The search begins with changes of single labels and with message passing. If factors have at
-most two variables, expansions improve the labeling that message passing rounds to. After that come rounds of four
-tasks, which run in parallel and independently of each other. There are six kinds of tasks:
+labelings are enumerated. If all variables have two labels and all factors at most two variables, `binary_quadratic`
+takes over. Otherwise the search begins with changes of single labels and with message passing. If factors have at most
+two variables, expansions improve the labeling that message passing rounds to. After that come rounds of four tasks,
+which run in parallel and independently of each other. There are three kinds of tasks:
 
-* **labels**: simulated annealing over single labels (Kirkpatrick, Gelatt & Vecchi 1983), one run or several shorter
-  ones;
-* **blocks**: annealing over blocks. A block is a random set of variables, over which elimination of bounded width
-  minimises exactly, given the labels of all others. Random numbers that are added to the costs play the role of
-  temperature;
-* **descent**: blocks without random numbers;
-* **cross**: two or more of the best labelings are combined: a block is made of the variables in which they differ;
-* **expansion**: two rounds of expansions of the best labeling, where factors are pairs;
+* **annealing** over single labels (Kirkpatrick, Gelatt & Vecchi 1983), one run or several shorter ones. The result is
+  improved by blocks or by regions. A *block* is a random set of variables, over which elimination of bounded width
+  minimises exactly, given the labels of all others;
+* **expansion**: expansions of the best labeling, where factors are pairs;
 * **regions**: branch and bound minimises exactly over one region after the other, each so large that this takes few
   nodes (see `regions`). With two labels, blocks do the same sooner.
 
-The result of annealing is improved by blocks without random numbers or by regions, and then crossed with some of the
-best labelings.
-The best labeling takes over the regions in which this result is better. The result joins the pool of the best
-labelings, which all have different energies. In large factor graphs a task changes one region only, so small that there
-is time for all these steps.
+The best labeling takes over the parts in which a result is better. The result joins the pool of the best labelings,
+which all have different energies. In large factor graphs a task changes one region only, so small that there is time
+for all these steps.
 
 A task begins with the best labeling, with another one of the pool, or with random labels. The kind and the temperature
 of a task are drawn at random; those that have recently found better labelings are drawn more often. The random numbers
@@ -31,8 +26,7 @@ In annealing over single labels, a forbidden entry has a finite penalty, which r
 forbidden, and falls as long as they are allowed. Everywhere else a forbidden entry costs more than any allowed
 labeling.
 
-On binary grids, blocks find the best known labelings. On dense factor graphs, whose blocks are small, annealing over
-single labels and regions find them, and on proteins, pedigrees and frequency assignment regions do.
+`parameters` says what each strategy is for; what it is worth is on the site, among the benchmarks.
 """
 
 from __future__ import annotations
@@ -46,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.rounds import Saver, check_seed_and_threads
+from graphpart.crf.anytime_search.parameters import LabelingParameters
 from graphpart.crf.anytime_search.portfolio import Portfolio
 from graphpart.crf.exact_solvers.brute_force import FEW, enumerated, labelings
 from graphpart.crf.problem import FactorGraph, as_factor_graph
@@ -74,6 +69,7 @@ def search(
     seed: int | None = None,
     threads: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    parameters: LabelingParameters | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> LabelingResult:
     """Search for the labeling of least energy that time allows.
@@ -96,6 +92,8 @@ def search(
     checkpoint : str or path-like, optional
         A file of labels. If it exists, the search starts from it, unless `initial` is better. The best labels
         are written to it about once a second while the search runs, and at its end.
+    parameters : LabelingParameters, optional
+        The strategies that are used; default: all.
     callback : callable, optional
         ``callback(seconds, cost)``, about every 50 ms and after every improvement; a true return value ends the run.
 
@@ -118,7 +116,7 @@ def search(
     Notes
     -----
     Memory in addition to the tables of the problem: for each thread a few numbers for each factor and for each label of
-    each variable, and 16 MB for the tables of blocks (64 MB if the tables of the problem have more than 2^22 entries).
+    each variable, and 16 MB for the tables of blocks.
 
     Examples
     --------
@@ -137,8 +135,9 @@ def search(
     bound = trivial_bound(f)
     if start is not None:
         stopping.record(known)
+    parameters = parameters or LabelingParameters()
     small = None
-    if len(f.tables) <= REDUCED and not stopping.check(known):
+    if "reduction" in parameters and len(f.tables) <= REDUCED and not stopping.check(known):
         seconds = None if stopping.remaining is None else REDUCING * stopping.remaining
         small = reduced(f, STEPS, stopping.child(seconds, plus=np.inf))
     inner = f if small is None else small.problem
@@ -153,7 +152,9 @@ def search(
     def whole(labels: Labels) -> float:
         return evaluate(lift(labels))
 
-    state = Portfolio(inner, first, seed or 0, threads, evaluate=None if target is None else whole)
+    state = Portfolio(
+        inner, first, seed or 0, threads, evaluate=None if target is None else whole, parameters=parameters
+    )
 
     def labels() -> Labels:
         found = lift(state.labels)

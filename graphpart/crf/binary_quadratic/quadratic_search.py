@@ -11,14 +11,14 @@ of rounds is the same on any number of threads.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.rounds import RoundSearch, check_seed_and_threads
-from graphpart.crf.binary_quadratic.crossover import best_of_regions
+from graphpart.crf.binary_quadratic.crossover import better_parts
 from graphpart.crf.binary_quadratic.families import Families
 from graphpart.crf.binary_quadratic.form import QuadraticForm, quadratic_form
 from graphpart.crf.binary_quadratic.low_degree import Kernel
@@ -35,6 +35,7 @@ Labels = NDArray[np.int32]
 
 TASKS = 4  # of a round; not the number of threads, on which the result must not depend
 FITS = 0.9  # of the time that is left, what a round may take
+STRATEGIES = frozenset({"low degree", "contraction", "lines", "parts", "tabu search", "families"})
 SMALL = 100_000  # couplings, up to which evaluation takes no time
 
 
@@ -55,6 +56,8 @@ class BinarySearch(RoundSearch[Any, Spins]):
         Of the factor graph, if known.
     evaluate : callable, optional
         The energy of labels, in place of that in `problem`, from which it may differ by rounding.
+    strategies : container of str
+        Those of `STRATEGIES` that are used.
 
     Attributes
     ----------
@@ -62,8 +65,6 @@ class BinarySearch(RoundSearch[Any, Spins]):
         Whether the energy stays the same if all labels flip, up to rounding.
     rounds : int
         Rounds done so far.
-    work : float
-        Nanoseconds of each thread so far, as estimated beforehand; infinite if elimination left nothing to search.
 
     Raises
     ------
@@ -90,6 +91,7 @@ class BinarySearch(RoundSearch[Any, Spins]):
         threads: int | None = None,
         form: QuadraticForm | None = None,
         evaluate: Callable[[Labels], float] | None = None,
+        strategies: Container[str] = STRATEGIES,
     ) -> None:
         check_seed_and_threads(seed, threads)
         q = form
@@ -106,15 +108,15 @@ class BinarySearch(RoundSearch[Any, Spins]):
         self.walker = Walker(q)
         self.symmetric = self.walker.symmetric
         self.kernel: Kernel | None = None
-        if self.walker.few_neighbours and (kernel := Kernel(q)).q.n < q.n:
+        if "low degree" in strategies and self.walker.few_neighbours and (kernel := Kernel(q)).q.n < q.n:
             self.kernel, q = kernel, kernel.q
             self.walker = Walker(q)
         self.q = q
         # Seconds that a round takes for each sweep of its annealing.
         self.pace = 1e-9 * self.walker.sweep_work * TASKS / min(TASKS, self.threads)
-        self.work = 0.0
+        self.parts = self.walker.few_neighbours and "parts" in strategies
         self._begun = 0.0  # seconds, when the round began
-        self.planner: Any = (Refining if self.walker.few_neighbours else Families)(self.walker, TASKS)
+        self.planner: Any = (Refining if self.walker.few_neighbours else Families)(self.walker, TASKS, strategies)
         self._evaluated: tuple[Spins | None, float] = (None, math.inf)
         self.start(np.zeros(problem.n, np.int32) if labels is None else labels)
 
@@ -157,31 +159,32 @@ class BinarySearch(RoundSearch[Any, Spins]):
         self.planner.wait(spins)
         return self._take(spins)
 
-    def run(self, stopping: Stopping) -> None:
-        """Search until stopped. Rounds count as iterations; may be called again."""
+    def run(self, stopping: Stopping, patience: int | None = None, serve: Callable[[], object] | None = None) -> None:
+        """Search until stopped, or after so many rounds in a row without improvement; may be called again.
+
+        Rounds count as iterations. `serve` is called about every 50 ms. If elimination has left no variable, there is
+        nothing to do.
+        """
+        self.stopping, self.serve = stopping, serve
         before = self.best, self.energy, self.cost
         stopping.record(self.cost)
-        if self.q.n == 0:  # elimination has left nothing to do
-            self.work = math.inf
-            return
-        if stopping.check(self.cost):
+        if self.q.n == 0 or stopping.check(self.cost):
             return
         try:
             if self.rounds == 0:
                 self._take(self.walker.descend(self.best, stopping.child(plus=math.inf)))
-            self.rounds_until(stopping)
+            self.rounds_until(stopping, patience)
         finally:
             if self.cost > before[2]:  # by rounding
                 self.best, self.energy = before[:2]
 
     def plan(self) -> list[Any]:
-        """The tasks of a round; their work is added up."""
+        """The tasks of a round."""
         self._begun, remaining = self.stopping.seconds, self.stopping.remaining
         # A round that ends too late is worth nothing.
         affordable = math.inf if remaining is None else remaining * FITS / self.pace
         rng = np.random.default_rng([self.seed, self.rounds])
-        tasks: list[Any] = self.planner.plan(self.best, self.idle, affordable, rng)
-        self.work += self.planner.work(tasks)
+        tasks: list[Any] = self.planner.plan(self.best, affordable, rng)
         return tasks
 
     def perform(self, task: Any, stopping: Stopping) -> Spins:
@@ -203,8 +206,8 @@ class BinarySearch(RoundSearch[Any, Spins]):
 
     def _take(self, spins: Spins) -> bool:
         """Let the best labeling take over the regions in which another one is better; return whether there were any."""
-        if self.walker.few_neighbours:
-            spins = best_of_regions(self.walker, self.best, spins)
+        if self.parts:
+            spins = better_parts(self.walker, self.best, spins)
         energy = self.walker.energy(spins)
         if energy >= self.energy:
             return False

@@ -1,0 +1,243 @@
+"""Kernels of parts of a factor graph: the better parts of two labelings, and what a region leaves of the factor graph.
+
+Two labelings differ in parts: connected components of variables that have different labels and share factors. Each
+factor meets one part at most, so what is better in one part does not depend on the others.
+
+If all variables outside a region keep their labels, a factor with one variable inside becomes costs of labels, and a
+factor with several variables inside becomes a smaller table.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t
+
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+
+cdef int64_t FORBIDDEN = <int64_t>1 << 60    # an entry from half of this on forbids
+
+
+cdef class Arrays:
+    """The arrays of a `Model`, which all kernels of one factor graph share."""
+
+    def __cinit__(self, model):
+        cdef const element_t[::1] domains = model.domains, scope = model.f.scope, factors = model.factors
+        cdef const element_t[::1] near = model.near
+        cdef const offset_t[::1] first = model.first, scope_start = model.f.scope_start, rows = model.rows
+        cdef const offset_t[::1] table_start = model.f.table_start, near_start = model.near_start
+        cdef const cost_t[::1] unary = model.unary, tables = model.f.tables
+        cdef Graph* g = &self.g
+        self.kept = [domains, first, unary, scope_start, scope, table_start, tables, rows, factors, near_start, near]
+        g.n, g.m = domains.shape[0], scope_start.shape[0] - 1
+        g.domains = &domains[0] if g.n else NULL
+        g.first = &first[0]
+        g.unary = &unary[0] if g.n else NULL
+        g.scope_start = &scope_start[0]
+        g.scope = &scope[0] if scope.shape[0] else NULL
+        g.table_start = &table_start[0]
+        g.tables = &tables[0] if tables.shape[0] else NULL
+        g.rows = &rows[0]
+        g.factors = &factors[0] if factors.shape[0] else NULL
+        g.near_start = &near_start[0]
+        g.near = &near[0] if near.shape[0] else NULL
+        g.penalty = model.penalty
+
+    def energy(self, const element_t[::1] labels):
+        """(energy without the constant, forbidden entries): each of these costs the penalty."""
+        cdef Graph* g = &self.g
+        cdef Py_ssize_t v, f, forbidden = 0
+        cdef double total = 0.0
+        if g.n == 0:
+            return 0.0, 0
+        with nogil:
+            for v in range(g.n):
+                total += g.unary[g.first[v] + labels[v]]
+                forbidden += g.unary[g.first[v] + labels[v]] >= g.penalty
+            for f in range(g.m):
+                if g.scope_start[f + 1] - g.scope_start[f] > 1:
+                    total += selected(g, f, &labels[0], &forbidden)
+        return total, forbidden
+
+    def better_parts(self, const element_t[::1] one, const element_t[::1] other):
+        """Labels of `one`, with those of `other` in the parts where these cost less."""
+        cdef Graph* g = &self.g
+        cdef Py_ssize_t v, at, end, forbidden = 0
+        cdef offset_t i, f
+        cdef element_t u
+        cdef double delta
+        out = np.array(one)
+        if g.n == 0:
+            return out
+        cdef element_t[::1] label = out
+        cdef element_t[::1] region = np.empty(g.n, np.int32)
+        cdef char[::1] seen = np.zeros(g.n, np.int8)
+        cdef char[::1] counted = np.zeros(g.m + 1, np.int8)
+        with nogil:
+            for v in range(g.n):
+                if seen[v] or one[v] == other[v]:
+                    continue
+                region[0] = <element_t>v
+                seen[v] = True
+                at, end = 0, 1
+                delta = 0.0
+                while at < end:
+                    u = region[at]
+                    at += 1
+                    delta += g.unary[g.first[u] + other[u]] - g.unary[g.first[u] + one[u]]
+                    for i in range(g.rows[u], g.rows[u + 1]):
+                        f = g.factors[i]
+                        if not counted[f]:
+                            counted[f] = True
+                            delta += selected(g, f, &other[0], &forbidden) - selected(g, f, &one[0], &forbidden)
+                    for i in range(g.near_start[u], g.near_start[u + 1]):
+                        if not seen[g.near[i]] and one[g.near[i]] != other[g.near[i]]:
+                            seen[g.near[i]] = True
+                            region[end] = g.near[i]
+                            end += 1
+                if delta < 0.0:
+                    for at in range(end):
+                        label[region[at]] = other[region[at]]
+        return out
+
+
+cdef inline double selected(Graph* g, Py_ssize_t f, const element_t* label, Py_ssize_t* forbidden) noexcept nogil:
+    """The entry of a factor at the given labels; a forbidden one costs the penalty and is counted."""
+    cdef offset_t i, at = 0, step = 1
+    cdef double x
+    for i in range(g.scope_start[f + 1] - 1, g.scope_start[f] - 1, -1):
+        at += step * label[g.scope[i]]
+        step *= g.domains[g.scope[i]]
+    x = g.tables[g.table_start[f] + at]
+    if x == INFINITY:
+        forbidden[0] += 1
+        return g.penalty
+    return x
+
+
+def part(whole, const element_t[::1] labels, const element_t[::1] inside, element_t[::1] place, offset_t most):
+    """(scope_start, scope, table_start, tables, unary, value, entries), or None if tables had more than `most` entries.
+
+    Parameters
+    ----------
+    whole : Regions
+        The arrays of the factor graph with whole costs.
+    labels, inside : ndarray of int32
+        Labels of all variables; the variables of the region, which have the numbers 0, 1, ... in it.
+    place : ndarray of int32, shape (n,)
+        -1 for all variables, before and after.
+    most : int
+
+    Returns
+    -------
+    value : int
+        The cost of the given labels in the region; 2**60 if they are forbidden.
+    entries : int
+        Entries that were read.
+    """
+    flat = whole.flat
+    cdef const element_t[::1] domains = flat.domains, scope = flat.scope, factors = whole.factors
+    cdef const offset_t[::1] first = flat.first, scope_start = flat.scope_start, table_start = flat.table_start
+    cdef const offset_t[::1] rows = whole.rows
+    cdef const int64_t[::1] unary = whole.unary, tables = flat.tables
+    cdef Py_ssize_t count = inside.shape[0], k, f, kept = 0
+    cdef offset_t i, j, members = 0, size, wide, base, read = 0, sizes = 0, at, own
+    cdef int64_t entries = 0, value = 0
+    cdef int a, v, arity, widest = 0
+    for k in range(count):
+        place[inside[k]] = <element_t>k
+        sizes += domains[inside[k]]
+    with nogil:
+        for k in range(count):
+            for i in range(rows[inside[k]], rows[inside[k] + 1]):
+                f = factors[i]
+                arity, wide = 0, 1
+                for j in range(scope_start[f], scope_start[f + 1]):
+                    v = scope[j]
+                    if place[v] >= 0:
+                        if arity == 0 and place[v] != k:
+                            break
+                        arity += 1
+                        wide *= domains[v]
+                if arity > 1:
+                    kept += 1
+                    members += arity
+                    entries += wide
+                widest = max(widest, arity)
+    if entries > most:
+        for k in range(count):
+            place[inside[k]] = -1
+        return None
+    start_array, scope_array = np.zeros(kept + 1, np.int64), np.empty(members, np.int32)
+    begin_array, tables_array = np.zeros(kept + 1, np.int64), np.empty(entries, np.int64)
+    unary_array, first_array = np.empty(sizes, np.int64), np.zeros(count + 1, np.int64)
+    counter_array, stride_array = np.zeros(widest + 1, np.int64), np.zeros(widest + 1, np.int64)
+    cdef offset_t[::1] start = start_array, begin = begin_array, counter = counter_array, stride = stride_array
+    cdef offset_t[::1] starts = first_array
+    cdef element_t[::1] rest = scope_array
+    cdef int64_t[::1] out = tables_array, costs = unary_array
+    with nogil:
+        for k in range(count):
+            v = inside[k]
+            starts[k + 1] = starts[k] + domains[v]
+            for a in range(domains[v]):
+                costs[starts[k] + a] = unary[first[v] + a]
+        kept, members, entries = 0, 0, 0
+        for k in range(count):
+            for i in range(rows[inside[k]], rows[inside[k] + 1]):
+                f = factors[i]
+                arity, size, own, base = 0, 1, 0, table_start[f]
+                for j in range(scope_start[f + 1] - 1, scope_start[f] - 1, -1):  # the last axis first
+                    v = scope[j]
+                    if place[v] >= 0:
+                        stride[arity] = size
+                        counter[arity] = j
+                        own += size * labels[v]
+                        arity += 1
+                    else:
+                        base += size * labels[v]
+                    size *= domains[v]
+                if place[scope[counter[arity - 1]]] != k:
+                    continue
+                if arity == 1:
+                    v = inside[k]
+                    for a in range(domains[v]):
+                        add(&costs[starts[k] + a], tables[base + stride[0] * a])
+                    read += domains[v]
+                    continue
+                add(&value, tables[base + own])
+                for j in range(arity - 1, -1, -1):
+                    rest[members] = place[scope[counter[j]]]
+                    members += 1
+                kept += 1
+                start[kept] = members
+                size = entries
+                for j in range(arity):
+                    counter[j] = 0
+                at = base
+                while True:
+                    out[entries] = tables[at]
+                    entries += 1
+                    for j in range(arity):
+                        v = inside[rest[members - 1 - j]]
+                        counter[j] += 1
+                        at += stride[j]
+                        if counter[j] < domains[v]:
+                            break
+                        at -= stride[j] * domains[v]
+                        counter[j] = 0
+                    else:
+                        break
+                begin[kept] = entries
+                read += entries - size
+        for k in range(count):
+            v = inside[k]
+            add(&value, costs[starts[k] + labels[v]])
+            place[v] = -1
+    return start_array, scope_array, begin_array, tables_array, unary_array, value, read
+
+
+cdef inline void add(int64_t* total, int64_t cost) noexcept nogil:
+    if total[0] >= FORBIDDEN // 2 or cost >= FORBIDDEN // 2:
+        total[0] = FORBIDDEN
+    else:
+        total[0] += cost

@@ -1,0 +1,56 @@
+"""What a search for labelings may do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from graphpart.errors import unknown
+
+__all__ = ["STRATEGIES", "LabelingParameters"]
+
+#: The strategies of the search, by name.
+STRATEGIES = {
+    "reduction": "labels that are not needed for an optimal labeling are left out first",
+    "message passing": "the labeling that message passing rounds to is an early one",
+    "expansion": "expansions improve labelings where factors have at most two variables",
+    "first annealing": "a large factor graph is annealed once as a whole",
+    "annealing": "simulated annealing over single labels",
+    "fresh starts": "some annealing starts from random labels",
+    "regions": "branch and bound minimises over one region after the other",
+    "blocks": "elimination of bounded width minimises over blocks after annealing",
+    "parts": "the best labeling takes over the parts in which another one is better",
+    "quadratic form": "binary factor graphs of pairs are searched by moves of their own, with the strategies below",
+    "low degree": "variables with at most three neighbours are eliminated from a quadratic form",
+    "contraction": "what labelings of a sparse quadratic form have in common is contracted",
+    "lines": "good labelings of a sparse quadratic form are heated a little, again and again",
+    "tabu search": "tabu search improves labelings of a dense quadratic form",
+    "families": "labelings of a dense quadratic form are combined",
+}
+
+
+@dataclass(frozen=True)
+class LabelingParameters:
+    """What the search for labelings may do.
+
+    Parameters
+    ----------
+    strategies : iterable of str
+        Names in `STRATEGIES`. Default: all of them.
+
+    Raises
+    ------
+    InvalidOption
+        If a name is unknown.
+    """
+
+    strategies: Iterable[str] = frozenset(STRATEGIES)  #: the names of the strategies that are used
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "strategies", frozenset(self.strategies))
+        for name in self.strategies:
+            if name not in STRATEGIES:
+                raise unknown("strategy", name, STRATEGIES)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.strategies
