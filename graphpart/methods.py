@@ -167,7 +167,7 @@ METHODS: tuple[Method, ...] = (
     Method("ilp", "partition", "graphpart.partition.exact_solvers.ilp:ilp",
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100,
            also=("mip", "integer-program")),
-    Method("brute-force", "partition", "graphpart.partition.enumeration.brute_force:brute_force",
+    Method("brute-force", "partition", "graphpart.partition.exact_solvers.brute_force:brute_force",
            "enumeration with pruning", exact=True, largest=ENUMERATED_ELEMENTS,
            also=("enumeration",)),
     Method("auto", "crf", "graphpart.crf.choosing:auto",

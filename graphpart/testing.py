@@ -24,7 +24,7 @@ import numpy as np
 from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem
 from graphpart.methods import find_method
 from graphpart.partition.certificates.exact_check import check_certificate
-from graphpart.partition.enumeration.brute_force import brute_force
+from graphpart.partition.exact_solvers.brute_force import brute_force
 from graphpart.partition.problem import SetPartition, canonical
 from graphpart.result import PartitionResult, Status
 

@@ -76,7 +76,6 @@ ROOMS = {
         "results",
         "certificates",
         "bounds",
-        "enumeration",
         "reduction",
         "local_search",
         "exact_solvers",

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from graphpart.files.source import Source
 
 LIFTED = re.compile(rb"^[ \t]*LIFTED[ \t\r]*(?:\n|\Z)", re.MULTILINE)
-LONGEST = 100  # bytes of the line LIFTED, with spaces
 GAPS = 1000  # more elements than 1000 for each pair, and a million besides, are no plausible file
 
 
@@ -79,7 +78,7 @@ def _split(blocks: Iterator[bytes]) -> Iterator[bytes | None]:
     for block in blocks:
         data = kept + block
         end = data.rfind(b"\n") + 1
-        if len(data) - end > LONGEST:  # no such line
+        if len(data) - end > 100:  # no such line
             end = len(data)
         kept = data[end:]
         yield from _split_lines(data[:end])

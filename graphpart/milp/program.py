@@ -31,7 +31,6 @@ WHOLE = 2.0**20  # costs that are multiples of one number are scaled to whole nu
 MAGNITUDE = 2.0**10  # else the largest cost is scaled to about this
 INTEGRAL = 1e-5  # a bound this close below a whole number counts as that number
 RESOLUTION = 1e-6  # relative to the largest cost of a variable that is not fixed: what solvers do not tell apart
-EPSILON = 2.0**-52  # relative error of an operation
 
 
 @dataclass(frozen=True)
@@ -242,7 +241,7 @@ class Program:
         reduced, error = self.reduced_costs()
         low = reduced - error
         terms = np.concatenate([self.multipliers * self._rhs, np.where(low > 0, low * self.lower, low * self.upper)])
-        return math.nextafter(math.fsum(terms.tolist()) - EPSILON * float(np.abs(terms).sum()), -math.inf)
+        return math.nextafter(math.fsum(terms.tolist()) - np.finfo(float).eps * float(np.abs(terms).sum()), -math.inf)
 
     @property
     def multipliers(self) -> Vector:
@@ -255,7 +254,7 @@ class Program:
         transposed, multipliers = self._matrix.T, self.multipliers
         sizes = abs(transposed) @ np.abs(multipliers) + np.abs(self.costs)
         terms = np.bincount(self._matrix.indices, minlength=len(self.costs)) + 2
-        return self.costs - transposed @ multipliers, EPSILON * terms * sizes
+        return self.costs - transposed @ multipliers, np.finfo(float).eps * terms * sizes
 
     def fix(self, most: float) -> None:
         """Fix binary variables that no solution of at most this cost has otherwise, by the last relaxation."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphpart.partition.certificates.certificate import Certificate
     from graphpart.partition.confidence.doubts import Doubts, doubts
     from graphpart.partition.default import auto
-    from graphpart.partition.enumeration.brute_force import brute_force
+    from graphpart.partition.exact_solvers.brute_force import brute_force
     from graphpart.partition.exact_solvers.ilp import ilp
     from graphpart.partition.extending.extend import ExtendedResult, extend
     from graphpart.partition.local_search.greedy_joining import greedy_joining
@@ -58,7 +58,7 @@ WHERE = {
     "ExtendedResult": "extending.extend",
     "SetPartition": "problem",
     "auto": "default",
-    "brute_force": "enumeration.brute_force",
+    "brute_force": "exact_solvers.brute_force",
     "doubts": "confidence.doubts",
     "exact": "proving",
     "extend": "extending.extend",

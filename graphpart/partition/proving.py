@@ -20,12 +20,13 @@ from graphpart.common.race import RaceParameters
 from graphpart.errors import InvalidOption
 from graphpart.partition.anytime_search.start import start_with_background
 from graphpart.partition.beforehand import Beforehand, has_groups
+from graphpart.partition.bounds.cycle_packing import DENSE_UP_TO
 from graphpart.partition.conclusion import concluded
 from graphpart.partition.exact_solvers.tree import Work
 from graphpart.partition.problem import as_problem, canonical
 from graphpart.partition.problem.forms import explicit, without_background
 from graphpart.partition.races import Races, RacesParameters
-from graphpart.partition.reduction.persistency import DENSE_UP_TO, reduced
+from graphpart.partition.reduction.persistency import reduced
 from graphpart.partition.results.starts import start_of
 from graphpart.partition.within_limits import solve_within_limits
 from graphpart.result import PartitionResult

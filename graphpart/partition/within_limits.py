@@ -22,8 +22,8 @@ from graphpart.partition.bounds.bounding import Bounding
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.partition.conclusion import concluded
-from graphpart.partition.enumeration.brute_force import enumerated
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
+from graphpart.partition.exact_solvers.brute_force import enumerated
 from graphpart.partition.exact_solvers.ilp import ilp
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition

@@ -43,7 +43,6 @@ DENSE = 3000  # rows of labels of which all pairs are listed
 LISTED = 20_000_000  # pairs that share a label, up to which these are listed
 PASSES = 50
 SPARE = 64  # empty clusters beside those of a start
-BLOCK = 1 << 22  # numbers that are held at a time
 
 
 @known_arguments

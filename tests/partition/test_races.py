@@ -20,7 +20,7 @@ from graphpart.partition.reduction.persistency import reduced
 from graphpart.stopping import Stopping
 
 RACES = import_module("graphpart.partition.races")
-BRUTE_FORCE = import_module("graphpart.partition.enumeration.brute_force")
+BRUTE_FORCE = import_module("graphpart.partition.exact_solvers.brute_force")
 PORTFOLIO = import_module("graphpart.partition.anytime_search.portfolio")
 SEARCHER = import_module("graphpart.partition.anytime_search.searcher")
 

@@ -44,7 +44,7 @@ from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
 from graphpart.partition.anytime_search.tabu import TabuRounds
 from graphpart.partition.anytime_search.tempering import TemperingRounds
 from graphpart.partition.bounds.trivial_bound import trivial_bound
-from graphpart.partition.enumeration.brute_force import enumerated
+from graphpart.partition.exact_solvers.brute_force import enumerated
 from graphpart.partition.local_search.sums import neighbours_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.forms import as_pairs, without_usual

@@ -31,7 +31,8 @@ from graphpart.partition.bounds import _packing
 from graphpart.partition.bounds._implicit_packing import ImplicitPairs
 from graphpart.partition.bounds.cycle_packing import STAGES, pack_pairs
 from graphpart.partition.bounds.group_stars import GroupStars
-from graphpart.partition.bounds.message_passing import ROUNDS
+from graphpart.partition.bounds.message_passing import CRUMB, LITTLE, ROUNDS, SWEEPS
+from graphpart.partition.bounds.relaxation import PARAMETERS
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.background import Background
@@ -43,12 +44,8 @@ Floats = NDArray[np.float64]
 LARGEST_STAR = 64  # leaves of a star
 COVERED = 3_000_000  # pairs, up to which a vertex cover takes few seconds
 SHARES = (1.0, 0.25, 0.05, 0.0)  # of the mean attraction, that amounts of stars reach at least, in turn
-REACH = 50  # elements, the nearest ones, that cycles through an element go through
 MADE = 16  # times as many pairs as are listed are made, at most,
 FEW = 100_000  # and some more
-SWEEPS = 20  # between two packings
-CRUMB = 1e-9  # share of the capacity of a pair that is not worth packing
-LITTLE = 1e-4  # share of the whole gain so far; a round that gains less is the last
 
 
 class ImplicitPacking:
@@ -148,7 +145,7 @@ class ImplicitPacking:
         for least in stages:
             self.pairs.stars(rest, capacity[:m], order, least, 3, LARGEST_STAR, False, self.stopping)
         self.pairs.stars(rest, capacity[:m], order, 0.0, 2, 2, False, self.stopping)
-        self.pairs.cycles(rest, REACH, self.stopping)
+        self.pairs.cycles(rest, PARAMETERS.reach, self.stopping)
         starts, elements, term_ends, terms, amounts, stars = self.pairs.end()
         found = Inequalities(
             np.where(stars, TWO_PARTITION, 0).astype(np.uint8), starts, elements, stars.astype(np.int32)

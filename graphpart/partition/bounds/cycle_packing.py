@@ -22,12 +22,12 @@ from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequal
 from graphpart.partition.problem import SetPartition
 from graphpart.stopping import Stopping
 
-__all__ = ["pack", "pack_matrix", "pack_pairs"]
+__all__ = ["DENSE_UP_TO", "STAGES", "pack", "pack_matrix", "pack_pairs"]
 
 Floats = NDArray[np.float64]
 LEAVES = (4, 6, 12)  # the most that stars have
 SHARES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.0)  # of the mean absolute cost, that amounts of stars reach at least, in turn
-FEW = 400  # elements, up to which the best of all is taken
+DENSE_UP_TO = 400  # elements of a matrix on which O(n^3) steps take little time: more is tried there
 STAGES = (3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 32, 48, 64, 128)
 
 
@@ -51,7 +51,7 @@ def pack_matrix(matrix: Floats, stopping: Stopping) -> tuple[Inequalities, Float
     finite = np.abs(matrix[np.isfinite(matrix)])
     mean = float(finite.mean()) if finite.size else 0.0
     stars, amounts, rest, best = Inequalities.none(), np.zeros(0), matrix, -1.0
-    for leaves in LEAVES if n <= FEW else LEAVES[-1:]:
+    for leaves in LEAVES if n <= DENSE_UP_TO else LEAVES[-1:]:
         left = matrix.copy()
         starts, elements, some = _packing.pack_stars(left, mean * np.array(SHARES), leaves, stopping)
         # What triangles of the rest could add: half of what attracts, at most.

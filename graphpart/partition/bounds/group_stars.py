@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.partition.bounds import _group_stars
+from graphpart.partition.bounds.message_passing import LITTLE, SWEEPS
 from graphpart.partition.certificates.inequalities import GROUP_STAR, Inequalities
 from graphpart.partition.problem.groups import Groups
 from graphpart.stopping import Stopping
@@ -22,8 +23,6 @@ from graphpart.stopping import Stopping
 __all__ = ["GroupStars"]
 
 Floats = NDArray[np.float64]
-SWEEPS = 30  # of one call, at most
-LITTLE = 1e-4  # share of the whole value; a sweep that gains less is the last
 
 
 class GroupStars:

@@ -18,6 +18,7 @@ from graphpart.partition.bounds import (
     relaxation,
     semidefinite,
 )
+from graphpart.partition.bounds.cycle_packing import DENSE_UP_TO
 from graphpart.partition.certificates.certificate import Certificate, certify
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.pieces.contraction import Contraction
@@ -59,7 +60,6 @@ BOUNDS: dict[str, Callable[[SetPartition, Stopping], Found]] = {
 }
 #: Their further names.
 ALSO = {"cycle-packing": ("icp",), "lp": ("cutting-planes",), "semidefinite": ("sdp",)}
-DENSE_UP_TO = 400  # elements of a problem with a background, up to which a matrix takes less time, and proves more
 EIGENVECTORS_UP_TO = 2000  # elements; those of a matrix of that size take some seconds
 
 

@@ -23,17 +23,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.partition.bounds import _packing
-from graphpart.partition.bounds.cycle_packing import FEW, STAGES, pack, pack_matrix, pack_pairs
+from graphpart.partition.bounds.cycle_packing import DENSE_UP_TO, STAGES, pack, pack_matrix, pack_pairs
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition
 from graphpart.stopping import Stopping
 
-__all__ = ["pass_messages", "rounds_of_messages"]
+__all__ = ["CRUMB", "LITTLE", "ROUNDS", "SWEEPS", "pass_messages", "rounds_of_messages"]
 
 Floats = NDArray[np.float64]
-SWEEPS = 20  # between two packings
+SWEEPS = 20  # of one call of a coordinate ascent, at most
 CRUMB = 1e-9  # share of the capacity of a pair that is not worth packing
-LITTLE = 1e-4  # share of the whole gain so far; a round that gains less is the last
+LITTLE = 1e-4  # share of the whole gain so far; a round or a sweep that gains less is the last
 ROUNDS = 100
 ORDERS = 6
 
@@ -57,7 +57,7 @@ def rounds_of_messages(
     yield first
     rows, amounts = first
     averaged = False
-    if p.matrix is not None and p.n <= FEW and not stopping.check(np.inf):
+    if p.matrix is not None and p.n <= DENSE_UP_TO and not stopping.check(np.inf):
         rows, amounts = _mean_of_packings(p.matrix, first, stopping)
         averaged = True
     u, v, cost = p.pairs()

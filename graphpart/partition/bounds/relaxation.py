@@ -66,8 +66,7 @@ class RelaxationParameters:
 
     complete_up_to: int = 40  #: elements up to which all pairs are variables
     complete_from: float = 0.2  #: share of pairs with a cost from which on all pairs are variables, too
-    iterations: int = 50  #: between two restarts; twice as many after a round that did not raise the bound,
-    most_iterations: int = 400  #: up to so many
+    iterations: int = 50  #: between two restarts; up to eight times as many if rounds do not raise the bound
     early: float = 0.3  #: violation above which rounds are half as long, because new inequalities help more
     violated: float = 0.02  #: an inequality is added if the point violates it by at least this, at first,
     finest: float = 1e-4  #: and at last
@@ -75,13 +74,9 @@ class RelaxationParameters:
     slack: float = 0.1  #: an inequality with multiplier 0 and more room than this is dropped,
     tight: tuple[int, float] = (3_000, 0.02)  #: or than this, from so many variables on, where inequalities cost time
     triangles: float = 4.0  #: triangle inequalities per variable that a round adds at most,
-    two_partitions: float = 0.2  #: 2-partitions from pairs,
-    near: float = 0.2  #: 2-partitions near those with a positive multiplier,
-    wheels: float = 0.1  #: odd wheels,
-    far: float = 0.05  #: and far cycles
-    cuts: float = 0.2  #: cuts of base pairs
-    largest: int = 12  #: elements of a 2-partition at most,
-    small: int = 6  #: and at first, as small ones cost less time
+    others: float = 0.2  #: 2-partitions from pairs, 2-partitions near others, odd wheels, cuts of base pairs: of each
+    far: float = 0.05  #: far cycles, which take longer to find
+    largest: int = 12  #: elements of a 2-partition at most; half as many at first, as small ones take less time
     quickly: tuple[int, int] = (200, 10)  #: 2-partitions from which near ones are searched, and steps from each,
     thoroughly: tuple[int, int] = (4000, 20)  #: when the quick search finds few;
     deeply: tuple[int, float] = (4000, 3.0)  #: where `patience` says the steps: starts, and times as many are added
@@ -90,8 +85,7 @@ class RelaxationParameters:
     reach: int = 50  #: elements that are reached for near cycles through one element
     scale: float = 0.2  #: of multipliers to variables, in mean absolute costs
     little: float = 1e-6  #: a round that raises the bound by a smaller share of it is idle
-    idle: int = 12  #: idle rounds in a row that are the last, if the finest violations count and none is large,
-    patience: int = 60  #: or else
+    idle: int = 12  #: so many idle rounds in a row are the last if the finest violations count, else five times as many
     quick: int = 200_000  #: variables up to which message passing has two rounds only: the relaxation soon overtakes it
 
 
@@ -260,7 +254,7 @@ class Relaxation:
         before = self.bound
         self.offer(rows.multipliers)
         least = PARAMETERS.iterations if self.violation < PARAMETERS.early else PARAMETERS.iterations // 2
-        self.iterations = least if self.bound > before else min(2 * self.iterations, PARAMETERS.most_iterations)
+        self.iterations = least if self.bound > before else min(2 * self.iterations, 8 * PARAMETERS.iterations)
 
     def separate(self) -> int:
         """Add inequalities that y violates, and drop inactive ones; return the number added.
@@ -301,10 +295,10 @@ class Relaxation:
         triangles, by_triangle = _cuts.triangles(Y, tolerance, self.stopping)
         found = Inequalities.cycles(np.arange(len(triangles) + 1, dtype=np.int64) * 3, triangles.ravel())
         out = found.take(most(by_triangle, PARAMETERS.triangles * m))
-        largest = min(self.largest, PARAMETERS.small) if self.small else self.largest
+        largest = min(self.largest, PARAMETERS.largest // 2) if self.small else self.largest
         starts, splits, elements, by_sets = _cuts.two_partitions(Y, tolerance, largest, self.stopping)
         found = Inequalities(np.full(len(splits), TWO_PARTITION, np.uint8), starts, elements, splits)
-        out = out + found.take(most(by_sets, PARAMETERS.two_partitions * m))
+        out = out + found.take(most(by_sets, PARAMETERS.others * m))
         near, by_size = self._near_cuts(Y, tolerance, thorough=len(out) <= PARAMETERS.few * m)
         out = out + near
         self.violation = max(float(by.max(initial=0.0)) for by in (by_triangle, by_sets, by_size))
@@ -319,7 +313,7 @@ class Relaxation:
             return Inequalities.none(), np.zeros(0)
         np.fill_diagonal(Y, 1.0)
         starts_at_most, steps = PARAMETERS.thoroughly if thorough else PARAMETERS.quickly
-        share = PARAMETERS.near
+        share = PARAMETERS.others
         if self.patience:
             (starts_at_most, times), steps = PARAMETERS.deeply, self.patience
             share *= times
@@ -339,7 +333,7 @@ class Relaxation:
         ones = np.ones(len(amounts), np.int32)
         found = Inequalities(np.full(len(ones), WHEEL, np.uint8), starts, elements, ones)
         self.violation = max(self.violation, float(amounts.max(initial=0.0)))
-        return found.take(most(amounts, PARAMETERS.wheels * len(self.cost)))
+        return found.take(most(amounts, PARAMETERS.others * len(self.cost)))
 
     def _cycles(self, tolerance: float) -> Inequalities:
         """Conflicted cycles: a pair that repels, or is cut, closes a path of pairs that attract, or are joined.
@@ -372,7 +366,7 @@ class Relaxation:
         """Cuts of base pairs that attracting, or joined, lifted pairs violate."""
         assert self.connecting is not None
         wanted, m = (self.cost < 0) | (self.lower > 0), len(self.cost)
-        limit, work = int(PARAMETERS.cuts * m) + 100, PARAMETERS.work * m
+        limit, work = int(PARAMETERS.others * m) + 100, PARAMETERS.work * m
         found, amounts = self.connecting.cuts(self.y, wanted, tolerance, limit, work, self.stopping)
         self.violation = max(self.violation, float(amounts.max(initial=0.0)))
         return found
@@ -452,5 +446,5 @@ def rounds_of(relaxation: Relaxation, stopping: Stopping) -> Iterator[float]:
         idle = idle + 1 if relaxation.bound - before <= PARAMETERS.little * abs(relaxation.bound) else 0
         settled = tolerance == PARAMETERS.finest and relaxation.violation <= PARAMETERS.violated
         yield relaxation.bound
-        if idle >= (PARAMETERS.idle if settled else PARAMETERS.patience):
+        if idle >= PARAMETERS.idle * (1 if settled else 5):
             break

@@ -43,9 +43,10 @@ from numpy.typing import NDArray
 
 from graphpart.common.blas import one_thread
 from graphpart.partition.bounds import _primal_dual
+from graphpart.partition.bounds.cycle_packing import DENSE_UP_TO
 from graphpart.partition.bounds.message_passing import pass_messages
 from graphpart.partition.bounds.relaxation import PARAMETERS, Relaxation
-from graphpart.partition.certificates.inequalities import Inequalities
+from graphpart.partition.certificates.inequalities import LARGEST_COEFFICIENT, Inequalities
 from graphpart.partition.problem import SetPartition
 from graphpart.stopping import Stopping
 
@@ -56,12 +57,9 @@ ITERATIONS = 50  # between two separations
 MOVE = 1.6  # of M, in multiples of Z - Y
 BALANCE, UNEQUAL, CHANGE = 20, 2.0, 1.3  # iterations between two looks at the penalty; a ratio that changes it; by that
 WIDEST = 1e4  # the penalty is at most so many times the mean cost, and at least its part
-SMALLEST_TWO_PARTITION, LARGEST_TWO_PARTITION = 8, 16  # elements of those looked for, at first and at last,
-GROWTH = 2  # and by how much that grows
+SMALLEST_TWO_PARTITION, LARGEST_TWO_PARTITION = 8, 16  # elements of those looked for, at first and at last
 STEPS, MOST_STEPS = 100, 10_000  # of the search for each 2-partition; twice as many whenever all sizes had their turn
 AT_LEAST, SLOWER = 5, 0.25  # rounds with each size; the share of their mean gain that is too little
-NUMBERS = 1 << 23  # general 2-partitions have whole numbers up to that
-ALONE = 400  # elements, up to which the BLAS has one thread
 IDLE, GAIN = 25, 1e-5  # so many rounds in turn that raise the bound by a smaller share are the last
 
 
@@ -87,7 +85,7 @@ class Semidefinite:
 
     def round(self, iterations: int = ITERATIONS) -> None:
         """Iterate, and offer the bound that the multipliers and S prove."""
-        with one_thread() if self.relaxation.n <= ALONE else nullcontext():
+        with one_thread() if self.relaxation.n <= DENSE_UP_TO else nullcontext():
             self._round(iterations)
 
     def _round(self, iterations: int) -> None:
@@ -135,7 +133,7 @@ class Semidefinite:
         r = self.relaxation
         rounds = r.rounds - self._begun
         if rounds >= AT_LEAST and gained * rounds < SLOWER * (r.bound - self._since):
-            r.largest += GROWTH
+            r.largest += 2  # one on each side
             if r.largest > LARGEST_TWO_PARTITION:
                 r.largest, r.patience = SMALLEST_TWO_PARTITION, min(2 * r.patience, MOST_STEPS)
             self._since, self._begun = r.bound, r.rounds
@@ -167,7 +165,7 @@ def whole_numbers(F: Floats) -> tuple[NDArray[np.int32], float]:
     if not largest > 0.0:
         return np.zeros((0, len(F)), np.int32), 0.0
     exponent = int(np.frexp(largest)[1])  # largest < 2 ** exponent
-    unit = float(np.ldexp(1.0, exponent)) / NUMBERS
+    unit = float(np.ldexp(1.0, exponent)) / (LARGEST_COEFFICIENT // 2)
     return np.rint(F.T / unit).astype(np.int32), 2.0 * unit * unit
 
 
@@ -187,6 +185,6 @@ def solve_semidefinite(p: SetPartition, stopping: Stopping) -> tuple[Inequalitie
                 break
             relaxation.tolerance = PARAMETERS.finest
         settled = relaxation.tolerance <= PARAMETERS.finest and relaxation.violation <= PARAMETERS.violated
-        if idle >= (IDLE if settled else PARAMETERS.patience):
+        if idle >= (IDLE if settled else 5 * PARAMETERS.idle):
             break
     return relaxation.best

@@ -27,7 +27,6 @@ Integers = NDArray[np.int64]
 CHANGES = np.array(["join", "split", "move"])
 SCOPES = np.array(["clusters", "clusters", "element", "pair"])  # by the kinds below
 JOIN, SPLIT, MOVE, OTHER = range(4)
-LETTERS = 40  # of a name in words
 RELATIVE = 1e-9  # doubts that differ by less are equal
 
 
@@ -127,7 +126,7 @@ def decisions_of(
 
 
 def _cut(name: Any) -> str:
-    return str(name)[:LETTERS]
+    return str(name)[:40]
 
 
 def in_words(decisions: Columns, name: Callable[[Any], str] = _cut) -> NDArray[Any]:

@@ -17,7 +17,7 @@ __all__ = ["PseudoCosts"]
 
 LEAST = 1e-6  # of the scale of costs: smaller expected rises count as this one
 NEAREST = 0.05  # the variable counts as moved by at least so much
-INTEGRAL, RARELY = 1e-3, 1e-6  # pairs so near to 0 or 1 have this factor, and come last
+INTEGRAL = 1e-3  # pairs so near to 0 or 1 come last
 
 
 class PseudoCosts:
@@ -41,7 +41,7 @@ class PseudoCosts:
     def choose(self, free: NDArray[np.bool_]) -> int:
         """The variable to divide on, among free ones; O(number of variables)."""
         y = np.clip(self._r.y, 0.0, 1.0)
-        least, score = LEAST * self._r.scale, np.where(np.minimum(y, 1 - y) < INTEGRAL, RARELY, 1.0)
+        least, score = LEAST * self._r.scale, np.where(np.minimum(y, 1 - y) < INTEGRAL, LEAST, 1.0)
         for rise, times, moved in zip(self._rise, self._times, (y, 1 - y), strict=True):
             usual = self._size * (rise.sum() / (times * self._size).sum() if times.any() else 1.0)
             score *= np.maximum((rise + usual) / (times + 1) * moved, least)

@@ -50,8 +50,6 @@ __all__ = ["ColumnGeneration"]
 
 Floats = NDArray[np.float64]
 LARGEST = 10  # the largest cost is below 2 to the power of that; tolerances of HiGHS are absolute
-FINEST = 1e-10  # tolerance of HiGHS
-DUAL, PRIMAL = 1, 4  # simplex methods of HiGHS
 PROGRESS, SLOW = 0.03, 2  # share of the gap that inequalities close; so many times in turn less, and they end
 TIGHTER = 20  # times that they are added, at most, where the best choice is found
 HALFWAY, TRIES = 0.5, 8  # weight of the last prices at the first attempt, and attempts to find subsets
@@ -61,7 +59,7 @@ FOUND, MOST_ADDED = 50, 200  # subsets at which the exact search ends, and that 
 ROOM, WORK = 20_000, 1_000_000  # subsets that are enumerated; nodes of the search for them
 NEAR, NEARER = 0.005, 0.7  # of the cost: the gap at which bounds are proven at first; factor if enumeration fails
 ROUNDING, ROUNDINGS = 10, 20  # every so many linear programs, one is rounded to so many partitions
-TOLERANCE = 1e-10  # reduced costs that count
+TOLERANCE = 1e-10  # reduced costs that count, for HiGHS, too
 USED, DECIDED = 1e-6, 1e-4  # values of subsets that count; pairs that are nearer to 0 or 1 are decided
 
 
@@ -89,8 +87,8 @@ class Master:
         self.subsets, self.costs, self.triples = np.zeros((0, n), np.uint8), np.zeros(0), np.zeros((0, 3), np.int32)
         self._penalties = np.zeros(0)
         for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
-            self._highs.setOptionValue(option, FINEST)
-        self._highs.setOptionValue("simplex_strategy", PRIMAL)  # subsets are added
+            self._highs.setOptionValue(option, TOLERANCE)
+        self._highs.setOptionValue("simplex_strategy", 4)  # the primal method: subsets are added
         for _ in range(n):
             self._highs.addRow(1.0, 1.0, 0, np.zeros(0, np.int32), np.zeros(0))
 
@@ -114,12 +112,12 @@ class Master:
         for column in contained(self.subsets, triples).T:
             members = np.flatnonzero(column).astype(np.int32)
             self._highs.addRow(-np.inf, 1.0, len(members), members, np.ones(len(members)))
-        self._highs.setOptionValue("simplex_strategy", DUAL)  # for once
+        self._highs.setOptionValue("simplex_strategy", 1)  # the dual method, for once
 
     def solve(self) -> tuple[float, Prices, Floats]:
         """(cost, prices, value of each subset)."""
         self._highs.run()
-        self._highs.setOptionValue("simplex_strategy", PRIMAL)
+        self._highs.setOptionValue("simplex_strategy", 4)
         if self._stopping.check(np.inf):
             raise Unsolved
         solution = self._highs.getSolution()

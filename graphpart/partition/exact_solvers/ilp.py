@@ -42,6 +42,7 @@ from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.kernels._pairs import connected_components
 from graphpart.milp.search import EXACT, UNPROVEN, Search
 from graphpart.partition.bounds.connecting import Connecting
+from graphpart.partition.bounds.relaxation import PARAMETERS
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.local_search.greedy_joining import join, joined
 from graphpart.partition.local_search.improve import fixed_point
@@ -64,8 +65,6 @@ Floats = NDArray[np.float64]
 
 FORMULATIONS = ("cutting-plane", "full")
 LARGEST_FULL = 60  # elements of a component: 102660 inequalities
-COMPLETE_FROM = 0.3  # share of pairs with a cost, from which on all pairs become variables
-VIOLATED = 1e-4  # by so much a solution has to violate an inequality that is added
 SLACK = 0.2  # an inequality with more room than this in a relaxation is dropped
 STALLED = 8  # rounds of relaxations that raise the bound by little, after which integer rounds begin
 LITTLE = 0.01  # share of the remaining gap
@@ -229,7 +228,7 @@ class Component(Search):
         self.rounds = self.inequalities = 0
         self.u, self.v, cost = p.pairs()
         used = cost != 0 if p.lifted is None else (cost != 0) | ~p.lifted
-        enough = np.count_nonzero(used) >= COMPLETE_FROM * (p.n * (p.n - 1) // 2)
+        enough = np.count_nonzero(used) >= PARAMETERS.complete_from * (p.n * (p.n - 1) // 2)
         self.complete = p.lifted is None and (full or bool(enough) or p.limits is not None)
         self.infeasible = False
         if self.complete and not p.is_dense:
@@ -302,16 +301,16 @@ class Component(Search):
         pairs, y = len(y), y[: len(self.u)]
         limit = ROWS_PER_PAIR * len(y) + 100
         if self.complete:
-            matrix, rhs = violated_triangles(y, self.p.n, limit, VIOLATED)
+            matrix, rhs = violated_triangles(y, self.p.n, limit, PARAMETERS.finest)
             return (widened(matrix, pairs), rhs) if pairs > len(y) else (matrix, rhs)
-        matrix, rhs = violated_cycles(y, self.u, self.v, self.p.n, limit, VIOLATED)
+        matrix, rhs = violated_cycles(y, self.u, self.v, self.p.n, limit, PARAMETERS.finest)
         return (matrix, rhs) if self.connecting is None else self._with_cuts(self.connecting, matrix, rhs, y, limit)
 
     def _with_cuts(self, connecting: Connecting, matrix: Any, rhs: Floats, y: Floats, limit: int) -> Rows:
         """The same rows, and those of violated cuts of base pairs."""
         from scipy.sparse import csr_array, vstack
 
-        cuts, _ = connecting.cuts(y, np.ones(len(y), bool), VIOLATED, limit, math.inf, self.stopping)
+        cuts, _ = connecting.cuts(y, np.ones(len(y), bool), PARAMETERS.finest, limit, math.inf, self.stopping)
         starts, keys, signs, zeros = cuts.terms(self.p.n)
         columns = np.searchsorted(self._keys, keys)
         found = csr_array((signs.astype(np.float64), columns, starts), shape=(len(cuts), len(y)))

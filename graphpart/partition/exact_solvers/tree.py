@@ -42,7 +42,6 @@ __all__ = ["Tree", "TreeParameters", "Work"]
 Decisions = tuple[tuple[int, bool, float], ...]  # variable, whether it is joined, and how far it was from that
 Start = tuple[Inequalities, NDArray[np.float64], NDArray[np.float64]]
 Children = Generator[None, None, list[tuple[float, Decisions]]]
-HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -52,10 +51,8 @@ class TreeParameters:
     resolution: float = 1e-7  #: of the largest cost that may be paid: smaller differences count only with a common step
     integral: float = 1e-6  #: a point is a partition if no variable is farther from 0 or 1
     idle: int = 4  #: rounds without progress, after which a vertex is computed, or the node is divided
-    progress: float = 0.01  #: share of what is missing to close a node that counts as progress,
-    little: float = 0.002  #: or this share,
-    promising: float = 0.8  #: if this share of what the point costs above the bound would close the node
-    converged: float = 5e-4  #: and at the root of a problem with regions, share of the gap that counts as progress
+    progress: float = 0.01  #: share of what is missing to close a node that counts as progress
+    converged: float = 5e-4  #: the same at the root of a problem with regions
     window: int = 5  #: rounds whose gain tells how fast the bound of a relaxation over all pairs rises,
     most_rounds: float = 20.0  #: and rounds left at that rate, above which the node is divided if it is not `far`
     remembered: int = 16  #: open nodes of which it is known where their relaxation starts
@@ -292,9 +289,7 @@ class Tree:
                     return []
                 break
             missing = self.cost - self.resolution - r.bound
-            # The point costs about what the relaxation proves once it has converged: is that enough?
-            enough = a.promising * (r.value - r.bound) > missing
-            progress = r.bound - before > (a.little if enough else a.progress) * missing
+            progress = r.bound - before > a.progress * missing
             if not decisions and self._has_regions():  # no division makes up for a relaxation that is not solved
                 progress = r.bound - before > a.converged * missing or (added > 0 and not r.is_thorough)
             idle = 0 if progress else idle + 1
@@ -418,7 +413,7 @@ class Tree:
         fixed = (r.lower == r.upper) & (r.cost != 0)
         if r.connecting is not None:
             merged = self._connected_bounds()
-            fixed &= (r.upper < HALF) | (merged[r.u] == merged[r.v])
+            fixed &= (r.upper < 0.5) | (merged[r.u] == merged[r.v])
         return int(np.count_nonzero(fixed))
 
     def _start_again(self, bound: float) -> Children:
@@ -434,7 +429,7 @@ class Tree:
             return []
         q = p.contract(merged)
         u, v, cost = q.pairs()
-        zeros = r.upper < HALF
+        zeros = r.upper < 0.5
         cut = keys_of_pairs(merged[r.u[zeros]], merged[r.v[zeros]], q.n)
         if (merged[r.u[zeros]] == merged[r.v[zeros]]).any():
             return []  # no better partition agrees with all that is fixed
@@ -458,11 +453,11 @@ class Tree:
         if decisions:
             joined = np.array([e for e, join, _ in decisions if join], np.int64)
             cut = np.array([e for e, join, _ in decisions if not join], np.int64)
-            ones = r.lower > HALF
+            ones = r.lower > 0.5
             ends = np.concatenate([r.u[joined], r.u[ones]]), np.concatenate([r.v[joined], r.v[ones]])
             block = connected(n, *ends)
             a, b = block[r.u], block[r.v]
-            zeros = r.upper < HALF
+            zeros = r.upper < 0.5
             keys = np.concatenate([keys_of_pairs(a[cut], b[cut], n), keys_of_pairs(a[zeros], b[zeros], n)])
             apart = np.isin(keys_of_pairs(a, b, n), keys)
             r.lower[a == b] = 1.0
@@ -487,7 +482,7 @@ class Tree:
         r, apart = self.relaxation, self.stopping.child(plus=math.inf)  # other costs than those of the whole
         lifted = None if r.connecting is None else ~r.connecting.links
         dense = None if lifted is None else False
-        near = SetPartition.of_pairs(range(self.p.n), r.u, r.v, HALF - r.y, rules=Rules(lifted=lifted), dense=dense)
+        near = SetPartition.of_pairs(range(self.p.n), r.u, r.v, 0.5 - r.y, rules=Rules(lifted=lifted), dense=dense)
         joined = fixed_point(near, near.must_join_classes(), join, apart)
         if self._has_regions():
             self._fuse(joined, apart)
@@ -534,7 +529,7 @@ class Tree:
         y = self.relaxation.y
         if (np.minimum(y, 1 - y) > self.parameters.integral).any():
             return False
-        labels = self._connected(HALF)
+        labels = self._connected(0.5)
         cost = self.p.evaluate_labels(labels)
         if cost < self.cost:
             self._accept(labels, cost)
@@ -553,7 +548,7 @@ class Tree:
         e = self.pseudo_costs.choose(free)
         y = min(max(float(r.y[e]), 0.0), 1.0)
         cut, joined = (bound, (*decisions, (e, False, y))), (bound, (*decisions, (e, True, 1.0 - y)))
-        return [cut, joined] if y >= HALF else [joined, cut]
+        return [cut, joined] if y >= 0.5 else [joined, cut]
 
     def _connected_bounds(self) -> Labels:
-        return self._linked(self.relaxation.lower > HALF)
+        return self._linked(self.relaxation.lower > 0.5)

@@ -63,6 +63,7 @@ from graphpart.common.groups import first_of
 from graphpart.common.reduction import Reduction
 from graphpart.display import Shown, plural
 from graphpart.methods import SIZES, check_obeyed
+from graphpart.partition.bounds.cycle_packing import DENSE_UP_TO
 from graphpart.partition.certificates.certificate import common_step
 from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
@@ -78,7 +79,6 @@ CRITERIA = ("", "edge", "neighbourhood", "pair", "triangle", "subgraph", "cut-se
 COMPONENT = CRITERIA.index("component")
 FEW = 2000  # elements, up to which sets may grow large
 LARGE_SETS, SMALL_SETS = 256, 32
-DENSE_UP_TO = 400  # elements of a problem with a background, up to which it is made a matrix, for all criteria
 
 
 @dataclass(frozen=True, repr=False)

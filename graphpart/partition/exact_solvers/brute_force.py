@@ -17,7 +17,7 @@ import numpy as np
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.bounds.trivial_bound import trivial_bound
-from graphpart.partition.enumeration import _brute_force
+from graphpart.partition.exact_solvers import _brute_force
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, as_problem
 from graphpart.partition.problem.forms import cut_huge, matrix_of

@@ -1,1 +1,0 @@
-"""Brute force: all partitions of a few elements. Solvers that take a problem apart leave small pieces to it."""
