@@ -21,7 +21,7 @@ disagreements of a partition with l and l' add up to at least that of l with l'.
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,6 @@ DENSE = 3000  # rows of labels of which all pairs are listed
 LISTED = 20_000_000  # pairs that share a label, up to which these are listed
 PASSES = 50
 SPARE = 64  # empty clusters beside those of a start
-BLOCK = 1 << 22  # numbers that are held at a time
 
 
 @known_arguments
@@ -267,7 +266,7 @@ def _problem(rows: Ints, size: Ints, w: Floats) -> SetPartition | None:
             matrix += np.where(rows[:, k, None] == rows[:, k], -w[k], w[k])
         matrix *= size.astype(np.float64)[:, None] * size
         np.fill_diagonal(matrix, 0.0)
-        return SetPartition.of_matrix(range(n), matrix)
+        return SetPartition._of_matrix(range(n), matrix)
     shared = [np.bincount(column) for column in rows.T]
     if sum(float((count * (count - 1.0)).sum()) / 2 for count in shared) > LISTED:
         return None
@@ -281,7 +280,7 @@ def _problem(rows: Ints, size: Ints, w: Floats) -> SetPartition | None:
         u.append(order[first])
         v.append(order[second])
         costs.append(-2.0 * w[k] * size[u[-1]] * size[v[-1]])
-    return SetPartition.of_pairs(
+    return SetPartition._of_pairs(
         range(n), np.concatenate(u), np.concatenate(v), np.concatenate(costs),
         Background([(float(w.sum()), size.astype(np.float64))]), dense=False,
     )  # fmt: skip
@@ -305,7 +304,7 @@ def _moved(rows: Ints, size: Floats, w: Floats, begin: float, time_limit: float 
     while True:
         iterations += 1
         labels = np.unique(labels, return_inverse=True)[1].ravel()
-        labels = _passes(keys, size, w, labels, order, int(first[-1]), begin, time_limit)
+        labels = _passes(keys, size, w, labels, order, int(first[-1]), lambda: _late(begin, time_limit))
         labels = _joined_clusters(keys, size, w, np.unique(labels, return_inverse=True)[1].ravel(), int(first[-1]))
         cost = _cost(rows, size, w, labels)
         if cost >= best - 1e-9 * max(1.0, abs(best)) or _late(begin, time_limit):
@@ -325,7 +324,7 @@ def _members(keys: Ints, size: Floats, labels: Ints, clusters: int, values: int)
 
 
 def _passes(
-    keys: Ints, size: Floats, w: Floats, labels: Ints, order: Ints, values: int, begin: float, time_limit: float | None
+    keys: Ints, size: Floats, w: Floats, labels: Ints, order: Ints, values: int, late: Callable[[], bool]
 ) -> Ints:
     """Each row in turn moves to the cluster in which it costs least, or to a new one, until none does."""
     for _ in range(PASSES):
@@ -336,7 +335,7 @@ def _passes(
             room = np.empty(clusters)
             more, start = move_rows(keys, size, w, order, labels, counts, total, room, 1e-9 * float(w.sum()), start)
             moved += more
-        if not moved or _late(begin, time_limit):
+        if not moved or late():
             break
         labels = np.unique(labels, return_inverse=True)[1].ravel()
     return labels
@@ -350,7 +349,7 @@ def _joined_clusters(keys: Ints, size: Floats, w: Floats, labels: Ints, values: 
     per_key[keys] = w  # each label belongs to one labeling
     costs = float(w.sum()) * np.outer(total, total) - 2.0 * (counts * per_key[:, None]).T @ counts
     costs = np.triu(costs, 1) + np.triu(costs, 1).T
-    found: Ints = run(SetPartition.of_matrix(range(clusters), costs), "kernighan-lin").labels.astype(np.int64)[labels]
+    found: Ints = run(SetPartition._of_matrix(range(clusters), costs), "kernighan-lin").labels.astype(np.int64)[labels]
     return found
 
 

@@ -306,7 +306,7 @@ def _listed_near(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
 def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
     """The same problem with its listed pairs, and with the requested pairs, which cost 0 if they were not listed."""
     u, v, cost = p.listed()
-    return SetPartition.of_pairs(
+    return SetPartition._of_pairs(
         range(p.n),
         np.concatenate([u, asked[:, 0]]),
         np.concatenate([v, asked[:, 1]]),
@@ -359,7 +359,7 @@ def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping
     """What the best partition with a pair decided otherwise costs, and whether that is proven."""
     pu, pv, costs = part.pairs()
     pair = np.array([[a, b]], np.int32)
-    changed = SetPartition.of_pairs(
+    changed = SetPartition._of_pairs(
         range(part.n), pu, pv, costs, rules=Rules(cuts=pair) if joined else Rules(joins=pair)
     )
     contraction = Contraction(changed)
