@@ -283,11 +283,15 @@ def test_many_moves_change_nothing_in_cluster_editing_and_not_in_modularity():
         return gp.SetPartition.from_pairs(900, edges, np.broadcast_to(costs, len(edges)), missing=missing, dense=False)
 
     p = of(-1.0)
-    assert has_plateaus(p) and has_plateaus(of(-0.1, 0.1)) and has_plateaus(gp.from_editing(graph, dense=False))
+    assert (
+        has_plateaus(p)
+        and has_plateaus(of(-0.1, 0.1))
+        and has_plateaus(gp.SetPartition.from_editing(graph, dense=False))
+    )
     halves = Contraction(p, canonical(np.arange(900) // 2)).problem
     assert halves.background is not None and has_plateaus(halves)
     assert not any(map(has_plateaus, (p.to_dense(), of(-9.0), of(-1.0, 0.0), of(-1.0, -0.5), of(-0.7))))
-    assert not any(has_plateaus(gp.from_modularity(graph, resolution=r, dense=False)) for r in (1.0, 40.0))
+    assert not any(has_plateaus(gp.SetPartition.from_modularity(graph, resolution=r, dense=False)) for r in (1.0, 40.0))
     t = Annealer(p).temperatures(canonical(np.arange(900) // 3), 0.1)
     assert 0 < 4 * t[1] < t[0]
 
