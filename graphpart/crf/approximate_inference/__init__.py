@@ -1,6 +1,6 @@
 """Approximate marginals where exact ones are out of reach: loopy and tree-reweighted sum-product.
 
-`loopy.py` is the face, its kernel `_loopy` beside it; `upper_bound.py` turns reweighted messages into an upper bound on
+`loopy.py` is the face, its kernel is `exact_solvers/_sum_product`; `upper_bound.py` turns reweighted messages into an upper bound on
 log Z that holds whatever the messages are.
 """
 
