@@ -332,9 +332,8 @@ def _passes(
         while start < len(order):
             clusters = int(labels.max()) + 1 + SPARE
             counts, total = _members(keys, size, labels, clusters, values)
-            room = np.empty(clusters)
-            more, start = move_rows(keys, size, w, order, labels, counts, total, room, 1e-9 * float(w.sum()), start)
-            moved += more
+            more, seen = move_rows(keys, size, w, order[start:], labels, counts, total)
+            moved, start = moved + more, start + seen
         if not moved or late():
             break
         labels = np.unique(labels, return_inverse=True)[1].ravel()
