@@ -72,7 +72,7 @@ class Segmentation:
     @property
     def n_segments(self) -> int:
         """The number of segments."""
-        return self.result.subsets
+        return self.result.n_clusters
 
     def __repr__(self) -> str:
         counts = f"{plural(self.n_segments, 'segment')} of {plural(self.graph.n, 'region')}"

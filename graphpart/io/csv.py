@@ -122,7 +122,7 @@ def read(source: Source) -> SetPartition:
     background = background_of(nodes, background=[term.of(nodes) for term in terms] or None, groups=groups)
     rules = Rules(limits=None if tail is None else tail.limits())
     dense = None if background is None else False
-    return SetPartition.of_pairs(nodes, u, v, value, background, rules, dense=dense).in_units(offset)
+    return SetPartition._of_pairs(nodes, u, v, value, background, rules, dense=dense)._in_units(offset)
 
 
 class _Term:

@@ -69,7 +69,7 @@ def read(source: Source) -> SetPartition:
         lifted = np.arange(m) >= base
     offset = sum_of_finite(weight)
     cost = np.subtract(0.0, weight, out=weight)
-    return SetPartition.of_pairs(range(n), u, v, cost, rules=Rules(lifted=lifted)).in_units(offset)
+    return SetPartition._of_pairs(range(n), u, v, cost, rules=Rules(lifted=lifted))._in_units(offset)
 
 
 def _split(blocks: Iterator[bytes]) -> Iterator[bytes | None]:

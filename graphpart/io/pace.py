@@ -55,8 +55,8 @@ def read(source: Source) -> SetPartition:
         raise source.error(at, f"{m} edges announced, {lines.size} found: expected equal numbers")
     u, v = lines.arrays()
     if not dense:
-        p = SetPartition.of_pairs(range(n), u, v, np.full(m, -1.0), background_of(range(n), 1.0), dense=False)
-        p.in_units(float(m))
+        p = SetPartition._of_pairs(range(n), u, v, np.full(m, -1.0), background_of(range(n), 1.0), dense=False)
+        p._in_units(float(m))
         if p.m != m:
             k = _second(u, v)
             raise source.error(lines.line_of(k), f"edge {u[k] + 1} {v[k] + 1} is there twice: expected each edge once")

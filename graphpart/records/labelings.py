@@ -266,7 +266,7 @@ def _problem(rows: Ints, size: Ints, w: Floats) -> SetPartition | None:
             matrix += np.where(rows[:, k, None] == rows[:, k], -w[k], w[k])
         matrix *= size.astype(np.float64)[:, None] * size
         np.fill_diagonal(matrix, 0.0)
-        return SetPartition.of_matrix(range(n), matrix)
+        return SetPartition._of_matrix(range(n), matrix)
     shared = [np.bincount(column) for column in rows.T]
     if sum(float((count * (count - 1.0)).sum()) / 2 for count in shared) > LISTED:
         return None
@@ -280,7 +280,7 @@ def _problem(rows: Ints, size: Ints, w: Floats) -> SetPartition | None:
         u.append(order[first])
         v.append(order[second])
         costs.append(-2.0 * w[k] * size[u[-1]] * size[v[-1]])
-    return SetPartition.of_pairs(
+    return SetPartition._of_pairs(
         range(n), np.concatenate(u), np.concatenate(v), np.concatenate(costs),
         Background([(float(w.sum()), size.astype(np.float64))]), dense=False,
     )  # fmt: skip
@@ -348,7 +348,7 @@ def _joined_clusters(keys: Ints, size: Floats, w: Floats, labels: Ints, values: 
     per_key[keys] = w  # each label belongs to one labeling
     costs = float(w.sum()) * np.outer(total, total) - 2.0 * (counts * per_key[:, None]).T @ counts
     costs = np.triu(costs, 1) + np.triu(costs, 1).T
-    found: Ints = run(SetPartition.of_matrix(range(clusters), costs), "kernighan-lin").labels.astype(np.int64)[labels]
+    found: Ints = run(SetPartition._of_matrix(range(clusters), costs), "kernighan-lin").labels.astype(np.int64)[labels]
     return found
 
 

@@ -35,8 +35,9 @@ def recombined(
 ) -> Labels:
     """Recombine two partitions by annealing: first with everything they have in common contracted, then all elements.
 
-    The first annealing starts from x, begins with `heat`, takes `sweeps[0]` sweeps and moves whole sets of elements; so
-    it joins and splits subsets. The second is between the two temperatures of `cool` and takes `sweeps[1]` sweeps.
+    The first annealing starts from x, begins with `heat`, takes `sweeps[0]` sweeps and moves whole sets of
+    elements; so it joins and splits subsets. The second is between the two temperatures of `cool` and takes `sweeps[1]`
+    sweeps.
     """
     contraction = Contraction(annealer.p, common_sets(annealer.p, x, y))
     small, labels = Annealer(contraction.problem), contraction.project(x)

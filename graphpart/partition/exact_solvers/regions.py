@@ -254,7 +254,7 @@ class Regions:
         # The best partition known need not agree with what holds for all better ones.
         apart = (r.upper[within] < 0.5) & (self.labels[r.u[within]] != self.labels[r.v[within]])
         finite = np.where(apart, np.inf, cost[within])
-        whole = SetPartition.of_pairs(range(self.p.n), r.u[within], r.v[within], finite, dense=False)
+        whole = SetPartition._of_pairs(range(self.p.n), r.u[within], r.v[within], finite, dense=False)
         name = np.where(place >= 0, place, count)
         wanted = np.zeros(count + 1, bool)
         wanted[[k for k, region in enumerate(self.regions) if region.gap == np.inf]] = True
@@ -292,7 +292,7 @@ class Regions:
         start = canonical(self.labels[members][first_of(classes)])
         smaller = whole.contract(classes)
         # a matrix, if most have a cost
-        q = SetPartition.of_pairs(range(smaller.n), *smaller.pairs(), rules=Rules(lifted=smaller.lifted))
+        q = SetPartition._of_pairs(range(smaller.n), *smaller.pairs(), rules=Rules(lifted=smaller.lifted))
         best = self.solve(q, start, min(self.seconds, max(0.0, until - self.stopping.seconds)))[0]
         labels = self.labels.astype(np.int64)
         labels[members] = p.n + best[classes]

@@ -436,7 +436,7 @@ class Tree:
         keys = u.astype(np.int64) * q.n + v
         dense = q.is_dense
         cost = np.where(np.isin(keys, cut), np.inf, cost)
-        q = SetPartition.of_pairs(range(q.n), u, v, cost, rules=Rules(lifted=q.lifted), dense=dense)
+        q = SetPartition._of_pairs(range(q.n), u, v, cost, rules=Rules(lifted=q.lifted), dense=dense)
         known = canonical(self.labels[first_of(merged)])
         del self.relaxation  # the smaller problem has its own
         self.rest = rest = self.search.rest_of(self, q, known, merged)
@@ -482,7 +482,7 @@ class Tree:
         r, apart = self.relaxation, self.stopping.child(plus=math.inf)  # other costs than those of the whole
         lifted = None if r.connecting is None else ~r.connecting.links
         dense = None if lifted is None else False
-        near = SetPartition.of_pairs(range(self.p.n), r.u, r.v, 0.5 - r.y, rules=Rules(lifted=lifted), dense=dense)
+        near = SetPartition._of_pairs(range(self.p.n), r.u, r.v, 0.5 - r.y, rules=Rules(lifted=lifted), dense=dense)
         joined = fixed_point(near, near.must_join_classes(), join, apart)
         if self._has_regions():
             self._fuse(joined, apart)
