@@ -73,12 +73,16 @@ cdef class CompressedRows:
     """
 
     def __init__(self, starts, neighbours, costs):
-        self.starts, self.neighbours, self.costs = self.arrays = starts, neighbours, costs
+        self.starts, self.neighbours, self.costs = starts, neighbours, costs
         self._starts, self._neighbours, self._costs = starts, neighbours, costs
         self.view.n = self._starts.shape[0] - 1
         self.view.starts = &self._starts[0]
         self.view.neighbours = &self._neighbours[0]
         self.view.costs = &self._costs[0]
+
+    @property
+    def arrays(self) -> tuple[Any, Any, Any]:
+        return self.starts, self.neighbours, self.costs
 
     def __reduce__(self):
         return CompressedRows, self.arrays
