@@ -65,11 +65,6 @@ cdef class CompressedRows:
         Those of element a stand from ``starts[a]`` to ``starts[a + 1]``.
     costs : ndarray of float64
         The cost of each of these pairs.
-
-    Attributes
-    ----------
-    arrays : tuple
-        The three arrays.
     """
 
     def __init__(self, starts, neighbours, costs):
@@ -82,6 +77,7 @@ cdef class CompressedRows:
 
     @property
     def arrays(self) -> tuple[Any, Any, Any]:
+        """The three arrays."""
         return self.starts, self.neighbours, self.costs
 
     def __reduce__(self):
@@ -406,7 +402,9 @@ def symmetrise(cost_t[:, ::1] matrix, double tolerance, double rounding=0.0):
     return -1, -1, nonzeros
 
 
-def adjacency(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost):
+def adjacency(
+    Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost
+) -> CompressedRows:
     """The compressed rows of sorted pairs; the neighbours of each element ascend. O(n + m)"""
     cdef Py_ssize_t m = u.shape[0], k, a
     starts_array = np.zeros(n + 1, np.int64)
