@@ -58,6 +58,11 @@ def signs(n: int) -> Callable[[int], gp.SetPartition]:
     return make
 
 
+def two_clusters(n: int, m: int) -> Callable[[int], gp.SetPartition]:
+    """Random pairs, and at most two clusters: a maximum cut."""
+    return lambda seed: gp.generate.sparse_random(n, m, seed=seed).problem.require(n_clusters=(1, 2))
+
+
 def editing(kind: str, n: int, m: int) -> Callable[[int], gp.SetPartition]:
     """Cluster editing on a graph of similarities."""
     return lambda seed: gp.from_editing(adjacency(n, clustered_network(n, m, kind, seed=seed).edges), dense=False)
@@ -102,6 +107,7 @@ FAMILIES = {
     "dense 100, n=500": Family(generated("uniform-integers", n=500, largest=100), 2.5, DENSE),
     "signs, n=300": Family(signs(300), 2, DENSE),
     "planted, n=1000": Family(generated("planted-partition", n=1000, subsets=50, sigma=2.5), 1.5, DENSE),
+    "two clusters, degree 6": Family(two_clusters(400, 1200), 1, ("annealing", "population")),
     "sparse random, degree 8": Family(generated("sparse-random", n=5000, m=20_000), 2.5, SPARSE),
     "sparse random, degree 20": Family(generated("sparse-random", n=5000, m=50_000), 2.5, SPARSE),
     "grid 80x80": Family(generated("grid", height=80, width=80), 2, SPARSE),

@@ -19,7 +19,6 @@ import math
 import os
 import shutil
 import tempfile
-import time
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -164,7 +163,6 @@ def segment_blocks(
         from graphpart.distributed.folder import Folder
     except ImportError:
         raise MissingDependency("pyarrow", "volumes", "segmenting block by block") from None
-    began = time.monotonic()
     if isinstance(boundary, str | os.PathLike) and not is_zarr(boundary) and not os.fspath(boundary).endswith(".npy"):
         boundary = read_array(boundary)
     volume = Volume(boundary)
@@ -213,7 +211,7 @@ def segment_blocks(
             except Ended:
                 kept = "" if temporary else f"; run again with work_folder={at!r} to continue"
                 raise TimeLimitReached(f"the run ended before there were labels{kept}") from None
-            facts |= {"stages": engine.stages, "seconds": time.monotonic() - began, "blocks": shape}
+            facts |= {"stages": engine.stages, "seconds": stopping.seconds, "blocks": shape}
         done = True
     finally:
         if temporary:
@@ -271,14 +269,13 @@ def _partition(engine: Any, regions: int, pairs: int) -> tuple[NDArray[np.int32]
     labels = np.full(regions + 1, -1, np.int64)
     cost = bound = 0.0
     if pairs:
-        left = engine.stopping.deadline - time.monotonic()
         solved = solve(
             os.path.join(engine.folder.path, "pairs", "*.parquet"),
             client=engine.client,
             workers=engine.workers,
             memory_limit=engine.memory,
             work_folder=os.path.join(engine.folder.path, "partition"),
-            time_limit=max(0.0, left) if math.isfinite(left) else None,
+            time_limit=engine.stopping.remaining,
         )
         cost, bound = solved.cost, solved.lower_bound
         import pyarrow.parquet as pq

@@ -164,7 +164,8 @@ class FactorGraph(FromOthers, WithFunctions):
         # One group of float64 is the caller's array: concatenate copies it as well.
         scope = np.concatenate(scopes) if scopes else np.zeros(0, np.int32)
         flat = np.concatenate(tables) if tables else np.zeros(0)
-        return cls.of_csr(unique_names(variables, len(sizes)), sizes, start, scope, flat, constant, offset, sense)
+        names = unique_names(variables, len(sizes))
+        return cls.of_csr(names, sizes, start, scope, flat, constant)._in_units(offset, sense)
 
     @classmethod
     def pairwise(

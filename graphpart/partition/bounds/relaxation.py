@@ -37,7 +37,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group
-from graphpart.partition.bounds import _cuts, _cycle_cuts, _primal_dual
+from graphpart.kernels._pairs import CompressedRows
+from graphpart.partition.bounds import _cuts, _cycle_cuts
+from graphpart.partition.bounds._primal_dual import Program
 from graphpart.partition.bounds.connecting import Connecting
 from graphpart.partition.bounds.message_passing import ROUNDS, pass_messages
 from graphpart.partition.bounds.rows import Rows
@@ -239,12 +241,9 @@ class Relaxation:
         order, starts, middles, pairs, rhs = rows.of_free(free, self.y)
         lower, upper = self.lower[free], self.upper[free]
         y, multipliers = self.y[free], rows.multipliers[order]
-        pair_steps = 1.0 / (self.scale * np.maximum(np.bincount(pairs, minlength=len(free)), 1))
-        row_steps = self.scale / np.maximum(np.diff(starts), 1)
-        done = _primal_dual.reflect(
-            starts, middles, pairs, rhs, lower, upper, pair_steps, row_steps,
-            y, multipliers, self.reduced(rows.multipliers)[free], iterations or self.iterations, self.stopping,
-        )  # fmt: skip
+        reduced = self.reduced(rows.multipliers)[free]
+        program = Program(starts, middles, pairs, rhs, lower, upper)
+        done = program.reflect(self.scale, y, multipliers, reduced, iterations or self.iterations, self.stopping)
         self.rounds += 1
         if not done:
             return
@@ -355,10 +354,9 @@ class Relaxation:
         ends, others = np.concatenate([self.u[joins], self.v[joins]]), np.concatenate([self.v[joins], self.u[joins]])
         order, starts = group(ends, self.n)
         cuts, closing = self._closing(cuts)
-        found = _cycle_cuts.cycles(
-            starts, others[order], length[np.concatenate([joins, joins])][order],
-            closing, self.v[cuts], length[cuts], tolerance, PARAMETERS.reach, self.stopping,
-        )  # fmt: skip
+        paths = CompressedRows(starts, others[order], length[np.concatenate([joins, joins])][order])
+        closed = CompressedRows(closing, self.v[cuts], length[cuts])
+        found = _cycle_cuts.cycles(paths, closed, tolerance, PARAMETERS.reach, self.stopping)
         self.violation = float(found[2].max(initial=0.0))
         return Inequalities.cycles(found[0], found[1])
 

@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.blas import one_thread
-from graphpart.partition.bounds import _primal_dual
+from graphpart.partition.bounds._primal_dual import Program
 from graphpart.partition.bounds.cycle_packing import DENSE_UP_TO
 from graphpart.partition.bounds.message_passing import pass_messages
 from graphpart.partition.bounds.relaxation import PARAMETERS, Relaxation
@@ -91,7 +91,8 @@ class Semidefinite:
     def _round(self, iterations: int) -> None:
         r, rows = self.relaxation, self.relaxation.rows
         order, starts, middles, pairs = rows.by_length()
-        multipliers, rhs, row_steps = rows.multipliers[order], rows.rhs[order], 1.0 / rows.lengths[order]
+        multipliers = rows.multipliers[order]
+        program = Program(starts, middles, pairs, rows.rhs[order], r.lower, r.upper)
         rest = np.zeros(len(order), np.uint8)
         pull = rows.reduced(np.zeros(len(r.given)), rows.multipliers)
         M, z, diagonal = self.M, np.clip(r.y, r.lower, r.upper), np.arange(r.n)
@@ -102,9 +103,7 @@ class Semidefinite:
             y = Y[r.u, r.v]
             start = y + added[r.u, r.v] - step * (r.given + pull)
             point = start.copy()
-            _primal_dual.project(
-                starts, middles, pairs, rhs, row_steps, r.lower, r.upper, step, point, multipliers, rest
-            )
+            program.project(step, point, multipliers, rest)
             pull += (start - point) / step
             before, z = z, np.clip(point, r.lower, r.upper)
             M[r.u, r.v] += MOVE * (z - y)
