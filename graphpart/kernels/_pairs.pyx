@@ -402,7 +402,9 @@ def symmetrise(cost_t[:, ::1] matrix, double tolerance, double rounding=0.0):
     return -1, -1, nonzeros
 
 
-def adjacency(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost):
+def adjacency(
+    Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost
+) -> CompressedRows:
     """The compressed rows of sorted pairs; the neighbours of each element ascend. O(n + m)"""
     cdef Py_ssize_t m = u.shape[0], k, a
     starts_array = np.zeros(n + 1, np.int64)
