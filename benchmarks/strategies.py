@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 import graphpart as gp
-from graphpart import SetPartition
 from graphpart.generate.networks import clustered_network, community_network, scored_pairs
 from graphpart.partition.anytime_search.parameters import SearchParameters
 
@@ -54,7 +53,7 @@ def signs(n: int) -> Callable[[int], gp.SetPartition]:
 
     def make(seed: int) -> gp.SetPartition:
         upper = np.triu(np.random.default_rng(seed).random((n, n)) < 0.5, 1)
-        return SetPartition.from_matrix(np.where(upper | upper.T, -1.0, 1.0))
+        return gp.SetPartition.from_matrix(np.where(upper | upper.T, -1.0, 1.0))
 
     return make
 
@@ -66,21 +65,21 @@ def two_clusters(n: int, m: int) -> Callable[[int], gp.SetPartition]:
 
 def editing(kind: str, n: int, m: int) -> Callable[[int], gp.SetPartition]:
     """Cluster editing on a graph of similarities."""
-    return lambda seed: SetPartition.from_editing(
+    return lambda seed: gp.SetPartition.from_editing(
         adjacency(n, clustered_network(n, m, kind, seed=seed).edges), dense=False
     )
 
 
 def power_law(n: int, m: int) -> Callable[[int], gp.SetPartition]:
     """Cluster editing on a graph whose degrees follow a power law, without communities."""
-    return lambda seed: SetPartition.from_editing(
+    return lambda seed: gp.SetPartition.from_editing(
         adjacency(n, community_network(n, m, 1.0, seed=seed).edges), dense=False
     )
 
 
 def modularity(n: int, m: int, mixing: float) -> Callable[[int], gp.SetPartition]:
     """Modularity of a graph with communities."""
-    return lambda seed: SetPartition.from_modularity(
+    return lambda seed: gp.SetPartition.from_modularity(
         adjacency(n, community_network(n, m, mixing, seed=seed).edges), dense=False
     )
 
@@ -99,7 +98,7 @@ def records(count: int, missing: float, sources: int = 0) -> Callable[[int], gp.
         pairs, probability, truth = scored_pairs(count, seed=seed)
         groups = {"groups": np.arange(len(truth)) % sources} if sources else {}
         odds = np.log(probability / (1 - probability))
-        return SetPartition.from_pairs(len(truth), pairs, -odds, missing=missing, **groups)
+        return gp.SetPartition.from_pairs(len(truth), pairs, -odds, missing=missing, **groups)
 
     return make
 
