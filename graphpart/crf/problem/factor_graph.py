@@ -21,7 +21,7 @@ from graphpart.crf.problem.building import fill_from_bipartite, from_ising, from
 from graphpart.crf.problem.checks import group_arrays, sizes_of, unique_names
 from graphpart.crf.problem.derive import condition, find_cycle, simplify
 from graphpart.crf.problem.from_others import FromOthers
-from graphpart.crf.problem.labels import in_grid, labels_of
+from graphpart.crf.problem.given_labels import in_grid, labels_of
 from graphpart.crf.problem.quadratic import field_comes_first, from_ising_model, from_qubo
 from graphpart.crf.problem.with_functions import WithFunctions
 from graphpart.display import plural
