@@ -65,17 +65,23 @@ def two_clusters(n: int, m: int) -> Callable[[int], gp.SetPartition]:
 
 def editing(kind: str, n: int, m: int) -> Callable[[int], gp.SetPartition]:
     """Cluster editing on a graph of similarities."""
-    return lambda seed: gp.from_editing(adjacency(n, clustered_network(n, m, kind, seed=seed).edges), dense=False)
+    return lambda seed: gp.SetPartition.from_editing(
+        adjacency(n, clustered_network(n, m, kind, seed=seed).edges), dense=False
+    )
 
 
 def power_law(n: int, m: int) -> Callable[[int], gp.SetPartition]:
     """Cluster editing on a graph whose degrees follow a power law, without communities."""
-    return lambda seed: gp.from_editing(adjacency(n, community_network(n, m, 1.0, seed=seed).edges), dense=False)
+    return lambda seed: gp.SetPartition.from_editing(
+        adjacency(n, community_network(n, m, 1.0, seed=seed).edges), dense=False
+    )
 
 
 def modularity(n: int, m: int, mixing: float) -> Callable[[int], gp.SetPartition]:
     """Modularity of a graph with communities."""
-    return lambda seed: gp.from_modularity(adjacency(n, community_network(n, m, mixing, seed=seed).edges), dense=False)
+    return lambda seed: gp.SetPartition.from_modularity(
+        adjacency(n, community_network(n, m, mixing, seed=seed).edges), dense=False
+    )
 
 
 def adjacency(n: int, edges: np.ndarray) -> Any:

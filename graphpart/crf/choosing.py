@@ -50,8 +50,8 @@ from graphpart.crf.local_search.icm import improve
 from graphpart.crf.outcomes import Known, Node, Open, Reduced, Whole
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import merge, rows_of, split
+from graphpart.crf.problem.given_labels import better_start
 from graphpart.crf.problem.labeling import Found, finish, places, trivial_bound
-from graphpart.crf.problem.labels import better_start
 from graphpart.crf.reduction.persistency import QUICK_STEPS, STEPS, LabelingReduction, reduced
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.files.checkpoint import saved

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphpart.common.columns import Columns
 from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem, known_arguments
-from graphpart.images._contacts import Contacts
-from graphpart.images._pieces import count_pieces
+from graphpart.images._contacts import Contacts, count_pieces
 from graphpart.images.checks import (
     affinities_of,
     check_shape,

@@ -77,7 +77,7 @@ def read(source: Source) -> SetPartition:
         raise source.error(1, f"found {found}: expected the header {HEADER}{more}")
     if kind:
         source.readline()
-    lines = Pairs(source.name, "u,v,cost", source.line, csv=True)
+    lines = Pairs(source.name, "u,v,cost", source.line)
     ids: list[Hashable] | None = None
     for block in source.blocks():
         lines.feed(block)

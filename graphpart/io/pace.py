@@ -45,7 +45,7 @@ def read(source: Source) -> SetPartition:
     if BYTES * n > machine.memory():  # a header costs nothing
         raise source.error(at, f"{n} elements announced: expected a problem that fits into memory")
     dense = n <= LARGEST_MATRIX or (m >= DENSE_FROM * (n * (n - 1) // 2) and check_matrix_fits(n))
-    lines = Pairs(source.name, "u v", source.line, low=1, high=n, valued=False, comment="c")
+    lines = Pairs(source.name, "u v", source.line, low=1, high=n, comment="c")
     for block in source.blocks():
         lines.feed(block)
         if lines.size > m:

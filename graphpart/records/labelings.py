@@ -323,9 +323,8 @@ def _passes(keys: Ints, size: Floats, w: Floats, labels: Ints, order: Ints, valu
         while start < len(order):
             clusters = int(labels.max()) + 1 + SPARE
             counts, total = _members(keys, size, labels, clusters, values)
-            room = np.empty(clusters)
-            more, start = move_rows(keys, size, w, order, labels, counts, total, room, 1e-9 * float(w.sum()), start)
-            moved += more
+            more, seen = move_rows(keys, size, w, order[start:], labels, counts, total)
+            moved, start = moved + more, start + seen
         if not moved or stopping.check(np.inf):
             break
         labels = np.unique(labels, return_inverse=True)[1].ravel()

@@ -30,8 +30,8 @@ from graphpart.crf.certificates.certificate import Certificate
 from graphpart.crf.certificates.judging import judge_of_labels
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.given_labels import start_of
 from graphpart.crf.problem.labeling import finish
-from graphpart.crf.problem.labels import start_of
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 

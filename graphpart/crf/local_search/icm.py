@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from graphpart.common.local_search import improved
 from graphpart.crf.local_search import _icm
 from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.given_labels import start_of
 from graphpart.crf.problem.labeling import finish, trivial_bound
-from graphpart.crf.problem.labels import start_of
 from graphpart.errors import InvalidOption
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible

@@ -21,7 +21,7 @@ from graphpart.crf.problem.building import fill_from_bipartite, from_ising, from
 from graphpart.crf.problem.checks import group_arrays, sizes_of, unique_names
 from graphpart.crf.problem.derive import condition, find_cycle, simplify
 from graphpart.crf.problem.from_others import FromOthers
-from graphpart.crf.problem.labels import in_grid, labels_of
+from graphpart.crf.problem.given_labels import in_grid, labels_of
 from graphpart.crf.problem.quadratic import field_comes_first, from_ising_model, from_qubo
 from graphpart.crf.problem.with_functions import WithFunctions
 from graphpart.display import plural
@@ -164,7 +164,8 @@ class FactorGraph(FromOthers, WithFunctions):
         # One group of float64 is the caller's array: concatenate copies it as well.
         scope = np.concatenate(scopes) if scopes else np.zeros(0, np.int32)
         flat = np.concatenate(tables) if tables else np.zeros(0)
-        return cls.of_csr(unique_names(variables, len(sizes)), sizes, start, scope, flat, constant, offset, sense)
+        names = unique_names(variables, len(sizes))
+        return cls.of_csr(names, sizes, start, scope, flat, constant)._in_units(offset, sense)
 
     @classmethod
     def pairwise(

@@ -43,7 +43,7 @@ def from_qubo(cls: type[Graph], Q: Any, weight: str, constant: float, offset: fl
     unary[:, 1] = linear[place]
     tables = np.zeros((len(pairs[0]), 4))
     tables[:, 3] = pairs[2]
-    return assemble(cls, entries.names, place, unary, pairs, tables, constant, offset, sense)
+    return assemble(cls, entries.names, place, unary, pairs, tables, constant)._in_units(offset, sense)
 
 
 def from_ising_model(
@@ -60,7 +60,7 @@ def from_ising_model(
     place = np.flatnonzero(b)
     unary = np.stack([b[place], -b[place]], 1)
     tables = pairs[2][:, None] * np.array([-1.0, 1.0, 1.0, -1.0])
-    return assemble(cls, names, place, unary, pairs, tables, constant, offset, sense)
+    return assemble(cls, names, place, unary, pairs, tables, constant)._in_units(offset, sense)
 
 
 def field_comes_first(first: Any, second: Any) -> bool:
@@ -120,8 +120,6 @@ def assemble(
     pairs: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]],
     tables: NDArray[np.float64],
     constant: float,
-    offset: float,
-    sense: int,
 ) -> Graph:
     """Unary factors in the order of the variables, then pairwise ones in lexicographic order."""
     k, m = len(place), len(tables)
@@ -129,7 +127,7 @@ def assemble(
     scope = np.concatenate([place.astype(np.int32), np.stack(pairs[:2], 1).reshape(-1)])
     flat = np.concatenate([unary.reshape(-1), tables.reshape(-1)])
     domains = np.full(len(names), 2, np.int32)
-    return cls.of_csr(names, domains, start.astype(np.int64), scope, flat, constant, offset, sense)
+    return cls.of_csr(names, domains, start.astype(np.int64), scope, flat, constant)
 
 
 def _entries(what: str, given: Any, weight: str) -> _Entries:

@@ -29,7 +29,7 @@ from graphpart.partition.anytime_search.annealing import RUN, Annealer
 from graphpart.partition.anytime_search.annealing_rounds import POLISH
 from graphpart.partition.anytime_search.levels import polished, proposal_by_levels
 from graphpart.partition.anytime_search.parameters import FusionParameters
-from graphpart.partition.anytime_search.recombination import best_of_regions, common_sets
+from graphpart.partition.anytime_search.recombination import CONTRACTION, best_of_regions, common_sets
 from graphpart.partition.anytime_search.strategy import Found, Task, Turn
 from graphpart.partition.local_search import _sparse_joining
 from graphpart.partition.local_search.improve import repels
@@ -41,7 +41,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["FusionRounds", "FusionTask", "LevelRounds", "fused", "regions"]
 
-JOINING, LEVELS, ARRAYS = 150.0, 500.0, 10.0  # nanoseconds for each pair: of joining, of multilevel moves, of NumPy
+JOINING, LEVELS = 150.0, 500.0  # nanoseconds for each element and pair: of joining, of multilevel moves
 WORTH = 0.1  # share of pairs stored, from which on annealing of a matrix is faster where there is a background
 
 
@@ -112,7 +112,7 @@ class FusionRounds:
         """The estimated nanoseconds of a step on all elements."""
         p, (kind, _, sweeps) = self.annealer.p, self.arms[arm]
         anneal = 8.0 * sweeps * (p.n + 2 * p.m) + 8.0 * self.parameters.sweeps * (p.n + p.m)
-        return ((LEVELS if kind == "levels" else JOINING) + POLISH + 4 * ARRAYS) * (p.n + p.m) + anneal
+        return ((LEVELS if kind == "levels" else JOINING) + POLISH + 8 * CONTRACTION) * (p.n + p.m) + anneal
 
     def perform(self, task: FusionTask, stopping: Stopping) -> Found:
         p, labels = self.annealer.p, task.start
@@ -197,7 +197,7 @@ def fused(
     matrix = small.background is not None and small.limits is None
     if matrix and small.n <= SMALL and small.m >= WORTH * small.n * (small.n - 1) / 2:
         small = small.to_dense()
-    annealer.spent += ARRAYS * 4 * (p.n + p.m)
+    annealer.spent += 8 * CONTRACTION * (p.n + p.m)
     mine, theirs = contraction.project(labels), contraction.project(proposal)
     if small.n < 2:
         return labels
@@ -221,7 +221,7 @@ def polished_changes(annealer: Annealer, before: Labels, labels: Labels, stoppin
         annealer.spent += POLISH * (p.n + p.m)
         return best_of_regions(p, labels, polished(p, labels, stopping, thorough))
     q = p.restrict(elements)
-    annealer.spent += POLISH * (q.n + q.m) + ARRAYS * (p.n + p.m)
+    annealer.spent += POLISH * (q.n + q.m) + 2 * CONTRACTION * (p.n + p.m)
     mine = canonical(labels[elements])
     whole = labels.astype(np.int64)
     whole[elements] = p.n + best_of_regions(q, mine, polished(q, mine, stopping.child(plus=np.inf), thorough))

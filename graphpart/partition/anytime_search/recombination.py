@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.kernels import _pairs
-from graphpart.partition.anytime_search.annealing import Annealer
+from graphpart.partition.anytime_search.annealing import RUN, Annealer
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.background import Background
@@ -18,8 +18,8 @@ from graphpart.stopping import Stopping
 
 __all__ = ["RECOMBINATION", "best_of_regions", "common_sets", "recombined"]
 
-RECOMBINATION = 600_000.0  # nanoseconds that any takes, runs not counted,
-CONTRACTION = 5.0  # and for each element and pair
+RECOMBINATION = 4 * RUN  # nanoseconds that any takes, runs not counted;
+CONTRACTION = 5.0  # the same for each element and pair, of one pass of NumPy over them
 ROWS, PAIRS = 64, 2**18  # that are looked at together
 
 

@@ -7,8 +7,8 @@ partitions, which are the first members of a population (see population.py). Its
 time of an annealing, soon find what the members miss.
 
 Then the best member is annealed again and again, from each of some low temperatures in turn (an iterated local search;
-Lourenço, Martin & Stützle 2003), and goes on with what costs no more, until this has found nothing better for some
-runs. Short runs at low temperatures find the local optima around a good one.
+Lourenço, Martin & Stützle 2003), and goes on with what costs no more, until this has found nothing better at each
+temperature twice. Short runs at low temperatures find the local optima around a good one.
 
 Tasks know nothing of each other or of the best partition. So their results, from different parts of the space, join
 the pool as they are, where populations recombine them. The first round is short, and each one that follows takes twice
@@ -31,8 +31,6 @@ from graphpart.partition.problem import Labels
 from graphpart.stopping import Stopping
 
 __all__ = ["RestartRounds", "RestartTask"]
-
-FAILURES = 8  # runs at low temperatures that find nothing better, after which a task ends
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ class RestartRounds:
         low = [annealer.temperatures(labels, heat)[0] for heat in a.low]
         cost, sweeps = p.evaluate_labels(labels), max(2, int(a.again * task.sweeps))
         failures = k = 0
-        while failures < FAILURES and not stopping.check(cost):
+        while failures < 2 * len(low) and not stopping.check(cost):
             temperatures = low[k % len(low)], low[0]
             other = annealer.run(labels, sweeps, temperatures, int(rng.integers(2**62)), stopping)
             k, now = k + 1, p.evaluate_labels(other)

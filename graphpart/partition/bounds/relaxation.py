@@ -74,7 +74,7 @@ class RelaxationParameters:
     finest: float = 1e-4  #: and at last
     few: float = 0.01  #: inequalities per variable; if fewer are added, the two numbers above are halved
     slack: float = 0.1  #: an inequality with multiplier 0 and more room than this is dropped,
-    tight: tuple[int, float] = (3_000, 0.02)  #: or than this, from so many variables on, where inequalities cost time
+    tight: tuple[int, float] = (3_000, 0.02)  #: variables from which on less room is allowed, since rows cost time
     triangles: float = 4.0  #: triangle inequalities per variable that a round adds at most,
     others: float = 0.2  #: 2-partitions from pairs, 2-partitions near others, odd wheels, cuts of base pairs: of each
     far: float = 0.05  #: far cycles, which take longer to find
@@ -87,7 +87,7 @@ class RelaxationParameters:
     reach: int = 50  #: elements that are reached for near cycles through one element
     scale: float = 0.2  #: of multipliers to variables, in mean absolute costs
     little: float = 1e-6  #: a round that raises the bound by a smaller share of it is idle
-    idle: int = 12  #: so many idle rounds in a row are the last if the finest violations count, else five times as many
+    idle: int = 12  #: the run ends after this number of idle rounds at the finest violations, else after five times it
     quick: int = 200_000  #: variables up to which message passing has two rounds only: the relaxation soon overtakes it
 
 
@@ -404,7 +404,7 @@ class Relaxation:
 
 
 def is_best_complete(n: int, used: int) -> bool:
-    """Whether all pairs of n elements should be variables, not only those with a cost, if so many have a cost."""
+    """Whether all pairs of n elements should be variables, not only the `used` pairs with a cost."""
     return bool(n <= PARAMETERS.complete_up_to or used >= PARAMETERS.complete_from * (n * (n - 1) // 2))
 
 

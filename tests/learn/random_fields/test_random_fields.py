@@ -234,10 +234,10 @@ def test_frank_wolfe_on_a_binary_machine():
         return (psi, 1.0) if 1.0 - psi @ w > 0 else (0 * psi, 0.0)
 
     # min w^2 / 2 + 3 max(0, 1 - 2 w): the optimum is w = 1/2
-    s = block_frank_wolfe(3, 1, oracle, 1.0, 1e-6, Stopping(max_iterations=1000))
+    s = block_frank_wolfe(3, np.zeros(1), oracle, 1.0, 1e-6, Stopping(max_iterations=1000))
     assert s.w[0] == pytest.approx(0.5, abs=1e-3) and s.primal == pytest.approx(0.125, abs=1e-3)
-    assert block_frank_wolfe(3, 1, oracle, 1.0, 0.0, Stopping(time_limit=0)).status == gp.Status.TIME_LIMIT
-    assert block_frank_wolfe(0, 2, oracle, 1.0, 0.01, Stopping()).w.tolist() == [0.0, 0.0]
+    assert block_frank_wolfe(3, np.zeros(1), oracle, 1.0, 0.0, Stopping(time_limit=0)).status == gp.Status.TIME_LIMIT
+    assert block_frank_wolfe(0, np.zeros(2), oracle, 1.0, 0.01, Stopping()).w.tolist() == [0.0, 0.0]
 
 
 def test_graph_cut_as_oracle():
