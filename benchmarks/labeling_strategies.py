@@ -16,14 +16,14 @@ import argparse
 import csv
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 import numpy as np
 from real import INSTANCES
+from strategies import table
 
 import graphpart as gp
 from graphpart.crf.anytime_search.parameters import STRATEGIES, LabelingParameters
@@ -110,29 +110,6 @@ def measure(names: list[str], without: list[str], seeds: list[int], seconds: flo
                 print(f"  {name}, seed {seed}, without {left_out or 'none'}: {cost:.10g}", flush=True)
 
 
-def table(path: Path) -> Iterator[list[str]]:
-    """The rows of the table: for each family what it loses without each strategy."""
-    costs: dict[str, dict[str, dict[int, float]]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        name, seed, without, cost = json.loads(line)
-        costs.setdefault(name, {}).setdefault(without, {})[seed] = cost
-    names = [name for name in STRATEGIES if any(name in found for found in costs.values())]
-    yield ["family", "runs", "gap of all", *names]
-    for family in (family for family in FAMILIES if family in costs):
-        found = costs[family]
-        best = {seed: min(each.get(seed, np.inf) for each in found.values()) for seed in found[""]}
-        gaps = {
-            without: {seed: (cost - best[seed]) / abs(best[seed]) for seed, cost in each.items() if seed in best}
-            for without, each in found.items()
-        }
-        row = [family, str(len(best)), f"{mean(gaps[''].values()):.3%}"]
-        for without in names:
-            both = sorted(set(gaps.get(without, ())) & set(gaps[""]))
-            lost = mean(gaps[without][seed] - gaps[""][seed] for seed in both) if both else None
-            row.append("" if lost is None else "0" if abs(lost) < 5e-6 else f"{lost:+.3%}")
-        yield row
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--families", nargs="*", default=[""], help="those whose names contain one of these")
@@ -146,7 +123,7 @@ def main() -> None:
     given = parser.parse_args()
     names = [name for name in FAMILIES if any(part in name for part in given.families)]
     measure(names, given.without, given.seeds, given.seconds, given.runs)
-    rows = list(table(given.runs))
+    rows = list(table(given.runs, FAMILIES, list(STRATEGIES)))
     for row in rows:
         print("| " + " | ".join(row) + " |")
     if given.csv:

@@ -15,7 +15,7 @@ import argparse
 import csv
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
@@ -159,14 +159,14 @@ def measure(names: list[str], seeds: list[int], path: Path) -> None:
                 print(f"  {name}, seed {seed}, without {without or 'none'}: {cost:.10g}", flush=True)
 
 
-def table(path: Path) -> Iterator[list[str]]:
+def table(path: Path, families: Iterable[str], names: Sequence[str]) -> Iterator[list[str]]:
     """The rows of the table: for each family what it loses without each strategy."""
     costs: dict[str, dict[str, dict[int, float]]] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         name, seed, without, cost = json.loads(line)
         costs.setdefault(name, {}).setdefault(without, {})[seed] = cost
-    yield ["family", "runs", "gap of all", *NAMES]
-    for name in (name for name in FAMILIES if name in costs):
+    yield ["family", "runs", "gap of all", *names]
+    for name in (name for name in families if name in costs):
         found = costs[name]
         best = {seed: min(each.get(seed, np.inf) for each in found.values()) for seed in found[""]}
         gaps = {
@@ -174,7 +174,7 @@ def table(path: Path) -> Iterator[list[str]]:
             for without, each in found.items()
         }
         row = [name, str(len(best)), f"{mean(gaps[''].values()):.3%}"]
-        for without in NAMES:
+        for without in names:
             both = sorted(set(gaps.get(without, ())) & set(gaps[""]))
             lost = mean(gaps[without][seed] - gaps[""][seed] for seed in both) if both else None
             row.append("" if lost is None else "0" if abs(lost) < 5e-6 else f"{lost:+.3%}")
@@ -189,7 +189,7 @@ def main() -> None:
     parser.add_argument("--csv", type=Path, help="write the table of the site here")
     given = parser.parse_args()
     measure([name for name in FAMILIES if any(part in name for part in given.families)], given.seeds, given.runs)
-    rows = list(table(given.runs))
+    rows = list(table(given.runs, FAMILIES, NAMES))
     for row in rows:
         print("| " + " | ".join(row) + " |")
     if given.csv:
