@@ -29,8 +29,8 @@ STABLE = {"define_macros": [("Py_LIMITED_API", "0x030B0000")], "py_limited_api":
 #   what plans, builds or checks once for each problem.
 # A new kernel is at -O2 until somebody measures it. A pattern without a kernel does no harm.
 LEVELS = {
-    "3": """*.images._pieces *._dense_annealing *._dense_joining *._dense_moves *._tabu *.binary_quadratic.* *._min_sum
-            *._odd_squares *.crf.bounds._message_passing *.exact_solvers._messages *.random_fields.* *._strips
+    "3": """*.images._contacts *._dense_annealing *._dense_joining *._dense_moves *.binary_quadratic.* *._min_sum
+            *._odd_squares *.crf.bounds._message_passing *.exact_solvers._sum_product *.random_fields.* *._strips
             *.partition.bounds._cuts""",
     "1": """graphpart.learn.* graphpart.distributed.* graphpart.io.* *._brute_force *.bucket_elimination.*
             *.branch_and_bound.* *._cycle_cuts *._primal_dual *.certificates.* *.confidence._subsets *.crf.reduction.*

@@ -277,7 +277,7 @@ def communities(options: argparse.Namespace) -> Iterator[Row]:
             )
         )
         matrix = coo_array((np.ones(len(edges)), edges.T), shape=(n, n)).tocsr()
-        p = gp.from_modularity(matrix + matrix.T, dense=False).require(max_size=size)
+        p = gp.SetPartition.from_modularity(matrix + matrix.T, dense=False).require(max_size=size)
         r, took = timed(lambda p=p, seconds=seconds: gp.partition.search(p, time_limit=seconds, threads=1))
         assert np.bincount(r.labels).max() <= size >= max(found.sizes())
         gains.append(graph.modularity(r.labels.tolist()) - graph.modularity(found.membership))

@@ -253,7 +253,7 @@ def solve(options) -> dict:
         killer.ended.set()
     row = {
         "elements": result.elements, "pairs": result.pairs, "seconds": result.seconds, "cost": result.cost,
-        "bound": result.lower_bound, "gap": result.gap, "subsets": result.subsets, "status": str(result.status),
+        "bound": result.lower_bound, "gap": result.gap, "subsets": result.n_clusters, "status": str(result.status),
         "workers": options.workers, "memory_limit": options.memory_limit, "refine": options.refine,
         "own_memory": peak(), "worker_memory": max(s["memory"] for s in result.stages.values()),
         "bytes": sum(s["bytes"] for s in result.stages.values()),
@@ -295,7 +295,7 @@ def whole(options) -> dict:
     }
     if hasattr(family, "truth"):
         row["variation"] = variation([(np.arange(p.n), result.labels)], family.truth)
-    return said | row | {"subsets": result.subsets, "bound": result.lower_bound}
+    return said | row | {"subsets": result.n_clusters, "bound": result.lower_bound}
 
 
 def components(options) -> dict:

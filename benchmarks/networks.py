@@ -87,7 +87,7 @@ def modularity(options: argparse.Namespace) -> Iterator[Row]:
     for seed in range(options.first, options.first + options.seeds):
         edges, _ = made("community_network", n, m, mixing, seed)
         graph = igraph.Graph(n, edges)
-        p = gp.from_modularity(adjacency(n, edges), dense=False)
+        p = gp.SetPartition.from_modularity(adjacency(n, edges), dense=False)
         labels, seconds = timed(lambda graph=graph, seed=seed: leiden(graph, -1, seed, None))
         peer = graph.modularity(labels.tolist())
         print(f"  seed {seed}, {len(edges)} edges: Leiden {seconds:.3f} s  {peer:.6f}", flush=True)
@@ -121,7 +121,7 @@ def cpm(options: argparse.Namespace) -> Iterator[Row]:
     edges, _ = made("community_network", n, m, options.mixing, options.first)
     before = megabytes()
     matrix = adjacency(n, edges)
-    p = gp.from_cpm(matrix, resolution, dense=False)
+    p = gp.SetPartition.from_cpm(matrix, resolution, dense=False)
     del matrix
     print(
         f"  {len(edges)} edges, resolution {resolution}; model {megabytes():.0f} MB (before: {before:.0f} MB)",
@@ -206,7 +206,7 @@ def small(options: argparse.Namespace) -> Iterator[Row]:
     graphs["62 nodes in 5 groups"] = nx.random_partition_graph([13, 13, 12, 12, 12], 0.3, 0.03, seed=1)
     graphs["115 nodes in 12 groups"] = nx.random_partition_graph([10] * 7 + [9] * 5, 0.75, 0.035, seed=1)
     for name, graph in graphs.items():
-        p = gp.from_modularity(graph, weight=None)
+        p = gp.SetPartition.from_modularity(graph, weight=None)
         start = time.perf_counter()
         r = gp.solve(p)
         seconds = time.perf_counter() - start

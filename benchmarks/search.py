@@ -8,6 +8,7 @@
                                                      ten complete graphs of each kind, 20 s each: an hour with 3 seeds
     python benchmarks/search.py --train              instances of other seeds, to choose parameters by
     python benchmarks/search.py --plot gap.png       the gap over time as a picture
+    python benchmarks/search.py --without annealing fusion   without these strategies (see also strategies.py)
     python benchmarks/search.py --cpu                on a machine with other work: CPU seconds of CORES cores
 
 Parameters of the search are chosen on the instances of ``--train``; figures are those of the others. The gap of a run
@@ -38,6 +39,7 @@ import numpy as np
 from real import INSTANCES
 
 import graphpart as gp
+from graphpart.partition.anytime_search.parameters import SearchParameters
 
 FRACTIONS = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)  # of the time limit, for gaps over time
 TRAIN, TEST = 1_000, 9_000  # first seeds of generated instances
@@ -263,7 +265,7 @@ PEERS: dict[str, Callable[[gp.SetPartition, float], np.ndarray]] = {
 
 
 def run(
-    p: gp.SetPartition, seconds: float, seed: int, target: float | None, cpu: bool
+    p: gp.SetPartition, seconds: float, seed: int, target: float | None, cpu: bool, without: tuple[str, ...] = ()
 ) -> tuple[gp.PartitionResult, float, list[tuple[float, float]]]:
     """The result, CPU seconds, and the best cost over time, all in seconds of CORES processors if `cpu`."""
     history: list[tuple[float, float]] = []
@@ -275,7 +277,10 @@ def run(
         return cpu and now >= seconds
 
     limit = 50 * seconds if cpu else seconds
-    r = gp.partition.search(p, time_limit=limit, seed=seed, target=target, threads=CORES, callback=note)
+    parameters = SearchParameters(without=without)
+    r = gp.partition.search(
+        p, time_limit=limit, seed=seed, target=target, threads=CORES, callback=note, parameters=parameters
+    )
     used = time.process_time() - started
     history.append((used / CORES if cpu else r.seconds, r.cost))
     return r, used, history
@@ -291,6 +296,7 @@ def measure(
     say: Callable[[str], None],
     most: int | None = None,
     slow: bool = True,
+    without: tuple[str, ...] = (),
 ) -> list[Runs]:
     """Run the search and the peers, slow ones too if `slow`, on all instances of a row, or on the first `most`."""
     measured = []
@@ -314,7 +320,7 @@ def measure(
         if reference and not row.stop_at_best:
             runs.reference = min(runs.reference, run(p, reference * seconds, 1_000, None, cpu)[0].cost)
         for seed in range(1 if row.stop_at_best else seeds):
-            r, used, history = run(p, seconds, seed, target, cpu)
+            r, used, history = run(p, seconds, seed, target, cpu, without)
             runs.results.append(r)
             runs.cpu.append(used)
             runs.histories.append(history)
@@ -452,6 +458,7 @@ def main() -> None:
     parser.add_argument("--reference", type=float, default=30.0, help="times the limit, of a longer run; 0: none")
     parser.add_argument("--cpu", action="store_true", help="count CPU seconds")
     parser.add_argument("--plot", metavar="FILE")
+    parser.add_argument("--without", nargs="+", default=(), help="names of strategies that take no part")
     parser.add_argument("--csv", type=Path, help="also write the table of the site here")
     parser.add_argument("--memory-of", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -464,7 +471,9 @@ def main() -> None:
             seeds = (2 if row.seconds < 20 else 1) if given.quick else given.seeds
             first, most = TRAIN if given.train else TEST, None if row.stop_at_best or not given.quick else QUICK
             reference = 0.0 if given.quick else given.reference
-            runs = measure(row, row.seconds, seeds, first, reference, given.cpu, say, most, not given.quick)
+            runs = measure(
+                row, row.seconds, seeds, first, reference, given.cpu, say, most, not given.quick, tuple(given.without)
+            )
             measured.append((row, row.seconds, runs))
             if given.csv:
                 write_csv(measured, given.csv)

@@ -158,7 +158,7 @@ def learn_and_partition(images, y, known, seed=0):
     labels["pixels: average linkage"] = AgglomerativeClustering(k, linkage="average").fit_predict(pixels)
     labels["pixels: k-means"] = KMeans(k, n_init=10, random_state=seed).fit_predict(pixels)
     row |= {name: gp.metrics.adjusted_rand_index(truth, found) for name, found in labels.items()}
-    return row | {"subsets": row["result"].subsets}
+    return row | {"subsets": row["result"].n_clusters}
 
 
 def classifiers(images, y):

@@ -153,7 +153,7 @@ def draw(parts, results, crf, path):
     pictures = {"superpixels": mark_boundaries(parts["image"], region)}
     for name, result in results.items():
         picture = mark_boundaries(parts["image"], result.labels[region], mode="thick")
-        pictures[f"{name}: {result.subsets} segments"] = picture
+        pictures[f"{name}: {result.n_clusters} segments"] = picture
     first = np.bincount(crf["best"].labels).argmax()
     for name in ("flips", "best"):
         visible = np.where(crf[name].labels == first, 0.2, 1.0)[region][..., None]
@@ -194,7 +194,7 @@ def main(argv=None):
     print("|---" * 9 + "|")
     for row in rows:
         r = row["result"]
-        print(f"| {row['threshold']:g} | {len(parts['means'])} | {len(parts['pairs'])} | {r.subsets} | {r.cost:.1f} "
+        print(f"| {row['threshold']:g} | {len(parts['means'])} | {len(parts['pairs'])} | {r.n_clusters} | {r.cost:.1f} "
               f"| {r.lower_bound:.1f} | {100 * r.gap:.3f}% | {r.status} | {row['seconds']:.1f} |")  # fmt: skip
     head = [
         "marks on",
@@ -210,7 +210,7 @@ def main(argv=None):
     for half, by in learned.items():
         for row in by:
             r, c = row["result"], row["comparison"]
-            print(f"| {half} | {row['costs']} | {row['threshold']:g} | {r.subsets} | {r.status} "
+            print(f"| {half} | {row['costs']} | {row['threshold']:g} | {r.n_clusters} | {r.status} "
                   f"| {c.adjusted_rand_index:.3f} "
                   f"| {c.false_cuts_information:.2f}, {c.false_joins_information:.2f} |")  # fmt: skip
     print("\n| binary CRF | energy | lower bound | seconds |\n|---|---|---|---|")

@@ -26,6 +26,7 @@ from graphpart.errors import (
     SolverError,
     TimeLimitReached,
 )
+from graphpart.errors import deprecated as _deprecated
 from graphpart.partition.problem import SetPartition, costs_from_probabilities
 from graphpart.result import LabelingResult, PartitionResult, Result, Status
 from graphpart.solve import solve
@@ -38,7 +39,6 @@ if _TYPE_CHECKING:
     from graphpart.crf.problem import FactorGraph
     from graphpart.folders import solve_files
     from graphpart.io import read, read_labels, write, write_labels
-    from graphpart.partition.problem.networks import from_cpm, from_editing, from_modularity
     from graphpart.reporting import report
 
 __version__ = "0.3.0.dev0"
@@ -69,13 +69,11 @@ __all__ = [
     "costs_from_probabilities",
     "crf",
     "datasets",
-    "from_cpm",
-    "from_editing",
-    "from_modularity",
     "generate",
     "images",
     "io",
     "learn",
+    "match",
     "metrics",
     "near_duplicates",
     "partition",
@@ -112,9 +110,7 @@ _PARTS = {
 _WHERE = {
     "FactorGraph": "crf.problem",
     "consensus": "records",
-    "from_cpm": "partition.problem.networks",
-    "from_editing": "partition.problem.networks",
-    "from_modularity": "partition.problem.networks",
+    "match": "records",
     "near_duplicates": "records",
     "read": "io",
     "read_labels": "io",
@@ -123,12 +119,16 @@ _WHERE = {
     "write": "io",
     "write_labels": "io",
 }
+_FORMER = {"from_cpm", "from_editing", "from_modularity"}  # constructors of SetPartition, which stood here
 
 
 def __getattr__(name: str) -> _Any:
     """Import a part of the package, or what is in one, when it is first used."""
     if name in _PARTS:
         return _import_module(f"graphpart.{name}")
+    if name in _FORMER:
+        _deprecated(f"graphpart.{name}", f"graphpart.SetPartition.{name}")
+        return getattr(SetPartition, name)
     if name in _WHERE:
         value = getattr(_import_module(f"graphpart.{_WHERE[name]}"), name)
         globals()[name] = value

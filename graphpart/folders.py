@@ -33,7 +33,7 @@ RESULTS = "results.jsonl"
 CHUNK = 1 << 20
 BROKEN = "broken"  # the status of a file that has no result
 COLUMNS = (  # of a record
-    "file", "elements", "pairs", "method", "cost", "objective", "lower_bound", "gap", "status", "subsets",
+    "file", "elements", "pairs", "method", "cost", "objective", "lower_bound", "gap", "status", "clusters", "subsets",
     "seconds", "message",
 )  # fmt: skip
 
@@ -137,28 +137,22 @@ def solve_files(
     check_callback(options.get("callback"))
     if jobs < 1:
         raise InvalidOption(f"jobs is {jobs}: expected at least 1")
-    return _solved(files, method, output, resume, jobs, format, progress, options)
+    records = None if output is None else Records(output, {"method": method, "format": format, **options})
+    tasks = [(file, method, format, options) for file in files]
+    return _solved(tasks, output, records, resume, jobs, progress)
 
 
 def _solved(
-    files: list[str],
-    method: str,
-    output: Any,
-    resume: bool,
-    jobs: int,
-    format: str | None,
-    progress: bool,
-    options: Any,
+    tasks: list[tuple[Any, ...]], output: Any, records: Records | None, resume: bool, jobs: int, progress: bool
 ) -> Iterator[SolvedFile]:
     from graphpart.display.progress import Progress
 
-    key = {"method": method, "format": format, **options}
-    records = None if output is None else Records(output, key)
+    files = [task[0] for task in tasks]
     labels = [None if output is None else os.path.join(output, Path(file).name + ".labels") for file in files]
     if output is not None and len(set(labels)) < len(labels):
         raise InvalidOption("output: two files have the same name: expected files of different names")
     known = [None if records is None or not resume else records.find(f, w) for f, w in zip(files, labels, strict=True)]
-    left = [(file, method, format, options) for file, old in zip(files, known, strict=True) if old is None]
+    left = [task for task, old in zip(tasks, known, strict=True) if old is None]
     results = in_processes(_solve_one, left, jobs)
     shown = Progress(len(files)) if progress else None
     with results, _maybe(shown):
@@ -227,7 +221,8 @@ def record_of(file: str, result: Result) -> dict[str, Any]:
         "lower_bound": result.lower_bound,
         "gap": result.gap,
         "status": str(result.status),
-        "subsets": getattr(result, "subsets", None),
+        "clusters": getattr(result, "n_clusters", None),
+        "subsets": getattr(result, "n_clusters", None),  # the name in version 0.2
         "seconds": result.seconds,
         "message": result.message,
     }

@@ -100,7 +100,7 @@ class Comparison:
         return f"<Comparison: {self._title()}\n {main}>"
 
     def _title(self) -> str:
-        counts = f"{plural(self.true_subsets, 'true subset')}, {plural(self.subsets, 'subset')}"
+        counts = f"{plural(self.true_subsets, 'true cluster')}, {plural(self.subsets, 'cluster')}"
         return f"{plural(self.elements, 'element')}, {counts}"
 
     def _repr_html_(self) -> str:

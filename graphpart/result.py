@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import Facts, Shown, frame_of, number, percent, plural, series_of
-from graphpart.errors import InvalidOption
+from graphpart.errors import InvalidOption, deprecated
 from graphpart.kernels.overlaps import matched
 
 if TYPE_CHECKING:
@@ -196,14 +196,15 @@ class PartitionResult(Result):
         return self.partition
 
     @property
-    def subsets(self) -> int:
-        """The number of subsets."""
+    def n_clusters(self) -> int:
+        """The number of clusters."""
         return len(np.unique(self.labels))
 
     @property
-    def n_clusters(self) -> int:
-        """The same as `subsets`."""
-        return self.subsets
+    def subsets(self) -> int:
+        """The former name of `n_clusters`."""
+        deprecated("result.subsets", "result.n_clusters")
+        return self.n_clusters
 
     def to_frame(self, library: str = "pandas") -> Any:
         """A data frame with a row for each element, in the order of the problem: `element`, `cluster` and its `size`.
@@ -346,12 +347,12 @@ class PartitionResult(Result):
         return facts
 
     def _title(self) -> str:
-        clusters, elements = plural(self.subsets, "cluster"), plural(len(self.labels), "element")
+        clusters, elements = plural(self.n_clusters, "cluster"), plural(len(self.labels), "element")
         return f"{type(self).__name__}: {clusters} of {elements}, cost {number(self.cost)}"
 
     def _preview(self) -> tuple[Sequence[str], Any]:
         labels, sizes = np.unique(self.labels, return_counts=True)
-        rises = None if self.problem is None else self.problem.move_rises(self.labels)
+        rises = None if self.problem is None else self.problem._move_rises(self.labels)
         rows = []
         for k in np.argsort(-sizes, kind="stable")[:ROWS].tolist():
             members = np.flatnonzero(self.labels == labels[k])[:5].tolist()

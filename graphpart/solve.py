@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -163,19 +164,24 @@ def run(
     check_callback(callback)  # here, since `progress` has a callback of its own
     found = find_method(method, problem_kind(problem))
     old, moved = options.get("initial"), 0
+    solved = found.run
+    if found.problem == "crf" and "evidence" in options:
+        from graphpart.crf.evidence import solve_given
+
+        solved = partial(solve_given, evidence=options.pop("evidence") or {}, method=found.name)
     if old is not None and found.problem == "partition" and "initial" in found.options:
         from graphpart.partition.results.starts import repaired_start
 
         problem = as_problem(problem)
         options["initial"], moved = repaired_start(problem, old)
     if not progress:
-        result = found.run(problem, callback=callback, **options)
+        result = solved(problem, callback=callback, **options)
     else:
         from graphpart.display.progress import showing
 
         title = repr(problem).partition("\n")[0].strip("<>")
         with showing(f"{found.name}, {title.partition(': ')[2] or title}", callback) as shown:
-            result = found.run(problem, callback=shown, **options)
+            result = solved(problem, callback=shown, **options)
     if found.name != str(method).lower().replace("_", "-"):
         result = replace(result, message=f"{result.message}; {method} is {found.name} here")
     if moved:

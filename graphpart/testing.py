@@ -123,7 +123,7 @@ def check_result(p: SetPartition, r: PartitionResult, exact: bool = False) -> No
     assert r.objective == p.objective(r.cost), f"objective is {r.objective}: expected {p.objective(r.cost)}"
     assert list(r.nodes) == list(p.nodes), "nodes are not those of the problem"
     assert np.array_equal(p.labels(r.partition), r.labels) or p.n == 0, "partition and labels differ"
-    assert len(r.partition) == r.subsets and all(r.partition), "a subset is empty or not counted"
+    assert len(r.partition) == r.n_clusters and all(r.partition), "a subset is empty or not counted"
     assert r.lower_bound <= r.cost and r.gap >= 0, f"lower bound {r.lower_bound} exceeds the cost {r.cost}"
     assert isinstance(r.status, Status), f"status is {r.status!r}"
     assert r.message and "\n" not in r.message, "the message is not one line"

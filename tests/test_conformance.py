@@ -69,7 +69,7 @@ def stale_cost(p):
 
 def not_canonical(p):
     r = gp.partition.greedy_joining(p)
-    return replace(r, labels=(r.subsets - 1 - r.labels).astype(np.int32))
+    return replace(r, labels=(r.n_clusters - 1 - r.labels).astype(np.int32))
 
 
 def random_answer(p, rng=np.random.default_rng(0)):  # noqa: B008

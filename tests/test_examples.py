@@ -144,7 +144,7 @@ def test_segmentation(tmp_path):
     parts, (row,), learned, crf = study.study(quick=True, figure=tmp_path / "segmentation.png")
     assert (tmp_path / "segmentation.png").stat().st_size > 1000
     result = row["result"]
-    assert 1 < result.subsets < len(parts["means"]) and result.lower_bound <= result.cost < 0
+    assert 1 < result.n_clusters < len(parts["means"]) and result.lower_bound <= result.cost < 0
     # the boundaries are those of the picture
     right = parts["region"][:, 1:] != parts["region"][:, :-1]
     down = parts["region"][1:] != parts["region"][:-1]

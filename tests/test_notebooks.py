@@ -144,6 +144,6 @@ def test_moves_of_elements_against_doubts():
         table = gp.partition.doubts(p, r, method="local-search").elements
         expected = np.empty(n)
         expected[table["element"]] = table["doubt"]
-        found = p.move_rises(r.labels)
+        found = p._move_rises(r.labels)
         linked = np.isfinite(expected)  # of an element without pairs, doubts say that there is no other place
         assert np.allclose(found[linked], expected[linked])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import graphpart as gp
-from graphpart.crf.problem.labels import start_of as start_of_labeling
+from graphpart.crf.problem.given_labels import start_of as start_of_labeling
 from graphpart.methods import methods_for
 from graphpart.partition.results.starts import start_of
 

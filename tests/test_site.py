@@ -17,7 +17,7 @@ import graphpart
 API = Path(__file__).resolve().parents[1] / "docs" / "reference" / "api"
 ROOMS = ("", "partition", "crf", "learn", "estimators", "metrics", "plotting", "distributed", "images", "records")
 
-NOT_FOR_USERS = {"in_units", "move_rises", "of_matrix", "of_pairs", "row_flags", "rules"}  # of `SetPartition`
+NOT_FOR_USERS = {"rules"}  # of `SetPartition`
 
 
 def listed():

@@ -156,3 +156,21 @@ def test_solving_by_local_search_loads_no_solver():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_labels_given_beforehand():
+    differ = [[0.0, 1.0], [1.0, 0.0]]
+    f = gp.FactorGraph.from_arrays([2] * 3, [([[0, 1], [1, 2]], [differ] * 2), ([[0]], [[0.0, 0.5]])])
+    r, s = gp.solve(f, evidence={2: 1}), gp.crf.solve_given(f, {2: 1})
+    assert r.labels.tolist() == s.labels.tolist() == [1, 1, 1] and r.cost == s.cost == 0.5
+    assert gp.solve(f, "icm", evidence={2: 1, 0: 0}, initial=[0, 0, 0]).labels.tolist()[::2] == [0, 1]
+    assert gp.solve(f, evidence={}).cost == 0.0
+    with pytest.raises(gp.InvalidOption, match="takes no evidence"):
+        gp.solve(gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [1.0, -1.0]), evidence={0: 1})
+
+
+@pytest.mark.parametrize("name", ["from_modularity", "from_cpm", "from_editing"])
+def test_former_functions_warn_and_work(name):
+    with pytest.warns(DeprecationWarning, match=f"use graphpart.SetPartition.{name}"):
+        function = getattr(gp, name)
+    assert function == getattr(gp.SetPartition, name)

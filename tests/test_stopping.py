@@ -222,7 +222,7 @@ def result(cost=-4.0, bound=-5.0):
 
 def test_partition_of_a_result():
     assert result().partition == [{"a", "c"}, {"b"}]
-    assert result().subsets == 2
+    assert result().n_clusters == 2
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ from graphpart.solve import problem_kind, solve
 
 NAME = "bench"
 HELP = "run methods on a folder of instances and compare the costs with the best known"
-COLUMNS = ["elements", "pairs", "method:", "cost.", "best known.", "gap", "subsets", "seconds"]
+COLUMNS = ["elements", "pairs", "method:", "cost.", "best known.", "gap", "clusters", "seconds"]
 KINDS = ("set partition", "factor graphs")
 
 

@@ -17,7 +17,7 @@ from graphpart.cli.kinds import columns, evaluate, size
 
 NAME = "evaluate"
 HELP = "check a labels file against an instance"
-COLUMNS = ["elements", "pairs", "cost.", "objective.", "subsets"]
+COLUMNS = ["elements", "pairs", "cost.", "objective.", "clusters"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

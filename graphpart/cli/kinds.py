@@ -30,7 +30,7 @@ def columns(problem: Any, names: Sequence[str]) -> list[str]:
     """The columns of a table, named as for set partition problems, for this kind of problem."""
     if not is_factor_graph(problem):
         return list(names)
-    return [CALLED.get(name, name) for name in names if name != "subsets"]
+    return [CALLED.get(name, name) for name in names if name != "clusters"]
 
 
 def evaluate(file: str, problem: Any, labels: Any) -> dict[str, Any]:
@@ -41,10 +41,10 @@ def evaluate(file: str, problem: Any, labels: Any) -> dict[str, Any]:
         from graphpart.crf.problem.labeling import check_allowed
 
         check_allowed(problem, labels)
-        subsets = None
+        clusters = None
     else:
         problem.check_feasible(labels)
-        subsets = int(labels.max()) + 1 if len(labels) else 0
+        clusters = int(labels.max()) + 1 if len(labels) else 0
     cost = problem.evaluate(labels)
     return {
         "file": file,
@@ -55,9 +55,10 @@ def evaluate(file: str, problem: Any, labels: Any) -> dict[str, Any]:
         "lower_bound": None,
         "gap": None,
         "status": "feasible",
-        "subsets": subsets,
+        "clusters": clusters,
+        "subsets": clusters,  # the name in version 0.2
         "seconds": time.perf_counter() - started,
-        "message": "the labels satisfy all requirements" if subsets is not None else "no factor forbids the labeling",
+        "message": "the labels satisfy all requirements" if clusters is not None else "no factor forbids the labeling",
     }
 
 

@@ -98,7 +98,7 @@ COLUMNS = [
     "lower bound.",
     "gap",
     "status:",
-    "subsets",
+    "clusters",
     "seconds",
 ]
 

@@ -50,8 +50,8 @@ from graphpart.crf.local_search.icm import improve
 from graphpart.crf.outcomes import Known, Node, Open, Reduced, Whole
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import merge, rows_of, split
+from graphpart.crf.problem.given_labels import better_start
 from graphpart.crf.problem.labeling import Found, finish, places, trivial_bound
-from graphpart.crf.problem.labels import better_start
 from graphpart.crf.reduction.persistency import QUICK_STEPS, STEPS, LabelingReduction, reduced
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.files.checkpoint import saved
@@ -229,14 +229,11 @@ class _Solver:
             if small.problem is not simple:  # variables were contracted
                 own = merged + simple.m - small.problem.m + 1
                 return Reduced(small, self.whole(small.problem, _projected(small, start), smaller), -math.inf, own)
-        scheme, layout, flat = simple._scheme(), simple._layout(), simple._flat()
-        order, parent, scattered = scheme.order, scheme.parent, scheme.scattered
+        scheme, view = simple._scheme(), simple._view()
+        order = scheme.order
         if f.n and not len(order) and not len(scheme.roots) and not simple.components().any():
             return self.component(simple, start, smaller, merged)  # nothing hangs on it: as it is
-        graph = (flat[0], layout.width, layout.first, *flat[1:], layout.runs)
-        belief, choice, taken, steps, factor = _min_sum.collect(
-            *graph, order, parent, scattered, layout.largest_table, False, self.stopping.child(plus=math.inf)
-        )
+        belief, choice, taken, steps, factor = _min_sum.collect(view, scheme, False, self.stopping.child(plus=math.inf))
         if factor >= 0:
             raise InfeasibleProblem("every labeling is forbidden: min-sum over its acyclic part leaves none")
         labels = np.zeros(f.n, np.int32) if start is None else start.copy()
@@ -245,21 +242,19 @@ class _Solver:
             return Known(labels, f.evaluate_labels(labels), trivial_bound(f), 0)
 
         def complete(labels: Labels) -> float:
-            roots, variable = _min_sum.assign(
-                *graph, order, parent, scheme.roots, scattered, layout.largest_arity, False, belief, choice, labels
-            )
+            roots, variable = _min_sum.assign(view, scheme, False, belief, choice, labels)
             if variable >= 0:
                 name = f.variables[variable]
                 raise InfeasibleProblem(f"every labeling is forbidden: no label of variable {name!r} is possible")
             return float(roots)
 
         roots = complete(labels)
-        members, core = _core(simple, order, belief, layout)
+        members, core = _core(simple, order, belief, simple._layout())
         parts = [
             (members[variables], self.component(part, None if start is None else start[members[variables]], smaller))
             for variables, part in _connected(core)
         ]
-        own = merged + int(np.diff(flat[1])[order].sum()) + 3 * len(order) + 1
+        own = merged + int(np.diff(simple.scope_start)[order].sum()) + 3 * len(order) + 1
         return Whole(math.fsum([simple.constant, taken, roots]), labels, parts, complete, own)
 
     def component(self, part: FactorGraph, start: Labels | None, smaller: bool, merged: int = 0) -> Node:

@@ -216,7 +216,7 @@ class Expanding(Contestant):
         if not self.affords(self._each, stopping):
             return
         if self._moves is None:
-            moves = Moves(*self.f._flat())
+            moves = Moves(self.f._view())
             if moves.measure()[1] >= 0:
                 self.done = True
                 return

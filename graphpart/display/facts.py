@@ -12,7 +12,6 @@ from typing import Any
 
 __all__ = ["Facts", "Shown", "html_of", "number", "percent", "plural", "table", "text_of"]
 
-LONGEST = 60  # letters of a name or value that are shown
 CELL = "text-align: left"
 
 
@@ -114,7 +113,7 @@ def text_of(value: Any) -> str:
     return text
 
 
-def escaped(value: Any, longest: int = LONGEST) -> str:
+def escaped(value: Any, longest: int = 60) -> str:
     """Any value as the text of an HTML element, shortened."""
     text = text_of(value)
     import html

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 __all__ = ["parts_in_rows", "springs"]
 
 Floats = NDArray[np.float64]
-WIDE = 1.6  # width over height of a part
-GAP = 0.8  # between parts, in units of the smallest radius
 
 
 def parts_in_rows(
@@ -66,9 +64,9 @@ def parts_in_rows(
             own -= (own.max(0) + own.min(0)) / 2
             area = float((radius[part] ** 2).sum())
             own *= 1.8 * math.sqrt(area) / max(float(np.hypot(*own.T).max()), 1e-9)  # points fill a third of the disc
-            own[:, 0] *= WIDE
+            own[:, 0] *= 1.6
         places.append(own)
-        reach.append(float((np.hypot(*own.T) + radius[part]).max()) + GAP * float(radius[part].min()) / 2)
+        reach.append(float((np.hypot(*own.T) + radius[part]).max()) + 0.8 * float(radius[part].min()) / 2)
     order = np.argsort(-np.array(reach), kind="stable")
     centre_x, centre_y = _rows(np.array(reach)[order], shape)
     x, y = np.empty(n), np.empty(n)

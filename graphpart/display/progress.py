@@ -22,9 +22,7 @@ __all__ = ["Callback", "Display", "Progress", "on_terminal", "showing", "state_t
 
 Callback = Callable[[float, float], object]
 LOGGER = logging.getLogger("graphpart")
-REFRESH = 0.25  # seconds between two looks of a line in a notebook
 BAR = 10  # cells of the bar of pieces of work
-LEAST = 12  # letters of the name of the work, at least
 
 
 class Lines(logging.Handler):
@@ -142,7 +140,7 @@ class Progress:
 
         def show(seconds: float, cost: float, bound: float) -> None:
             state = state_text(cost, bound)
-            room = max(LEAST, self._room - len(state) - 2)
+            room = max(12, self._room - len(state) - 2)
             text = f"{shortened(what, room)}  {state}" if state else shortened(what, self._room)
             self._rich.update(self._task, description=text)
 
@@ -182,7 +180,7 @@ class NotebookProgress:
         """As :meth:`Progress.start`."""
 
         def show(seconds: float, cost: float, bound: float) -> None:
-            if self._handle is not None and time.monotonic() >= self._when + REFRESH:
+            if self._handle is not None and time.monotonic() >= self._when + 0.25:
                 self._when = time.monotonic()
                 text = f"{what}  {seconds:.1f} s  {state_text(cost, bound)}"
                 self._handle.update({"text/plain": text}, raw=True)

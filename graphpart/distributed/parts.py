@@ -123,7 +123,7 @@ def gathered(
     place = np.empty(parts.n, np.int32)
     place[elements] = np.arange(len(elements), dtype=np.int32)
     groups = groups_of(folder, parts.grouped, elements)
-    p = SetPartition.of_pairs(range(len(elements)), place[u], place[v], cost, Background(groups=groups), dense=dense)
+    p = SetPartition._of_pairs(range(len(elements)), place[u], place[v], cost, Background(groups=groups), dense=dense)
     return elements, p, len(u)
 
 
@@ -149,7 +149,7 @@ def solved(
     return {
         "elements": p.n,
         "pairs": m,
-        "clusters": result.subsets,
+        "clusters": result.n_clusters,
         "cost": result.cost,
         "optimal": result.status == "optimal",
         "bound": result.lower_bound,

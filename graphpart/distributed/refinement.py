@@ -286,7 +286,7 @@ def improved(
         rules.append(Groups(nodes, outside, np.zeros(len(outside), int), np.ones(len(outside), int), [math.inf]))
     if of_round.grouped is not None:
         rules.append(groups_of_nodes(work.folder, of_round.grouped, np.where(place < 0, node[label], place), nodes))
-    p = SetPartition.of_pairs(range(nodes), u, v, cost, Background(groups=joined(rules) if rules else None))
+    p = SetPartition._of_pairs(range(nodes), u, v, cost, Background(groups=joined(rules) if rules else None))
     del u, v, cost, place, node
     initial = np.unique(np.concatenate([label[elements], subsets]), return_inverse=True)[1].ravel()
     before = p.evaluate(initial)

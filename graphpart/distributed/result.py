@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphpart.display import Facts, Shown, number, percent, plural
+from graphpart.errors import deprecated
 from graphpart.result import Status, relative_gap
 
 __all__ = ["DistributedResult"]
@@ -19,7 +20,7 @@ class DistributedResult(Shown):
     ----------
     labels : str
         The folder of Parquet files with the columns ``id`` and ``label``: whole numbers from 0 on, equal for
-        elements of the same subset. Where identifiers are integers with gaps, labels may have gaps, too. A folder that
+        elements of the same cluster. Where identifiers are integers with gaps, labels may have gaps, too. A folder that
         neither `output` nor `work_folder` named is removed with this result, or when Python ends.
     cost : float
         The sum of the costs of pairs within subsets, from a pass over all pairs.
@@ -28,7 +29,7 @@ class DistributedResult(Shown):
     status : Status
     message : str
         A description of the run, in one line.
-    elements, pairs, subsets : int
+    elements, pairs, n_clusters : int
         Pairs whose costs add up to 0 are not counted. If each component fits into one part, rows that repel between
         components are not looked at further: each of them is counted as a pair.
     levels : tuple of dict
@@ -56,7 +57,7 @@ class DistributedResult(Shown):
     message: str
     elements: int
     pairs: int
-    subsets: int
+    n_clusters: int
     levels: tuple[dict[str, Any], ...]
     seconds: float
     history: tuple[tuple[float, float], ...] = ()
@@ -67,13 +68,19 @@ class DistributedResult(Shown):
     warnings: tuple[str, ...] = ()
 
     @property
+    def subsets(self) -> int:
+        """The name of `n_clusters` in version 0.2."""
+        deprecated("subsets", "n_clusters")
+        return self.n_clusters
+
+    @property
     def gap(self) -> float:
         """``(cost - lower_bound) / |cost|``: 0 when proven optimal, ``inf`` when no bound is known."""
         return relative_gap(self.cost, self.lower_bound)
 
     def summary(self) -> Facts:
         """Cost, bound, gap, status and more, by name: a dictionary that prints as aligned lines."""
-        facts = {"elements": self.elements, "clusters": self.subsets, "cost": self.cost} | self._facts()
+        facts = {"elements": self.elements, "clusters": self.n_clusters, "cost": self.cost} | self._facts()
         facts |= {"message": self.message, "labels": self.labels, "wrong rows": self.wrong_rows}
         facts |= {
             "bytes": self.bytes,
@@ -88,7 +95,7 @@ class DistributedResult(Shown):
         return pq.read_table(self.labels).to_pandas()
 
     def _title(self) -> str:
-        counts = f"{plural(self.subsets, 'cluster')} of {plural(self.elements, 'element')}"
+        counts = f"{plural(self.n_clusters, 'cluster')} of {plural(self.elements, 'element')}"
         return f"{type(self).__name__}: {counts}, cost {number(self.cost)}"
 
     def _facts(self) -> dict[str, Any]:

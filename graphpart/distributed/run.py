@@ -511,7 +511,7 @@ class Run:
             message=message,
             elements=self.elements,
             pairs=self.pairs,
-            subsets=subsets,
+            n_clusters=subsets,
             levels=tuple(self.levels),
             seconds=self.stopping.seconds,
             history=history,

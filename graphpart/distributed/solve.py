@@ -169,7 +169,7 @@ def solve(
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"u": ["ann", "ann", "bob"], "v": ["bob", "cid", "cid"], "cost": [-2.0, 3.0, -1.0]})
     >>> r = solve(rows, workers=0)
-    >>> r.cost, r.lower_bound, r.subsets
+    >>> r.cost, r.lower_bound, r.n_clusters
     (-2.0, -2.0, 2)
     >>> r.to_frame()["label"].tolist()
     [0, 0, 1]

@@ -216,7 +216,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             distances = self._distances(X, u, v)
         by_path = isinstance(self.threshold, str) and self.threshold == "auto"
         self._choose(pairwise_distances(X[drawn(n)], metric=self.metric) if by_path else distances)
-        return SetPartition.of_pairs(range(n), u, v, self._costs(distances), dense=False)
+        return SetPartition._of_pairs(range(n), u, v, self._costs(distances), dense=False)
 
     def _distances(self, X: Any, u: NDArray[np.int64], v: NDArray[np.int64]) -> NDArray[np.float64]:
         """The distances of pairs, which are sorted by their first element."""

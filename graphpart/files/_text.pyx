@@ -215,9 +215,11 @@ cdef class Pairs(Parser):
     cdef Py_ssize_t broken, room
     cdef int64_t expected_line
 
-    def __init__(self, name, form, line=1, low=0, high=2**31 - 3, valued=True, comment="", csv=False):
+    def __init__(self, name, form, line=1, low=0, high=2**31 - 3, comment=""):
         super().__init__(name, form, line)
-        self.low, self.high, self.valued, self.csv = low, high, valued, csv
+        self.low, self.high = low, high
+        self.csv = "," in form
+        self.valued = len(form.replace(",", " ").split()) == 3
         self.comment = ord(comment) if comment else 0
         self.largest = -1
         self.expected_line = -1

@@ -21,14 +21,10 @@ __all__ = ["DAMAGED", "MAGIC", "read_data", "read_header"]
 
 MAGIC = b"\x93NUMPY"
 SIZES = {(1, 0): 2, (2, 0): 4, (3, 0): 4}  # bytes of the length of the header, by version
-LONGEST_HEADER = 10000
-# None of the patterns can go back and forth over a long header.
 SHAPE = re.compile(r"""['"]shape['"]\s*:\s*\(([0-9,\s]*)\)""", re.ASCII)
 ORDER = re.compile(r"""['"]fortran_order['"]\s*:\s*(True|False)\b""")
 DTYPE = re.compile(r"""['"]descr['"]\s*:\s*(?:['"]([^'"]{1,20})['"]|\[.*?\])""")
 TYPE = re.compile(r"[<>=|]?([biuf][0-9]{1,2}|U[0-9]{1,9}|\?)")
-BLOCK = 1 << 24
-# What an archive raises that is damaged, or compressed or encrypted in a way that zipfile does not know.
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError, KeyError)
 
 
@@ -48,7 +44,7 @@ def read_header(stream: Any, path: str, what: str) -> tuple[tuple[int, ...], np.
     if version not in SIZES:
         raise error(f"has version {version} of the format")
     size = int.from_bytes(stream.read(SIZES[version]), "little")
-    if size > LONGEST_HEADER:
+    if size > 10000:
         raise error(f"has a header of {size} bytes")
     header = stream.read(size).decode("latin-1")
     shape, order, kind = (pattern.search(header) for pattern in (SHAPE, ORDER, DTYPE))
@@ -77,7 +73,7 @@ def read_data(
         raise FormatError(path, None, f"{what} promises an array of {promised / 1e9:.3g} GB: expected one that fits")
     data = bytearray()
     while len(data) < promised:
-        block = stream.read(min(BLOCK, promised - len(data)))
+        block = stream.read(min(1 << 24, promised - len(data)))
         if not block:
             raise FormatError(path, None, f"{what} ends after {len(data)} bytes of the array: expected {promised}")
         data += block

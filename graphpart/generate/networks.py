@@ -1,7 +1,7 @@
 """Large sparse networks in arrays, for problems with a background: communities, disturbed cliques, and scores.
 
 Degrees and sizes follow power laws (Lancichinetti, Fortunato & Radicchi 2008). The results of these functions can be
-passed to :func:`graphpart.from_modularity`, :func:`graphpart.from_editing` and
+passed to :func:`graphpart.SetPartition.from_modularity`, :func:`graphpart.SetPartition.from_editing` and
 :meth:`graphpart.SetPartition.from_pairs`. They are the same on every processor.
 """
 

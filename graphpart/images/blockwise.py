@@ -19,7 +19,6 @@ import math
 import os
 import shutil
 import tempfile
-import time
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -38,7 +37,6 @@ __all__ = ["BlockSegmentation", "segment_blocks"]
 
 BYTES_OF_VOXEL = 140  # while a block with its halo is flooded, by measurement
 MOST_VOXELS = 2**24  # of a block with its halo
-LEAST_SIDE = 32
 
 
 class BlockSegmentation:
@@ -165,7 +163,6 @@ def segment_blocks(
         from graphpart.distributed.folder import Folder
     except ImportError:
         raise MissingDependency("pyarrow", "volumes", "segmenting block by block") from None
-    began = time.monotonic()
     if isinstance(boundary, str | os.PathLike) and not is_zarr(boundary) and not os.fspath(boundary).endswith(".npy"):
         boundary = read_array(boundary)
     volume = Volume(boundary)
@@ -210,11 +207,11 @@ def segment_blocks(
 
             engine = stack.enter_context(Engine(folder, client, workers, memory, stopping, report))
             try:
-                facts = _run(engine, folder, volume, within, shape, sizes, threshold, target, memory_limit, stopping)
+                facts = _run(engine, volume, within, shape, sizes, threshold, target)
             except Ended:
                 kept = "" if temporary else f"; run again with work_folder={at!r} to continue"
                 raise TimeLimitReached(f"the run ended before there were labels{kept}") from None
-            facts |= {"stages": engine.stages, "seconds": time.monotonic() - began, "blocks": shape}
+            facts |= {"stages": engine.stages, "seconds": stopping.seconds, "blocks": shape}
         done = True
     finally:
         if temporary:
@@ -232,15 +229,12 @@ def segment_blocks(
 
 def _run(
     engine: Any,
-    folder: Any,
     volume: Volume,
     mask: Any,
     shape: tuple[int, ...],
     spacing: list[float],
     threshold: float,
     target: str,
-    memory_limit: str | float,
-    stopping: Stopping,
 ) -> dict[str, Any]:
     """All stages."""
     from graphpart.images.block_tasks import connect, flood, label
@@ -257,34 +251,31 @@ def _run(
         starts = [int(firsts[k])] + [0 if other is None else int(firsts[other]) for other in nexts]
         arguments.append((volume, box, starts, nexts, spacing, float(threshold)))
     pairs = sum(engine.map("connect", connect, arguments))
-    labels, cost, bound = _partition(engine, folder, total, pairs, memory_limit, stopping)
-    folder.save("labels", "labels", labels)
+    labels, cost, bound = _partition(engine, total, pairs)
+    engine.folder.save("labels", "labels", labels)
     part = target + ".part"
     if not os.path.exists(part):  # what an earlier run has written is gone, or stands under its name
-        shutil.rmtree(os.path.join(folder.path, "write"), ignore_errors=True)
+        shutil.rmtree(os.path.join(engine.folder.path, "write"), ignore_errors=True)
         new_labels(target, volume.shape, tuple(min(a, b) for a, b in zip(shape, volume.shape, strict=True)))
     engine.map("write", label, [(target, box, int(firsts[k])) for k, box in enumerate(boxes)])
     publish(target)
     return {"n_regions": total, "n_segments": int(labels.max(initial=0)), "cost": cost, "lower_bound": bound}
 
 
-def _partition(
-    engine: Any, folder: Any, regions: int, pairs: int, memory_limit: str | float, stopping: Stopping
-) -> tuple[NDArray[np.int32], float, float]:
+def _partition(engine: Any, regions: int, pairs: int) -> tuple[NDArray[np.int32], float, float]:
     """The segment of each region, by its number, from 1 on; cost and lower bound."""
     from graphpart.distributed import solve
 
     labels = np.full(regions + 1, -1, np.int64)
     cost = bound = 0.0
     if pairs:
-        left = stopping.deadline - time.monotonic()
         solved = solve(
-            os.path.join(folder.path, "pairs", "*.parquet"),
+            os.path.join(engine.folder.path, "pairs", "*.parquet"),
             client=engine.client,
             workers=engine.workers,
-            memory_limit=memory_limit,
-            work_folder=os.path.join(folder.path, "partition"),
-            time_limit=max(0.0, left) if math.isfinite(left) else None,
+            memory_limit=engine.memory,
+            work_folder=os.path.join(engine.folder.path, "partition"),
+            time_limit=engine.stopping.remaining,
         )
         cost, bound = solved.cost, solved.lower_bound
         import pyarrow.parquet as pq
@@ -313,7 +304,7 @@ def shape_of_blocks(volume: Volume, blocks: Any, memory: int) -> tuple[int, ...]
             raise InvalidOption(f"blocks is {blocks!r}: expected {axes} whole numbers of voxels, at least 8 each")
         return tuple(min(x, n) for x, n in zip(given, volume.shape, strict=True))
     most = min(MOST_VOXELS, int(0.7 * memory) // BYTES_OF_VOXEL)
-    sides = [LEAST_SIDE] * axes
+    sides = [32] * axes
     while True:
         grown = [min(n, 2 * side) for side, n in zip(sides, volume.shape, strict=True)]
         axis = min(range(axes), key=lambda k: (grown[k] == sides[k] or sides[k] >= volume.shape[k], sides[k]))

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphpart.common.columns import Columns
 from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem, known_arguments
-from graphpart.images._contacts import Contacts
-from graphpart.images._pieces import count_pieces
+from graphpart.images._contacts import Contacts, count_pieces
 from graphpart.images.checks import (
     affinities_of,
     check_shape,
@@ -63,19 +62,17 @@ class RegionGraph:
 
     def __init__(
         self,
-        shape: tuple[int, ...],
-        regions: NDArray[np.int32] | None,
+        regions: NDArray[np.int32],
         names: NDArray[Any],
-        sizes: NDArray[np.int64],
         statistics: Statistics,
         spacing: tuple[float, ...],
         valued: bool,
-        means: Floats | None = None,
-        squares: Floats | None = None,
+        image: Any = None,
         far: Statistics | None = None,
     ) -> None:
-        self.shape, self.spacing, self.valued = shape, spacing, valued
+        self.shape, self.spacing, self.valued = regions.shape, spacing, valued
         self._regions = regions
+        sizes = checked_sizes(three(regions), names)
         elements = np.flatnonzero(sizes)
         elements = elements[elements > 0]
         self._element = np.full(len(sizes), -1, np.int32)
@@ -84,14 +81,16 @@ class RegionGraph:
         self.statistics = statistics
         self.pairs = self._element[statistics.pairs].reshape(-1, 2)
         self.far = None if far is None else self._far(far)
-        sides = None if means is None else (means[elements], None if squares is None else squares[elements])
+        sides = None if image is None else channel_means(regions, image, sizes)
+        if sides is not None:
+            sides = sides[0][elements], sides[1][elements]
         self.columns = Columns(self._features(sides, far))
 
     def _far(self, far: Statistics) -> Columns:
         pairs = self._element[far.pairs].reshape(-1, 2)
         return Columns({"element": pairs[:, 0], "other": pairs[:, 1], "number": far.length, "mean": far.mean()})
 
-    def _features(self, sides: tuple[Floats, Floats | None] | None, far: Statistics | None) -> dict[str, NDArray[Any]]:
+    def _features(self, sides: tuple[Floats, Floats] | None, far: Statistics | None) -> dict[str, NDArray[Any]]:
         table = self.statistics
         u, v = self.pairs.T
         found: dict[str, NDArray[Any]] = {"length": table.length, "area": table.area(self.spacing)}
@@ -105,9 +104,8 @@ class RegionGraph:
             found["difference"] = np.sqrt((gap**2).sum(axis=1))
             if gap.shape[1] > 1:
                 found |= {f"difference_{k}": gap[:, k].copy() for k in range(gap.shape[1])}
-            if squares is not None:
-                spread = np.sqrt(np.maximum(squares - means**2, 0).sum(axis=1))
-                found |= {"spread": (spread[u] + spread[v]) / 2, "spread_difference": np.abs(spread[u] - spread[v])}
+            spread = np.sqrt(np.maximum(squares - means**2, 0).sum(axis=1))
+            found |= {"spread": (spread[u] + spread[v]) / 2, "spread_difference": np.abs(spread[u] - spread[v])}
         if far is not None:
             both = with_far(table, far, len(self._element))
             number, total = both.length - table.length, both.sums[:, 0] - table.sums[:, 0]
@@ -195,8 +193,6 @@ class RegionGraph:
 
     def elements(self) -> NDArray[np.int32]:
         """The element of each voxel, as an array of the shape of the input; -1 where there is no region."""
-        if self._regions is None:
-            raise InvalidOption("the regions of this graph are not in memory")
         elements: NDArray[np.int32] = self._element[self._regions]
         return elements
 
@@ -213,8 +209,6 @@ class RegionGraph:
         ndarray of int32
             The label of the region of each voxel plus 1, and 0 where there is no region.
         """
-        if self._regions is None:
-            raise InvalidOption("the regions of this graph are not in memory")
         of_regions = np.asarray(labels.labels if isinstance(labels, PartitionResult) else labels)
         if of_regions.shape != (self.n,) or of_regions.dtype.kind not in "iu":
             raise InvalidPartition(
@@ -324,20 +318,9 @@ def region_graph(
     else:
         values_of_boundary = None if boundary is None else three(probabilities_of(boundary, "boundary", shape))
         table.add(volume, values_of_boundary, core)
-    sizes = checked_sizes(volume, names)
-    means, squares = (None, None) if image is None else channel_means(array, image, sizes)
-    return RegionGraph(
-        shape,
-        array,
-        names,
-        sizes,
-        Statistics.of(table),
-        sized,
-        boundary is not None or affinities is not None,
-        means,
-        squares,
-        None if far is None else Statistics.of(far),
-    )
+    valued = boundary is not None or affinities is not None
+    beyond = None if far is None else Statistics.of(far)
+    return RegionGraph(array, names, Statistics.of(table), sized, valued, image, beyond)
 
 
 def checked_sizes(volume: NDArray[np.int32], names: NDArray[Any]) -> NDArray[np.int64]:

@@ -17,11 +17,9 @@ from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency, k
 
 __all__ = ["boundaries", "is_photograph", "lightness_and_colour"]
 
-WIDTH = 1.5  # standard deviation of the Gaussian, in pixels
-
 
 @known_arguments
-def boundaries(image: ArrayLike, *, width: float = WIDTH) -> NDArray[np.float32]:
+def boundaries(image: ArrayLike, *, width: float = 1.5) -> NDArray[np.float32]:
     """The probability that there is a boundary at each pixel of a photograph, or voxel of a volume of grey values.
 
     Parameters

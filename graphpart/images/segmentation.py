@@ -32,8 +32,7 @@ from graphpart.solve import run
 
 __all__ = ["Segmentation", "segment"]
 
-ROWS = 10  # of segments that a notebook shows
-SEVERAL = 5  # regions, from which on one segment of all is hardly what somebody wants
+SEVERAL = 5  # regions: from here on, one segment of all regions is hardly what somebody wants
 
 
 class Segmentation:
@@ -73,7 +72,7 @@ class Segmentation:
     @property
     def n_segments(self) -> int:
         """The number of segments."""
-        return self.result.subsets
+        return self.result.n_clusters
 
     def __repr__(self) -> str:
         counts = f"{plural(self.n_segments, 'segment')} of {plural(self.graph.n, 'region')}"
@@ -84,7 +83,7 @@ class Segmentation:
         title = f"Segmentation: {plural(self.n_segments, 'segment')} of {plural(self.graph.n, 'region')}"
         facts = {"shape": " x ".join(map(str, self.labels.shape)), "cost": self.result.cost, **self.result._facts()}
         present, sizes = np.unique(self.labels[self.labels > 0], return_counts=True)
-        largest = np.argsort(-sizes, kind="stable")[:ROWS]
+        largest = np.argsort(-sizes, kind="stable")[:10]
         return html_of(title, facts, ("segment", "size"), [(int(present[k]), int(sizes[k])) for k in largest])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:

@@ -18,7 +18,6 @@ from graphpart.errors import InvalidOption
 
 __all__ = ["cells"]
 
-WALL = 1.0  # standard deviation of the blur of walls
 BLUR = 1.0  # of the noise
 HALO = 6  # voxels around a block that blurring needs
 
@@ -100,7 +99,7 @@ def cells(
         differ = truth[tuple(lower)] != truth[tuple(upper)]
         wall[tuple(lower)][differ] = 1
         wall[tuple(upper)][differ] = 1
-    wall = 1.2 * ndimage.gaussian_filter(wall, WALL)
+    wall = 1.2 * ndimage.gaussian_filter(wall, 1.0)
     scale = np.float32(noise * (4 * np.pi * BLUR**2) ** (truth.ndim / 4) * 12**0.5)
     boundary = np.clip(wall + scale * ndimage.gaussian_filter(rough, BLUR), 0, 1)
     core = tuple(slice(HALO, HALO + n) for n in shape)

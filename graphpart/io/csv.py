@@ -77,7 +77,7 @@ def read(source: Source) -> SetPartition:
         raise source.error(1, f"found {found}: expected the header {HEADER}{more}")
     if kind:
         source.readline()
-    lines = Pairs(source.name, "u,v,cost", source.line, csv=True)
+    lines = Pairs(source.name, "u,v,cost", source.line)
     ids: list[Hashable] | None = None
     for block in source.blocks():
         lines.feed(block)
@@ -122,7 +122,7 @@ def read(source: Source) -> SetPartition:
     background = background_of(nodes, background=[term.of(nodes) for term in terms] or None, groups=groups)
     rules = Rules(limits=None if tail is None else tail.limits())
     dense = None if background is None else False
-    return SetPartition.of_pairs(nodes, u, v, value, background, rules, dense=dense).in_units(offset)
+    return SetPartition._of_pairs(nodes, u, v, value, background, rules, dense=dense)._in_units(offset)
 
 
 class _Term:

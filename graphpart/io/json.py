@@ -114,7 +114,7 @@ def read(source: Source) -> SetPartition | FactorGraph:
     terms = background_of(nodes, background=background, groups=groups)
     rules = Rules(limits=limits, lifted=lifted if connects else None)
     dense = None if background is None and groups is None else False
-    return SetPartition.of_pairs(nodes, u, v, cost, terms, rules, dense=dense).in_units(offset, sense)
+    return SetPartition._of_pairs(nodes, u, v, cost, terms, rules, dense=dense)._in_units(offset, sense)
 
 
 def _flag(source: Source, value: object, what: str) -> bool:

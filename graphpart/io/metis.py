@@ -59,7 +59,7 @@ def read(source: Source) -> SetPartition:
     if len(u) != m:
         raise source.error(at, f"{m} edges announced, {len(u)} found: expected equal numbers")
     offset = sum_of_finite(w)
-    return SetPartition.of_pairs(range(n), u, v, np.subtract(0.0, w)).in_units(offset)
+    return SetPartition._of_pairs(range(n), u, v, np.subtract(0.0, w))._in_units(offset)
 
 
 def _entries(source: Source, n: int, m: int) -> tuple[Elements, Elements, NDArray[np.float64], NDArray[np.int64]]:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from graphpart.files.source import Source
 
 LIFTED = re.compile(rb"^[ \t]*LIFTED[ \t\r]*(?:\n|\Z)", re.MULTILINE)
-LONGEST = 100  # bytes of the line LIFTED, with spaces
 GAPS = 1000  # more elements than 1000 for each pair, and a million besides, are no plausible file
 
 
@@ -70,7 +69,7 @@ def read(source: Source) -> SetPartition:
         lifted = np.arange(m) >= base
     offset = sum_of_finite(weight)
     cost = np.subtract(0.0, weight, out=weight)
-    return SetPartition.of_pairs(range(n), u, v, cost, rules=Rules(lifted=lifted)).in_units(offset)
+    return SetPartition._of_pairs(range(n), u, v, cost, rules=Rules(lifted=lifted))._in_units(offset)
 
 
 def _split(blocks: Iterator[bytes]) -> Iterator[bytes | None]:
@@ -79,7 +78,7 @@ def _split(blocks: Iterator[bytes]) -> Iterator[bytes | None]:
     for block in blocks:
         data = kept + block
         end = data.rfind(b"\n") + 1
-        if len(data) - end > LONGEST:  # no such line
+        if len(data) - end > 100:  # no such line
             end = len(data)
         kept = data[end:]
         yield from _split_lines(data[:end])

@@ -163,7 +163,7 @@ def _problem(source: Source, arrays: dict[str, NDArray[Any]]) -> SetPartition:
     dense = False if "beta" in arrays or "group" in arrays else None
     cost = arrays["cost"].astype(np.float64, copy=False)
     u, v = arrays["u"], arrays["v"]
-    return SetPartition.of_pairs(names, u, v, cost, background, rules, dense=dense).in_units(offset, sense)
+    return SetPartition._of_pairs(names, u, v, cost, background, rules, dense=dense)._in_units(offset, sense)
 
 
 def _groups(source: Source, arrays: dict[str, NDArray[Any]], n: int) -> Groups:

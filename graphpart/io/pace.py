@@ -45,7 +45,7 @@ def read(source: Source) -> SetPartition:
     if BYTES * n > machine.memory():  # a header costs nothing
         raise source.error(at, f"{n} elements announced: expected a problem that fits into memory")
     dense = n <= LARGEST_MATRIX or (m >= DENSE_FROM * (n * (n - 1) // 2) and check_matrix_fits(n))
-    lines = Pairs(source.name, "u v", source.line, low=1, high=n, valued=False, comment="c")
+    lines = Pairs(source.name, "u v", source.line, low=1, high=n, comment="c")
     for block in source.blocks():
         lines.feed(block)
         if lines.size > m:
@@ -55,8 +55,8 @@ def read(source: Source) -> SetPartition:
         raise source.error(at, f"{m} edges announced, {lines.size} found: expected equal numbers")
     u, v = lines.arrays()
     if not dense:
-        p = SetPartition.of_pairs(range(n), u, v, np.full(m, -1.0), background_of(range(n), 1.0), dense=False)
-        p.in_units(float(m))
+        p = SetPartition._of_pairs(range(n), u, v, np.full(m, -1.0), background_of(range(n), 1.0), dense=False)
+        p._in_units(float(m))
         if p.m != m:
             k = _second(u, v)
             raise source.error(lines.line_of(k), f"edge {u[k] + 1} {v[k] + 1} is there twice: expected each edge once")

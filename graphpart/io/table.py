@@ -17,8 +17,6 @@ from graphpart.files.text import check_text
 
 __all__ = ["TableReader"]
 
-ROWS = 8192
-
 
 class TableReader:
     """A CSV table with a header.
@@ -93,7 +91,7 @@ class TableReader:
             If a row has another number of fields than the header, a field is no (finite) number, or a text is empty.
         """
         number_places, text_places = [self.place(name) for name in numbers], [self.place(name) for name in texts]
-        while rows := self._take(ROWS):
+        while rows := self._take(8192):
             lines = [line for line, _ in rows]
             for line, row in rows:
                 if len(row) != len(self.columns):

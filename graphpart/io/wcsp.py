@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 HEADER = "name n largest-domain m top"
 SPECIAL = re.compile(rb"[A-Za-z<>=]|-\d")  # what only global and shared functions have
 WORD = re.compile(rb"\S+")
-LARGEST_COST = 2**53  # whole costs below are exact
 
 
 def sniff(head: bytes) -> bool:
@@ -248,7 +247,7 @@ def write(problem: FactorGraph, stream: BinaryIO) -> None:
         raise InvalidProblem(f"format wcsp holds whole costs of at least 0, but the constant is {constant}")
     highest = [float(t[np.isfinite(t)].max(initial=0.0)) for t in (tables[a:b] for a, b in pairwise(table_start))]
     top = int(constant + sum(highest) + sum(automaton.highest for automaton in automata)) + 1
-    if top > LARGEST_COST:
+    if top > 2**53:
         raise InvalidProblem(f"format wcsp: costs add up to {top}: expected less than 2**53")
     domains = problem.domains.tolist()
     extra = constant != 0

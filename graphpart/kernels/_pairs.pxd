@@ -12,7 +12,6 @@ cdef struct RowView:
 
 cdef class CompressedRows:
     cdef readonly object starts, neighbours, costs
-    cdef readonly tuple arrays              # these three
     cdef const offset_t[::1] _starts
     cdef const element_t[::1] _neighbours
     cdef const cost_t[::1] _costs

@@ -65,20 +65,20 @@ cdef class CompressedRows:
         Those of element a stand from ``starts[a]`` to ``starts[a + 1]``.
     costs : ndarray of float64
         The cost of each of these pairs.
-
-    Attributes
-    ----------
-    arrays : tuple
-        The three arrays.
     """
 
     def __init__(self, starts, neighbours, costs):
-        self.starts, self.neighbours, self.costs = self.arrays = starts, neighbours, costs
+        self.starts, self.neighbours, self.costs = starts, neighbours, costs
         self._starts, self._neighbours, self._costs = starts, neighbours, costs
         self.view.n = self._starts.shape[0] - 1
         self.view.starts = &self._starts[0]
         self.view.neighbours = &self._neighbours[0]
         self.view.costs = &self._costs[0]
+
+    @property
+    def arrays(self) -> tuple[Any, Any, Any]:
+        """The three arrays."""
+        return self.starts, self.neighbours, self.costs
 
     def __reduce__(self):
         return CompressedRows, self.arrays
@@ -402,7 +402,9 @@ def symmetrise(cost_t[:, ::1] matrix, double tolerance, double rounding=0.0):
     return -1, -1, nonzeros
 
 
-def adjacency(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost):
+def adjacency(
+    Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost
+) -> CompressedRows:
     """The compressed rows of sorted pairs; the neighbours of each element ascend. O(n + m)"""
     cdef Py_ssize_t m = u.shape[0], k, a
     starts_array = np.zeros(n + 1, np.int64)

@@ -71,20 +71,21 @@ class Solution:
 
 def block_frank_wolfe(
     blocks: int,
-    size: int,
+    start: Array,
     oracle: Oracle,
     sigma: float,
     tolerance: float,
     stopping: Stopping,
     seed: int | None = 0,
-    start: Array | None = None,
 ) -> Solution:
     """Minimise the objective until the relative duality gap is at most `tolerance`.
 
     Parameters
     ----------
-    blocks, size : int
-        Number of training problems and of parameters.
+    blocks : int
+        Number of training problems.
+    start : ndarray of float64
+        The parameters to return if there is no time for better ones.
     oracle : callable
         ``oracle(i, w)`` returns psi and loss of the best answer to block i.
     sigma : float
@@ -94,8 +95,6 @@ def block_frank_wolfe(
         Counts passes; the best parameters so far are returned in any case.
     seed : int, optional
         For the order of the blocks in each pass.
-    start : ndarray of float64, shape (size,), optional
-        The parameters to return if there is no time for better ones.
 
     Notes
     -----
@@ -103,11 +102,11 @@ def block_frank_wolfe(
     after every eighth pass, at the last w and at the average of all w, where later ones have larger weights.
     """
     rng = np.random.default_rng(0 if seed is None else seed)
-    variance = sigma * sigma
+    variance, size = sigma * sigma, len(start)
     w, average = np.zeros(size), np.zeros(size)
     parts, losses = np.zeros((blocks, size)), np.zeros(blocks)
     total, mean_loss, steps, dual = 0.0, 0.0, 0, -math.inf
-    best = Solution(np.zeros(size) if start is None else start.copy())
+    best = Solution(start.copy())
 
     def measure(at: Array, bound: float) -> bool:
         """Keep parameters if they are the best; return False if there is no time for a whole pass."""

@@ -133,7 +133,7 @@ class Program:
         self.add_rows(row, np.array([values[at].sum() - 1]), always=True)
 
     def keep_rows(self, kept: NDArray[np.bool_]) -> None:
-        """Drop all other rows, but for those that are never dropped."""
+        """Drop all other rows that may be dropped."""
         kept = kept | self._always
         self._rows = [row for row, keep in zip(self._rows, kept.tolist(), strict=True) if keep]
         self._matrix, self._rhs, self._equal = self._matrix[kept], self._rhs[kept], self._equal[kept]

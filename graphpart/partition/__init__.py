@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from graphpart.partition.anytime_search.parameters import SearchParameters
     from graphpart.partition.anytime_search.search import search
     from graphpart.partition.bounds.lower_bound import lower_bound
     from graphpart.partition.certificates.certificate import Certificate
@@ -34,6 +35,7 @@ __all__ = [
     "Certificate",
     "Doubts",
     "ExtendedResult",
+    "SearchParameters",
     "SetPartition",
     "auto",
     "brute_force",
@@ -56,6 +58,7 @@ WHERE = {
     "Certificate": "certificates.certificate",
     "Doubts": "confidence.doubts",
     "ExtendedResult": "extending.extend",
+    "SearchParameters": "anytime_search.parameters",
     "SetPartition": "problem",
     "auto": "default",
     "brute_force": "exact_solvers.brute_force",

@@ -27,7 +27,7 @@ from graphpart.display import percent
 from graphpart.files.labels import write_labels
 from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.anytime_search.checkpoint import saved
-from graphpart.partition.anytime_search.parameters import StartParameters
+from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.search import better_start
 from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.beforehand import Beforehand
@@ -58,6 +58,7 @@ def auto(
     seed: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     callback: Callable[[float, float], object] | None = None,
+    parameters: SearchParameters | None = None,
 ) -> PartitionResult:
     """Solve a problem by local search, and prove the result optimal if that is within reach.
 
@@ -80,6 +81,8 @@ def auto(
         bound of all runs.
     callback : callable, optional
         ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run.
+    parameters : SearchParameters, optional
+        Those of the search, see :func:`~graphpart.partition.search`.
 
     Returns
     -------
@@ -104,9 +107,11 @@ def auto(
     given = as_problem(problem)
     stopping = Stopping(time_limit, None, target, callback)
     check_seed_and_threads(seed, None)
+    parameters = parameters or SearchParameters()
     if given.limits is not None:
         known = better_start(given, initial, checkpoint)
-        return saved(given, solve_within_limits(given, known, "auto", stopping, seed or 0), checkpoint)
+        result = solve_within_limits(given, known, "auto", stopping, seed or 0, parameters=parameters)
+        return saved(given, result, checkpoint)
     p = explicit(given) or given
     start = better_start(p, initial, checkpoint)
     start = p.must_join_classes() if start is None else start
@@ -114,7 +119,7 @@ def auto(
     contraction = Beforehand(p, stopping)
     labels, cost = start, p.evaluate_labels(start)
     if not stopping.check(cost):
-        found = _improved(contraction, start, stopping, seed or 0)
+        found = _improved(contraction, start, stopping, seed or 0, parameters)
         if (reached := p.evaluate_labels(found)) <= cost:
             labels, cost = found, reached
     if stopping.reason is not None:
@@ -125,12 +130,15 @@ def auto(
     if checkpoint is not None:
         saver = Saver(checkpoint, lambda labels, path: write_labels(contraction.lift(labels), path, p))
     races = Races(
-        contraction.problem, contraction.project(labels), patience, PARAMETERS, contraction.constant,
-        assigned=contraction.assigned, seed=seed or 0, saver=saver,
+        contraction.problem, contraction.project(labels), patience, replace(PARAMETERS, search=parameters),
+        contraction.constant, assigned=contraction.assigned, seed=seed or 0, saver=saver,
     )  # fmt: skip
     races.run(stopping.remaining is not None)
     found = settled(
-        p, contraction.lift(races.labels), lambda labels: _improved(contraction, labels, stopping, seed or 0), stopping
+        p,
+        contraction.lift(races.labels),
+        lambda labels: _improved(contraction, labels, stopping, seed or 0, parameters),
+        stopping,
     )
     bound = math.inf if races.proven else contraction.constant + races.bound
     result = concluded(p, found, bound, "auto", stopping, races.report(), start=(labels, cost))
@@ -139,7 +147,9 @@ def auto(
     return saved(p, result, checkpoint)
 
 
-def _improved(contraction: Beforehand, labels: Labels, stopping: Stopping, seed: int) -> Labels:
+def _improved(
+    contraction: Beforehand, labels: Labels, stopping: Stopping, seed: int, parameters: SearchParameters
+) -> Labels:
     """What local search makes of labels; see `local_search/improve.py` for costs that are huge."""
     p, assigned = contraction.problem, contraction.assigned
     if assigned is not None and assigned.is_all:
@@ -150,7 +160,7 @@ def _improved(contraction: Beforehand, labels: Labels, stopping: Stopping, seed:
     for q in problems_with_huge_costs_cut(p, labels):
         if labels is not first and (inner.reason is not None or not np.isfinite(q.evaluate_labels(labels))):
             break
-        labels = canonical(improved_start(q, labels, alone, inner, seed, StartParameters()))
+        labels = canonical(improved_start(q, labels, alone, inner, seed, parameters))
     stopping.iterations += inner.iterations
     return contraction.lift(labels)
 

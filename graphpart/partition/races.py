@@ -31,6 +31,7 @@ from graphpart.common.rounds import Saver
 from graphpart.common.steps import RunningSum
 from graphpart.machine import processors
 from graphpart.partition.anytime_search.levels import has_small_subsets
+from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.searcher import Searcher
 from graphpart.partition.bounds.assignment import Assignment
 from graphpart.partition.bounds.bounding import Bounding
@@ -67,6 +68,7 @@ class RacesParameters:
     hopeless: float = 0.5  #: share of the time of a component: branch and cut that needs more to begin is left out
     race: RaceParameters = field(default_factory=RaceParameters)
     tree: TreeParameters = field(default_factory=TreeParameters)
+    search: SearchParameters = field(default_factory=SearchParameters)
 
 
 @dataclass
@@ -334,7 +336,8 @@ class Races:
         saver = None
         if (whole := self.saver) is not None:
             saver = Saver(whole.path, lambda labels, path: whole.write(self._with(part, labels), path))
-        return Searcher(p, labels, self.improved, self.seed, self.threads, smaller, wanted, saver)
+        search = self.parameters.search
+        return Searcher(p, labels, self.improved, self.seed, self.threads, smaller, wanted, saver, search)
 
     def _with(self, part: _Part, labels: Labels) -> Labels:
         """All labels, with other ones of a part."""

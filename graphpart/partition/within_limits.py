@@ -17,6 +17,7 @@ from typing import Any
 from graphpart.common.race import Race
 from graphpart.machine import processors
 from graphpart.methods import ENUMERATED_ELEMENTS
+from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.search import start_within
 from graphpart.partition.anytime_search.searcher import Searcher
 from graphpart.partition.bounds.bounding import Bounding
@@ -83,7 +84,13 @@ class _Unlimited:
 
 
 def solve_within_limits(
-    p: SetPartition, start: Labels | None, method: str, stopping: Stopping, seed: int = 0, threads: int | None = None
+    p: SetPartition,
+    start: Labels | None,
+    method: str,
+    stopping: Stopping,
+    seed: int = 0,
+    threads: int | None = None,
+    parameters: SearchParameters | None = None,
 ) -> PartitionResult:
     """Solve a problem with limits.
 
@@ -95,6 +102,7 @@ def solve_within_limits(
     method : "auto" or "exact"
     stopping : Stopping
     seed, threads : int
+    parameters : SearchParameters, optional
     """
     assert p.limits is not None
     p = as_pairs(p)
@@ -123,7 +131,7 @@ def solve_within_limits(
     provers: list[Any] = [prover]
     if TwoClusters.fits(q) and pairs_with_cost(q) <= SPARSE * q.n:
         provers.insert(0, TwoClusters(q, first))
-    searcher = Searcher(q, first, False, seed, threads or processors())
+    searcher = Searcher(q, first, False, seed, threads or processors(), parameters=parameters)
     judge = judge_of_partition(free)
     race = Race([searcher, *provers], first, cost, judge=lambda _: judge)
     race.run(inner, None if limit is None else share)

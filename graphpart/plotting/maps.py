@@ -30,7 +30,7 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
     from matplotlib.lines import Line2D
 
     sizes = np.bincount(labels)
-    rises = problem.move_rises(labels)
+    rises = problem._move_rises(labels)
     doubt = np.full(len(sizes), np.inf)
     if rises is not None:
         np.minimum.at(doubt, labels, rises)

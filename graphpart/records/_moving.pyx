@@ -1,14 +1,16 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Rows of labels that move between clusters, one after another, each to the cluster in which it costs least."""
 
+import numpy as np
+
 from libc.stdint cimport int64_t
 
 
 def move_rows(
     const int64_t[:, ::1] keys, const double[::1] size, const double[::1] weights, const int64_t[::1] order,
-    int64_t[::1] labels, double[:, ::1] counts, double[::1] total, double[::1] costs, double tolerance, Py_ssize_t start,
+    int64_t[::1] labels, double[:, ::1] counts, double[::1] total,
 ):
-    """One pass over the rows, in place, from a position of the order on; O(n m clusters).
+    """One pass over the rows in this order, in place; O(n m clusters).
 
     Parameters
     ----------
@@ -16,24 +18,24 @@ def move_rows(
         The number of each label of a row.
     counts : shape (labels, clusters)
         How many elements of each cluster have each label; `total` is the size of each cluster.
-    costs : shape (clusters,)
-        Room for the costs of one row.
 
     Returns
     -------
-    (moved, position)
-        How many rows have moved, and where the pass ended: before all rows if no cluster is empty any more.
+    (moved, seen)
+        How many rows have moved, and how many were looked at: fewer than all if no cluster is empty any more.
     """
-    cdef Py_ssize_t n = keys.shape[0], m = keys.shape[1], clusters = total.shape[0], at, a, k, c, old, best
+    cdef Py_ssize_t n = order.shape[0], m = keys.shape[1], clusters = total.shape[0], at, a, k, c, old, best
     cdef Py_ssize_t empty = 0, moved = 0
-    cdef double weight = 0.0, s, w
+    cdef double weight = 0.0, s, w, tolerance
+    cdef double[::1] costs = np.empty(clusters)
     cdef const double* row
     with nogil:
         for k in range(m):
             weight += weights[k]
         for c in range(clusters):
             empty += total[c] == 0.0
-        at = start
+        tolerance = 1e-9 * weight
+        at = 0
         while at < n and empty > 0:
             a = order[at]
             at += 1

@@ -121,7 +121,7 @@ def near_duplicates(
     a, b = _others(n, u, v)
     pairs = np.concatenate([u, a]), np.concatenate([v, b])
     costs = np.concatenate([costs, np.minimum(distance(P, a, b) - threshold, threshold)])
-    problem = SetPartition.of_pairs(names, *pairs, costs, background_of(names, threshold), dense=False)
+    problem = SetPartition._of_pairs(names, *pairs, costs, background_of(names, threshold), dense=False)
     result = run(problem, method, time_limit=time_limit)
     medoids = _medoids(P, result.labels, distance)
     return extended(NearDuplicates, result, representatives=medoids)  # type: ignore[arg-type]

@@ -20,7 +20,6 @@ disagreements of a partition with l and l' add up to at least that of l with l'.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -44,7 +43,6 @@ DENSE = 3000  # rows of labels of which all pairs are listed
 LISTED = 20_000_000  # pairs that share a label, up to which these are listed
 PASSES = 50
 SPARE = 64  # empty clusters beside those of a start
-BLOCK = 1 << 22  # numbers that are held at a time
 
 
 @known_arguments
@@ -100,8 +98,7 @@ def consensus(
     >>> r.agreement.round(2).tolist()
     [0.83, 0.83, 0.67, 1.0, 1.0]
     """
-    begin = time.perf_counter()
-    Stopping(time_limit)  # an error if it is no time
+    stopping = Stopping(time_limit)
     table, names = _table(labelings, nodes)
     m = table.shape[1]
     w = np.ones(m) if weights is None else np.asarray(weights, np.float64)
@@ -112,9 +109,8 @@ def consensus(
     inside = -float(w.sum()) * float((size * (size - 1.0) / 2).sum())  # of the pairs of equal rows
     problem = _problem(rows, size, w)
     if problem is None:
-        moved, iterations = _moved(rows, size.astype(np.float64), w, begin, time_limit)
-        limited = time_limit is not None and time.perf_counter() - begin > time_limit
-        status = Status.TIME_LIMIT if limited else Status.LOCAL_OPTIMUM
+        moved, iterations = _moved(rows, size.astype(np.float64), w, stopping)
+        status = stopping.reason or Status.LOCAL_OPTIMUM
         found: tuple[Any, float, Status, str, int] = (
             moved,
             -np.inf,
@@ -123,7 +119,7 @@ def consensus(
             iterations,
         )
     else:
-        result = run(problem, method, time_limit=time_limit)
+        result = run(problem, method, time_limit=stopping.remaining)
         found = (result.labels, result.lower_bound + inside, result.status, result.message, result.iterations)
     labels = canonical(np.asarray(found[0])[place].astype(np.int64))
     joined = np.array([_pairs_within(table[:, k]) for k in range(m)])
@@ -133,7 +129,7 @@ def consensus(
     bound = max(found[1], _bound(table, w, joined) - constant)
     bound = cost if found[2] is Status.OPTIMAL else min(bound, cost)
     status = Status.OPTIMAL if bound >= cost - 1e-9 * max(1.0, abs(constant)) else found[2]
-    seconds = time.perf_counter() - begin
+    seconds = stopping.seconds
     result = PartitionResult(
         labels=labels, cost=cost, objective=cost + constant, lower_bound=bound, status=status, message=found[3],
         iterations=found[4], seconds=seconds, method=method, nodes=names, history=((seconds, cost),),
@@ -267,7 +263,7 @@ def _problem(rows: Ints, size: Ints, w: Floats) -> SetPartition | None:
             matrix += np.where(rows[:, k, None] == rows[:, k], -w[k], w[k])
         matrix *= size.astype(np.float64)[:, None] * size
         np.fill_diagonal(matrix, 0.0)
-        return SetPartition.of_matrix(range(n), matrix)
+        return SetPartition._of_matrix(range(n), matrix)
     shared = [np.bincount(column) for column in rows.T]
     if sum(float((count * (count - 1.0)).sum()) / 2 for count in shared) > LISTED:
         return None
@@ -281,7 +277,7 @@ def _problem(rows: Ints, size: Ints, w: Floats) -> SetPartition | None:
         u.append(order[first])
         v.append(order[second])
         costs.append(-2.0 * w[k] * size[u[-1]] * size[v[-1]])
-    return SetPartition.of_pairs(
+    return SetPartition._of_pairs(
         range(n), np.concatenate(u), np.concatenate(v), np.concatenate(costs),
         Background([(float(w.sum()), size.astype(np.float64))]), dense=False,
     )  # fmt: skip
@@ -290,7 +286,7 @@ def _problem(rows: Ints, size: Ints, w: Floats) -> SetPartition | None:
 # ------------------------------------------------------------------------------------------------------------ by moving
 
 
-def _moved(rows: Ints, size: Floats, w: Floats, begin: float, time_limit: float | None) -> tuple[Ints, int]:
+def _moved(rows: Ints, size: Floats, w: Floats, stopping: Stopping) -> tuple[Ints, int]:
     """Labels of rows: from the best labeling on, rows move while that lowers the cost, and clusters are joined."""
     n, m = rows.shape
     first = np.cumsum([0, *(int(column.max()) + 1 for column in rows.T)])
@@ -305,16 +301,12 @@ def _moved(rows: Ints, size: Floats, w: Floats, begin: float, time_limit: float 
     while True:
         iterations += 1
         labels = np.unique(labels, return_inverse=True)[1].ravel()
-        labels = _passes(keys, size, w, labels, order, int(first[-1]), begin, time_limit)
+        labels = _passes(keys, size, w, labels, order, int(first[-1]), stopping)
         labels = _joined_clusters(keys, size, w, np.unique(labels, return_inverse=True)[1].ravel(), int(first[-1]))
         cost = _cost(rows, size, w, labels)
-        if cost >= best - 1e-9 * max(1.0, abs(best)) or _late(begin, time_limit):
+        if cost >= best - 1e-9 * max(1.0, abs(best)) or stopping.check(np.inf):
             return labels, iterations
         best = cost
-
-
-def _late(begin: float, time_limit: float | None) -> bool:
-    return time_limit is not None and time.perf_counter() - begin > time_limit
 
 
 def _members(keys: Ints, size: Floats, labels: Ints, clusters: int, values: int) -> tuple[Floats, Floats]:
@@ -324,19 +316,16 @@ def _members(keys: Ints, size: Floats, labels: Ints, clusters: int, values: int)
     return np.asarray(counts, np.float64), np.asarray(np.bincount(labels, size, clusters), np.float64)
 
 
-def _passes(
-    keys: Ints, size: Floats, w: Floats, labels: Ints, order: Ints, values: int, begin: float, time_limit: float | None
-) -> Ints:
+def _passes(keys: Ints, size: Floats, w: Floats, labels: Ints, order: Ints, values: int, stopping: Stopping) -> Ints:
     """Each row in turn moves to the cluster in which it costs least, or to a new one, until none does."""
     for _ in range(PASSES):
         moved = start = 0
         while start < len(order):
             clusters = int(labels.max()) + 1 + SPARE
             counts, total = _members(keys, size, labels, clusters, values)
-            room = np.empty(clusters)
-            more, start = move_rows(keys, size, w, order, labels, counts, total, room, 1e-9 * float(w.sum()), start)
-            moved += more
-        if not moved or _late(begin, time_limit):
+            more, seen = move_rows(keys, size, w, order[start:], labels, counts, total)
+            moved, start = moved + more, start + seen
+        if not moved or stopping.check(np.inf):
             break
         labels = np.unique(labels, return_inverse=True)[1].ravel()
     return labels
@@ -350,7 +339,7 @@ def _joined_clusters(keys: Ints, size: Floats, w: Floats, labels: Ints, values: 
     per_key[keys] = w  # each label belongs to one labeling
     costs = float(w.sum()) * np.outer(total, total) - 2.0 * (counts * per_key[:, None]).T @ counts
     costs = np.triu(costs, 1) + np.triu(costs, 1).T
-    found: Ints = run(SetPartition.of_matrix(range(clusters), costs), "kernighan-lin").labels.astype(np.int64)[labels]
+    found: Ints = run(SetPartition._of_matrix(range(clusters), costs), "kernighan-lin").labels.astype(np.int64)[labels]
     return found
 
 

@@ -19,7 +19,6 @@ __all__ = ["KEY", "RARE", "with_words", "words_comparison"]
 WORD = re.compile(r"[^\W_]+")
 WORDS, NORM, KEY, RARE = (f"__{what}" for what in ("words", "norm", "key", "rare"))  # of a column, as further columns
 BITS = 32  # for the numbers of words, and sums of them
-SCALE = 1000.0  # of weights, as integers
 LONGEST = 20  # words of a text that are compared: those that weigh most
 LEVELS = (0.9, 0.75, 0.6, 0.45, 0.3, 0.15)  # similarities that are told apart
 
@@ -34,7 +33,7 @@ def with_words(table: Any, name: str, most: int) -> None:
     _, code, count = np.unique(np.array(flat, dtype=str), return_inverse=True, return_counts=True)
     code = code.ravel()
     record = np.repeat(np.arange(len(texts)), [len(words) for words in texts])
-    weight = np.round(SCALE * np.log(max(len(texts), 2) / count) ** 2).astype(np.int64)
+    weight = np.round(1000.0 * np.log(max(len(texts), 2) / count) ** 2).astype(np.int64)
     number = (weight << BITS) + np.arange(len(count))
     sizes, times = np.unique(count, return_counts=True)
     few = np.cumsum(times * (sizes * (sizes - 1.0) / 2)) <= most

@@ -20,7 +20,7 @@ __all__ = ["report_benchmark"]
 
 Run = Mapping[str, Any]
 TOLERANCES = ((0.0, "the best cost"), (0.001, "0.1% of the best cost"), (0.01, "1% of the best cost"))
-LEAST_GAP, LARGEST_GAP = 1e-5, 1.0  # the range of gaps that is drawn
+LEAST_GAP = 1e-5  # smaller gaps are drawn like this one
 FAMILY_COLUMNS = (
     "family",
     "method",
@@ -183,7 +183,8 @@ def _times_chart(
         "at the right: how often it gets there. Instances on which a method did not run count as not getting there."
     )
     key = f"times-{k}-{tolerance:g}".replace(".", "-")
-    return _curves(key, f"Time to {words}", caption, of_method, styles, 1.0, end, "times the fastest")
+    drawn, data = _curves(of_method, styles, 1.0, end, "times the fastest")
+    return Chart(key, f"Time to {words}", caption, drawn, data)
 
 
 def _gaps_chart(reached: Mapping[str, Sequence[float]], styles: Mapping[str, Mapping[str, str]], k: int) -> Chart:
@@ -192,21 +193,18 @@ def _gaps_chart(reached: Mapping[str, Sequence[float]], styles: Mapping[str, Map
         "Share of instances on which the cost of a method is at most so much above the best one, as a part of it; "
         "at the left edge: the best cost itself."
     )
-    return _curves(
-        f"gaps-{k}", "Quality in the end", caption, values, styles, LEAST_GAP, LARGEST_GAP, "gap to the best cost"
-    )
+    drawn, data = _curves(values, styles, LEAST_GAP, 1.0, "gap to the best cost")
+    return Chart(f"gaps-{k}", "Quality in the end", caption, drawn, data)
 
 
 def _curves(
-    key: str,
-    title: str,
-    caption: str,
     values: Mapping[str, Sequence[float]],
     styles: Mapping[str, Mapping[str, str]],
     start: float,
     end: float,
     label: str,
-) -> Chart:
+) -> tuple[Any, dict[str, Any]]:
+    """The share of instances up to each value, a step curve for each method: the figure, and what the page needs."""
     drawn = figure((0.95 * start, end), (-0.02, 1.03), aspect=1.5, x_log=True)
     drawn.xaxis.axis_label, drawn.yaxis.axis_label = label, "share of instances"
     for method, ascending in values.items():
@@ -218,13 +216,7 @@ def _curves(
             "x", "y", source=columns, mode="after", color=style["colour"], line_dash=style["dash"], line_width=2.5,
             line_alpha=0.85, name=style["name"],
         )  # fmt: skip
-    return Chart(
-        key,
-        title,
-        caption,
-        drawn,
-        {"kind": "lines", "series": [styles[name] for name in values], "x": label, "y": "share"},
-    )
+    return drawn, {"kind": "lines", "series": [styles[name] for name in values], "x": label, "y": "share"}
 
 
 def _runs(runs: Sequence[Run], best: Mapping[str, float]) -> Table:
@@ -245,7 +237,7 @@ def _runs(runs: Sequence[Run], best: Mapping[str, float]) -> Table:
             column("best cost", [best[name] for name in names]),
             column("gap in %", [100 * gap for gap in gaps_of(runs, best)]),
             column("lower bound", [run.get("lower_bound") for run in runs]),
-            column("subsets", [run.get("subsets") for run in runs]),
+            column("clusters", [run.get("clusters", run.get("subsets")) for run in runs]),
             column("status", [str(run["status"]).replace("_", " ") for run in runs], "text"),
             column("seconds", [run["seconds"] for run in runs]),
         ],

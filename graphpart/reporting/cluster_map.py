@@ -21,8 +21,6 @@ Integers = NDArray[np.int64]
 CLUSTERS = 72  # on the map: more are not told apart
 DOUBTFUL = 48  # of them, those that take part in the most doubtful decisions
 LINES = 300
-LETTERS = 16  # of a name
-WIDEST = 6.0  # pixels
 
 
 def chosen_clusters(sizes: Integers, doubtful: Integers) -> Integers:
@@ -74,14 +72,14 @@ def map_chart(
     lines = source(
         "lines", x0=x[a], y0=y[a], x1=x[b], y1=y[b], u=a.astype(np.int32), v=b.astype(np.int32), cost=between,
         pairs=pairs[a, b].astype(np.int32), attract=attract[a, b].astype(np.int32),
-        width=np.maximum(1.0, WIDEST * np.sqrt(np.abs(between) / largest)),
+        width=np.maximum(1.0, 6.0 * np.sqrt(np.abs(between) / largest)),
         colour=[ATTRACT if some else REPEL for some in attract[a, b].tolist()],
     )  # fmt: skip
     drawn.segment(
         "x0", "y0", "x1", "y1", source=lines, color="colour", line_width="width", line_alpha=0.45, name="lines"
     )
     labels = shown[chosen]
-    members = [name[:LETTERS] for name in names]
+    members = [name[:16] for name in names]
     points = source(
         "clusters", x=x, y=y, radius=radius, label=labels.astype(np.int32), size=sizes[chosen].astype(np.int32),
         colour=[COLOURS[k % len(COLOURS)] for k in labels.tolist()], member=members,

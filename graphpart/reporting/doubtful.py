@@ -21,7 +21,6 @@ from graphpart.reporting.payload import short
 __all__ = ["PairRows", "decisions_table", "elements_table", "pixel_name"]
 
 LEAST_SURE = 200  # rows of each table
-COLUMNS = 6  # of a frame of pairs that are shown
 WATERFALL = ("bf_", "mw_", "bits_")  # beginnings of names of columns: Bayes factors; weights in bits
 
 
@@ -40,7 +39,7 @@ class PairRows:
         self._table, self._origin = table, origin
         others = [c for c in table.columns if c not in (origin.left, origin.right, origin.column)]
         self.waterfall = [c for c in others if str(c).startswith(WATERFALL)]
-        self.columns = [c for c in others if c not in self.waterfall][:COLUMNS]
+        self.columns = [c for c in others if c not in self.waterfall][:6]
         self.find([])
 
     def find(self, pairs: list[tuple[Hashable, Hashable]]) -> GivenRows:

@@ -12,9 +12,10 @@ from graphpart.crf.problem import FactorGraph
 from graphpart.display import number, plural
 from graphpart.display.grids import grid_of
 from graphpart.display.layout import springs
+from graphpart.reporting.charts import Chart
 from graphpart.reporting.page import Page, Table, column
 from graphpart.reporting.payload import packed, packed_costs, packed_names, short
-from graphpart.reporting.pictures import ATTRACT, REPEL, bars_chart, graph_chart, image_chart, legend_of
+from graphpart.reporting.pictures import ATTRACT, REPEL, Links, bars, graph_chart, image_chart, legend_of
 from graphpart.reporting.progress import progress_chart
 from graphpart.reporting.words import facts_of, verdict
 from graphpart.result import Result
@@ -123,17 +124,8 @@ def _labels_chart(labels: Integers) -> Any:
     texts = [f"label {k}: {plural(int(counts[k]), 'variable')}" for k in values.tolist()]
     caption = f"{plural(len(values), 'label')} in use."
     x = (-0.7, max(1.7, float(values.max()) + 0.7))
-    return bars_chart(
-        "labels",
-        "Variables of each label",
-        caption,
-        values - 0.45,
-        values + 0.45,
-        counts[values],
-        texts,
-        ("label", "variables"),
-        x,
-    )
+    drawn = bars(values - 0.45, values + 0.45, counts[values], ("label", "variables"), x)
+    return Chart("labels", "Variables of each label", caption, drawn, {"kind": "bars", "texts": texts})
 
 
 def _energies_chart(energies: Floats) -> Any:
@@ -153,8 +145,8 @@ def _energies_chart(energies: Floats) -> Any:
     if len(finite) < len(energies):
         caption += f" {plural(len(energies) - len(finite), 'factor')} forbid the labeling and are not drawn."
     x = (float(edges[0]) - margin, float(edges[-1]) + margin)
-    left, right, axes = edges[:-1], edges[1:], ("energy", "factors")
-    return bars_chart("energies", "Energies of factors", caption, left, right, counts, texts, axes, x, whole=False)
+    drawn = bars(edges[:-1], edges[1:], counts, ("energy", "factors"), x, whole=False)
+    return Chart("energies", "Energies of factors", caption, drawn, {"kind": "bars", "texts": texts})
 
 
 def _graph(f: FactorGraph, labels: Integers, above: Floats, remarks: list[str]) -> Any:
@@ -177,9 +169,8 @@ def _graph(f: FactorGraph, labels: Integers, above: Floats, remarks: list[str]) 
         "Variables in the colours of their labels; lines are factors, from their first variable to each other one, and "
         "say by how much their energy is above the least one of their table."
     )
-    chart = graph_chart(
-        x, y, labels, np.arange(f.n), (u, v, excess, kind), KINDS, counts, caption, "Variables and their labels", LINES
-    )
+    links = Links(u, v, excess, kind, KINDS, counts, LINES)
+    chart = graph_chart(x, y, labels, np.arange(f.n), links, "Variables and their labels", caption)
     chart.data["legend"] = legend_of("label", labels)
     return chart
 

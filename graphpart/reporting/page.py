@@ -22,7 +22,6 @@ from graphpart.reporting.payload import json_block
 
 __all__ = ["Page", "Picture", "Table", "column"]
 
-LONG = 24  # letters of a fact that needs more room
 ASSETS = Path(__file__).parent / "assets"
 SCRIPTS = ("data.js", "table.js", "charts.js", "tooltips.js", "elements.js", "focus.js", "main.js")
 
@@ -129,7 +128,7 @@ class Page:
 
     def _body(self) -> str:
         facts = "".join(
-            f'<div class="{"long" if len(v) > LONG else "short"}"><dt>{html.escape(k)}</dt>'
+            f'<div class="{"long" if len(v) > 24 else "short"}"><dt>{html.escape(k)}</dt>'
             f"<dd>{html.escape(v)}</dd></div>"
             for k, v in self.facts
         )

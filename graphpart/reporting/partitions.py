@@ -17,7 +17,7 @@ from graphpart.reporting.doubtful import PairRows, decisions_table, elements_tab
 from graphpart.reporting.page import Page, Table, column
 from graphpart.reporting.pair_totals import KINDS, LIFTED_KINDS, PairTotals, pair_totals
 from graphpart.reporting.payload import packed, packed_costs, packed_names, rounded, short
-from graphpart.reporting.pictures import graph_chart, image_chart, matrix_chart, sizes_chart
+from graphpart.reporting.pictures import Links, graph_chart, image_chart, matrix_chart, sizes_chart
 from graphpart.reporting.progress import progress_chart
 from graphpart.reporting.words import facts_of, verdict
 from graphpart.result import Result
@@ -27,10 +27,8 @@ __all__ = ["partition_page"]
 Integers = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
 SMALL = 60  # elements whose graph is drawn as a whole, without a map of clusters
-MATRIX = 250  # elements of a matrix whose cells are seen
 SUBSETS = 2000  # rows of the table
 PAIRS = 240_000  # that the page gets one by one
-FINE = 50_000  # pairs up to which their costs have all digits of single precision
 NAMES = 5  # members of a cluster in the table
 ELEMENTS = 400_000  # that can be searched for
 
@@ -69,7 +67,7 @@ def partition_page(
     order = np.argsort(rank[labels], kind="stable")
     doubt, to = _of_elements(p, doubts)
     chosen = chosen_clusters(sizes, _doubtful(doubts, shown))
-    cells = p.n if p.n <= MATRIX else 0
+    cells = p.n if p.n <= 250 else 0
     totals = pair_totals(p, labels, chosen, order, cells, PAIRS)
     headline, sentence = verdict(result, "partition")
     counts = {"elements": p.n, "pairs": p.m, "clusters": len(sizes)}
@@ -93,7 +91,7 @@ def partition_page(
             names = [short(p.nodes[i]) for i in first[chosen].tolist()]
             came.append(map_chart(chosen, shown, sizes, names, totals, remarks, doubts is not None))
         came += ["search", _graph(totals)] if searched else []
-        came += [_clusters(p, labels, shown, sizes, order, totals, doubts, remarks), sizes_chart(sizes)]
+        came += [_clusters(p, shown, sizes, order, totals, doubts, remarks), sizes_chart(sizes)]
         page.parts.append(("What came out", came))
         if doubts is not None:
             page.parts.append(
@@ -174,15 +172,12 @@ def _graph(totals: PairTotals) -> Any:
         "or Ctrl and the wheel; point at an element or a line to read its name and cost, press an element to look at "
         "it."
     )
-    links = none, none, np.zeros(0), none
     kinds: tuple[str, ...] = KINDS
     if len(totals.kinds) > len(KINDS):
         kinds += LIFTED_KINDS
         caption += " Lifted pairs are drawn thin and pale: they have a cost, but do not connect."
-    chart = graph_chart(
-        np.zeros(0), np.zeros(0), none, none, links, kinds, totals.kinds.tolist(), caption,
-        "Elements and their clusters", shape=2.0,
-    )  # fmt: skip
+    links = Links(none, none, np.zeros(0), none, kinds, totals.kinds.tolist())
+    chart = graph_chart(np.zeros(0), np.zeros(0), none, none, links, "Elements and their clusters", caption)
     chart.data["focus"] = True
     return chart
 
@@ -200,7 +195,6 @@ def _matrix(p: SetPartition, sizes: Integers, totals: PairTotals) -> Any:
 
 def _clusters(
     p: SetPartition,
-    labels: Integers,
     shown: Integers,
     sizes: Integers,
     order: Integers,
@@ -271,7 +265,7 @@ def _pairs(totals: PairTotals, order: Integers, remarks: list[str]) -> dict[str,
     a, b = np.minimum(place[u], place[v]), np.maximum(place[u], place[v])
     by_place = np.lexsort((b, a))
     a, b, cost, kind = a[by_place], b[by_place], cost[by_place], kind[by_place]
-    if len(u) > FINE:
+    if len(u) > 50_000:
         cost = rounded(cost)
     return {
         "u": packed(np.diff(a, prepend=0), "int32"),

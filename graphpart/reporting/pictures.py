@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,8 @@ from graphpart.reporting.payload import packed
 __all__ = [
     "ATTRACT",
     "REPEL",
-    "bars_chart",
+    "Links",
+    "bars",
     "figure_for",
     "graph_chart",
     "image_chart",
@@ -39,30 +40,33 @@ LINKS = (  # colour, dash, opacity by kind, see pair_totals.KINDS
     (PALE_ATTRACT, "dashed", 0.9),
 )
 SHOWN = (600, 100, 600, 600, 300, 100, 300, 300)  # lines up to which a kind is shown at first
-THIN = 4  # the first kind of thin lines
-OUTLINES = 500  # clusters whose borders are drawn in the matrix
 FEW, DOTS = 0.02, 5000  # share of cells with a cost up to which dots are drawn, and how many
-SIDE = 1024  # pixels of an image
 TINY, HUGE = 1e-20, 1e20
 BARS = 60
 
 
+class Links(NamedTuple):
+    """Pairs that are drawn as lines: their points, costs and kinds.
+
+    `kinds` are the names of kinds, `counts` the number of pairs of each kind, drawn or not, and `styles` the colour,
+    dash and opacity of each kind.
+    """
+
+    u: Integers
+    v: Integers
+    cost: Floats
+    kind: Integers
+    kinds: Sequence[str]
+    counts: Sequence[int]
+    styles: Sequence[tuple[str, str, float]] = LINKS
+
+
 def graph_chart(
-    x: Floats,
-    y: Floats,
-    labels: Integers,
-    elements: Integers,
-    links: tuple[Integers, Integers, Floats, Integers],
-    kinds: Sequence[str],
-    counts: Sequence[int],
-    caption: str,
-    title: str = "Elements and their clusters",
-    styles: Sequence[tuple[str, str, float]] = LINKS,
-    shape: float = 1.25,
+    x: Floats, y: Floats, labels: Integers, elements: Integers, links: Links, title: str, caption: str
 ) -> Chart:
     """Elements as points in the colours of their clusters, pairs as lines."""
-    drawn = figure_for(x, y, shape, 2.2)
-    u, v, cost, kind = links
+    drawn = figure_for(x, y, 1.25 if len(x) else 2.0, 2.2)
+    u, v, cost, kind, kinds, counts, styles = links
     shown = []
     for k in range(len(kinds)):
         colour, dash, alpha = styles[k]
@@ -75,7 +79,7 @@ def graph_chart(
         visible = len(mine) <= SHOWN[k]
         drawn.segment(
             "x0", "y0", "x1", "y1", source=columns, color=colour, line_dash=dash, line_alpha=alpha,
-            line_width=1.3 if k < THIN else 0.8,
+            line_width=1.3 if k < 4 else 0.8,
             name=f"links-{k}", visible=visible,
         )  # fmt: skip
         line = {"name": kinds[k], "drawn": len(mine), "count": int(counts[k])}
@@ -153,7 +157,7 @@ def matrix_chart(cells: Floats, n: int, sizes: Integers, largest: float, caption
     drawn.image("image", source=image, x="x", y="y", dw="dw", dh="dh", color_mapper=mapper, name="image")
     _dots(drawn, cells, n, mapper)
     ends = np.cumsum(sizes)
-    some = np.flatnonzero(sizes > 1)[:OUTLINES]
+    some = np.flatnonzero(sizes > 1)[:500]
     starts, ends = (ends - sizes)[some], ends[some]
     columns = source("outlines", left=starts, right=ends, top=starts, bottom=ends)
     drawn.quad(
@@ -195,7 +199,7 @@ def _dots(drawn: Any, cells: Floats, n: int, mapper: Any) -> None:
 def image_chart(row: Integers, column: Integers, labels: Integers, what: str, of: str, remarks: list[str]) -> Chart:
     """Labels on a grid as an image."""
     height, width = int(row.max()) + 1, int(column.max()) + 1
-    step = max(1, -(-max(height, width) // SIDE))
+    step = max(1, -(-max(height, width) // 1024))
     few = int(labels.max(initial=0)) < len(COLOURS)
     codes = np.full((height, width), 255, np.uint8)
     codes[row, column] = labels % len(COLOURS)
@@ -246,25 +250,20 @@ def sizes_chart(sizes: Integers) -> Chart:
     largest = int(sizes.max(initial=0))
     caption = f"{plural(len(sizes), 'cluster')}, the largest of {plural(largest, 'element')}; {number(alone)} alone."
     x = (0.9 * float(left.min(initial=1)), 1.1 * float(right.max(initial=1))) if log else (0.0, max(2.0, largest + 1.0))
-    return bars_chart(
-        "sizes", "Sizes of clusters", caption, left, right, counts, texts, ("elements", "clusters"), x, log
-    )
+    drawn = bars(left, right, counts, ("elements", "clusters"), x, log)
+    return Chart("sizes", "Sizes of clusters", caption, drawn, {"kind": "bars", "texts": texts})
 
 
-def bars_chart(
-    key: str,
-    title: str,
-    caption: str,
+def bars(
     left: Any,
     right: Any,
     top: Any,
-    texts: list[str],
     labels: tuple[str, str],
     x: tuple[float, float],
     log: bool = False,
     whole: bool = True,
-) -> Chart:
-    """Bars from 0 on, each with a text for when the pointer is on it."""
+) -> Any:
+    """A figure with bars from 0 on; with `whole`, the axis has whole numbers only."""
     top = np.asarray(top, np.float64)
     bottom = 0.5 if log else 0.0
     drawn = figure(x, (bottom, (2 if log else 1.08) * float(top.max(initial=1))), aspect=1.7, x_log=log, y_log=log)
@@ -283,6 +282,6 @@ def bars_chart(
     drawn.xaxis.axis_label, drawn.yaxis.axis_label = labels
     if not log:
         drawn.yaxis.ticker.min_interval = 1
-        if whole:  # numbers along the axis
+        if whole:
             drawn.xaxis.ticker.min_interval = 1
-    return Chart(key, title, caption, drawn, {"kind": "bars", "texts": texts})
+    return drawn

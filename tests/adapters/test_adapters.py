@@ -178,12 +178,12 @@ class TestIgraph:
 
     def test_the_graph_of_the_problem(self, igraph):
         g = igraph.Graph.Famous("Zachary")
-        r = gp.solve(gp.from_modularity(g))
+        r = gp.solve(gp.SetPartition.from_modularity(g))
         c = r.to_igraph(g)
         assert c.graph is g and c.modularity == pytest.approx(r.objective)
         assert [set(one) for one in c] == r.clusters
         g.vs["name"] = [f"v{k}" for k in range(34)]
-        r = gp.solve(gp.from_modularity(g))
+        r = gp.solve(gp.SetPartition.from_modularity(g))
         shuffled = g.permute_vertices(list(reversed(range(34))))
         assert r.to_igraph(shuffled).modularity == pytest.approx(r.objective)
 

@@ -66,7 +66,7 @@ def test_given_blocks_are_the_first_division(kind, tmp_path, divided):
         source = pd.concat([pd.DataFrame({"id": [7, 10**15], "block": [0, 1]}), source])  # of no pair
     work = tmp_path / "work"
     result = solve(rows, workers=0, memory_limit=1e7, blocks=source, work_folder=work, method="greedy-joining")
-    assert result.cost == rows["cost"].sum() == result.lower_bound and result.subsets == 1
+    assert result.cost == rows["cost"].sum() == result.lower_bound and result.n_clusters == 1
     assert result.levels[0]["blocks"] == 4 and result.levels[0]["tasks"] >= 3
     # Each block of the first division is one tile: as many elements of the one as of the other, and no more pairs.
     blocks = np.load(work / "divide-0" / "block.npy")

@@ -58,4 +58,4 @@ def test_bad_groups_are_named():
 def test_groups_of_no_pairs():
     rows = pd.DataFrame({"u": np.zeros(0, np.int64), "v": np.zeros(0, np.int64), "cost": np.zeros(0)})
     result = solve(rows, groups=pd.DataFrame({"id": ["a", "b"], "group": ["x", "x"]}))
-    assert (result.cost, result.elements, result.subsets) == (0.0, 0, 0)
+    assert (result.cost, result.elements, result.n_clusters) == (0.0, 0, 0)

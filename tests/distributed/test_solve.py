@@ -62,7 +62,7 @@ def test_exact_in_parts_is_exact(seed):
     rows = rows_of(rng, int(rng.integers(0, 15)), int(rng.integers(0, 40)), seed)
     result = solve(rows, workers=0, method="exact")
     labels = labels_of(result)
-    assert set(labels) == {*rows["u"], *rows["v"]} and len({*labels.values()}) == result.subsets
+    assert set(labels) == {*rows["u"], *rows["v"]} and len({*labels.values()}) == result.n_clusters
     assert cost_of(rows, labels) == result.cost
     best = (
         gp.partition.exact(gp.SetPartition.from_frame(rows, "u", "v", cost="cost", duplicates="sum")).cost
@@ -78,7 +78,7 @@ def test_divided_problems_keep_what_they_promise(seed, tiny):
     rows = rows_of(rng, 18, int(rng.integers(20, 120)), seed)
     result = solve(rows, workers=0, memory_limit=1e7, refine=3)
     labels = labels_of(result)
-    assert set(labels) == {*rows["u"], *rows["v"]} and len({*labels.values()}) == result.subsets
+    assert set(labels) == {*rows["u"], *rows["v"]} and len({*labels.values()}) == result.n_clusters
     assert cost_of(rows, labels) == result.cost
     best = gp.partition.exact(gp.SetPartition.from_frame(rows, "u", "v", cost="cost", duplicates="sum")).cost
     assert result.lower_bound <= best <= result.cost
@@ -105,7 +105,7 @@ def test_gains_of_refinement_add_up(seed, waves, tiny, monkeypatch):
     assert any("within" not in level for level in rounds)  # one of groups of whole subsets
     assert after.cost == pytest.approx(before.cost + sum(level["gain"] for level in rounds), abs=1e-9)
     labels = labels_of(after)
-    assert set(labels) == {*rows["u"], *rows["v"]} and len({*labels.values()}) == after.subsets
+    assert set(labels) == {*rows["u"], *rows["v"]} and len({*labels.values()}) == after.n_clusters
     if not seed % 2:
         assert cost_of(rows, labels) == after.cost
 
@@ -210,7 +210,7 @@ def test_huge_and_forbidden_costs():
 def test_duplicates_add_up_and_zeros_go():
     rows = pd.DataFrame({"u": [0, 1, 2, 3], "v": [1, 0, 3, 2], "cost": [-3.0, 1.0, 1.0, -1.0]})
     result = solve(rows, workers=0)
-    assert (result.cost, result.pairs, result.elements, result.subsets) == (-2.0, 1, 4, 3)
+    assert (result.cost, result.pairs, result.elements, result.n_clusters) == (-2.0, 1, 4, 3)
 
 
 @pytest.mark.parametrize("kind", ["pandas", "arrow", "polars", "dask", "dict", "file", "folder", "pattern", "list"])
@@ -325,7 +325,7 @@ def test_options_of_the_method_are_those_of_solve():
         solve(rows, "louvain", seed=3, workers=0)
     )
     unjoined = solve(rows, "greedy-joining", max_iterations=0, workers=0)
-    assert unjoined.subsets == unjoined.elements
+    assert unjoined.n_clusters == unjoined.elements
     with pytest.warns(DeprecationWarning, match="use the options themselves"):
         assert solve(rows, "greedy-joining", options={"max_iterations": 0}, workers=0).cost == 0
 

@@ -7,8 +7,7 @@ import pytest
 
 import graphpart as gp
 from graphpart.images import region_graph
-from graphpart.images._contacts import Contacts
-from graphpart.images._pieces import count_pieces
+from graphpart.images._contacts import Contacts, count_pieces
 from graphpart.images.statistics import Statistics, merge
 
 

@@ -35,7 +35,7 @@ def test_fixed_points_have_no_better_move(seed, n, k, weighted):
     X, w = problem(seed, n)
     w = w if weighted else np.ones(n)
     r = kernel_kmeans(X @ X.T, k, w if weighted else None, seed=seed)
-    assert r.status is Status.LOCAL_OPTIMUM and r.subsets <= k
+    assert r.status is Status.LOCAL_OPTIMUM and r.n_clusters <= k
     assert r.cost == pytest.approx(around_means(X, r.labels, w), abs=1e-9)
     for a, D in itertools.product(range(n), range(k)):
         moved = r.labels.copy()
@@ -111,10 +111,10 @@ def test_a_kernel_separates_rings():
 
 
 def test_degenerate():
-    assert kernel_kmeans(np.zeros((0, 0)), 1).subsets == 0
+    assert kernel_kmeans(np.zeros((0, 0)), 1).n_clusters == 0
     assert kernel_kmeans([[2.0]], 1).cost == 0
     assert kernel_kmeans(np.ones((4, 4)), 3, seed=0).cost == pytest.approx(0)
-    assert kernel_kmeans(np.eye(3), 3, initial=[0, 0, 0]).subsets == 3  # empty subsets are filled
+    assert kernel_kmeans(np.eye(3), 3, initial=[0, 0, 0]).n_clusters == 3  # empty subsets are filled
     X, _ = problem(3, 50)
     assert kernel_kmeans(X @ X.T, 5, seed=1, max_iterations=2).status is Status.ITERATION_LIMIT
     assert kernel_kmeans(X @ X.T, 5, seed=1, callback=lambda *_: True).status is Status.INTERRUPTED

@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 import graphpart as gp
 from graphpart.partition import beforehand, proving, races, within_limits
-from graphpart.partition.bounds import _group_stars, _matching, lower_bound
+from graphpart.partition.bounds import _matching, _packing, lower_bound
 from graphpart.partition.bounds.assignment import assign, sides_of
 from graphpart.partition.bounds.group_stars import GroupStars
 from graphpart.partition.certificates.certificate import Certificate, proven_bound
@@ -102,7 +102,7 @@ def test_multipliers_of_group_stars_prove_what_they_say():
         assert close(stars.value(attraction) - attraction.sum(), proven_bound(p, *stars.found()))
         values = [stars.value(attraction)]
         for k in range(5):  # each sweep gains what it says
-            gained = _group_stars.sweep(
+            gained = _packing.sweep_group_stars(
                 stars.starts, stars.pair, attraction, stars.multipliers, stars.load, k % 2 == 0, Stopping()
             )
             values.append(stars.value(attraction))

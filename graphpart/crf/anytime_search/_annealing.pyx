@@ -286,7 +286,7 @@ cdef class Annealing:
     def run(
         self, const element_t[::1] labels, const element_t[::1] inside, const double[::1] temperatures,
         double weight, double tolerance, unsigned long long seed, Stopping stopping,
-    ):
+    ) -> tuple[NDArray[np.int32], float]:
         """Labels after a sweep at each temperature and a descent, or the best that a sweep ended with, if better.
 
         Only the variables `inside` change; all, if there are none.

@@ -42,7 +42,7 @@ cdef class Arrays:
         g.near = &near[0] if near.shape[0] else NULL
         g.penalty = model.penalty
 
-    def energy(self, const element_t[::1] labels):
+    def energy(self, const element_t[::1] labels) -> tuple[float, int]:
         """(energy without the constant, forbidden entries): each of these costs the penalty."""
         cdef Graph* g = &self.g
         cdef Py_ssize_t v, f, forbidden = 0
@@ -58,7 +58,7 @@ cdef class Arrays:
                     total += selected(g, f, &labels[0], &forbidden)
         return total, forbidden
 
-    def better_parts(self, const element_t[::1] one, const element_t[::1] other):
+    def better_parts(self, const element_t[::1] one, const element_t[::1] other) -> NDArray[np.int32]:
         """Labels of `one`, with those of `other` in the parts where these cost less."""
         cdef Graph* g = &self.g
         cdef Py_ssize_t v, at, end, forbidden = 0

@@ -31,12 +31,12 @@ STRATEGIES = {
 
 @dataclass(frozen=True)
 class LabelingParameters:
-    """What the search for labelings may do.
+    """What the search for labelings may do; ``name in parameters`` says whether a strategy is used.
 
     Parameters
     ----------
-    strategies : iterable of str
-        Names in `STRATEGIES`. Default: all of them.
+    without : iterable of str
+        Names in `STRATEGIES` that are left out. Annealing is kept where nothing else fits a factor graph.
 
     Raises
     ------
@@ -44,13 +44,13 @@ class LabelingParameters:
         If a name is unknown.
     """
 
-    strategies: Iterable[str] = frozenset(STRATEGIES)  #: the names of the strategies that are used
+    without: Iterable[str] = ()  #: names of strategies that take no part
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "strategies", frozenset(self.strategies))
-        for name in self.strategies:
+        object.__setattr__(self, "without", frozenset(self.without))
+        for name in self.without:
             if name not in STRATEGIES:
                 raise unknown("strategy", name, STRATEGIES)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.strategies
+        return name in STRATEGIES and name not in self.without

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from graphpart.crf.anytime_search import _parts
 from graphpart.crf.branch_and_bound._search import Search
-from graphpart.crf.branch_and_bound.flat import BITS, flat_of
+from graphpart.crf.branch_and_bound.flat import BITS, Costs, flat_of
 from graphpart.crf.branch_and_bound.shrinking import FORBIDDEN
 from graphpart.crf.branch_and_bound.solver import Units
 from graphpart.crf.problem import FactorGraph, _structure
@@ -64,10 +64,8 @@ class Regions:
 
         top = 1 << (BITS + 1)
         sent = np.zeros(int(domains[scope].sum()), np.int64)
-        rank = np.arange(len(inside), dtype=np.int32)
-        search = Search(
-            domains, start, scope, table_start, tables, unary, sent, rank, top, self.units.gap, ROOM, report, cost
-        )  # fmt: skip
+        costs = Costs(domains, unary, start, scope, table_start, tables)
+        search = Search(costs, sent, top, self.units.gap, ROOM, report, cost)
         if value < FORBIDDEN:
             search.offer(labels[inside], value, cost)
         proven = search.run(stopping, NODES)

@@ -44,8 +44,8 @@ from graphpart.crf.anytime_search.parameters import LabelingParameters
 from graphpart.crf.anytime_search.portfolio import Portfolio
 from graphpart.crf.exact_solvers.brute_force import FEW, enumerated, labelings
 from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.given_labels import better_start
 from graphpart.crf.problem.labeling import finish, trivial_bound
-from graphpart.crf.problem.labels import better_start
 from graphpart.crf.reduction.persistency import STEPS, reduced
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible

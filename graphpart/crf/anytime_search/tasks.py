@@ -194,7 +194,7 @@ class Operators:
         except Empty:
             if not self.model.pairs:
                 return labels
-            moves = Moves(*self.model.f._flat())
+            moves = Moves(self.model.f._view())
             if moves.measure()[1] >= 0:
                 return labels
             moves.prepare()

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from graphpart.crf.approximate_inference import _loopy
-from graphpart.crf.approximate_inference.upper_bound import forests_of, upper_bound
+from graphpart.crf.approximate_inference.upper_bound import Reweighted, forests_of, upper_bound
+from graphpart.crf.exact_solvers import _sum_product
 from graphpart.crf.exact_solvers.min_sum import Marginals
 from graphpart.crf.problem import as_factor_graph
 from graphpart.crf.problem.labeling import LabelVectors, least_entries, places
@@ -147,7 +147,7 @@ def approximate_marginals(
     stopping = whole.child(iterations=Stopping(None, max_iterations).max_iterations)
     least_entries(f)
     domains, scope_start, scope, table_start, tables = f._flat()
-    first, layout = places(f), f._layout()
+    first = places(f)
     if f.has_forbidden:
         tables = _capped(tables, table_start)
     base = np.zeros(int(first[-1]))
@@ -173,15 +173,13 @@ def approximate_marginals(
         weight[larger] = np.bincount(np.concatenate(forests), minlength=f.m)[larger] / len(forests)
     edge_first = np.zeros(len(scope) + 1, np.int64)
     np.cumsum(np.where(np.repeat(arity, arity) > 1, domains[scope], 0), out=edge_first[1:])
-    messages, beliefs = np.zeros(int(edge_first[-1])), np.empty(len(base))
-    graph = (domains, first, scope_start, scope, table_start, tables, weight, edge_first)
-    largest = (layout.largest_table, layout.largest_arity)
-    change = _loopy.passes(*graph, base, messages, beliefs, float(damping), float(tol), *largest, stopping)
-    converged = change <= tol
-    log_z = _loopy.log_z(*graph, messages, beliefs, *largest) - f.constant
+    passes = _sum_product.LoopyMessages(f._view(), tables, weight, edge_first, base)
+    change = passes.run(float(damping), float(tol), stopping)
+    converged, beliefs = change <= tol, passes.beliefs
+    log_z = passes.log_z() - f.constant
     bound = math.inf
     if method == "tree-reweighted":
-        bound = upper_bound(f, tables, forests, weight, messages, edge_first, beliefs, first, whole.child())
+        bound = upper_bound(f, tables, forests, Reweighted(weight, passes.messages, edge_first, beliefs), whole.child())
     whole.reraise()
 
     if f.n:

@@ -14,25 +14,36 @@ have any number of variables.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.approximate_inference import _loopy
+from graphpart.crf.exact_solvers import _sum_product
 from graphpart.crf.exact_solvers.min_sum import marginals
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.derive import rows_of
 from graphpart.stopping import Stopping
 
-__all__ = ["forests_of", "upper_bound"]
+__all__ = ["Reweighted", "forests_of", "upper_bound"]
 
 FEWEST = 8  # forests
 SLACK = 2.0**-44  # of the sum of the largest absolute entries, far more than rounding takes in sums of so many terms
 
 
+@dataclass(frozen=True)
+class Reweighted:
+    """Reweighted messages: the weight of each factor, the messages, where those of each position of the scopes begin,
+    and the beliefs of all variables."""
+
+    weight: NDArray[np.float64]
+    messages: NDArray[np.float64]
+    start: NDArray[np.int64]
+    beliefs: NDArray[np.float64]
+
+
 def forests_of(f: FactorGraph, larger: NDArray[np.int64], seed: int | None) -> list[NDArray[np.int64]]:
     """Forests of factors that contain each of the `larger` ones, those of several variables, at least once."""
-    _, scope_start, scope, _, _ = f._flat()
     rng = np.random.default_rng(0 if seed is None else seed)
     times = np.zeros(f.m, np.int64)
     found: list[NDArray[np.int64]] = []
@@ -40,7 +51,7 @@ def forests_of(f: FactorGraph, larger: NDArray[np.int64], seed: int | None) -> l
         # Those that are in the fewest forests come first, ties at random.
         shuffled = rng.permutation(larger)
         order = shuffled[np.argsort(times[shuffled], kind="stable")]
-        found.append(_loopy.forest(f.n, scope_start, scope, order))
+        found.append(_sum_product.forest(f._view(), order))
         times[found[-1]] += 1
         if len(found) == 1 and len(found[0]) == len(larger):  # it is a forest
             break
@@ -51,15 +62,12 @@ def upper_bound(
     f: FactorGraph,
     tables: NDArray[np.float64],
     forests: list[NDArray[np.int64]],
-    weight: NDArray[np.float64],
-    messages: NDArray[np.float64],
-    edge_first: NDArray[np.int64],
-    beliefs: NDArray[np.float64],
-    first: NDArray[np.int64],
+    found: Reweighted,
     stopping: Stopping,
 ) -> float:
     """The bound; ``inf`` if there is no time for it. `tables` have no infinite entry."""
     domains, scope_start, scope, table_start, _ = f._flat()
+    weight, messages, edge_first, beliefs = found.weight, found.messages, found.start, found.beliefs
     rewritten = tables.copy()
     arity = np.diff(scope_start)
     # For all factors at once: the message of position j stretches over the entries by its label there.

@@ -17,6 +17,7 @@ from libc.string cimport memcmp
 
 from graphpart.crf.bounds._tables cimport hash_of, recognise
 from graphpart.crf.bounds._visits cimport GP_GENERAL, GP_LINEAR, gp_network, gp_pair
+from graphpart.crf.problem._view cimport View
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 cdef enum:
@@ -29,8 +30,10 @@ cdef class Prepared:
 
     Parameters
     ----------
-    domains, first, scope_start, scope, table_start, tables
-        The factor graph, with extra pairs (tables of zeros) at its end; labels of variable v start at ``first[v]``.
+    view : View
+        The factor graph, with extra pairs (tables of zeros) at its end.
+    first : ndarray of int64
+        Where the labels of each variable start.
     unary : ndarray of float64
         The sum of the unary tables of each variable.
     own : ndarray of int64
@@ -43,9 +46,8 @@ cdef class Prepared:
         No message is larger; the largest number if no entry is infinite.
     """
 
-    def __init__(
-        self, domains, first, scope_start, scope, table_start, tables, unary, own, tight, triplets, double cap
-    ):
+    def __init__(self, View view, first, unary, own, tight, triplets, double cap):
+        domains, scope_start, scope, table_start, tables = view.arrays
         self.domains, self.first, self.scope_start, self.scope = domains, first, scope_start, scope
         self.table_start, self.tables, self.unary, self.own = table_start, tables, unary, own
         self.n = len(domains)

@@ -109,14 +109,27 @@ def squares(const offset_t[::1] start, const element_t[::1] neighbour, const ele
     return scopes_array[:count], pairs_array[:count]
 
 
-def spread(const offset_t[::1] rows, const element_t[::1] neighbour, const element_t[::1] pair,
-           const element_t[::1] domains, const offset_t[::1] first, double[::1] unary, const offset_t[::1] start,
-           double[::1] tables, Py_ssize_t sweeps):
+cdef class PairCosts:
+    """Unary costs, from ``first[v]`` on for variable v, and tables of pairs, from ``start[k]`` on for pair k."""
+
+    cdef const element_t[::1] domains
+    cdef const offset_t[::1] first, start
+    cdef double[::1] unary, tables
+
+    def __init__(self, domains, first, unary, start, tables):
+        self.domains, self.first, self.unary, self.start, self.tables = domains, first, unary, start, tables
+
+
+def spread(PairCosts costs, const offset_t[::1] rows, const element_t[::1] neighbour, const element_t[::1] pair,
+           Py_ssize_t sweeps):
     """Spread costs evenly, in place: each variable in turn collects from its pairs, and gives all equal shares back.
 
     That lowers no bound; what passes in one direction moved away comes back to where it can be seen. Rows of the table
     of a pair are those of its smaller variable.
     """
+    cdef const element_t[::1] domains = costs.domains
+    cdef const offset_t[::1] first = costs.first, start = costs.start
+    cdef double[::1] unary = costs.unary, tables = costs.tables
     cdef Py_ssize_t n = domains.shape[0], sweep, step, v, d, e, x, y
     cdef offset_t i
     cdef double* table
@@ -221,15 +234,17 @@ def shortest(const offset_t[::1] start, const element_t[::1] neighbour, const el
     return np.array(starts, np.int64), scope_array[:count], pair_array[:count]
 
 
-def gains(const offset_t[::1] cycle_start, const element_t[::1] scopes, const element_t[::1] pairs,
-          const element_t[::1] domains, const offset_t[::1] first, const double[::1] unary, const offset_t[::1] start,
-          const double[::1] tables, double cost, Stopping stopping):
+def gains(PairCosts costs, const offset_t[::1] cycle_start, const element_t[::1] scopes, const element_t[::1] pairs,
+          double cost, Stopping stopping):
     """How much the bound would rise if a cycle were one factor, given the tables of pairs and unary costs that remain.
 
     The least sum around the cycle, of its variables' costs and its pairs' entries, less the sum of least ones. Each
     pair leads to the next variable. Rows of the table of a pair are those of its smaller variable. inf where no
     labels fit. O(length times labels^3) for each cycle; 0 for those that were not reached in time.
     """
+    cdef const element_t[::1] domains = costs.domains
+    cdef const offset_t[::1] first = costs.first, start = costs.start
+    cdef const double[::1] unary = costs.unary, tables = costs.tables
     cdef Py_ssize_t count = cycle_start.shape[0] - 1, c
     cdef element_t i, j, d, e, origin
     cdef offset_t x, y, z, at, begin, end, stride, other, following

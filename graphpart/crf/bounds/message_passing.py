@@ -30,8 +30,8 @@ from graphpart.crf.certificates.certificate import Certificate
 from graphpart.crf.certificates.judging import judge_of_labels
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.given_labels import start_of
 from graphpart.crf.problem.labeling import finish
-from graphpart.crf.problem.labels import start_of
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -230,7 +230,7 @@ class Ascent:
 
     def _stalls(self, share: float) -> bool:
         rise = self.bounds[-1][1] - self.bounds[-1 - WINDOW][1]
-        gap = self.cost - self.bounds[-1][1]
+        gap = max(self.cost - self.bounds[-1][1], 0.0)  # rounding may have raised the bound above the cost
         if gap == math.inf:
             gap = abs(self.bounds[-1][1])
         return not rise > share * gap

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from graphpart.crf.bounds._rounding import Network
 from graphpart.crf.certificates.certificate import Certificate, Extra, certify, message_starts, proven_bound
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem._view import View
 from graphpart.crf.problem.labeling import named
+from graphpart.crf.problem.layout import layout_of
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping
 
@@ -126,10 +128,9 @@ class Passes:
         triplets = number[self.structure.triplets]
         tight[triplets] = 1
         tight[self.f.m :] = 1
-        return Network(
-            domains, self.first, scope_start, scope, table_start, tables, self.unary, own, tight,
-            triplets.astype(np.int32), self.cap,
-        )  # fmt: skip
+        layout = layout_of(domains, scope_start, table_start, self.f.has_forbidden)
+        view = View((domains, scope_start, scope, table_start, tables), layout, self.f.has_forbidden)
+        return Network(view, self.first, self.unary, own, tight, triplets.astype(np.int32), self.cap)
 
     def iterate(self, cost: float, stopping: Stopping) -> bool:
         """One pass forward and one in reverse; False if they were stopped in between."""

@@ -69,7 +69,8 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
     rows = _neighbours(f.n, ends)
     if stopping.check(cost):
         return False
-    _tightening.spread(*rows, domains, passes.first, unary, start, tables, SPREAD)
+    left = _tightening.PairCosts(domains, passes.first, unary, start, tables)
+    _tightening.spread(left, *rows, SPREAD)
     gap = max(cost - passes.bound, 0.0) if cost < np.inf else abs(passes.bound)
     least = float(np.ldexp(CRUMB * gap, -passes.exponent))
     keys, at = np.unique(_keys(f.n, *np.sort(ends, axis=1).T), return_index=True)
@@ -84,7 +85,7 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
             if stopping.check(cost):
                 return False
             cycles = kind(rows)
-            gains = _tightening.gains(*cycles, domains, passes.first, unary, start, tables, cost, stopping)
+            gains = _tightening.gains(left, *cycles, cost, stopping)
             listed.append((cycles, gains))
         if not stopping.check(cost) and _add(passes, _best(listed, least), index):
             return True

@@ -284,7 +284,7 @@ cdef Outcome propagate(Store* s, Stopping stopping, double cost) noexcept nogil:
         elif s.dac_highest >= 0:
             if s.in_dac[s.dac_highest]:
                 s.in_dac[s.dac_highest] = 0
-                i = s.by_rank[s.dac_highest]
+                i = s.dac_highest
                 if s.count[i] > 1 and not s.gone[i]:
                     directed(s, i)
             else:

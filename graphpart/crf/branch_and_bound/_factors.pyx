@@ -21,7 +21,7 @@ cdef int first_of(Store* s, int f) noexcept nogil:
     cdef int i, x = -1
     for k in range(s.scope_start[f], s.scope_start[f + 1]):
         i = s.scope[k]
-        if s.count[i] > 1 and (x < 0 or s.rank[i] < s.rank[x]):
+        if s.count[i] > 1 and (x < 0 or i < x):
             x = i
     return x
 

@@ -60,13 +60,10 @@ cdef class Search:
 
     Parameters
     ----------
-    domains, scope_start, scope, table_start : ndarrays
-        As in a factor graph, without factors of one variable.
-    tables : ndarray of int64
-        Entries from 2**59 on forbid. They are written to, and are the same again only at the root.
-    unary, delta : ndarray of int64
-        Costs of labels, and what factors have sent to them, which is in these costs already.
-    rank : ndarray of int32, shape (n,)
+    costs : Costs
+        Entries from 2**59 on forbid. The tables are written to, and are the same again only at the root.
+    delta : ndarray of int64
+        What factors have sent to the labels, which is in the costs of labels already.
     top : int
         Labelings that cost so much or more are of no interest.
     gap : int
@@ -97,23 +94,17 @@ cdef class Search:
     cdef double cost
     cdef int last, path_length, depth
 
-    def __cinit__(
-        self, domains, scope_start, scope, table_start, tables, unary, delta, rank, int64_t top, int64_t gap,
-        int64_t room, report, double cost,
-    ):  # fmt: skip
+    def __cinit__(self, costs, delta, int64_t top, int64_t gap, int64_t room, report, double cost):
         cdef int i
-        self.keep = tables
+        self.keep = costs
         self.report, self.cost = report, cost
-        allocate(
-            &self.s, domains, scope_start, scope, table_start, tables, unary, delta, rank,
-            min(1 << 20, max(len(tables), 1 << 12)),
-        )  # fmt: skip
+        allocate(&self.s, costs, delta)
         self.s.top = top
         self.gap, self.room, self.limit, self.last = gap, room, 1, -1
-        self.path = <int32_t*>malloc((len(unary) + 1) * sizeof(int32_t))
+        self.path = <int32_t*>malloc((self.s.first[self.s.n] + 1) * sizeof(int32_t))
         if self.path == NULL:
             raise MemoryError("no memory for the search")
-        self.best = np.zeros(len(domains), np.int32)
+        self.best = np.zeros(self.s.n, np.int32)
         self.root = -1
         for i in range(self.s.n):
             self.s.weight[i] = max(1.0, self.s.near_count[i])

@@ -41,8 +41,6 @@ cdef struct Store:
     int64_t* near_start     # n + 1: room for the factors of each variable
     int32_t* near           # factors of each variable
     int64_t* near_count     # n, trailed
-    int32_t* rank           # n: directional consistency moves costs to variables of lower rank
-    int32_t* by_rank        # n
     # the state, all trailed
     int64_t* unary
     int64_t* base
@@ -166,7 +164,7 @@ cdef inline void queue_ac(Store* s, int i) noexcept nogil:
 
 
 cdef inline void queue_dac(Store* s, int i) noexcept nogil:
-    cdef int r = s.rank[i]
+    cdef int r = i
     s.in_dac[r] = 1
     if r > s.dac_highest:
         s.dac_highest = r
@@ -227,10 +225,7 @@ cdef inline void send(Store* s, int64_t place, int a, int64_t x) noexcept nogil:
 cdef bint view_of(Store* s, int f, View* v) noexcept nogil
 cdef void remove(Store* s, int i, int a) noexcept nogil
 cdef void clear(Store* s) noexcept nogil
-cdef void allocate(
-    Store* s, const int32_t[::1] domains, const int64_t[::1] scope_start, const int32_t[::1] scope,
-    const int64_t[::1] table_start, int64_t[::1] tables, int64_t[::1] unary, int64_t[::1] delta,
-    const int32_t[::1] rank, int64_t most_arena) except *
+cdef void allocate(Store* s, costs, const int64_t[::1] delta) except *
 cdef void release(Store* s) noexcept
 cdef void eliminate(Store* s, int x) noexcept nogil
 cdef int join(Store* s, int f) noexcept nogil

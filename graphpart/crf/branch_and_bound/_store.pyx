@@ -110,14 +110,16 @@ cdef void* claim(Py_ssize_t count, Py_ssize_t size) except NULL:
     return p
 
 
-cdef void allocate(
-    Store* s, const int32_t[::1] domains, const int64_t[::1] scope_start, const int32_t[::1] scope,
-    const int64_t[::1] table_start, int64_t[::1] tables, int64_t[::1] unary, int64_t[::1] delta,
-    const int32_t[::1] rank, int64_t most_arena) except *:
-    """Take over a problem: all factors have at least two variables, and the arrays stay where they are.
+cdef void allocate(Store* s, costs, const int64_t[::1] delta) except *:
+    """Take over a problem: all factors have at least two variables, and the tables stay where they are.
 
-    `delta` are the first amounts; unary costs have them added already. `release` must follow, whatever happens.
+    `costs` is a `Costs`; `delta` are the first amounts, which its unary costs have added already. `release` must
+    follow, whatever happens.
     """
+    cdef const int64_t[::1] scope_start = costs.scope_start, table_start = costs.table_start, unary = costs.unary
+    cdef const int32_t[::1] domains = costs.domains, scope = costs.scope
+    cdef int64_t[::1] tables = costs.tables
+    cdef int64_t most_arena = min(1 << 20, max(tables.shape[0], 1 << 12))
     cdef int n = domains.shape[0], m = scope_start.shape[0] - 1, i, f, most = m + n
     cdef int64_t labels, k, j, size, places = scope.shape[0], amounts = delta.shape[0], made_amounts, widest = 2
     memset(s, 0, sizeof(Store))
@@ -144,8 +146,6 @@ cdef void allocate(
     s.table = <int64_t**>claim(most, sizeof(int64_t*))
     s.near_start = <int64_t*>claim(n + 1, 8)
     s.near_count = <int64_t*>claim(n, 8)
-    s.rank = <int32_t*>claim(n, 4)
-    s.by_rank = <int32_t*>claim(n, 4)
     s.unary = <int64_t*>claim(labels, 8)
     s.base = <int64_t*>claim(n, 8)
     s.highest = <int64_t*>claim(n, 8)
@@ -179,8 +179,6 @@ cdef void allocate(
     s.weight = <double*>claim(n, 8)
     s.paid = <int64_t*>claim(s.largest * widest, 8)
     for i in range(n):
-        s.rank[i] = rank[i]
-        s.by_rank[rank[i]] = i
         s.count[i] = domains[i]
         s.weight[i] = 1.0
         for k in range(domains[i]):
@@ -221,7 +219,7 @@ cdef void release(Store* s) noexcept:
     """Free all memory."""
     for p in (
         <size_t>s.first, <size_t>s.scope_start, <size_t>s.scope, <size_t>s.stride, <size_t>s.place, <size_t>s.table,
-        <size_t>s.near_start, <size_t>s.near, <size_t>s.near_count, <size_t>s.rank, <size_t>s.by_rank,
+        <size_t>s.near_start, <size_t>s.near, <size_t>s.near_count,
         <size_t>s.unary, <size_t>s.base, <size_t>s.highest, <size_t>s.count, <size_t>s.free, <size_t>s.gone,
         <size_t>s.delta, <size_t>s.support, <size_t>s.full, <size_t>s.live, <size_t>s.where, <size_t>s.eac,
         <size_t>s.in_nc, <size_t>s.in_ac, <size_t>s.in_dac, <size_t>s.in_eac, <size_t>s.in_out, <size_t>s.nc,

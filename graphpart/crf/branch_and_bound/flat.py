@@ -13,7 +13,7 @@ from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.derive import rows_of
 from graphpart.crf.problem.labeling import places
 
-__all__ = ["BITS", "Flat", "flat_of"]
+__all__ = ["BITS", "Costs", "Flat", "flat_of"]
 
 BITS = 44  # of the sum of the largest entries of all tables
 
@@ -21,19 +21,28 @@ Labels = NDArray[np.int32]
 Wholes = NDArray[np.int64]
 
 
-@dataclass
-class Flat:
-    """Integer costs: the sums of unary costs, and the tables of larger factors."""
+@dataclass(frozen=True)
+class Costs:
+    """Integer costs as the search takes them: of labels, and in the tables of factors of at least two variables."""
 
     domains: Labels
-    first: Wholes
     unary: Wholes
-    forbidden: NDArray[np.bool_]
     scope_start: Wholes
     scope: Labels
     table_start: Wholes
     tables: Wholes
-    highest: int  # no allowed labeling costs more
+
+
+@dataclass(frozen=True)
+class Flat(Costs):
+    """The integer costs of a whole factor graph, with the forbidden labels.
+
+    The labels of variable v stand at ``first[v]``. No allowed labeling costs more than `highest`.
+    """
+
+    first: Wholes
+    forbidden: NDArray[np.bool_]
+    highest: int
 
     def value(self, labels: Labels) -> int:
         """The cost of a labeling."""
@@ -107,4 +116,4 @@ def flat_of(p: FactorGraph) -> Flat:
         highest += int(np.maximum.reduceat(np.where(tables < FORBIDDEN, tables, -(2**BITS)), table_start[:-1]).sum())
     if p.n:
         highest += int(np.maximum.reduceat(np.where(forbidden, -(2**BITS), unary), first[:-1]).sum())
-    return Flat(p.domains, first, unary, forbidden, scope_start, scope, table_start, tables, highest)
+    return Flat(p.domains, unary, scope_start, scope, table_start, tables, first, forbidden, highest)

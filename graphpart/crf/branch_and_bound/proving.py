@@ -44,8 +44,8 @@ from graphpart.crf.certificates.certificate import common_step
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import merge, split
+from graphpart.crf.problem.given_labels import start_of
 from graphpart.crf.problem.labeling import finish, trivial_bound
-from graphpart.crf.problem.labels import start_of
 from graphpart.crf.reduction.persistency import reduced
 from graphpart.machine import memory
 from graphpart.result import LabelingResult, Status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -156,8 +157,7 @@ class BranchAndBound:
         np.add.at(unary, np.arange(len(amounts)) + np.repeat(flat.first[flat.scope] - begins, sizes), amounts)
         unary[flat.forbidden] = FORBIDDEN
         search = Search(
-            p.domains, flat.scope_start, flat.scope, flat.table_start, flat.tables.copy(), unary, amounts,
-            np.arange(p.n, dtype=np.int32), flat.highest + units.gap, units.gap,
+            replace(flat, tables=flat.tables.copy(), unary=unary), amounts, flat.highest + units.gap, units.gap,
             max(ROOM, 2 * flat.tables.nbytes), self._found, self.cost,
         )  # fmt: skip
         if self.cost < math.inf:

@@ -10,7 +10,8 @@ from libc.math cimport INFINITY, exp
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy
 
-from graphpart.crf.bucket_elimination._blocks cimport Forest, view
+from graphpart.crf.bucket_elimination.walks cimport Forest, forest_of
+from graphpart.crf.problem._view cimport View
 from graphpart.kernels.heap cimport Heap, heap_rise, heap_sink
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -24,15 +25,15 @@ cdef inline void add_line(
     Forest* f, offset_t node, const cost_t* messages, const unsigned char* there, const element_t* labels, cost_t* out
 ) noexcept nogil:
     cdef element_t v = f.variable[node], table, u
-    cdef offset_t d = f.domains[v], i, j, at, along, step, begin, end, y
+    cdef offset_t d = f.g.domains[v], i, j, at, along, step, begin, end, y
     cdef const element_t* scope
     cdef const cost_t* values
     for i in range(f.uses_start[node], f.uses_start[node + 1]):
         table = f.uses[i]
         if table >= 0:
-            begin, end = f.scope_start[table], f.scope_start[table + 1]
-            scope = f.scope
-            values = &f.tables[f.table_start[table]]
+            begin, end = f.g.scope_start[table], f.g.scope_start[table + 1]
+            scope = f.g.scope
+            values = &f.g.tables[f.g.table_start[table]]
         else:
             if there != NULL and not there[~table] & MESSAGE:
                 continue
@@ -47,7 +48,7 @@ cdef inline void add_line(
                 step = along
             else:
                 at += labels[u] * along
-            along *= f.domains[u]
+            along *= f.g.domains[u]
         for y in range(d):
             out[y] += values[at + y * step]
 
@@ -61,12 +62,12 @@ cdef inline element_t least(const cost_t* line, offset_t d) noexcept nogil:
 
 
 cdef inline element_t chosen(Forest* f, offset_t node, const element_t* labels, const unsigned char* from_) noexcept nogil:
-    cdef offset_t d = f.domains[f.variable[node]], i, at = 0, along = 1
+    cdef offset_t d = f.g.domains[f.variable[node]], i, at = 0, along = 1
     cdef element_t u
     for i in range(f.axes_start[node + 1] - 1, f.axes_start[node] - 1, -1):
         u = f.axes[i]
         at += labels[u] * along
-        along *= f.domains[u]
+        along *= f.g.domains[u]
     if d == 1:
         return 0
     if d <= 2:
@@ -81,7 +82,7 @@ cdef inline element_t chosen(Forest* f, offset_t node, const element_t* labels, 
 
 
 def descend(
-    problem,
+    View view,
     plan,
     const cost_t[::1] messages,
     const unsigned char[::1] there,
@@ -93,12 +94,12 @@ def descend(
 
     Only messages with ``there[node] & 1`` count. With all messages of a plan without mini-buckets the labels are optimal.
     """
-    cdef Forest f = view(problem, plan)
+    cdef Forest f = forest_of(view, plan)
     cdef cost_t none = 0.0
     cdef const cost_t* memory = &messages[0] if messages.shape[0] else &none
     cdef offset_t t, y
     cdef element_t v
-    cdef cost_t[::1] line = np.zeros(int(max(np.max(problem[0], initial=1), 1)))
+    cdef cost_t[::1] line = np.zeros(f.g.largest_domain)
     with nogil:
         t = f.nodes - 1
         while t >= 0:
@@ -107,32 +108,32 @@ def descend(
                 labels[v] = chosen(&f, t, &labels[0], &choices[choice_start[t]] if choices.shape[0] else NULL)
                 t -= 1
                 continue
-            for y in range(f.domains[v]):
+            for y in range(f.g.domains[v]):
                 line[y] = 0.0
             while t >= 0 and f.variable[t] == v:
                 add_line(&f, t, memory, &there[0], &labels[0], &line[0])
                 t -= 1
-            labels[v] = least(&line[0], f.domains[v])
+            labels[v] = least(&line[0], f.g.domains[v])
 
 
 def sample(
-    problem, plan, const cost_t[::1] messages, const cost_t[:, ::1] uniform, element_t[:, ::1] labels, Stopping stopping
+    View view, plan, const cost_t[::1] messages, const cost_t[:, ::1] uniform, element_t[:, ::1] labels, Stopping stopping
 ):
     """Fill rows of labels with independent samples, by a number from [0, 1) for each node of each; the rows filled."""
-    cdef Forest f = view(problem, plan)
+    cdef Forest f = forest_of(view, plan)
     cdef cost_t none = 0.0, low, total
     cdef const cost_t* memory = &messages[0] if messages.shape[0] else &none
     cdef offset_t t, y, d, chosen_label
     cdef Py_ssize_t i, rows = labels.shape[0]
     cdef element_t v
-    cdef cost_t[::1] line = np.zeros(int(max(np.max(problem[0], initial=1), 1)))
-    if f.n == 0:
+    cdef cost_t[::1] line = np.zeros(f.g.largest_domain)
+    if f.g.n == 0:
         return rows
     with nogil:
         for i in range(rows):
             for t in range(f.nodes - 1, -1, -1):
                 v = f.variable[t]
-                d = f.domains[v]
+                d = f.g.domains[v]
                 for y in range(d):
                     line[y] = 0.0
                 add_line(&f, t, memory, NULL, &labels[i, 0], &line[0])
@@ -218,7 +219,7 @@ cdef inline Deviation leave(Deviations* h) noexcept nogil:
     return first
 
 
-def best(problem, plan, const cost_t[::1] messages, cost_t optimum, element_t[:, ::1] labels, Stopping stopping):
+def best(View view, plan, const cost_t[::1] messages, cost_t optimum, element_t[:, ::1] labels, Stopping stopping):
     """Fill rows of labels with the best labelings, in order; the rows filled.
 
     All labelings but the best agree with it until some variable, in the order of descent, where they differ: so they are
@@ -226,7 +227,7 @@ def best(problem, plan, const cost_t[::1] messages, cost_t optimum, element_t[:,
     best of all these is next, and its set is divided in the same way (Lawler 1972, with the costs to go of Dechter,
     Flerova & Marinescu 2012).
     """
-    cdef Forest f = view(problem, plan)
+    cdef Forest f = forest_of(view, plan)
     cdef cost_t none = 0.0, cost = optimum
     cdef const cost_t* memory = &messages[0] if messages.shape[0] else &none
     cdef offset_t t, y, d
@@ -235,8 +236,8 @@ def best(problem, plan, const cost_t[::1] messages, cost_t optimum, element_t[:,
     cdef Deviation one
     cdef Deviations h
     cdef bint stopped = False
-    cdef cost_t[::1] line = np.zeros(int(max(np.max(problem[0], initial=1), 1)))
-    if f.n == 0 or rows == 0:
+    cdef cost_t[::1] line = np.zeros(f.g.largest_domain)
+    if f.g.n == 0 or rows == 0:
         return rows
     h.wanted = rows
     h.room = 2 * rows + 1024
@@ -251,7 +252,7 @@ def best(problem, plan, const cost_t[::1] messages, cost_t optimum, element_t[:,
             t -= 1
             while t >= 0:
                 v = f.variable[t]
-                d = f.domains[v]
+                d = f.g.domains[v]
                 for y in range(d):
                     line[y] = 0.0
                 add_line(&f, t, memory, NULL, &labels[row, 0], &line[0])
@@ -275,7 +276,7 @@ def best(problem, plan, const cost_t[::1] messages, cost_t optimum, element_t[:,
             one = leave(&h)
             cost = one.cost
             t = one.node
-            memcpy(&labels[row, 0], &labels[one.row, 0], f.n * sizeof(element_t))
+            memcpy(&labels[row, 0], &labels[one.row, 0], f.g.n * sizeof(element_t))
             labels[row, f.variable[t]] = one.label
     free(h.entry)
     return row

@@ -21,7 +21,8 @@ from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
-from graphpart.crf.bucket_elimination._blocks cimport AXES, LONG, Forest, Walk, following, start, view, workspace
+from graphpart.crf.bucket_elimination.walks cimport AXES, LONG, Forest, Walk, following, forest_of, start, workspace
+from graphpart.crf.problem._view cimport View, place
 from graphpart.kernels.memory cimport large_pages
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -198,11 +199,9 @@ cdef inline void pack(const unsigned char* pick, offset_t count, int bits, offse
 
 
 def collect(
-    problem,
+    View view,
     plan,
-    const element_t[::1] schedule,
     cost_t[::1] messages,
-    const offset_t[::1] choice_start,
     unsigned char[::1] choices,
     bint soft,
     bint normalise,
@@ -210,9 +209,12 @@ def collect(
 ):
     """(what was taken out of each message, nodes done, node that leaves no label or -1).
 
-    The value of a root is what is taken out of it. `choices`, filled if not empty, has to be zero.
+    Nodes come in the order of ``plan.schedule``. The value of a root is what is taken out of it. `choices`, filled if
+    not empty, has to be zero.
     """
-    cdef Forest f = view(problem, plan)
+    cdef const element_t[::1] schedule = plan.schedule
+    cdef const offset_t[::1] choice_start = plan.choice_start if choices.shape[0] else np.zeros(1, np.int64)
+    cdef Forest f = forest_of(view, plan)
     cdef Walk w
     cdef Py_ssize_t t, done = 0
     cdef element_t node, failed = -1
@@ -236,7 +238,7 @@ def collect(
             large_pages(&choices[0], choices.shape[0])
         for t in range(schedule.shape[0]):
             node = schedule[t]
-            d = f.domains[f.variable[node]]
+            d = f.g.domains[f.variable[node]]
             bits = bits_for(d) if keep else 0
             to = &choices[choice_start[node]] if bits else NULL
             out = &memory[f.place[node]] if f.parent[node] >= 0 else &root
@@ -368,20 +370,19 @@ cdef inline void probabilities(cost_t* s, offset_t d, offset_t count, const cost
 
 
 def distribute(
-    problem,
+    View view,
     plan,
     cost_t[::1] messages,
     const cost_t[::1] taken,
-    cost_t[::1] scratch,
-    const offset_t[::1] first,
     bint soft,
     Stopping stopping,
 ) -> NDArray[np.float64] | None:
-    """Excesses or probabilities of all labels, those of variable v from ``first[v]`` on; None if stopped early.
+    """Excesses or probabilities of all labels, variable by variable; None if stopped early.
 
-    The messages, those of `collect`, are overwritten. `scratch` has room for all messages that any one node uses.
+    The messages, those of `collect`, are overwritten.
     """
-    cdef Forest f = view(problem, plan)
+    cdef cost_t[::1] scratch = np.empty(plan.scratch)   # room for all messages that any one node uses
+    cdef Forest f = forest_of(view, plan)
     cdef Walk w
     cdef offset_t o, h, d, i, j, used
     cdef Py_ssize_t t
@@ -393,12 +394,12 @@ def distribute(
     cdef const cost_t* rest
     cdef bint stopped = False
     held = workspace(&w, &f, plan)
-    vector_array = np.full(first[f.n], initial)
+    vector_array = np.full(view.g.size, initial)
     cdef cost_t[::1] vector = vector_array
     cdef offset_t[::1] where = np.empty(f.most_tables + 1, np.int64)
     with nogil:
         for t in range(f.nodes - 1, -1, -1):
-            d = f.domains[f.variable[t]]
+            d = f.g.domains[f.variable[t]]
             used = 0
             s = <cost_t*>start(&w, <element_t>t, memory, &taken[0])
             for j in range(w.tables):
@@ -414,9 +415,9 @@ def distribute(
             while s != NULL:
                 # A block of the last level is not needed again, so it is changed in place.
                 if soft:
-                    probabilities(s, d, h, rest + o, &vector[first[f.variable[t]]])
+                    probabilities(s, d, h, rest + o, &vector[place(&f.g, f.variable[t])])
                 else:
-                    excesses(s, d, h, rest + o, &vector[first[f.variable[t]]])
+                    excesses(s, d, h, rest + o, &vector[place(&f.g, f.variable[t])])
                 for j in range(w.tables):
                     if f.uses[f.uses_start[t] + j] < 0:
                         reduce_block(&w, j, spare + where[j] + (w.at[j] - memory), s, soft)

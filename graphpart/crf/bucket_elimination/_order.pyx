@@ -1,4 +1,6 @@
-"""Kernel of elimination orders: greedy elimination by fill or size.
+"""Kernel of elimination orders: the graph of variables, and two orders of it.
+
+Variables that share a factor are neighbours (`interactions`). `sweep` goes through the graph front by front.
 
 Eliminating a variable joins all its neighbours to each other. `greedy` eliminates, again and again, the variable that
 joins the fewest pairs (min-fill; Rose 1972), or whose table is smallest. The number of pairs that each variable would
@@ -14,6 +16,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
+from graphpart.crf.problem._view cimport Factors, View
 from graphpart.kernels.growing cimport grow
 from graphpart.kernels.hash_set cimport HashSet, hash_set_add, hash_set_has, hash_set_reserve
 from graphpart.kernels.heap cimport Heap, heap_settle, heap_sink
@@ -333,79 +336,185 @@ cdef bint set_up(Graph* g, const offset_t* start, const element_t* neighbour) no
     return True
 
 
-def greedy(
-    const element_t[::1] domains,
-    const offset_t[::1] start,
-    const element_t[::1] neighbour,
-    const int64_t[::1] logs,
-    const int64_t[::1] noise,
-    const element_t[::1] rank,
-    int criterion,
-    int64_t budget,
-    double abort,
-    Stopping stopping,
-):
-    """(order, variables eliminated with all consequences, width, entries of all tables, of the largest, work).
+def interactions(View view):
+    """Compressed rows (starts, neighbours): who shares a factor with whom. Variables with one label have nobody."""
+    cdef const Factors* g = &view.g
+    cdef Py_ssize_t n = g.n, v, i, j
+    cdef offset_t total = 0, f
+    cdef element_t u
+    cdef int turn
+    start_array = np.zeros(n + 1, np.int64)
+    cdef offset_t[::1] start = start_array
+    cdef element_t[::1] seen = np.empty(n, np.int32), neighbour
+    neighbour_array = np.empty(0, np.int32)
+    for turn in range(2):
+        neighbour = neighbour_array
+        seen[:] = -1
+        with nogil:
+            total = 0
+            for v in range(n):
+                start[v] = total
+                if g.domains[v] == 1:
+                    continue
+                seen[v] = <element_t>v
+                for i in range(g.rows[v], g.rows[v + 1]):
+                    f = g.factors[i]
+                    for j in range(g.scope_start[f], g.scope_start[f + 1]):
+                        u = g.scope[j]
+                        if seen[u] != v and g.domains[u] > 1:
+                            seen[u] = <element_t>v
+                            if turn:
+                                neighbour[total] = u
+                            total += 1
+            start[n] = total
+        if turn == 0:
+            neighbour_array = np.empty(total, np.int32)
+    return start_array, neighbour_array
 
-    Once `budget` operations are done, fill is no longer counted, and after four times as many, or where the smallest table
-    would have more than 2^62 entries, the rest follow by their number of neighbours; width is a lower bound then, and
-    entries are only those of what came before. With more than `abort` entries in all, the order ends early.
+
+cdef offset_t visit(
+    const offset_t* start, const element_t* neighbour, element_t root, element_t* queue, element_t* seen, element_t mark
+) noexcept nogil:
+    """Breadth first search, neighbours by increasing degree; the number of variables reached, in the queue."""
+    cdef offset_t done = 0, reached = 1, first, i, j, own
+    cdef element_t u
+    queue[0] = root
+    seen[root] = mark
+    while done < reached:
+        first = reached
+        for i in range(start[queue[done]], start[queue[done] + 1]):
+            u = neighbour[i]
+            if seen[u] != mark:
+                seen[u] = mark
+                own = start[u + 1] - start[u]
+                j = reached
+                # Insertion; hubs with many new neighbours are not worth sorting.
+                while j > first and reached - first < 64 and start[queue[j - 1] + 1] - start[queue[j - 1]] > own:
+                    queue[j] = queue[j - 1]
+                    j -= 1
+                queue[j] = u
+                reached += 1
+        done += 1
+    return reached
+
+
+cdef class VariableGraph:
+    """The variables of a factor graph, and who shares a factor with whom.
+
+    Parameters
+    ----------
+    domains : ndarray of int32
+    start, neighbour : ndarray of int64 and of int32
+        The neighbours of each variable in compressed rows; see `interactions`.
+    logs : ndarray of int64
+        Scaled logarithms of the domains.
     """
-    cdef Py_ssize_t n = domains.shape[0], t = 0, known = 0
-    cdef Graph g
-    cdef element_t v, u, i, width = 0
-    cdef double entries = 0.0, largest = 0.0, size
-    cdef bint fine, exact = True
-    cdef element_t* list
-    order_array = np.empty(n, np.int32)
-    cdef element_t[::1] order = order_array
-    if n == 0:
-        return order_array, 0, 0, 0.0, 0.0, 0
-    g.n = n
-    g.logs = &logs[0]
-    g.noise = &noise[0]
-    g.rank = &rank[0]
-    g.criterion = criterion
-    with nogil:
-        fine = set_up(&g, &start[0], &neighbour[0] if start[n] else NULL)
-        while fine and g.size > 0 and entries <= abort:
-            v = g.heap[0]
-            if exact:
-                if g.work > budget and g.criterion != SIZE:
-                    use(&g, SIZE)
+
+    cdef const element_t[::1] domains, neighbour
+    cdef const offset_t[::1] start
+    cdef const int64_t[::1] logs
+
+    def __init__(self, domains, start, neighbour, logs):
+        self.domains, self.start, self.neighbour, self.logs = domains, start, neighbour, logs
+
+    def greedy(
+        self,
+        const int64_t[::1] noise,
+        const element_t[::1] rank,
+        int criterion,
+        int64_t budget,
+        double abort,
+        Stopping stopping,
+    ):
+        """(order, variables eliminated with all consequences, width, entries of all tables, of the largest, work).
+
+        Once `budget` operations are done, fill is no longer counted, and after four times as many, or where the smallest table
+        would have more than 2^62 entries, the rest follow by their number of neighbours; width is a lower bound then, and
+        entries are only those of what came before. With more than `abort` entries in all, the order ends early.
+        """
+        cdef const element_t[::1] domains = self.domains
+        cdef Py_ssize_t n = domains.shape[0], t = 0, known = 0
+        cdef Graph g
+        cdef element_t v, u, i, width = 0
+        cdef double entries = 0.0, largest = 0.0, size
+        cdef bint fine, exact = True
+        cdef element_t* list
+        order_array = np.empty(n, np.int32)
+        cdef element_t[::1] order = order_array
+        if n == 0:
+            return order_array, 0, 0, 0.0, 0.0, 0
+        g.n = n
+        g.logs = &self.logs[0]
+        g.noise = &noise[0]
+        g.rank = &rank[0]
+        g.criterion = criterion
+        with nogil:
+            fine = set_up(&g, &self.start[0], &self.neighbour[0] if self.neighbour.shape[0] else NULL)
+            while fine and g.size > 0 and entries <= abort:
+                v = g.heap[0]
+                if exact:
+                    if g.work > budget and g.criterion != SIZE:
+                        use(&g, SIZE)
+                        continue
+                    size = domains[v]
+                    list = living(&g, v)
+                    for i in range(g.degree[v]):
+                        size *= domains[list[i]]
+                    if size > TOO_LARGE and g.criterion != SIZE:
+                        use(&g, SIZE)
+                        continue
+                    if size > TOO_LARGE or g.work > 4 * budget or stopping.poll(INFINITY):
+                        exact = False
+                        use(&g, DEGREE)
+                        continue
+                    if g.degree[v] > width:
+                        width = g.degree[v]
+                    entries += size
+                    if size > largest:
+                        largest = size
+                    fine = eliminate(&g, v)
+                    known += 1
+                else:
+                    list = living(&g, v)
+                    if g.degree[v] > width:     # without the pairs that are not joined any more
+                        width = g.degree[v]
+                    g.dead[v] = 1
+                    take_out(&g, v)
+                    for i in range(g.degree[v]):
+                        g.degree[list[i]] -= 1
+                        u = list[i]
+                        set_key(&g, u)
+                        heap_settle(heap_of(&g), g.where[u], &u)
+                order[t] = v
+                t += 1
+            release(&g)
+        if not fine:
+            raise MemoryError
+        return order_array[:t], known, width, entries, largest, g.work
+
+    def sweep(self):
+        """All variables front by front, from one end of each component to the other (reverse Cuthill & McKee 1969).
+
+        Graphs that are long and narrow have little width along this order, and few tables at a time.
+        """
+        cdef Py_ssize_t n = self.domains.shape[0], v, i
+        cdef offset_t done = 0, count
+        cdef element_t mark = 0, root, turn
+        order_array = np.empty(n, np.int32)
+        cdef element_t[::1] order = order_array, seen = np.zeros(n, np.int32), queue = np.empty(n, np.int32)
+        cdef const offset_t* start = &self.start[0]
+        cdef const element_t* near = &self.neighbour[0] if self.neighbour.shape[0] else NULL
+        with nogil:
+            for v in range(n):
+                if seen[v] != 0:
                     continue
-                size = domains[v]
-                list = living(&g, v)
-                for i in range(g.degree[v]):
-                    size *= domains[list[i]]
-                if size > TOO_LARGE and g.criterion != SIZE:
-                    use(&g, SIZE)
-                    continue
-                if size > TOO_LARGE or g.work > 4 * budget or stopping.poll(INFINITY):
-                    exact = False
-                    use(&g, DEGREE)
-                    continue
-                if g.degree[v] > width:
-                    width = g.degree[v]
-                entries += size
-                if size > largest:
-                    largest = size
-                fine = eliminate(&g, v)
-                known += 1
-            else:
-                list = living(&g, v)
-                if g.degree[v] > width:     # without the pairs that are not joined any more
-                    width = g.degree[v]
-                g.dead[v] = 1
-                take_out(&g, v)
-                for i in range(g.degree[v]):
-                    g.degree[list[i]] -= 1
-                    u = list[i]
-                    set_key(&g, u)
-                    heap_settle(heap_of(&g), g.where[u], &u)
-            order[t] = v
-            t += 1
-        release(&g)
-    if not fine:
-        raise MemoryError
-    return order_array[:t], known, width, entries, largest, g.work
+                root = <element_t>v
+                # From anywhere to the farthest, twice.
+                for turn in range(3):
+                    mark = turn + 1
+                    count = visit(start, near, root, &queue[0], &seen[0], mark)
+                    root = queue[count - 1]
+                for i in range(count):
+                    order[n - 1 - done - i] = queue[i]
+                done += count
+        return order_array

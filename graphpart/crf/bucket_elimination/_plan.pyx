@@ -14,6 +14,8 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy
 
+from graphpart.crf.bucket_elimination.walks cimport BLOCK, LONG, SHORT
+from graphpart.crf.problem._view cimport Factors, View
 from graphpart.kernels.growing cimport grow
 from graphpart.kernels.types cimport element_t, offset_t
 
@@ -87,9 +89,7 @@ cdef int larger_first(const void* a, const void* b) noexcept nogil:
 
 
 cdef struct Maker:
-    const element_t* domains
-    const offset_t* scope_start
-    const element_t* scope
+    Factors g
     const element_t* position
     offset_t* stamp         # of each variable
     offset_t now
@@ -105,9 +105,9 @@ cdef inline const element_t* members(Maker* m, element_t table, offset_t* count)
     """The scope of a table."""
     cdef offset_t begin
     if table >= 0:
-        begin = m.scope_start[table]
-        count[0] = m.scope_start[table + 1] - begin
-        return &m.scope[begin]
+        begin = m.g.scope_start[table]
+        count[0] = m.g.scope_start[table + 1] - begin
+        return &m.g.scope[begin]
     begin = m.axes.start[~table]
     count[0] = m.axes.start[~table + 1] - begin
     return &m.axes.value[begin]
@@ -138,9 +138,9 @@ cdef bint make_node(Maker* m, element_t v, const Sized* tables, offset_t count, 
         scope = members(m, tables[i].table, &k)
         for j in range(k):
             u = scope[j]
-            if m.stamp[u] != m.now and m.domains[u] > 1:
+            if m.stamp[u] != m.now and m.g.domains[u] > 1:
                 m.stamp[u] = m.now
-                size = times(size, m.domains[u])
+                size = times(size, m.g.domains[u])
                 if size > limit:
                     m.axes.used = first
                     code[0] = 1
@@ -168,7 +168,7 @@ cdef offset_t divide(Maker* m, element_t v, Sized* tables, offset_t count, offse
         tables[i].size = 1
         tables[i].place = <element_t>i
         for j in range(k):
-            tables[i].size = times(tables[i].size, m.domains[scope[j]])
+            tables[i].size = times(tables[i].size, m.g.domains[scope[j]])
             m.mask[scope[j]] = 0
     m.mask[v] = 0
     qsort(tables, count, sizeof(Sized), &larger_first)
@@ -179,7 +179,7 @@ cdef offset_t divide(Maker* m, element_t v, Sized* tables, offset_t count, offse
             size = sizes[b]
             for j in range(k):
                 if scope[j] != v and not (m.mask[scope[j]] >> b) & 1:
-                    size = times(size, m.domains[scope[j]])
+                    size = times(size, m.g.domains[scope[j]])
             if size <= limit:
                 break
             b += 1
@@ -189,7 +189,7 @@ cdef offset_t divide(Maker* m, element_t v, Sized* tables, offset_t count, offse
             size = 1
             for j in range(k):
                 if scope[j] != v:
-                    size = times(size, m.domains[scope[j]])
+                    size = times(size, m.g.domains[scope[j]])
         if b < OPEN:
             sizes[b] = size
             for j in range(k):
@@ -199,9 +199,7 @@ cdef offset_t divide(Maker* m, element_t v, Sized* tables, offset_t count, offse
 
 
 def make_plan(
-    const element_t[::1] domains,
-    const offset_t[::1] scope_start,
-    const element_t[::1] scope,
+    View view,
     const element_t[::1] order,
     offset_t limit,
     bint divisible,
@@ -211,7 +209,8 @@ def make_plan(
     `axes` and `tables` are compressed rows (starts, values). Unless `divisible`, the plan ends at the first bucket whose
     message would have more than `limit` entries.
     """
-    cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, t, f
+    cdef const Factors* g = &view.g
+    cdef Py_ssize_t n = g.n, m = g.m, t, f
     cdef offset_t i, j, k, groups, count, divided = 0, one_size
     cdef element_t v, u, node
     cdef bint fine = True
@@ -228,10 +227,7 @@ def make_plan(
     cdef element_t[::1] head = np.full(n + 1, -1, np.int32)
     cdef offset_t[::1] stamp = np.zeros(n + 1, np.int64)
     cdef uint64_t[::1] mask = np.zeros(n + 1, np.uint64)
-    cdef element_t none = 0
-    maker.domains = &domains[0] if n else &none
-    maker.scope_start = &scope_start[0]
-    maker.scope = &scope[0] if scope.shape[0] else &none
+    maker.g = view.g
     maker.position = &position[0]
     maker.stamp = &stamp[0]
     maker.mask = &mask[0]
@@ -248,10 +244,10 @@ def make_plan(
                 # Factors by their first variable; variables with one label count only where there are no others.
                 for f in range(m):
                     u = -1
-                    for i in range(scope_start[f], scope_start[f + 1]):
-                        v = scope[i]
-                        if u < 0 or (domains[v] > 1) > (domains[u] > 1) or (
-                                (domains[v] > 1) == (domains[u] > 1) and position[v] < position[u]):
+                    for i in range(g.scope_start[f], g.scope_start[f + 1]):
+                        v = g.scope[i]
+                        if u < 0 or (g.domains[v] > 1) > (g.domains[u] > 1) or (
+                                (g.domains[v] > 1) == (g.domains[u] > 1) and position[v] < position[u]):
                             u = v
                     first[f] = position[u]
                     begin[first[f] + 2] += 1
@@ -429,3 +425,27 @@ def schedule(const element_t[::1] parent, const offset_t[::1] size) -> tuple[NDA
             depth -= 1
     free(sibling)
     return order_array, place_array, highest
+
+
+def measure(const element_t[::1] domains, const element_t[::1] variable, const offset_t[::1] axes_start,
+            const element_t[::1] axes, const offset_t[::1] uses_start):
+    """(most tables, most axes, most tables times axes, most entries of all levels) of a node."""
+    cdef offset_t tables, count, block, i, t, inner, most_tables = 0, most_axes = 1, strides = 1, entries = 1
+    cdef offset_t d
+    with nogil:
+        for t in range(variable.shape[0]):
+            tables = uses_start[t + 1] - uses_start[t]
+            count = axes_start[t + 1] - axes_start[t] + 1
+            block = domains[variable[t]]
+            inner = 1
+            for i in range(axes_start[t + 1] - 1, axes_start[t] - 1, -1):
+                d = domains[axes[i]]
+                if block * d > BLOCK and not (block < SHORT and block * d <= LONG):
+                    break
+                block *= d
+                inner += 1
+            most_tables = max(most_tables, tables)
+            most_axes = max(most_axes, count)
+            strides = max(strides, tables * count)
+            entries = max(entries, block * (1 + min(count - inner, tables)))
+    return most_tables, most_axes, strides, entries

@@ -128,7 +128,7 @@ def m_best(
     optimum = math.fsum([f.constant, *messages.taken.tolist()])
     few = float(np.log2(f.domains).sum()) < 62
     labels = np.zeros((min(int(m), math.prod(f.domains.tolist())) if few else int(m), f.n), np.int32)
-    rows = _descend.best(f._flat(), plan, messages.values, optimum, labels, stopping)
+    rows = _descend.best(f._view(), plan, messages.values, optimum, labels, stopping)
     if rows < len(labels) and stopping.reason is not None:
         raise ended(stopping, plan, WHAT)
     labels = labels[:rows]

@@ -180,7 +180,7 @@ def eliminated(f: FactorGraph, found: EliminationOrder, stopping: Stopping) -> F
     used[used] = done[plan.parent[used]]
     there |= done & ~used
     _descend.descend(
-        f._flat(), placed(plan, messages), messages.values, there, plan.choice_start, messages.choices, labels
+        f._view(), placed(plan, messages), messages.values, there, plan.choice_start, messages.choices, labels
     )
     if messages.done == len(plan.variable):
         return Found(labels, f.evaluate_labels(labels), True)
@@ -228,7 +228,7 @@ def _greedy(f: FactorGraph, plan: Plan, messages: Messages) -> NDArray[np.int32]
     there = (np.arange(len(plan.variable)) < messages.done).astype(np.uint8)
     labels = np.zeros(f.n, np.int32)
     none = np.zeros(1, np.int64)
-    _descend.descend(f._flat(), plan, messages.values, there, none, messages.choices, labels)
+    _descend.descend(f._view(), plan, messages.values, there, none, messages.choices, labels)
     return labels
 
 

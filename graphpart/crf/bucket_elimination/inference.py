@@ -81,7 +81,7 @@ def min_marginals(
     messages = _collect(f, plan, stopping, "min-marginals", soft=False)
     labels = np.zeros(f.n, np.int32)
     there, none = np.ones(len(plan.variable), np.uint8), np.zeros(1, np.int64)
-    _descend.descend(f._flat(), plan, messages.values, there, none, messages.choices, labels)
+    _descend.descend(f._view(), plan, messages.values, there, none, messages.choices, labels)
     values = _distribute_all(f, plan, messages, stopping, "min-marginals", soft=False)
     return LabelVectors(f, values + f.evaluate_labels(labels))
 
@@ -244,7 +244,7 @@ def samples(
     rows = max(1, CHUNK // max(1, f.n))
     for begin in range(0, int(size), rows):
         part = labels[begin : begin + rows]
-        done = _descend.sample(f._flat(), plan, messages.values, rng.random(part.shape), part, stopping)
+        done = _descend.sample(f._view(), plan, messages.values, rng.random(part.shape), part, stopping)
         if done < len(part):
             raise ended(stopping, plan, "samples")
     return labels[:, : f.owner.n]
@@ -301,9 +301,7 @@ def _collect(f: FactorGraph, plan: Plan, stopping: Stopping, what: str, *, soft:
 def _distribute_all(
     f: FactorGraph, plan: Plan, messages: Messages, stopping: Stopping, what: str, *, soft: bool
 ) -> NDArray[np.float64]:
-    values = _messages.distribute(
-        f._flat(), plan, messages.values, messages.taken, np.empty(plan.scratch), places(f), soft, stopping
-    )
+    values = _messages.distribute(f._view(), plan, messages.values, messages.taken, soft, stopping)
     if values is None:
         raise ended(stopping, plan, what)
     return values

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.bucket_elimination import _neighbours, _order
+from graphpart.crf.bucket_elimination import _order
 from graphpart.crf.bucket_elimination.plan import Plan, make_plan, text_of
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.errors import InvalidOption, InvalidProblem
@@ -122,17 +122,14 @@ def find_order(
     It ends at once if the first order shows that so many entries of all tables are out of reach.
     """
     began = stopping.seconds
-    domains, scope_start, scope, _, _ = f._flat()
-    rows, factors, _ = f.incidence()
-    start, neighbour = _neighbours.interactions(domains, scope_start, scope, rows, factors)
-    logs = np.rint(np.log2(domains) * 65536).astype(np.int64)
-    graph = (domains, start, neighbour, logs)
+    logs = np.rint(np.log2(f.domains) * 65536).astype(np.int64)
+    graph = _order.VariableGraph(f.domains, *_order.interactions(f._view(connected=True)), logs)
     rank, noise = np.arange(f.n, dtype=np.int32), np.zeros(f.n, np.int64)
-    order, _, width, first, _, work = _order.greedy(*graph, noise, rank, 0, BUDGET, math.inf, stopping)
+    order, _, width, first, _, work = graph.greedy(noise, rank, 0, BUDGET, math.inf, stopping)
     best = measured(f, order, width)
     if first < SMALL or best.entries > REACH * entries:
         return best
-    best = min(best, measured(f, _neighbours.sweep(start, neighbour), width), key=_effort)
+    best = min(best, measured(f, graph.sweep(), width), key=_effort)
     rng = np.random.default_rng(0 if seed is None else seed)
     spent = 0
     for k in itertools.count():
@@ -147,7 +144,7 @@ def find_order(
         rank = rng.permutation(f.n).astype(np.int32)
         noise = rng.integers(0, 1 << loudness, f.n)
         abort = _effort(best)
-        order, known, width, _, _, work = _order.greedy(*graph, noise, rank, criterion, BUDGET, abort, stopping)
+        order, known, width, _, _, work = graph.greedy(noise, rank, criterion, BUDGET, abort, stopping)
         spent += work
         if len(order) == f.n and (known == f.n or not best.exact):
             best = min(best, measured(f, order, width), key=_effort)

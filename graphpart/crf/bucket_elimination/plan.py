@@ -8,7 +8,7 @@ that a run will allocate are known before it allocates anything:
 * *keeping* all messages, which mini-buckets, min-marginals, marginals, samples and the m best labelings require,
   takes 8 bytes for each entry; the pass from the roots back needs, in addition, memory for the messages of one node.
 
-In both cases, each level of the sums of a node (see `_blocks.pxd`) takes a block. The memory of the factor graph and of
+In both cases, each level of the sums of a node (see `walks.pxd`) takes a block. The memory of the factor graph and of
 the indices of the plan is not counted.
 """
 
@@ -23,21 +23,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.bucket_elimination import _blocks, _messages, _plan
+from graphpart.crf.bucket_elimination import _messages, _plan
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import named
 from graphpart.errors import InfeasibleProblem, InvalidOption
 from graphpart.stopping import Stopping
 
-__all__ = ["DEFAULT_MEMORY", "Messages", "Plan", "collect", "make_plan", "memory_of", "problem_of", "text_of"]
+__all__ = ["DEFAULT_MEMORY", "Messages", "Plan", "collect", "make_plan", "memory_of", "text_of"]
 
 DEFAULT_MEMORY = 2**30  # bytes
 LARGEST_MESSAGE = 2**62 - 1  # entries of a message
 COUNTABLE = 2.0**55  # entries of all messages, up to which positions in memory are exact
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 SAFE = 2.0**1000  # sums of absolute entries up to which the least entries can be taken out of messages
-
-Problem = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +148,9 @@ def make_plan(f: FactorGraph, order: NDArray[np.int32], limit: int | None = None
 
     Without a limit, returns the variable in whose bucket the message would have 2^62 entries or more, if there is one.
     """
-    domains, scope_start, scope, _, _ = f._flat()
+    domains = f.domains
     entries = LARGEST_MESSAGE if limit is None else limit
-    made = _plan.make_plan(domains, scope_start, scope, order, entries, limit is not None)
+    made = _plan.make_plan(f._view(), order, entries, limit is not None)
     if isinstance(made, int):
         return made
     (axes_start, axes), (uses_start, uses), variable, size, parent, divided = made
@@ -160,7 +158,7 @@ def make_plan(f: FactorGraph, order: NDArray[np.int32], limit: int | None = None
     place = np.zeros(len(size), np.int64)
     if size.astype(np.float64).sum() < COUNTABLE:
         place[1:] = np.cumsum(np.where(inner, size, 0))[:-1]
-    measured = _blocks.measure(domains, variable, axes_start, axes, uses_start)
+    measured = _plan.measure(domains, variable, axes_start, axes, uses_start)
     return Plan(
         domains, order, variable, axes_start, axes, uses_start, uses, size, parent, divided, place, *measured
     )  # fmt: skip
@@ -179,10 +177,11 @@ class Messages:
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """A plan in the form that the kernels read, with other positions of the messages in memory."""
+    """A plan in the form that the kernels read, with positions of the messages in memory, and an order of the nodes."""
 
     plan: Plan
     place: NDArray[np.int64]
+    schedule: NDArray[np.int32]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.plan, name)
@@ -190,7 +189,7 @@ class _Placed:
 
 def placed(plan: Plan, messages: Messages) -> Any:
     """The plan for kernels that read these messages."""
-    return plan if messages.place is plan.place else _Placed(plan, messages.place)
+    return plan if messages.place is plan.place else _Placed(plan, messages.place, np.zeros(0, np.int32))
 
 
 def collect(f: FactorGraph, plan: Plan, stopping: Stopping, *, keep: bool, soft: bool = False) -> Messages:
@@ -203,17 +202,13 @@ def collect(f: FactorGraph, plan: Plan, stopping: Stopping, *, keep: bool, soft:
     """
     if keep:
         order, place, entries = np.arange(len(plan.variable), dtype=np.int32), plan.place, plan._kept()
-        choices, choice_start = np.zeros(0, np.uint8), np.zeros(1, np.int64)
+        choices = np.zeros(0, np.uint8)
     else:
         order, place, entries = plan.scheduled
-        choice_start = plan.choice_start
-        choices = np.zeros(int(choice_start[-1]), np.uint8)
+        choices = np.zeros(int(plan.choice_start[-1]), np.uint8)
     values = np.empty(entries)
-    read = plan if keep else _Placed(plan, place)
-    normalise = magnitude(f) < SAFE
-    taken, done, failed = _messages.collect(
-        problem_of(f), read, order, values, choice_start, choices, soft, normalise, stopping
-    )
+    read, normalise = _Placed(plan, place, order), magnitude(f) < SAFE
+    taken, done, failed = _messages.collect(f._view(), read, values, choices, soft, normalise, stopping)
     if failed >= 0:
         raise _no_label(f, plan, failed)
     return Messages(values, taken, done, place, choices)
@@ -227,11 +222,6 @@ def _no_label(f: FactorGraph, plan: Plan, node: int) -> InfeasibleProblem:
     if len(factors):
         text += f", as {named(f, int(factors[0]))} and those before it show"
     return InfeasibleProblem(text)
-
-
-def problem_of(f: FactorGraph) -> Problem:
-    """The arrays of a factor graph, for kernels."""
-    return f._flat()
 
 
 def magnitude(f: FactorGraph) -> float:

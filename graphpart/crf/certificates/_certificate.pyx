@@ -5,6 +5,7 @@ import numpy as np
 from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY, fabs, isfinite, nextafter
 
+from graphpart.crf.problem._view cimport Factors, View, place
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 
@@ -158,60 +159,87 @@ def places(const offset_t[::1] scope_start, const element_t[::1] scope, const el
     return -1
 
 
-def unary_minima(const element_t[::1] domains, const offset_t[::1] first, const offset_t[::1] scope_start,
-                 const element_t[::1] scope, const offset_t[::1] table_start, const cost_t[::1] tables,
-                 const double[::1] messages, const offset_t[::1] extra_start, const element_t[::1] extra_scope):
+def unary_minima(View view, const double[::1] messages, const element_t[::1] extra_scope):
     """The smallest of unary costs and messages of each variable, shape (n,)."""
-    cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, f, v, y
+    cdef const Factors* g = &view.g
+    cdef Py_ssize_t n = g.n, m = g.m, f, v, y
     cdef offset_t i, at = 0
-    belief_array, least_array = np.zeros(first[n]), np.empty(n)
+    belief_array, least_array = np.zeros(g.size), np.empty(n)
     cdef double[::1] belief = belief_array, least = least_array
     with nogil:
         for f in range(m):
-            if scope_start[f + 1] - scope_start[f] == 1:
-                v = scope[scope_start[f]]
-                for y in range(domains[v]):
+            if g.scope_start[f + 1] - g.scope_start[f] == 1:
+                v = g.scope[g.scope_start[f]]
+                for y in range(g.domains[v]):
                     # inf once, inf for good
-                    if tables[table_start[f] + y] == INFINITY:
-                        belief[first[v] + y] = INFINITY
+                    if g.tables[g.table_start[f] + y] == INFINITY:
+                        belief[place(g, v) + y] = INFINITY
                     else:
-                        belief[first[v] + y] = add_down(belief[first[v] + y], tables[table_start[f] + y])
+                        belief[place(g, v) + y] = add_down(belief[place(g, v) + y], g.tables[g.table_start[f] + y])
                 continue
-            for i in range(scope_start[f], scope_start[f + 1]):
-                v = scope[i]
-                for y in range(domains[v]):
-                    belief[first[v] + y] = add_down(belief[first[v] + y], messages[at])
+            for i in range(g.scope_start[f], g.scope_start[f + 1]):
+                v = g.scope[i]
+                for y in range(g.domains[v]):
+                    belief[place(g, v) + y] = add_down(belief[place(g, v) + y], messages[at])
                     at += 1
-        for i in range(extra_start[0], extra_start[extra_start.shape[0] - 1]):
+        for i in range(extra_scope.shape[0]):
             v = extra_scope[i]
-            for y in range(domains[v]):
-                belief[first[v] + y] = add_down(belief[first[v] + y], messages[at])
+            for y in range(g.domains[v]):
+                belief[place(g, v) + y] = add_down(belief[place(g, v) + y], messages[at])
                 at += 1
         for v in range(n):
             least[v] = INFINITY
-            for y in range(domains[v]):
-                least[v] = min(least[v], belief[first[v] + y])
+            for y in range(g.domains[v]):
+                least[v] = min(least[v], belief[place(g, v) + y])
     return least_array
 
 
-def factor_minima(const element_t[::1] domains, const offset_t[::1] scope_start, const element_t[::1] scope,
-                  const offset_t[::1] table_start, const offset_t[::1] sizes, const cost_t[::1] tables,
-                  const double[::1] messages, const offset_t[::1] rows, const offset_t[::1] ends,
-                  const offset_t[::1] place_start, const element_t[::1] place, const element_t[:, ::1] links,
-                  const offset_t[::1] link_start, const double[::1] link_messages, Py_ssize_t largest_arity):
+cdef class Links:
+    """The links between factors, with what they send: those of factor f are ``ends[rows[f]:rows[f + 1]]``.
+
+    The variables of the first factor of link k stand at ``place[place_start[k]:place_start[k + 1]]`` of the scope of its
+    second one; its messages begin at ``start[k]``.
+    """
+
+    cdef const element_t[:, ::1] links
+    cdef const offset_t[::1] rows, ends, place_start, start
+    cdef const element_t[::1] place
+    cdef const double[::1] messages
+
+    def __init__(self, links, rows, ends, place_start, place, start, messages):
+        self.links, self.rows, self.ends = links, rows, ends
+        self.place_start, self.place, self.start, self.messages = place_start, place, start, messages
+
+
+def factor_minima(
+    View view, const offset_t[::1] scope_start, const element_t[::1] scope, const offset_t[::1] table_start,
+    const double[::1] messages, Links sent,
+):
     """The smallest entry of each factor of arity at least 2, less what it sends.
 
-    ``table_start[f]`` is where the table stands, -1 if it is zero. The links of factor f, as first or second one, are
-    ``ends[rows[f]:rows[f + 1]]``.
+    The factors are those of the scopes given here, over the variables of the view. ``table_start[f]`` is where in its
+    tables the table stands, -1 if it is zero.
     """
-    cdef Py_ssize_t m = scope_start.shape[0] - 1, f, i, j
+    cdef const element_t* domains = view.g.domains
+    cdef const cost_t* tables = view.g.tables
+    cdef const element_t[:, ::1] links = sent.links
+    cdef const offset_t[::1] rows = sent.rows, ends = sent.ends, place_start = sent.place_start, link_start = sent.start
+    cdef const element_t[::1] where = sent.place
+    cdef const double[::1] link_messages = sent.messages
+    cdef Py_ssize_t m = scope_start.shape[0] - 1, f, i, j, largest_arity = 1
     cdef offset_t size, before, after, at = 0, r, k, c
     cdef element_t d
     least_array = np.empty(m)
     cdef double[::1] least = least_array
-    cdef double[::1] low = np.empty(max(1, np.max(sizes, initial=1)))
-    cdef offset_t[::1] stride = np.zeros(max(1, largest_arity), np.int64)
-    cdef element_t[::1] label = np.zeros(max(1, largest_arity), np.int32)
+    size_array = np.ones(m, np.int64)
+    cdef offset_t[::1] sizes = size_array
+    for f in range(m):
+        largest_arity = max(largest_arity, scope_start[f + 1] - scope_start[f])
+        for i in range(scope_start[f], scope_start[f + 1]):
+            sizes[f] *= domains[scope[i]]
+    cdef double[::1] low = np.empty(size_array.max(initial=1))
+    cdef offset_t[::1] stride = np.zeros(largest_arity, np.int64)
+    cdef element_t[::1] label = np.zeros(largest_arity, np.int32)
     cdef double best
     with nogil:
         for f in range(m):
@@ -225,7 +253,7 @@ def factor_minima(const element_t[::1] domains, const offset_t[::1] scope_start,
                     at += d + domains[scope[i + 1]]
                     continue
                 least[f] = least_of(
-                    &tables[table_start[f]] if table_start[f] >= 0 else NULL, &low[0], size, &messages[at], &domains[0],
+                    &tables[table_start[f]] if table_start[f] >= 0 else NULL, &low[0], size, &messages[at], domains,
                     &scope[scope_start[f]], scope_start[f + 1] - scope_start[f],
                 )
                 for i in range(scope_start[f], scope_start[f + 1]):
@@ -255,8 +283,8 @@ def factor_minima(const element_t[::1] domains, const offset_t[::1] scope_start,
                     stride[j] = label[j] = 0
                 after = 1
                 for j in range(place_start[k + 1] - 1, place_start[k] - 1, -1):
-                    stride[place[j]] = after
-                    after *= domains[scope[scope_start[f] + place[j]]]
+                    stride[where[j]] = after
+                    after *= domains[scope[scope_start[f] + where[j]]]
                 c = link_start[k]
                 for i in range(size):
                     low[i] = add_down(low[i], -link_messages[c])

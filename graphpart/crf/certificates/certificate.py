@@ -307,7 +307,7 @@ def proven_bound(f: FactorGraph, messages: Floats, extra: Extra) -> float:
     InvalidCertificate
         If a message is not finite, or the arrays do not fit the factor graph or each other.
     """
-    domains, scope_start, scope, table_start, tables = f._flat()
+    domains, scope_start, scope, table_start, _ = f._flat()
     arity = np.diff(scope_start)
     several = np.flatnonzero(arity > 1)
     own = np.repeat(arity > 1, arity)
@@ -340,13 +340,9 @@ def proven_bound(f: FactorGraph, messages: Floats, extra: Extra) -> float:
         raise InvalidCertificate(f"links have {len(extra.messages)} messages: expected {link_start[-1]}")
     ends = np.argsort(links.ravel(), kind="stable") // 2
     rows = np.concatenate([[0], np.cumsum(np.bincount(links.ravel(), minlength=len(sizes)))])
-    first = np.concatenate([[0], np.cumsum(domains, dtype=np.int64)])
-    graph = (scope_start, scope, table_start, tables)
-    unary = _certificate.unary_minima(domains, first, *graph, messages, extra.start, extra.scope)
-    rest = _certificate.factor_minima(
-        domains, all_start, all_scope, at, sizes, tables, messages, rows, ends, place_start, place, links,
-        link_start, extra.messages, int(np.diff(all_start).max(initial=1)),
-    )  # fmt: skip
+    sent = _certificate.Links(links, rows, ends, place_start, place, link_start, extra.messages)
+    unary = _certificate.unary_minima(f._view(), messages, extra.scope)
+    rest = _certificate.factor_minima(f._view(), all_start, all_scope, at, messages, sent)
     return _certificate.sum_down(float(f.constant), np.concatenate([unary, rest]))
 
 

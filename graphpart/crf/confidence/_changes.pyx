@@ -4,25 +4,15 @@ import numpy as np
 
 from libc.math cimport INFINITY, fabs
 
+from graphpart.crf.problem._view cimport Factors, View, place
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 cdef double ROUNDING = 2.0**-50     # relative to the sum of absolute entries of a variable
 
 
-cdef struct Graph:
-    const element_t* domains
-    const offset_t* scope_start
-    const element_t* scope
-    const offset_t* table_start
-    const cost_t* tables
-    const offset_t* rows            # the factors of variable v: factors[rows[v]:rows[v + 1]]
-    const element_t* factors
-    element_t* labels
-
-
-cdef double entries_of(
-    Graph* g, element_t v, double* sums, element_t* forbidding, element_t* near, const unsigned char* settled
+cdef double label_sums(
+    const Factors* g, const element_t* labels, element_t v, double* sums, element_t* forbidding, element_t* near, const unsigned char* settled
 ) noexcept nogil:
     """For each label of v, the sum of the finite entries of its factors, and the number of infinite ones.
 
@@ -47,7 +37,7 @@ cdef double entries_of(
             if u == v:
                 own = stride
             else:
-                at += stride * g.labels[u]
+                at += stride * labels[u]
                 is_near |= settled[u]
             stride *= g.domains[u]
         for y in range(d):
@@ -67,7 +57,7 @@ cdef struct Queue:
     Py_ssize_t begin, end, size     # a ring
 
 
-cdef inline void ask_neighbours(Graph* g, element_t v, element_t held, Queue* q) noexcept nogil:
+cdef inline void ask_neighbours(const Factors* g, element_t v, element_t held, Queue* q) noexcept nogil:
     """Let all variables that share a factor with v, but the one that is held, wait."""
     cdef offset_t i, j
     cdef element_t u
@@ -81,21 +71,14 @@ cdef inline void ask_neighbours(Graph* g, element_t v, element_t held, Queue* q)
 
 
 def rises(
-    const element_t[::1] domains,
-    const offset_t[::1] scope_start,
-    const element_t[::1] scope,
-    const offset_t[::1] table_start,
-    const cost_t[::1] tables,
-    const offset_t[::1] rows,
-    const element_t[::1] factors,
+    View view,
     element_t[::1] labels,
-    const offset_t[::1] place,
     const unsigned char[::1] wanted,
     double[::1] found,
     Py_ssize_t looks,
     Stopping stopping,
 ):
-    """For each label of each wanted variable, by how much the energy rises at most, into ``found[place[v] + label]``.
+    """For each label of each wanted variable, by how much the energy rises at most, into `found`.
 
     The variable gets the label and holds it. Then its neighbours, and those of all that change, get their best labels
     one after the other, first come first served, for so many looks at variables. The best label is the one with the
@@ -104,10 +87,11 @@ def rises(
     labelings on the way counts, inf if there is none, and all is taken back. The labels are allowed ones. Returns the
     number of variables that were looked at.
     """
-    cdef Py_ssize_t n = domains.shape[0], k, left, done = 0
+    cdef const Factors* g = &view.g
+    cdef Py_ssize_t n = g.n, k, left, done = 0
     cdef element_t v, u, y, best, now, d, old, count
     cdef double delta, tolerance, least
-    cdef element_t largest = np.asarray(domains).max(initial=1)
+    cdef offset_t largest = g.largest_domain
     cdef double[::1] sums = np.empty(largest)
     cdef element_t[::1] forbidding = np.empty(largest, np.int32), near = np.empty(largest, np.int32)
     cdef unsigned char[::1] settled = np.zeros(n + 1, np.uint8)
@@ -115,15 +99,9 @@ def rises(
     cdef unsigned char[::1] queued = np.zeros(n + 1, np.uint8)
     cdef element_t[::1] changed = np.empty(looks + 1, np.int32), before = np.empty(looks + 1, np.int32)
     cdef Py_ssize_t changes
-    cdef Graph g
     cdef Queue q
     if n == 0:
         return 0
-    g.domains, g.scope_start, g.table_start, g.rows = &domains[0], &scope_start[0], &table_start[0], &rows[0]
-    g.scope = &scope[0] if scope.shape[0] else NULL
-    g.tables = &tables[0] if tables.shape[0] else NULL
-    g.factors = &factors[0] if factors.shape[0] else NULL
-    g.labels = &labels[0]
     q.waiting, q.queued, q.size = &waiting[0], &queued[0], n + 1
     q.begin = q.end = 0
     with nogil:
@@ -133,13 +111,13 @@ def rises(
             done = v + 1
             if not wanted[v]:
                 continue
-            d = domains[v]
+            d = g.domains[v]
             old = labels[v]
             for y in range(d):
                 if y == old:
-                    found[place[v] + y] = 0.0
+                    found[place(g, v) + y] = 0.0
                     continue
-                entries_of(&g, v, &sums[0], &forbidding[0], &near[0], &settled[0])
+                label_sums(g, &labels[0], v, &sums[0], &forbidding[0], &near[0], &settled[0])
                 delta = sums[y] - sums[old]
                 count = forbidding[y] - forbidding[old]
                 least = INFINITY if count > 0 else delta
@@ -147,7 +125,7 @@ def rises(
                 settled[v] = True
                 changes = 0
                 left = looks
-                ask_neighbours(&g, v, v, &q)
+                ask_neighbours(g, v, v, &q)
                 while q.begin != q.end:
                     u = q.waiting[q.begin]
                     q.begin = q.begin + 1 if q.begin + 1 < q.size else 0
@@ -155,9 +133,9 @@ def rises(
                     if left == 0:
                         continue    # only empties the queue
                     left -= 1
-                    tolerance = entries_of(&g, u, &sums[0], &forbidding[0], &near[0], &settled[0])
+                    tolerance = label_sums(g, &labels[0], u, &sums[0], &forbidding[0], &near[0], &settled[0])
                     now = best = labels[u]
-                    for k in range(domains[u]):
+                    for k in range(g.domains[u]):
                         if near[k] != near[best]:
                             if near[k] < near[best]:
                                 best = <element_t>k
@@ -178,8 +156,8 @@ def rises(
                     changes += 1
                     labels[u] = best
                     settled[u] = True
-                    ask_neighbours(&g, u, v, &q)
-                found[place[v] + y] = least
+                    ask_neighbours(g, u, v, &q)
+                found[place(g, v) + y] = least
                 for k in range(changes - 1, -1, -1):
                     labels[changed[k]] = before[k]
                     settled[changed[k]] = False

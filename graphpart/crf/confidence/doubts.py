@@ -227,16 +227,15 @@ def _where_it_fits(f: FactorGraph, labels: Labels, limit: int, rises: Floats, ex
 def _by_local_search(
     f: FactorGraph, labels: Labels, rises: Floats, wanted: NDArray[np.bool_], stopping: Stopping
 ) -> None:
-    rows, factors, _ = f.incidence()
-    flat, mine, place = f._flat(), labels.copy(), places(f)
-    done = _changes.rises(*flat, rows, factors, mine, place, wanted.view(np.uint8), rises, LOOKS, stopping)
+    view, mine = f._view(connected=True), labels.copy()
+    done = _changes.rises(view, mine, wanted.view(np.uint8), rises, LOOKS, stopping)
     if done < f.n:
         mine = labels.copy()
         left = wanted.copy()
         left[:done] = False
         if stopping.reason != Status.TIME_LIMIT:
             raise KeyboardInterrupt
-        _changes.rises(*flat, rows, factors, mine, place, left.view(np.uint8), rises, 0, Stopping())
+        _changes.rises(view, mine, left.view(np.uint8), rises, 0, Stopping())
 
 
 def _tables(

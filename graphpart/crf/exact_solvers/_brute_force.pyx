@@ -8,16 +8,13 @@ import numpy as np
 
 from libc.math cimport INFINITY
 
+from graphpart.crf.problem._view cimport Factors, View, entry_of, table_of
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 
 def enumerate_labelings(
-    const element_t[::1] domains,
-    const offset_t[::1] scope_start,
-    const element_t[::1] scope,
-    const offset_t[::1] table_start,
-    const cost_t[::1] tables,
+    View view,
     const offset_t[::1] due_start,
     const element_t[::1] due,
     const cost_t[::1] rest,
@@ -30,8 +27,9 @@ def enumerate_labelings(
     The factors ``due[due_start[v]:due_start[v + 1]]`` count with variable v; ``rest[v]`` bounds those due after v from
     below. `slack` is what rounding may add to an energy.
     """
-    cdef Py_ssize_t n = domains.shape[0], v = 0
-    cdef offset_t i, j, f, at
+    cdef const Factors* g = &view.g
+    cdef Py_ssize_t n = g.n, v = 0
+    cdef offset_t i, f
     cdef double x, best_cost = INFINITY
     cdef bint completed = True, found = False
     best_array = np.zeros(n, np.int32)
@@ -44,7 +42,7 @@ def enumerate_labelings(
         label[0] = -1
         while v >= 0:
             label[v] += 1
-            if label[v] == domains[v]:
+            if label[v] == g.domains[v]:
                 v -= 1
                 continue
             if stopping.poll(best_cost):
@@ -53,10 +51,7 @@ def enumerate_labelings(
             x = energy[v]
             for i in range(due_start[v], due_start[v + 1]):
                 f = due[i]
-                at = 0
-                for j in range(scope_start[f], scope_start[f + 1]):
-                    at = at * domains[scope[j]] + label[scope[j]]
-                x += tables[table_start[f] + at]
+                x += table_of(g, f)[entry_of(g, f, &label[0])]
             if x == INFINITY or (found and x + rest[v] - slack >= best_cost):
                 continue
             if v < n - 1:

@@ -14,6 +14,7 @@ import numpy as np
 
 from libc.math cimport INFINITY
 
+from graphpart.crf.problem._view cimport Factors, View, entries_of, labels_of, place
 from graphpart.kernels.memory cimport large_pages, prefetch
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -24,91 +25,69 @@ cdef enum:
 
 
 cdef struct Graph:
-    const element_t* domains
-    offset_t width              # the number of labels, if all variables have the same; else 0
-    const offset_t* first       # otherwise the place of each variable's first label
-    const offset_t* scope_start
-    const element_t* scope
-    const offset_t* table_start
-    const cost_t* tables
-    const offset_t* run         # see _structure.runs, or NULL
+    Factors all
     offset_t begin, end         # the factors of the run at hand
     offset_t arity, size        # of each of them
     offset_t scopes, entries    # where the scope and the table of the first begin
+
+
+cdef struct Pass:               # what both directions read and write
+    Graph g
+    const element_t* order
+    const element_t* parent
+    Py_ssize_t steps
+    bint scattered              # `order` jumps about
+    bint compact                # of the beliefs of each binary variable only the difference is kept
+    cost_t* belief
+    unsigned char* choice
+    element_t* labels
 
 
 cdef inline void look_up(Graph* g, offset_t f) noexcept nogil:
     """Make the run of factor f the one at hand; without runs, each factor is one."""
     if g.begin <= f < g.end:
         return
-    cdef const offset_t* row = g.run
+    cdef const offset_t* row = g.all.run
     if row != NULL:
         while row[5] <= f:
             row += 5
         g.begin, g.end, g.arity, g.size, g.scopes, g.entries = row[0], row[5], row[1], row[2], row[3], row[4]
     else:
-        g.begin, g.end, g.scopes, g.entries = f, f + 1, g.scope_start[f], g.table_start[f]
-        g.arity, g.size = g.scope_start[f + 1] - g.scopes, g.table_start[f + 1] - g.entries
+        g.begin, g.end, g.scopes, g.entries = f, f + 1, g.all.scope_start[f], g.all.table_start[f]
+        g.arity, g.size = g.all.scope_start[f + 1] - g.scopes, 0
 
 
 cdef inline const element_t* scope_of(Graph* g, offset_t f) noexcept nogil:
-    return &g.scope[g.scopes + (f - g.begin) * g.arity]
+    return &g.all.scope[g.scopes + (f - g.begin) * g.arity]
 
 
 cdef inline const cost_t* table_of(Graph* g, offset_t f) noexcept nogil:
-    return &g.tables[g.entries + (f - g.begin) * g.size]
+    return &g.all.tables[g.entries + (f - g.begin) * g.size]
 
 
-cdef inline offset_t labels_of(Graph* g, element_t v) noexcept nogil:
-    return g.width if g.width else g.domains[v]
+cdef Pass pass_over(View view, scheme, bint compact, const cost_t[::1] belief, const unsigned char[::1] choice):
+    """A pass along the order of a `Scheme`, which has to stay alive as long as the vectors."""
+    cdef const element_t[::1] order = scheme.order, parent = scheme.parent
+    cdef Pass s
+    s.g.all = view.g
+    s.g.begin = s.g.end = s.g.arity = s.g.size = s.g.scopes = s.g.entries = 0
+    s.steps, s.scattered, s.compact = order.shape[0], scheme.scattered, compact
+    s.order = &order[0] if s.steps else NULL
+    s.parent = &parent[0] if s.steps else NULL
+    s.belief = <cost_t*>&belief[0] if belief.shape[0] else NULL
+    s.choice = <unsigned char*>&choice[0] if s.steps else NULL
+    s.labels = NULL
+    return s
 
 
-cdef inline offset_t place(Graph* g, element_t v) noexcept nogil:
-    return g.width * v if g.width else g.first[v]
-
-
-cdef Graph graph_of(
-    const element_t[::1] domains, offset_t width, const offset_t[::1] first, const offset_t[::1] scope_start,
-    const element_t[::1] scope, const offset_t[::1] table_start, const cost_t[::1] tables, const offset_t[:, ::1] run,
-):
-    cdef Graph g
-    g.run = &run[0, 0] if run.shape[0] else NULL
-    g.begin = g.end = g.arity = g.size = g.scopes = g.entries = 0
-    g.width = width
-    g.domains = &domains[0] if domains.shape[0] else NULL
-    g.first = &first[0] if first.shape[0] else NULL
-    g.scope_start = &scope_start[0]
-    g.scope = &scope[0] if scope.shape[0] else NULL
-    g.table_start = &table_start[0]
-    g.tables = &tables[0] if tables.shape[0] else NULL
-    return g
-
-
-def collect(
-    const element_t[::1] domains,
-    offset_t width,
-    const offset_t[::1] first,
-    const offset_t[::1] scope_start,
-    const element_t[::1] scope,
-    const offset_t[::1] table_start,
-    const cost_t[::1] tables,
-    const offset_t[:, ::1] run,
-    const element_t[::1] order,
-    const element_t[::1] parent,
-    bint scattered,
-    offset_t largest,
-    bint compact,
-    Stopping stopping,
-):
+def collect(View view, scheme, bint compact, Stopping stopping):
     """The pass to the roots: (beliefs, argmins as bits, sum taken out, factors eliminated, impossible factor).
 
-    `scattered` says that `order` jumps about, `largest` is the size of the largest table. With `compact`, which needs
-    binary variables, factors of at most two of them and finite tables, only the difference of the two beliefs of each
-    variable is kept: half the memory to wait for. The impossible factor is -1, or the first one whose message is inf
-    for all labels of its parent; then the pass ends.
+    With `compact`, which needs binary variables, factors of at most two of them and finite tables, only the difference
+    of the two beliefs of each variable is kept: half the memory to wait for. The impossible factor is -1, or the first
+    one whose message is inf for all labels of its parent; then the pass ends.
     """
-    cdef Graph g = graph_of(domains, width, first, scope_start, scope, table_start, tables, run)
-    cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, steps = order.shape[0], f, t = 0, end
+    cdef Py_ssize_t n = view.g.n, m = view.g.m, steps = len(scheme.order), f, t = 0, end
     cdef offset_t y
     cdef element_t p, c
     cdef const element_t* members
@@ -116,74 +95,82 @@ def collect(
     cdef cost_t* b
     cdef const cost_t* table
     # Not np.empty and a pass of zeros: pages that nobody has touched yet are zero.
-    belief_array = np.zeros(n if compact else width * n if width or n == 0 else first[n])
+    belief_array = np.zeros(n if compact else view.g.size)
     choice_array = np.empty(steps, np.uint8)
     cdef cost_t[::1] belief = belief_array
     if belief.shape[0]:
         large_pages(&belief[0], belief.shape[0] * sizeof(cost_t))
-    cdef unsigned char[::1] choice = choice_array
-    cdef cost_t[::1] work = np.empty(largest)     # a message, or a table with one axis minimised out
+    cdef cost_t[::1] work = np.empty(view.g.largest_table)     # a message, or a table with one axis minimised out
+    cdef Pass s = pass_over(view, scheme, compact, belief, choice_array)
+    cdef Graph* g = &s.g
+    cdef offset_t width = g.all.width
+    cdef const element_t* order = s.order
+    cdef const element_t* parent = s.parent
+    cdef bint scattered = s.scattered
     with nogil:
         f = 0
         while f < m:
-            look_up(&g, f)
+            look_up(g, f)
             if g.arity == 1:
                 for f in range(f, g.end):
-                    p = scope_of(&g, f)[0]
-                    table = table_of(&g, f)
+                    p = scope_of(g, f)[0]
+                    table = table_of(g, f)
                     if compact:
                         belief[p] += table[1] - table[0]
                         total += table[0]
                         continue
-                    b = &belief[place(&g, p)]
-                    for y in range(g.size):
+                    b = &belief[place(&g.all, p)]
+                    for y in range(labels_of(&g.all, p)):
                         b[y] += table[y]
             f = g.end
         while t < steps and low < INFINITY and not stopping.poll(INFINITY):
             end = min(t + BLOCK, steps)
             while t < end and low < INFINITY:
-                look_up(&g, order[t])
+                look_up(g, order[t])
                 if width == 2 and g.arity == 2:
-                    t = binary_pairs(&g, &order[0], &parent[0], t, end, steps - 1, scattered, compact, &belief[0],
-                                     &choice[0], &total, &low)
+                    t = binary_pairs(&s, t, end, &total, &low)
                     continue
                 if t + 2 * AHEAD < steps:
-                    prefetch(&belief[place(&g, parent[t + 2 * AHEAD])])
+                    prefetch(&belief[place(&g.all, parent[t + 2 * AHEAD])])
                 if scattered and t + 2 * AHEAD < steps:
-                    look_up(&g, order[t + 2 * AHEAD])
-                    prefetch(scope_of(&g, order[t + 2 * AHEAD]))
-                    prefetch(table_of(&g, order[t + 2 * AHEAD]))
+                    look_up(g, order[t + 2 * AHEAD])
+                    prefetch(scope_of(g, order[t + 2 * AHEAD]))
+                    prefetch(table_of(g, order[t + 2 * AHEAD]))
                     f = order[t + AHEAD]
-                    look_up(&g, f)
+                    look_up(g, f)
                     if g.arity == 2:
-                        members = scope_of(&g, f)
-                        prefetch(&belief[place(&g, members[0] ^ members[1] ^ parent[t + AHEAD])])
+                        members = scope_of(g, f)
+                        prefetch(&belief[place(&g.all, members[0] ^ members[1] ^ parent[t + AHEAD])])
                 f = order[t]
                 p = parent[t]
-                look_up(&g, f)
-                members = scope_of(&g, f)
-                table = table_of(&g, f)
+                look_up(g, f)
+                members = scope_of(g, f)
+                table = table_of(g, f)
                 if g.arity == 2:
                     c = members[0] ^ members[1] ^ p
-                    low = pair(table, &belief[place(&g, c)], labels_of(&g, c), &belief[place(&g, p)], labels_of(&g, p),
+                    low = pair(table, &belief[place(&g.all, c)], labels_of(&g.all, c), &belief[place(&g.all, p)], labels_of(&g.all, p),
                                members[0] == c, &work[0])
                 elif g.arity == 3 and width == 2:
-                    low = binary_triple(members, table, p, &belief[0], &choice[t])
+                    low = binary_triple(members, table, p, &belief[0], &s.choice[t])
                 else:
-                    low = larger(&g, f, p, &belief[0], &work[0])
+                    low = larger(g, f, p, &belief[0], &work[0])
                 total += low
                 t += 1
     return belief_array, choice_array, total, t, order[t - 1] if low == INFINITY else -1
 
 
-cdef Py_ssize_t binary_pairs(
-    const Graph* g, const element_t* order, const element_t* parent, Py_ssize_t t, Py_ssize_t end, Py_ssize_t last,
-    bint scattered, bint compact, cost_t* belief, unsigned char* choice, double* total, double* low,
-) noexcept nogil:
+cdef Py_ssize_t binary_pairs(Pass* s, Py_ssize_t t, Py_ssize_t end, double* total, double* low) noexcept nogil:
     """Steps t to end, as far as their factors are pairs of binary variables of one run; the first step not done."""
+    cdef const Graph* g = &s.g
+    cdef const element_t* order = s.order
+    cdef const element_t* parent = s.parent
+    cdef cost_t* belief = s.belief
+    cdef unsigned char* choice = s.choice
+    cdef bint scattered = s.scattered, compact = s.compact
+    cdef Py_ssize_t last = s.steps - 1
     cdef offset_t begin = g.begin, beyond = g.end, f
-    cdef const element_t* scope = g.scope + g.scopes - 2 * begin
-    cdef const cost_t* tables = g.tables + g.entries - 4 * begin
+    cdef const element_t* scope = g.all.scope + g.scopes - 2 * begin
+    cdef const cost_t* tables = g.all.tables + g.entries - 4 * begin
     cdef offset_t width = 1 if compact else 2
     cdef double passed = 0.0, least = 0.0
     cdef element_t c, p
@@ -339,19 +326,19 @@ cdef inline double least_of_row(const cost_t* row, const cost_t* child, offset_t
 
 cdef double larger(Graph* g, Py_ssize_t f, element_t p, cost_t* belief, cost_t* work) noexcept nogil:
     """The message of a factor of any arity: its children are minimised out one by one, the last of the scope first."""
-    cdef const cost_t* source = &g.tables[g.table_start[f]]
+    cdef const cost_t* source = &g.all.tables[g.all.table_start[f]]
     cdef const cost_t* child
-    cdef cost_t* to = &belief[place(g, p)]
-    cdef offset_t size = g.table_start[f + 1] - g.table_start[f], inner = 1, d, i, o, k, y
+    cdef cost_t* to = &belief[place(&g.all, p)]
+    cdef offset_t size = entries_of(&g.all, f), inner = 1, d, i, o, k, y
     cdef double x, least, low = INFINITY
     cdef element_t v
-    for i in range(g.scope_start[f + 1] - 1, g.scope_start[f] - 1, -1):
-        v = g.scope[i]
-        d = labels_of(g, v)
+    for i in range(g.all.scope_start[f + 1] - 1, g.all.scope_start[f] - 1, -1):
+        v = g.all.scope[i]
+        d = labels_of(&g.all, v)
         if v == p:
             inner = d
             continue
-        child = &belief[place(g, v)]
+        child = &belief[place(&g.all, v)]
         size //= d
         # Seen as (o, y, k). In place after the first axis: no entry is overwritten before it is read.
         for o in range(size // inner):
@@ -371,39 +358,30 @@ cdef double larger(Graph* g, Py_ssize_t f, element_t p, cost_t* belief, cost_t* 
 
 
 def assign(
-    const element_t[::1] domains,
-    offset_t width,
-    const offset_t[::1] first,
-    const offset_t[::1] scope_start,
-    const element_t[::1] scope,
-    const offset_t[::1] table_start,
-    const cost_t[::1] tables,
-    const offset_t[:, ::1] run,
-    const element_t[::1] order,
-    const element_t[::1] parent,
-    const element_t[::1] roots,
-    bint scattered,
-    offset_t largest_arity,
-    bint compact,
-    const cost_t[::1] belief,
-    const unsigned char[::1] choice,
-    element_t[::1] labels,
+    View view, scheme, bint compact, const cost_t[::1] belief, const unsigned char[::1] choice, element_t[::1] labels
 ):
     """The pass from the roots: fill in labels; (sum of the beliefs of roots, impossible variable or -1).
 
     Roots take the smallest of their best labels; all other variables are children of the factors in `order`, or `labels`
     already holds theirs.
     """
-    cdef Graph g = graph_of(domains, width, first, scope_start, scope, table_start, tables, run)
+    cdef Pass s = pass_over(view, scheme, compact, belief, choice)
+    cdef Graph* g = &s.g
+    cdef const element_t[::1] roots = scheme.roots
+    cdef const element_t* order = s.order
+    cdef const element_t* parent = s.parent
+    cdef offset_t width = g.all.width
+    cdef bint scattered = s.scattered
     cdef Py_ssize_t t, f, impossible = -1
     cdef offset_t y, best
     cdef const element_t* members
     cdef element_t p, c, e
     cdef double total = 0.0
     cdef const cost_t* b
-    cdef offset_t[::1] odometer = np.empty(2 * largest_arity, np.int64)
+    cdef offset_t[::1] odometer = np.empty(2 * g.all.largest_arity, np.int64)
     cdef int first_stride, second_stride, up
     cdef unsigned char bits
+    s.labels = &labels[0] if labels.shape[0] else NULL
     with nogil:
         for t in range(roots.shape[0]):
             p = roots[t]
@@ -411,54 +389,57 @@ def assign(
                 labels[p] = belief[p] < 0.0
                 total += min(belief[p], 0.0)
                 continue
-            b = &belief[place(&g, p)]
+            b = &belief[place(&g.all, p)]
             best = 0
-            for y in range(1, labels_of(&g, p)):
+            for y in range(1, labels_of(&g.all, p)):
                 best = y if b[y] < b[best] else best
             labels[p] = <element_t>best
             total += b[best]
             if b[best] == INFINITY and impossible < 0:
                 impossible = p
-        t = order.shape[0]
+        t = s.steps
         while t > 0:
-            look_up(&g, order[t - 1])
+            look_up(g, order[t - 1])
             if width == 2 and g.arity == 2:
-                t = read_binary_pairs(&g, &order[0], &parent[0], t, scattered, &choice[0], &labels[0])
+                t = read_binary_pairs(&s, t)
                 continue
             t -= 1
             if scattered and t >= 2 * AHEAD:
-                look_up(&g, order[t - 2 * AHEAD])
-                prefetch(scope_of(&g, order[t - 2 * AHEAD]))
+                look_up(g, order[t - 2 * AHEAD])
+                prefetch(scope_of(g, order[t - 2 * AHEAD]))
                 prefetch(&labels[parent[t - 2 * AHEAD]])
             f = order[t]
             p = parent[t]
-            look_up(&g, f)
-            members = scope_of(&g, f)
+            look_up(g, f)
+            members = scope_of(g, f)
             if g.arity == 2:
                 c = members[0] ^ members[1] ^ p
                 if members[0] == c:
-                    labels[c] = argmin(&table_of(&g, f)[labels[p]], labels_of(&g, p), &belief[place(&g, c)],
-                                       labels_of(&g, c))
+                    labels[c] = argmin(&table_of(g, f)[labels[p]], labels_of(&g.all, p), &belief[place(&g.all, c)],
+                                       labels_of(&g.all, c))
                 else:
-                    labels[c] = argmin(&table_of(&g, f)[labels[p] * labels_of(&g, c)], 1, &belief[place(&g, c)],
-                                       labels_of(&g, c))
+                    labels[c] = argmin(&table_of(g, f)[labels[p] * labels_of(&g.all, c)], 1, &belief[place(&g.all, c)],
+                                       labels_of(&g.all, c))
             elif g.arity == 3 and width == 2:
                 children_of(members, p, &c, &e, &first_stride, &second_stride, &up)
                 bits = choice[t] >> (2 * labels[p])
                 labels[c] = (bits >> 1) & 1
                 labels[e] = bits & 1
             else:
-                assign_children(&g, f, p, &belief[0], &labels[0], &odometer[0])
+                assign_children(g, f, p, &belief[0], &labels[0], &odometer[0])
     return total, impossible
 
 
-cdef Py_ssize_t read_binary_pairs(
-    const Graph* g, const element_t* order, const element_t* parent, Py_ssize_t t, bint scattered,
-    const unsigned char* choice, element_t* labels,
-) noexcept nogil:
+cdef Py_ssize_t read_binary_pairs(Pass* s, Py_ssize_t t) noexcept nogil:
     """The way back over the steps before t, as far as in `binary_pairs`; the first step done."""
+    cdef const Graph* g = &s.g
+    cdef const element_t* order = s.order
+    cdef const element_t* parent = s.parent
+    cdef const unsigned char* choice = s.choice
+    cdef element_t* labels = s.labels
+    cdef bint scattered = s.scattered
     cdef offset_t begin = g.begin, beyond = g.end, f
-    cdef const element_t* scope = g.scope + g.scopes - 2 * begin
+    cdef const element_t* scope = g.all.scope + g.scopes - 2 * begin
     cdef element_t p
     while t > 0 and begin <= order[t - 1] < beyond:
         t -= 1
@@ -486,40 +467,40 @@ cdef void assign_children(
     Graph* g, Py_ssize_t f, element_t p, const cost_t* belief, element_t* labels, offset_t* odometer
 ) noexcept nogil:
     """The best labels of all variables of a factor but its parent, whose label is known; the first of equals."""
-    cdef offset_t begin = g.scope_start[f], arity = g.scope_start[f + 1] - begin, i
+    cdef offset_t begin = g.all.scope_start[f], arity = g.all.scope_start[f + 1] - begin, i
     cdef offset_t* at = odometer            # labels tried
     cdef offset_t* best = &odometer[arity]
     cdef offset_t place_in_table = 0
-    cdef const cost_t* table = &g.tables[g.table_start[f]]
+    cdef const cost_t* table = &g.all.tables[g.all.table_start[f]]
     cdef double x, least = INFINITY
     cdef element_t v
     for i in range(arity):
-        v = g.scope[begin + i]
+        v = g.all.scope[begin + i]
         at[i] = labels[p] if v == p else 0
         best[i] = at[i]
     while True:
         place_in_table = 0
         for i in range(arity):
-            place_in_table = place_in_table * labels_of(g, g.scope[begin + i]) + at[i]
+            place_in_table = place_in_table * labels_of(&g.all, g.all.scope[begin + i]) + at[i]
         x = table[place_in_table]
         for i in range(arity - 1, -1, -1):      # in the order in which the message was summed
-            v = g.scope[begin + i]
+            v = g.all.scope[begin + i]
             if v != p:
-                x += belief[place(g, v) + at[i]]
+                x += belief[place(&g.all, v) + at[i]]
         if x < least:
             least = x
             for i in range(arity):
                 best[i] = at[i]
         i = arity - 1
         while i >= 0:
-            v = g.scope[begin + i]
+            v = g.all.scope[begin + i]
             if v != p:
                 at[i] += 1
-                if at[i] < labels_of(g, v):
+                if at[i] < labels_of(&g.all, v):
                     break
                 at[i] = 0
             i -= 1
         if i < 0:
             break
     for i in range(arity):
-        labels[g.scope[begin + i]] = <element_t>best[i]
+        labels[g.all.scope[begin + i]] = <element_t>best[i]

@@ -88,7 +88,7 @@ def enumerated(f: FactorGraph, stopping: Stopping) -> Found:
     rest[:-1] = np.cumsum(later[:0:-1])[::-1]
     size = abs(f.constant) + float(np.abs(f.tables[np.isfinite(f.tables)]).sum())
     labels, _, completed = _brute_force.enumerate_labelings(
-        *f._flat(), starts, due, rest, 2.0**-50 * size, f.constant, stopping
+        f._view(), starts, due, rest, 2.0**-50 * size, f.constant, stopping
     )
     if labels is None and completed:
         raise InfeasibleProblem("every labeling is forbidden: enumeration found none with a finite energy")

@@ -25,8 +25,8 @@ from graphpart.crf.exact_solvers.local_polytope import chosen_labels, program_of
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import rows_of, split
+from graphpart.crf.problem.given_labels import start_of
 from graphpart.crf.problem.labeling import finish, least_entries, trivial_bound
-from graphpart.crf.problem.labels import start_of
 from graphpart.errors import InfeasibleProblem
 from graphpart.milp.search import EXACT, UNPROVEN, Search
 from graphpart.result import LabelingResult, Status

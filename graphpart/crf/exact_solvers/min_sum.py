@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.exact_solvers import _messages, _min_sum
+from graphpart.crf.exact_solvers import _min_sum, _sum_product
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import rows_of
 from graphpart.crf.problem.labeling import LabelVectors, finish, named, places, trivial_bound
@@ -162,25 +162,19 @@ def by_min_sum(
     initial: NDArray[np.int32] | None = None,
 ) -> LabelingResult:
     """The two passes over an acyclic factor graph; the result is not worse than `initial`."""
-    scheme, layout, flat = f._scheme(), f._layout(), f._flat()
-    order, parent, roots = scheme.order, scheme.parent, scheme.roots
-    graph = (flat[0], layout.width, layout.first, *flat[1:], layout.runs)
-    belief, choice, _, steps, factor = _min_sum.collect(
-        *graph, order, parent, scheme.scattered, layout.largest_table, layout.pairs_only, stopping
-    )
+    scheme, view, compact = f._scheme(), f._view(), f._layout().pairs_only
+    belief, choice, _, steps, factor = _min_sum.collect(view, scheme, compact, stopping)
     if factor >= 0:
         raise _impossible(f, factor)
     stopping.iterations = steps
-    done = steps == len(order)
+    done = steps == len(scheme.order)
     if not done:
         # Variables whose factors were not all passed decide for themselves.
-        _, left = rows_of(flat[1], flat[2], order[steps:])
-        roots = np.union1d(roots, left).astype(np.int32)
-        order, parent = order[:steps], parent[:steps]
+        _, left = rows_of(f.scope_start, f.scope, scheme.order[steps:])
+        roots = np.union1d(scheme.roots, left).astype(np.int32)
+        scheme = replace(scheme, order=scheme.order[:steps], parent=scheme.parent[:steps], roots=roots)
     labels = np.empty(f.n, np.int32)
-    _, variable = _min_sum.assign(
-        *graph, order, parent, roots, scheme.scattered, layout.largest_arity, layout.pairs_only, belief, choice, labels
-    )
+    _, variable = _min_sum.assign(view, scheme, compact, belief, choice, labels)
     if done and variable >= 0:
         raise _no_label(f, variable)
     if initial is not None and f.evaluate_labels(initial) < f.evaluate_labels(labels):  # by rounding, if done
@@ -218,7 +212,12 @@ def marginals(problem: Any) -> Marginals:
     """
     f = as_factor_graph(problem)
     f.check_acyclic()
-    values, total, _ = _both_ways(f, soft=True, normalise=True, keep=False)
+    return with_messages(f, keep=False)[0]
+
+
+def with_messages(f: FactorGraph, keep: bool = True) -> tuple[Marginals, Messages]:
+    """The marginals of an acyclic factor graph and, if they are kept, the messages, up to a constant for each."""
+    values, total, messages = _both_ways(f, soft=True, normalise=True, keep=keep)
     start = places(f)
     least = np.minimum.reduceat(values, start[:-1]) if f.n else values
     probabilities = np.exp(np.repeat(least, f.domains) - values)
@@ -226,13 +225,12 @@ def marginals(problem: Any) -> Marginals:
     probabilities /= np.repeat(sums, f.domains)
     roots = f._scheme().roots
     log_z = math.fsum([-f.constant, -total, *(np.log(sums[roots]) - least[roots]).tolist()])
-    return Marginals(LabelVectors(f, probabilities), log_z)
+    return Marginals(LabelVectors(f, probabilities), log_z), messages
 
 
 def _both_ways(f: FactorGraph, soft: bool, normalise: bool, keep: bool) -> tuple[NDArray[np.float64], float, Messages]:
     """Both passes: (beliefs of all variables, the constant that normalisation subtracted, messages)."""
-    flat = f._flat()
-    domains, scope_start, scope = flat[:3]
+    domains, scope_start, scope, _, _ = f._flat()
     order, parent = f._scheme().order, f._scheme().parent
     unary = np.flatnonzero(np.diff(scope_start) == 1).astype(np.int32)
     steps = np.concatenate([unary, order])
@@ -242,11 +240,9 @@ def _both_ways(f: FactorGraph, soft: bool, normalise: bool, keep: bool) -> tuple
         np.cumsum(domains[scope], out=edges[1:])
     up = np.zeros(len(steps) + 1, np.int64)
     np.cumsum(domains[parents], out=up[1:])
-    layout = f._layout()
-    belief, total, to_variable, to_factor, factor = _messages.both_ways(
-        domains, places(f), *flat[1:], steps, parents, up, edges,
-        layout.largest_table, layout.largest_arity, soft, normalise,
-    )  # fmt: skip
+    belief, total, to_variable, to_factor, factor = _sum_product.both_ways(
+        f._view(), steps, parents, up, edges, soft, normalise
+    )
     if factor >= 0:
         raise _impossible(f, factor)
     start = places(f)

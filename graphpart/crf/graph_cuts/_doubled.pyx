@@ -25,7 +25,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from graphpart.crf.graph_cuts._max_flow cimport Arc, Flow, Network, Node, magnitude
 from graphpart.crf.graph_cuts._ordered cimport OrderedCut
-from graphpart.crf.graph_cuts._scaling cimport Tables, Wide, sides, wide_add
+from graphpart.crf.graph_cuts._scaling cimport Wide, sides, wide_add
+from graphpart.crf.problem._view cimport Factors, entries_of
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -46,12 +47,12 @@ cdef class DoubledCut(OrderedCut):
 
     def build(self):
         """Make the network."""
-        cdef const Tables* t = &self.t
+        cdef const Factors* t = &self.t
         cdef Py_ssize_t f, edges = 0, v
         cdef offset_t[::1] first = self.first
         with nogil:
             for f in range(t.m):
-                edges += t.table_start[f + 1] - t.table_start[f] == 4
+                edges += entries_of(t, f) == 4
         self.buffer = np.empty(4, np.int64)
         self.network = Network(first[t.n], edges, True)
         self.flow = &self.network.flow
@@ -320,7 +321,7 @@ cdef class DoubledCut(OrderedCut):
 
     def messages(self) -> NDArray[np.float64]:
         """What flow has moved from tables of several variables to these: a number for each factor, variable, label."""
-        cdef const Tables* t = &self.t
+        cdef const Factors* t = &self.t
         cdef Py_ssize_t f, size = 0, at = 0, e = 0
         cdef offset_t k, rows, columns
         cdef element_t u, v

@@ -17,7 +17,8 @@ from libc.string cimport memcmp, memcpy
 
 from graphpart.crf.graph_cuts._max_flow cimport Network, Node
 from graphpart.crf.graph_cuts._ordered cimport OrderedCut
-from graphpart.crf.graph_cuts._scaling cimport Tables, Wide, rounded, sides, wide_add
+from graphpart.crf.graph_cuts._scaling cimport Wide, rounded, sides, wide_add
+from graphpart.crf.problem._view cimport Factors, entries_of
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -43,7 +44,7 @@ cdef class Moves(OrderedCut):
 
     def prepare(self):
         """Read all tables once, and make the network."""
-        cdef const Tables* t = &self.t
+        cdef const Factors* t = &self.t
         cdef Py_ssize_t f, k = 0, v, distinct = 0, slot
         cdef offset_t rows, columns, i, size
         cdef element_t a, b
@@ -69,7 +70,7 @@ cdef class Moves(OrderedCut):
         with nogil:
             for f in range(t.m):
                 table = t.tables + t.table_start[f]
-                size = t.table_start[f + 1] - t.table_start[f]
+                size = entries_of(t, f)
                 if sides(t, f, &a, &b, &rows, &columns) < 2:
                     if a >= 0:
                         self.add_unary(a, table, size)
@@ -91,7 +92,7 @@ cdef class Moves(OrderedCut):
                     hashed ^= hashed >> 32
                 slot = hashed & (SLOTS - 1)
                 while known[slot] >= 0:
-                    if (t.table_start[known[slot] + 1] - t.table_start[known[slot]] == size
+                    if (entries_of(t, known[slot]) == size
                             and memcmp(t.tables + t.table_start[known[slot]], table, size * sizeof(cost_t)) == 0):
                         self.at[k] = t.table_start[known[slot]]
                         break

@@ -1,14 +1,15 @@
 from libc.stdint cimport int32_t, int64_t
 
 from graphpart.crf.graph_cuts._max_flow cimport Flow, Network
-from graphpart.crf.graph_cuts._scaling cimport Scale, Tables, Wide
+from graphpart.crf.graph_cuts._scaling cimport Scale, Wide
+from graphpart.crf.problem._view cimport Factors, View
 from graphpart.kernels.types cimport offset_t
 
 
 cdef class OrderedCut:
-    cdef Tables t
+    cdef View view
+    cdef Factors t
     cdef Scale s
-    cdef tuple arrays
     cdef Network network
     cdef Flow* flow
     cdef int32_t* ends

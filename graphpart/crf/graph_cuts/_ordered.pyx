@@ -19,7 +19,8 @@ from libc.math cimport INFINITY, fabs, frexp, ldexp
 from libc.stdint cimport int32_t, int64_t
 
 from graphpart.crf.graph_cuts._max_flow cimport Flow, Network, Node
-from graphpart.crf.graph_cuts._scaling cimport Scale, Tables, Wide, rounded, sides, wide_add
+from graphpart.crf.graph_cuts._scaling cimport Scale, Wide, rounded, sides, wide_add
+from graphpart.crf.problem._view cimport Factors, View, entries_of
 from graphpart.kernels.fixed cimport fixed, scale_for
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -31,29 +32,15 @@ cdef double MODULAR = 2.0**-50      # a D of this times the largest entry of its
 cdef class OrderedCut:
     """The network of a factor graph. In order: measure, build, run, then labels, bound and messages."""
 
-    def __init__(
-        self,
-        const element_t[::1] domains,
-        const offset_t[::1] scope_start,
-        const element_t[::1] scope,
-        const offset_t[::1] table_start,
-        const cost_t[::1] tables,
-    ):
-        self.arrays = (domains, scope_start, scope, table_start, tables)
-        cdef Tables* t = &self.t
-        t.n, t.m = domains.shape[0], scope_start.shape[0] - 1
-        t.domains = &domains[0] if t.n else NULL
-        t.scope_start = &scope_start[0]
-        t.scope = &scope[0] if t.m else NULL
-        t.table_start = &table_start[0]
-        t.tables = &tables[0] if t.m else NULL
+    def __init__(self, View view):
+        self.view, self.t = view, view.g
 
     def measure(self):
         """(factor, what): the first that has more than two variables with several labels (0), or is all forbidden (1).
 
         Factor is -1 if there is none. Chooses the scale.
         """
-        cdef const Tables* t = &self.t
+        cdef const Factors* t = &self.t
         cdef Scale* s = &self.s
         cdef Py_ssize_t f, v
         cdef int what = -1, exponent = 0
@@ -91,7 +78,7 @@ cdef class OrderedCut:
 
     cdef Py_ssize_t spans(self, double[::1] weight, double[::1] walls, double* total, int* what) noexcept nogil:
         """How far tables reach: in all, at each variable, and how much room forbidden entries need there."""
-        cdef const Tables* t = &self.t
+        cdef const Factors* t = &self.t
         cdef Py_ssize_t f
         cdef offset_t i, rows, columns, infinite
         cdef element_t a, b
@@ -104,7 +91,7 @@ cdef class OrderedCut:
                 what[0] = 0
                 return f
             low, high, infinite = INFINITY, -INFINITY, 0
-            for i in range(t.table_start[f], t.table_start[f + 1]):
+            for i in range(t.table_start[f], t.table_start[f] + entries_of(t, f)):
                 x = t.tables[i]
                 low = x if x < low else low
                 if x == INFINITY:
@@ -130,7 +117,7 @@ cdef class OrderedCut:
 
     def build(self):
         """(factor, i, j) where D(i, j) is negative, factor = -1 if it never is: then the network is made."""
-        cdef const Tables* t = &self.t
+        cdef const Factors* t = &self.t
         cdef Py_ssize_t f, v, i, edges = 0
         cdef offset_t cell = -1, columns = 1, rows = 1
         cdef element_t a = -1, b = -1
@@ -138,7 +125,7 @@ cdef class OrderedCut:
         cdef offset_t largest = 1
         with nogil:
             for f in range(t.m):
-                largest = max(largest, t.table_start[f + 1] - t.table_start[f])
+                largest = max(largest, entries_of(t, f))
         self.buffer = np.empty(largest, np.int64)
         self.chains = 0
         with nogil:
@@ -147,7 +134,7 @@ cdef class OrderedCut:
             edges = self.chains
             for f in range(t.m):
                 if self.binary:
-                    edges += t.table_start[f + 1] - t.table_start[f] == 4
+                    edges += entries_of(t, f) == 4
                     continue
                 cell = self.factor(f, &edges, False)
                 if cell >= 0:
@@ -181,7 +168,7 @@ cdef class OrderedCut:
 
     cdef double load(self, Py_ssize_t f, offset_t rows, offset_t columns) noexcept nogil:
         """The table of a factor in units, less its smallest entry, in the buffer; the size of D that counts as 0."""
-        cdef const Tables* t = &self.t
+        cdef const Factors* t = &self.t
         cdef const cost_t* table = t.tables + t.table_start[f]
         cdef int64_t* x = &self.buffer[0]
         cdef int64_t wall = self.s.forbidden
@@ -298,7 +285,7 @@ cdef class OrderedCut:
 
     def messages(self) -> NDArray[np.float64]:
         """What flow has moved from tables of several variables to these: a number for each factor, variable, label."""
-        cdef const Tables* t = &self.t
+        cdef const Factors* t = &self.t
         cdef Py_ssize_t f, size = 0, at = 0, e = self.chains
         cdef offset_t k, i, j, rows, columns, to_u, to_v, d
         cdef element_t u, v
@@ -312,7 +299,7 @@ cdef class OrderedCut:
                     size += t.domains[t.scope[k]]
         out = np.zeros(size)
         cdef double[::1] message = out
-        cdef int64_t[::1] step = np.zeros(max(2, 2 * int(np.max(self.arrays[0], initial=1))), np.int64)
+        cdef int64_t[::1] step = np.zeros(2 * self.t.largest_domain, np.int64)
         cdef int64_t* row = &step[0]
         cdef int64_t* column = &step[step.shape[0] // 2]
         cdef double slack = self.s.slack

@@ -6,17 +6,10 @@
 # entries can differ by: so a labeling without forbidden entries is better than any other.
 from libc.stdint cimport int64_t
 
+from graphpart.crf.problem._view cimport Factors
 from graphpart.kernels.fixed cimport fixed
-from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.kernels.types cimport element_t, offset_t
 
-
-cdef struct Tables:
-    Py_ssize_t n, m
-    const element_t* domains
-    const offset_t* scope_start
-    const element_t* scope
-    const offset_t* table_start
-    const cost_t* tables
 
 cdef struct Scale:
     double before
@@ -35,7 +28,7 @@ cdef inline void wide_add(Wide* w, int64_t x) noexcept nogil:
 
 
 cdef inline int sides(
-    const Tables* p, Py_ssize_t f, element_t* u, element_t* v, offset_t* rows, offset_t* columns
+    const Factors* p, Py_ssize_t f, element_t* u, element_t* v, offset_t* rows, offset_t* columns
 ) noexcept nogil:
     """The variables of a factor that have several labels: how many, and the first two of them."""
     cdef int count = 0

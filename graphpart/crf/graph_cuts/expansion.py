@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from graphpart.crf.graph_cuts._moves import Moves
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.given_labels import start_of
 from graphpart.crf.problem.labeling import finish, named, trivial_bound
-from graphpart.crf.problem.labels import start_of
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -255,7 +255,7 @@ def _rounds(
 
 
 def _moves(f: FactorGraph) -> Moves:
-    moves = Moves(*f._flat())
+    moves = Moves(f._view())
     factor, what = moves.measure()
     if what == 0:
         raise InvalidProblem(

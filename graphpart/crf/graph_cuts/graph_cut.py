@@ -169,7 +169,7 @@ def check_possible(f: FactorGraph, labels: NDArray[np.int32]) -> None:
 
 def _build(f: FactorGraph) -> tuple[OrderedCut | None, int, str]:
     """The network; or None, the factor that is not submodular, or -1, and what is wrong."""
-    network = OrderedCut(*f._flat())
+    network = OrderedCut(f._view())
     factor, what = network.measure()
     if what == 0:
         text = (

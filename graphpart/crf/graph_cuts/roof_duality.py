@@ -162,7 +162,7 @@ def doubled_network(f: FactorGraph) -> DoubledCut:
             f"variable {f.variables[v]!r} has {f.domains[v]} labels: roof duality expects at most two; use reduce, "
             "message passing, or auto"
         )
-    network = DoubledCut(*f._flat())
+    network = DoubledCut(f._view())
     factor, what = network.measure()
     if what == 0:
         raise InvalidProblem(

@@ -14,6 +14,7 @@ from libc.math cimport INFINITY, fabs
 
 from graphpart.kernels.heap cimport Heap, heap_settle
 from graphpart.kernels.memory cimport prefetch
+from graphpart.crf.problem._view cimport Factors, View, entry_of, labels_of, place
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -34,17 +35,9 @@ cdef struct Link:           # one place of a variable in a scope
     element_t other         # the other variable of a pair
 
 cdef struct Search:
-    Py_ssize_t n
-    Py_ssize_t m
-    bint has_forbidden
+    Factors g
     bint plain                      # all variables binary, all entries finite
     bint pairs                      # moreover no factor has more than two variables: labels say which entries count
-    offset_t width                  # the number of labels, if all variables have the same; else 0
-    const element_t* domains
-    const offset_t* first
-    const offset_t* scope_start
-    const element_t* scope
-    const cost_t* tables
     const offset_t* rows            # the links of variable v: links[rows[v]:rows[v + 1]], factors ascending
     Link* links
     offset_t* at                    # the entry of each table that the labels select
@@ -57,36 +50,28 @@ cdef struct Search:
     element_t* where                # place in the heap, or -1
 
 
-cdef inline offset_t labels_of(Search* s, element_t v) noexcept nogil:
-    return s.width if s.width else s.domains[v]
-
-
-cdef inline offset_t place(Search* s, element_t v) noexcept nogil:
-    return s.width * v if s.width else s.first[v]
-
-
 cdef void connect(Search* s, offset_t* rows, Link* links) noexcept nogil:
     """Count the places of each variable, then fill them in from the last one, factors ascending."""
     cdef offset_t f, i, begin, end, stride
     cdef element_t v
     cdef Link* link
-    for v in range(s.n + 1):
+    for v in range(s.g.n + 1):
         rows[v] = 0
-    for i in range(s.scope_start[s.m]):
-        rows[s.scope[i]] += 1
-    for v in range(1, s.n + 1):
+    for i in range(s.g.scope_start[s.g.m]):
+        rows[s.g.scope[i]] += 1
+    for v in range(1, s.g.n + 1):
         rows[v] += rows[v - 1]      # where v ends, and beyond the last one the end of all
-    for f in range(s.m - 1, -1, -1):
-        begin, end = s.scope_start[f], s.scope_start[f + 1]
+    for f in range(s.g.m - 1, -1, -1):
+        begin, end = s.g.scope_start[f], s.g.scope_start[f + 1]
         stride = 1
         for i in range(end - 1, begin - 1, -1):
-            v = s.scope[i]
+            v = s.g.scope[i]
             rows[v] -= 1
             link = &links[rows[v]]
             link.factor = <element_t>f
-            link.other = SEVERAL if end - begin > 2 else (s.scope[2 * begin + 1 - i] if end - begin == 2 else ALONE)
+            link.other = SEVERAL if end - begin > 2 else (s.g.scope[2 * begin + 1 - i] if end - begin == 2 else ALONE)
             link.stride = stride
-            stride *= labels_of(s, v)
+            stride *= labels_of(&s.g, v)
 
 
 # ---------------------------------------------------------------------------------------------------- the best change
@@ -101,9 +86,9 @@ cdef inline bint better(const Change* a, const Change* b) noexcept nogil:
 
 cdef inline Change best_change(Search* s, element_t v, element_t* label) noexcept nogil:
     """The best change of one variable among all other labels, the smallest label of equals."""
-    cdef offset_t d = labels_of(s, v), y, own = s.labels[v]
-    cdef const cost_t* local = &s.local[place(s, v)]
-    cdef const element_t* forbidden = &s.forbidden[place(s, v)] if s.has_forbidden else NULL
+    cdef offset_t d = labels_of(&s.g, v), y, own = s.labels[v]
+    cdef const cost_t* local = &s.local[place(&s.g, v)]
+    cdef const element_t* forbidden = &s.forbidden[place(&s.g, v)] if s.g.has_forbidden else NULL
     cdef Change best, now
     best.variable = now.variable = v
     best.delta = INFINITY
@@ -121,7 +106,7 @@ cdef inline Change best_change(Search* s, element_t v, element_t* label) noexcep
         if y == own:
             continue
         now.delta = local[y] - local[own]
-        if s.has_forbidden:
+        if s.g.has_forbidden:
             now.count = forbidden[y] - forbidden[own]
         if better(&now, &best):
             best = now
@@ -136,12 +121,12 @@ cdef inline bint improves(Change* change, double tolerance) noexcept nogil:
 cdef inline const cost_t* column(Search* s, const Link* link, offset_t* stride) noexcept nogil:
     """With `pairs`, the entries of both labels, so far apart, at the label of the other variable."""
     stride[0] = 1 + (link.stride & 1)
-    return &s.tables[(link.stride >> 1) + (s.bits[link.other] * (3 - stride[0]) if link.other >= 0 else 0)]
+    return &s.g.tables[(link.stride >> 1) + (s.bits[link.other] * (3 - stride[0]) if link.other >= 0 else 0)]
 
 
 cdef inline double refresh(Search* s, element_t v, cost_t* local, element_t* forbidden) noexcept nogil:
     """Sum the entries of all tables of v anew, factors ascending; what counts as zero among these sums."""
-    cdef offset_t d = labels_of(s, v), own = s.labels[v], i, y, stride
+    cdef offset_t d = labels_of(&s.g, v), own = s.labels[v], i, y, stride
     cdef const cost_t* table
     cdef double x, z, magnitude = 0.0, low = 0.0, high = 0.0
     if s.plain:
@@ -150,7 +135,7 @@ cdef inline double refresh(Search* s, element_t v, cost_t* local, element_t* for
                 table = column(s, &s.links[i], &stride)
             else:
                 stride = s.links[i].stride
-                table = &s.tables[s.at[s.links[i].factor] - own * stride]
+                table = &s.g.tables[s.at[s.links[i].factor] - own * stride]
             x = table[0]
             z = table[stride]
             low += x
@@ -161,11 +146,11 @@ cdef inline double refresh(Search* s, element_t v, cost_t* local, element_t* for
         return ROUNDING * magnitude
     for y in range(d):
         local[y] = 0.0
-        if s.has_forbidden:
+        if s.g.has_forbidden:
             forbidden[y] = 0
     for i in range(s.rows[v], s.rows[v + 1]):
         stride = s.links[i].stride
-        table = &s.tables[s.at[s.links[i].factor] - own * stride]
+        table = &s.g.tables[s.at[s.links[i].factor] - own * stride]
         for y in range(d):
             x = table[y * stride]
             if x == INFINITY:
@@ -180,8 +165,8 @@ cdef inline void exchange(
     Search* s, element_t u, offset_t stride, const cost_t* old, const cost_t* new
 ) noexcept nogil:
     """In the sums of u, replace the entries of one table around `old` by those around `new`."""
-    cdef offset_t y, d = labels_of(s, u)
-    cdef cost_t* local = &s.local[place(s, u)]
+    cdef offset_t y, d = labels_of(&s.g, u)
+    cdef cost_t* local = &s.local[place(&s.g, u)]
     old -= s.labels[u] * stride
     new -= s.labels[u] * stride
     if s.plain:
@@ -189,13 +174,13 @@ cdef inline void exchange(
         local[1] += new[stride] - old[stride]
         return
     for y in range(d):
-        if s.has_forbidden:
+        if s.g.has_forbidden:
             if old[y * stride] == INFINITY:
-                s.forbidden[place(s, u) + y] -= 1
+                s.forbidden[place(&s.g, u) + y] -= 1
             else:
                 local[y] -= old[y * stride]
             if new[y * stride] == INFINITY:
-                s.forbidden[place(s, u) + y] += 1
+                s.forbidden[place(&s.g, u) + y] += 1
             else:
                 local[y] += new[y * stride]
         else:
@@ -257,7 +242,7 @@ cdef void apply_change(Search* s, element_t v, element_t label, bint best_first)
             u = s.links[i].other
             if u >= 0:
                 stride = 1 + (s.links[i].stride & 1)
-                table = &s.tables[s.links[i].stride >> 1]
+                table = &s.g.tables[s.links[i].stride >> 1]
                 old, new = table + (1 - label) * stride, table + label * stride
                 local = &s.local[2 * u]
                 local[0] += new[0] - old[0]
@@ -268,23 +253,23 @@ cdef void apply_change(Search* s, element_t v, element_t label, bint best_first)
         f = s.links[i].factor
         u = s.links[i].other
         stride = s.links[i].stride
-        old = &s.tables[s.at[f]]
+        old = &s.g.tables[s.at[f]]
         s.at[f] += (label - s.labels[v]) * stride
-        new = &s.tables[s.at[f]]
+        new = &s.g.tables[s.at[f]]
         if u == ALONE:
             continue
         if u != SEVERAL:
-            exchange(s, u, labels_of(s, v) if stride == 1 else 1, old, new)     # if u has one label, either will do
+            exchange(s, u, labels_of(&s.g, v) if stride == 1 else 1, old, new)     # if u has one label, either will do
             enter(s, u, 0.0)
             continue
-        begin = s.scope_start[f]
+        begin = s.g.scope_start[f]
         stride = 1
-        for j in range(s.scope_start[f + 1] - 1, begin - 1, -1):
-            u = s.scope[j]
+        for j in range(s.g.scope_start[f + 1] - 1, begin - 1, -1):
+            u = s.g.scope[j]
             if u != v:
                 exchange(s, u, stride, old, new)
                 enter(s, u, 0.0)
-            stride *= labels_of(s, u)
+            stride *= labels_of(&s.g, u)
     s.labels[v] = label
 
 
@@ -297,7 +282,7 @@ cdef inline void ask_for(Search* s, element_t v) noexcept nogil:
             prefetch(&s.at[s.links[i].factor])
         u = s.links[i].other
         if u >= 0:
-            prefetch(&s.local[place(s, u)])
+            prefetch(&s.local[place(&s.g, u)])
             prefetch(&s.where[u])
             if not s.pairs:
                 prefetch(&s.labels[u])
@@ -305,7 +290,7 @@ cdef inline void ask_for(Search* s, element_t v) noexcept nogil:
         u = s.heap[i].variable
         if s.pairs:
             for k in range(s.rows[u], s.rows[u + 1]):
-                prefetch(&s.tables[s.links[k].stride >> 1])
+                prefetch(&s.g.tables[s.links[k].stride >> 1])
         else:
             prefetch(&s.links[s.rows[u]])
     for i in range(5, min(21, s.size)):
@@ -316,43 +301,36 @@ cdef inline void ask_for(Search* s, element_t v) noexcept nogil:
             prefetch(&s.rows[u])
     for i in range(s.rows[v], s.rows[v + 1]):
         if not s.pairs:
-            prefetch(&s.tables[s.at[s.links[i].factor]])
+            prefetch(&s.g.tables[s.at[s.links[i].factor]])
 
 
 def best_first(
-    const element_t[::1] domains,
-    offset_t width,
-    const offset_t[::1] first,
-    const offset_t[::1] scope_start,
-    const element_t[::1] scope,
-    const offset_t[::1] table_start,
-    const cost_t[::1] tables,
+    View view,
     element_t[::1] labels,
-    bint has_forbidden,
     double cost,
     Stopping stopping,
 ):
     """Repeatedly apply the best of all changes, in place; ties go to the smallest variable, then label."""
     cdef Search s
-    cdef offset_t size = width * labels.shape[0] if width else first[labels.shape[0]]
+    cdef offset_t size = view.g.size
+    cdef bint has_forbidden = view.g.has_forbidden
     cdef Py_ssize_t f
     cdef offset_t forbidding = 0
     cdef element_t v, label
     cdef Change change, known
     cdef double tolerance
     cdef bint ended = False
-    cdef bint pairs = width == 2 and not has_forbidden and np.diff(scope_start).max(initial=0) <= 2
-    at_array = np.empty(0 if pairs else scope_start.shape[0] - 1, np.int64)
-    cdef offset_t[::1] at = at_array
+    cdef bint pairs = view.g.pairs_only
+    cdef offset_t[::1] at = np.empty(0 if pairs else view.g.m, np.int64)
     cdef offset_t[::1] row = np.empty(labels.shape[0] + 1, np.int64)
     cdef unsigned char[::1] bits = np.array(labels, np.uint8) if pairs else np.empty(0, np.uint8)
-    cdef char[::1] link = np.empty(scope.shape[0] * sizeof(Link), np.int8)
+    cdef char[::1] link = np.empty(view.g.scope_start[view.g.m] * sizeof(Link), np.int8)
     cdef cost_t[::1] local = np.empty(size)
     cdef element_t[::1] forbidden = np.empty(size if has_forbidden else 0, np.int32)
     cdef char[::1] heap = np.empty(labels.shape[0] * sizeof(Change), np.int8)
     cdef element_t[::1] where = np.full(labels.shape[0], -1, np.int32)
-    set_up(&s, domains, width, first, scope_start, scope, tables, labels, has_forbidden, row, at, link)
-    if s.n == 0:
+    set_up(&s, view, labels, row, at, link)
+    if s.g.n == 0:
         return
     s.local = &local[0]
     s.forbidden = &forbidden[0] if has_forbidden else NULL
@@ -363,18 +341,18 @@ def best_first(
         connect(&s, <offset_t*>s.rows, <Link*>s.links)
         if pairs:
             s.pairs, s.bits = True, &bits[0]
-            for f in range(row[s.n]):
-                s.links[f].stride = 2 * table_start[s.links[f].factor] + (s.links[f].stride == 2)
+            for f in range(row[s.g.n]):
+                s.links[f].stride = 2 * s.g.table_start[s.links[f].factor] + (s.links[f].stride == 2)
         else:
-            select(&s, &table_start[0])
-            for f in range(s.m):
-                forbidding += tables[at[f]] == INFINITY
+            select(&s)
+            for f in range(s.g.m):
+                forbidding += s.g.tables[at[f]] == INFINITY
         if forbidding:
             cost = finite_sum(&s)
         while not ended:
             # All sums anew: at first, and again before the end, lest rounding hid a better label.
-            for v in range(s.n):
-                tolerance = refresh(&s, v, &s.local[place(&s, v)], &s.forbidden[place(&s, v)] if has_forbidden else NULL)
+            for v in range(s.g.n):
+                tolerance = refresh(&s, v, &s.local[place(&s.g, v)], &s.forbidden[place(&s.g, v)] if has_forbidden else NULL)
                 enter(&s, v, tolerance)
             if s.size == 0:
                 break
@@ -382,7 +360,7 @@ def best_first(
                 known = s.heap[0]
                 v = known.variable
                 ask_for(&s, v)
-                tolerance = refresh(&s, v, &s.local[place(&s, v)], &s.forbidden[place(&s, v)] if has_forbidden else NULL)
+                tolerance = refresh(&s, v, &s.local[place(&s.g, v)], &s.forbidden[place(&s.g, v)] if has_forbidden else NULL)
                 change = best_change(&s, v, &label)
                 if not improves(&change, tolerance):
                     take_out(&s, v)
@@ -398,20 +376,13 @@ def best_first(
                     ended = True
                     break
         if pairs:
-            for v in range(s.n):
+            for v in range(s.g.n):
                 labels[v] = bits[v]
 
 
 def sweep(
-    const element_t[::1] domains,
-    offset_t width,
-    const offset_t[::1] first,
-    const offset_t[::1] scope_start,
-    const element_t[::1] scope,
-    const offset_t[::1] table_start,
-    const cost_t[::1] tables,
+    View view,
     element_t[::1] labels,
-    bint has_forbidden,
     double cost,
     Stopping stopping,
 ):
@@ -422,43 +393,42 @@ def sweep(
     cdef Change change
     cdef double tolerance
     cdef bint again = True
-    at_array = np.empty(scope_start.shape[0] - 1, np.int64)
-    cdef offset_t[::1] at = at_array
+    cdef offset_t[::1] at = np.empty(view.g.m, np.int64)
     cdef offset_t[::1] row = np.empty(labels.shape[0] + 1, np.int64)
-    cdef char[::1] link = np.empty(scope.shape[0] * sizeof(Link), np.int8)
+    cdef char[::1] link = np.empty(view.g.scope_start[view.g.m] * sizeof(Link), np.int8)
     cdef unsigned char[::1] dirty = np.ones(labels.shape[0], np.uint8)
-    set_up(&s, domains, width, first, scope_start, scope, tables, labels, has_forbidden, row, at, link)
-    if s.n == 0:
+    set_up(&s, view, labels, row, at, link)
+    if s.g.n == 0:
         return
     # The sums of one variable at a time, seen as if they were those of all.
-    cdef offset_t widest = width if width else np.max(domains)
+    cdef offset_t widest = s.g.largest_domain
     cdef cost_t[::1] local = np.empty(widest)
     cdef element_t[::1] forbidden = np.empty(widest, np.int32)
     with nogil:
-        select(&s, &table_start[0])
+        select(&s)
         connect(&s, <offset_t*>s.rows, <Link*>s.links)
-        for f in range(s.m):
-            forbidding += tables[at[f]] == INFINITY
+        for f in range(s.g.m):
+            forbidding += s.g.tables[at[f]] == INFINITY
         if forbidding:
             cost = finite_sum(&s)
         while again:
             again = False
-            for v in range(s.n):
+            for v in range(s.g.n):
                 if not dirty[v]:
                     continue
                 dirty[v] = False
                 tolerance = refresh(&s, v, &local[0], &forbidden[0])
-                s.local = &local[0] - place(&s, v)
-                s.forbidden = &forbidden[0] - place(&s, v)
+                s.local = &local[0] - place(&s.g, v)
+                s.forbidden = &forbidden[0] - place(&s.g, v)
                 change = best_change(&s, v, &label)
                 if not improves(&change, tolerance):
                     continue
                 for i in range(s.rows[v], s.rows[v + 1]):
                     f = s.links[i].factor
                     at[f] += (label - s.labels[v]) * s.links[i].stride
-                    for j in range(s.scope_start[f], s.scope_start[f + 1]):
-                        if s.scope[j] != v:
-                            dirty[s.scope[j]] = True
+                    for j in range(s.g.scope_start[f], s.g.scope_start[f + 1]):
+                        if s.g.scope[j] != v:
+                            dirty[s.g.scope[j]] = True
                             again = True
                 s.labels[v] = label
                 cost += change.delta
@@ -469,50 +439,28 @@ def sweep(
 
 
 cdef int set_up(
-    Search* s,
-    const element_t[::1] domains,
-    offset_t width,
-    const offset_t[::1] first,
-    const offset_t[::1] scope_start,
-    const element_t[::1] scope,
-    const cost_t[::1] tables,
-    element_t[::1] labels,
-    bint has_forbidden,
-    offset_t[::1] row,
-    offset_t[::1] at,
-    char[::1] links,
+    Search* s, View view, element_t[::1] labels, offset_t[::1] row, offset_t[::1] at, char[::1] links
 ) except -1:
-    s.n = labels.shape[0]
-    s.m = scope_start.shape[0] - 1
-    s.has_forbidden = has_forbidden
-    s.width = width
-    s.plain = width == 2 and not has_forbidden
+    s.g = view.g
+    s.plain = s.g.width == 2 and not s.g.has_forbidden
     s.pairs = False
-    s.domains = &domains[0] if s.n else NULL
-    s.first = &first[0] if first.shape[0] else NULL
-    s.scope_start = &scope_start[0]
     s.rows = &row[0]
-    s.scope = &scope[0] if s.m else NULL
-    s.tables = &tables[0] if s.m else NULL
     s.at = &at[0] if at.shape[0] else NULL
-    s.links = <Link*>&links[0] if s.m else NULL
-    s.labels = &labels[0] if s.n else NULL
+    s.links = <Link*>&links[0] if s.g.m else NULL
+    s.labels = &labels[0] if s.g.n else NULL
     return 0
 
 
-cdef void select(Search* s, const offset_t* table_start) noexcept nogil:
-    cdef offset_t f, i, at
-    for f in range(s.m):
-        at = 0
-        for i in range(s.scope_start[f], s.scope_start[f + 1]):
-            at = at * labels_of(s, s.scope[i]) + s.labels[s.scope[i]]
-        s.at[f] = table_start[f] + at
+cdef void select(Search* s) noexcept nogil:
+    cdef offset_t f
+    for f in range(s.g.m):
+        s.at[f] = s.g.table_start[f] + entry_of(&s.g, f, s.labels)
 
 
 cdef double finite_sum(Search* s) noexcept nogil:
     cdef offset_t f
     cdef double total = 0.0
-    for f in range(s.m):
-        if s.tables[s.at[f]] < INFINITY:
-            total += s.tables[s.at[f]]
+    for f in range(s.g.m):
+        if s.g.tables[s.at[f]] < INFINITY:
+            total += s.g.tables[s.at[f]]
     return total

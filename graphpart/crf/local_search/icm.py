@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from graphpart.common.local_search import improved
 from graphpart.crf.local_search import _icm
 from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.given_labels import start_of
 from graphpart.crf.problem.labeling import finish, trivial_bound
-from graphpart.crf.problem.labels import start_of
 from graphpart.errors import InvalidOption
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -125,11 +125,10 @@ def improve(
     f: FactorGraph, labels: NDArray[np.int32], stopping: Stopping, order: str = "best"
 ) -> tuple[NDArray[np.int32], float]:
     """The fixed point from these labels and its energy; the given labels if rounding made the fixed point worse."""
-    flat, layout = f._flat(), f._layout()
-    graph = (flat[0], layout.width, layout.first, *flat[1:])
+    view = f._view()
 
     def run(start: NDArray[np.int32], cost: float) -> NDArray[np.int32]:
-        ORDERS[order](*graph, start, f.has_forbidden, cost, stopping)
+        ORDERS[order](view, start, cost, stopping)
         return start
 
     return improved(labels, f.evaluate_labels, run, stopping)

@@ -21,11 +21,11 @@ from graphpart.crf.problem.building import fill_from_bipartite, from_ising, from
 from graphpart.crf.problem.checks import group_arrays, sizes_of, unique_names
 from graphpart.crf.problem.derive import condition, find_cycle, simplify
 from graphpart.crf.problem.from_others import FromOthers
-from graphpart.crf.problem.labels import in_grid, labels_of
-from graphpart.crf.problem.quadratic import from_ising_model, from_qubo
+from graphpart.crf.problem.given_labels import in_grid, labels_of
+from graphpart.crf.problem.quadratic import field_comes_first, from_ising_model, from_qubo
 from graphpart.crf.problem.with_functions import WithFunctions
 from graphpart.display import plural
-from graphpart.errors import CyclicGraph, InvalidProblem, known_arguments
+from graphpart.errors import CyclicGraph, InvalidProblem, deprecated, known_arguments
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -164,7 +164,8 @@ class FactorGraph(FromOthers, WithFunctions):
         # One group of float64 is the caller's array: concatenate copies it as well.
         scope = np.concatenate(scopes) if scopes else np.zeros(0, np.int32)
         flat = np.concatenate(tables) if tables else np.zeros(0)
-        return cls.of_csr(unique_names(variables, len(sizes)), sizes, start, scope, flat, constant, offset, sense)
+        names = unique_names(variables, len(sizes))
+        return cls.of_csr(names, sizes, start, scope, flat, constant)._in_units(offset, sense)
 
     @classmethod
     def pairwise(
@@ -278,8 +279,8 @@ class FactorGraph(FromOthers, WithFunctions):
     @known_arguments
     def from_ising(
         cls,
-        field: Any,
         coupling: Any,
+        field: Any = 0.0,
         *,
         weight: str = "weight",
         constant: float = 0.0,
@@ -290,11 +291,11 @@ class FactorGraph(FromOthers, WithFunctions):
 
         Parameters
         ----------
-        field : array_like of float, shape (n,), mapping from names to numbers, or number
-            b.
         coupling : array_like of float, shape (n, n), scipy.sparse matrix, mapping from pairs, or networkx graph
             J, in any form that :meth:`from_qubo` takes for Q, with zeros on the diagonal. Every entry counts once: the
             coupling of a pair stands above the diagonal or below it, or half of it in both places.
+        field : array_like of float, shape (n,), mapping from names to numbers, or number
+            b.
         weight, constant, offset, sense
             See :meth:`from_qubo`.
 
@@ -303,14 +304,22 @@ class FactorGraph(FromOthers, WithFunctions):
         InvalidProblem
             If an entry is not a finite number, or on the diagonal, or shapes are wrong; the message names it.
 
+        Notes
+        -----
+        As in :meth:`ising` and :meth:`potts`, what has the pairs comes first. Up to version 0.2 the field came first.
+        This order is recognised, with a DeprecationWarning.
+
         Examples
         --------
         >>> import numpy as np
         >>> J = np.triu(np.ones((3, 3)), 1)
-        >>> FactorGraph.from_ising([0.5, 0.5, 0.5], J).evaluate([0, 0, 1])
+        >>> FactorGraph.from_ising(J, [0.5, 0.5, 0.5]).evaluate([0, 0, 1])
         1.5
         """
-        return from_ising_model(cls, field, coupling, weight, constant, offset, sense)
+        if field_comes_first(coupling, field):
+            deprecated("FactorGraph.from_ising(field, coupling)", "from_ising(coupling, field)")
+            coupling, field = field, coupling
+        return from_ising_model(cls, coupling, field, weight, constant, offset, sense)
 
     @classmethod
     @known_arguments

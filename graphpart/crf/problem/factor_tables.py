@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.crf.problem import _structure
+from graphpart.crf.problem._view import View
 from graphpart.crf.problem.checks import LARGEST_INDEX, integer_array, one_domain, real_array, sizes_of, unique_names
 from graphpart.crf.problem.functions import Function
 from graphpart.crf.problem.layout import Layout, Scheme, layout_of, scheme_of
@@ -43,7 +44,7 @@ class FactorTables(Shown):
 
     def __init__(self) -> None:
         none = np.zeros(0, np.int32)
-        self._set([], none, np.zeros(1, np.int64), none, np.zeros(0), 0.0, 0.0, 1)
+        self._set([], none, np.zeros(1, np.int64), none, np.zeros(0))
 
     @classmethod
     def of_csr(
@@ -54,12 +55,11 @@ class FactorTables(Shown):
         scope: NDArray[np.int32],
         tables: NDArray[np.float64],
         constant: float = 0.0,
-        offset: float = 0.0,
-        sense: int = 1,
     ) -> Self:
         """From unique names, checked domains, and arrays in compressed rows that no other object changes."""
         self = cls.__new__(cls)
-        self._set(names, domains, scope_start, scope, tables, constant, offset, sense)
+        self._set(names, domains, scope_start, scope, tables)
+        self._begin_with(constant)
         self._layout()
         self._scheme()
         return self
@@ -195,7 +195,21 @@ class FactorTables(Shown):
             raise InvalidProblem(f"scope has shape {members.shape}: expected ({start[-1]},), as scope_start ends")
         values = np.array(real_array("tables", tables), copy=True).reshape(-1)
         names = unique_names(variables, len(sizes))
-        return cls.of_csr(names, sizes, start, members, values, constant, offset, sense)
+        return cls.of_csr(names, sizes, start, members, values, constant)._in_units(offset, sense)
+
+    def _in_units(self, offset: float, sense: int) -> Self:
+        """Take over how the file or the caller counts, see `objective`; the same object."""
+        self.offset, self.sense = float(offset), sense
+        if not math.isfinite(self.offset):
+            raise InvalidProblem(f"offset is {offset}: expected a finite number")
+        if sense not in (1, -1):
+            raise InvalidProblem(f"sense is {sense}: expected 1 (minimise) or -1 (maximise)")
+        return self
+
+    def _begin_with(self, constant: float) -> None:
+        if not constant > -math.inf:
+            raise InvalidProblem(f"the constant is {constant}: expected a finite number")
+        self._add_constant(float(constant), "the constant")
 
     def _set(
         self,
@@ -204,9 +218,6 @@ class FactorTables(Shown):
         scope_start: NDArray[np.int64],
         scope: NDArray[np.int32],
         tables: NDArray[np.float64],
-        constant: float,
-        offset: float,
-        sense: int,
     ) -> None:
         """Take over checked names and domains, and arrays that no other object changes; check scopes and tables."""
         self._names = names
@@ -217,14 +228,7 @@ class FactorTables(Shown):
         self._functions: list[Function] = []
         self._owner: Self | None = None
         self.constant, self.shape = 0.0, None
-        self.offset, self.sense = float(offset), sense
-        if not math.isfinite(self.offset):
-            raise InvalidProblem(f"offset is {offset}: expected a finite number")
-        if sense not in (1, -1):
-            raise InvalidProblem(f"sense is {sense}: expected 1 (minimise) or -1 (maximise)")
-        if not constant > -math.inf:
-            raise InvalidProblem(f"the constant is {constant}: expected a finite number")
-        self._add_constant(float(constant), "the constant")
+        self.offset, self.sense = 0.0, 1
         if len(scope_start) - 1 > LARGEST_INDEX:
             raise InvalidProblem(f"{len(scope_start) - 1} factors: expected at most {LARGEST_INDEX}")
         start, f, what = _structure.table_starts(domains, scope_start, scope)
@@ -390,6 +394,16 @@ class FactorTables(Shown):
         layout: Layout = self._cache["layout"]
         return layout
 
+    def _view(self, connected: bool = False) -> View:
+        """What kernels take in place of the arrays, made once; with the factors of each variable if it is connected."""
+        if "view" not in self._cache:
+            arrays, layout = self._flat(), self._layout()
+            self._cache["view"] = View(arrays, layout, self.has_forbidden)
+        view: View = self._cache["view"]
+        if connected and not view.connected:
+            view.connect(self.incidence())
+        return view
+
     @property
     def is_acyclic(self) -> bool:
         """Whether the factor graph is a forest. Two factors that share two variables make a cycle."""
@@ -415,8 +429,9 @@ class FactorTables(Shown):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         domains, scope_start, scope, _, tables = (np.ascontiguousarray(array) for array in state["arrays"])
-        rest = (state["constant"], state["offset"], state["sense"])
-        self._set(state["names"], domains, scope_start, scope, tables, *rest)
+        self._set(state["names"], domains, scope_start, scope, tables)
+        self._begin_with(state["constant"])
+        self._in_units(state["offset"], state["sense"])
         self.shape = state.get("shape")
         self._functions = state["functions"]
 

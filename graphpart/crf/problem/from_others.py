@@ -100,7 +100,7 @@ class FromOthers(FactorTables):
         u, v, weight = u[weight != 0], v[weight != 0], weight[weight != 0]
         tables = weight[:, None] * (np.array([1.0, -1.0, -1.0, 1.0]) if q.spin else np.array([0.0, 0.0, 0.0, 1.0]))
         names = range(len(q.names)) if list(q.names) == list(range(len(q.names))) else q.names
-        return assemble(cls, names, place, unary, (u, v, weight), tables, q.offset, 0.0, 1)
+        return assemble(cls, names, place, unary, (u, v, weight), tables, q.offset)
 
     def to_bqm(self, vartype: str = "BINARY") -> Any:
         """The factor graph as a ``dimod.BinaryQuadraticModel``, for the samplers of dimod.

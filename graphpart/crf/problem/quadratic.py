@@ -18,7 +18,7 @@ from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
 
-__all__ = ["assemble", "from_ising_model", "from_qubo"]
+__all__ = ["assemble", "field_comes_first", "from_ising_model", "from_qubo"]
 
 Graph = TypeVar("Graph", bound=FactorTables)
 
@@ -43,11 +43,11 @@ def from_qubo(cls: type[Graph], Q: Any, weight: str, constant: float, offset: fl
     unary[:, 1] = linear[place]
     tables = np.zeros((len(pairs[0]), 4))
     tables[:, 3] = pairs[2]
-    return assemble(cls, entries.names, place, unary, pairs, tables, constant, offset, sense)
+    return assemble(cls, entries.names, place, unary, pairs, tables, constant)._in_units(offset, sense)
 
 
 def from_ising_model(
-    cls: type[Graph], field: Any, coupling: Any, weight: str, constant: float, offset: float, sense: int
+    cls: type[Graph], coupling: Any, field: Any, weight: str, constant: float, offset: float, sense: int
 ) -> Graph:
     """See `FactorGraph.from_ising`."""
     entries = _entries("coupling", coupling, weight)
@@ -60,7 +60,23 @@ def from_ising_model(
     place = np.flatnonzero(b)
     unary = np.stack([b[place], -b[place]], 1)
     tables = pairs[2][:, None] * np.array([-1.0, 1.0, 1.0, -1.0])
-    return assemble(cls, names, place, unary, pairs, tables, constant, offset, sense)
+    return assemble(cls, names, place, unary, pairs, tables, constant)._in_units(offset, sense)
+
+
+def field_comes_first(first: Any, second: Any) -> bool:
+    """Whether the arguments are a field and couplings, and not couplings and a field."""
+    if not _is_coupling(second):
+        return False
+    if not (isinstance(first, Mapping) and isinstance(second, Mapping)):
+        return not _is_coupling(first)
+    names = set(itertools.chain.from_iterable(second))  # of a field by names, which may be pairs themselves
+    return not _is_coupling(first) or any(name in names for name in first)
+
+
+def _is_coupling(given: Any) -> bool:
+    if isinstance(given, Mapping):
+        return bool(given) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in given)
+    return hasattr(given, "is_directed") or hasattr(given, "tocoo") or np.ndim(given) == 2
 
 
 def _fields(names: Sequence[Hashable], field: Any) -> tuple[Sequence[Hashable], NDArray[np.float64]]:
@@ -104,8 +120,6 @@ def assemble(
     pairs: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]],
     tables: NDArray[np.float64],
     constant: float,
-    offset: float,
-    sense: int,
 ) -> Graph:
     """Unary factors in the order of the variables, then pairwise ones in lexicographic order."""
     k, m = len(place), len(tables)
@@ -113,7 +127,7 @@ def assemble(
     scope = np.concatenate([place.astype(np.int32), np.stack(pairs[:2], 1).reshape(-1)])
     flat = np.concatenate([unary.reshape(-1), tables.reshape(-1)])
     domains = np.full(len(names), 2, np.int32)
-    return cls.of_csr(names, domains, start.astype(np.int64), scope, flat, constant, offset, sense)
+    return cls.of_csr(names, domains, start.astype(np.int64), scope, flat, constant)
 
 
 def _entries(what: str, given: Any, weight: str) -> _Entries:

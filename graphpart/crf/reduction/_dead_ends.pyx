@@ -19,6 +19,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t
 
 from graphpart.crf.graph_cuts._scaling cimport Scale, rounded
+from graphpart.crf.problem._view cimport Factors, View, entries_of, labels_of, place, table_of
 from graphpart.kernels.fixed cimport scale_for
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -31,16 +32,8 @@ cdef int64_t ALWAYS = INT64_MAX
 
 
 cdef struct Graph:
-    const element_t* domains
-    const offset_t* scope_start
-    const element_t* scope
-    const offset_t* table_start
-    const cost_t* tables
-    const offset_t* rows
-    const element_t* factors
-    const element_t* slots
-    const offset_t* first
-    uint8_t* alive
+    Factors all
+    uint8_t* alive              # one flag for each label of each variable
     double* low
     Scale scale
     offset_t* offsets           # of the entries of one table where the variable has label 0 and the others are alive
@@ -51,22 +44,16 @@ cdef struct Graph:
 
 
 def dead_ends(
-    const element_t[::1] domains,
-    const offset_t[::1] scope_start,
-    const element_t[::1] scope,
-    const offset_t[::1] table_start,
-    const cost_t[::1] tables,
-    const offset_t[::1] rows,
-    const element_t[::1] factors,
-    const element_t[::1] slots,
-    const offset_t[::1] first,
+    View view,
     uint8_t[::1] alive,
     bint weak,
     Stopping stopping,
 ):
-    """Mark dead labels in `alive`, one flag for each label from ``first[v]`` on: a variable without any label, or -1."""
-    cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, f, head = 0, waiting = n, v, u
-    cdef offset_t i, j, largest_table = 1, largest_arity = 1, largest_domain = 1
+    """Mark dead labels in `alive`, one flag for each label of each variable: a variable without any label, or -1."""
+    cdef const Factors* all = &view.g
+    cdef Py_ssize_t n = all.n, m = all.m, f, head = 0, waiting = n, v, u
+    cdef offset_t i, j
+    cdef const cost_t* table
     cdef double total = 0.0, low, high
     cdef Graph g
     if n == 0 or m == 0:
@@ -81,25 +68,22 @@ def dead_ends(
         with nogil:
             for f in range(m):
                 low, high = INFINITY, -INFINITY
-                for i in range(table_start[f], table_start[f + 1]):
-                    low = tables[i] if tables[i] < low else low
-                    high = tables[i] if high < tables[i] < INFINITY else high
+                table = table_of(all, f)
+                for i in range(entries_of(all, f)):
+                    low = table[i] if table[i] < low else low
+                    high = table[i] if high < table[i] < INFINITY else high
                 least[f] = low if low < INFINITY else 0.0
                 if high > low:
                     total += (high - low) * g.scale.before
-                largest_table = max(largest_table, table_start[f + 1] - table_start[f])
-                largest_arity = max(largest_arity, scope_start[f + 1] - scope_start[f])
         if 2.0**-700 < total < 2.0**800 or total == 0.0:
             break
         g.scale.before = 2.0**-256 if total > 1.0 else 2.0**640
     g.scale.scale = scale_for(4.0 * total)
-    largest_domain = np.max(domains)
-    cdef offset_t[::1] offsets = np.empty(largest_table, np.int64)
-    cdef element_t[::1] counter = np.empty(largest_arity, np.int32), candidates = np.empty(CANDIDATES, np.int32)
-    cdef int64_t[::1] sums = np.empty(largest_domain, np.int64)
-    cdef int64_t[::1] differences = np.empty(largest_domain * CANDIDATES, np.int64)
-    g.domains, g.scope_start, g.scope, g.table_start = &domains[0], &scope_start[0], &scope[0], &table_start[0]
-    g.tables, g.rows, g.factors, g.slots, g.first = &tables[0], &rows[0], &factors[0], &slots[0], &first[0]
+    cdef offset_t[::1] offsets = np.empty(all.largest_table, np.int64)
+    cdef element_t[::1] counter = np.empty(all.largest_arity, np.int32), candidates = np.empty(CANDIDATES, np.int32)
+    cdef int64_t[::1] sums = np.empty(all.largest_domain, np.int64)
+    cdef int64_t[::1] differences = np.empty(all.largest_domain * CANDIDATES, np.int64)
+    g.all = view.g
     g.alive, g.low, g.offsets, g.counter = &alive[0], &least[0], &offsets[0], &counter[0]
     g.least, g.differences, g.candidates = &sums[0], &differences[0], &candidates[0]
     with nogil:
@@ -116,10 +100,10 @@ def dead_ends(
                     return v
             if found == 0:
                 continue
-            for i in range(rows[v], rows[v + 1]):
-                f = factors[i]
-                for j in range(scope_start[f], scope_start[f + 1]):
-                    u = scope[j]
+            for i in range(all.rows[v], all.rows[v + 1]):
+                f = all.factors[i]
+                for j in range(all.scope_start[f], all.scope_start[f + 1]):
+                    u = all.scope[j]
                     if u != v and not queued[u]:
                         queued[u] = True
                         queue[(head + waiting) % n] = <element_t>u
@@ -129,8 +113,8 @@ def dead_ends(
 
 cdef int look_at(Graph* g, Py_ssize_t v, bint weak) noexcept nogil:
     """Mark labels of one variable that are dead: how many; -1 if all are."""
-    cdef uint8_t* alive = g.alive + g.first[v]
-    cdef offset_t d = g.domains[v], a, i, k, count, stride
+    cdef uint8_t* alive = g.alive + place(&g.all, v)
+    cdef offset_t d = g.all.domains[v], a, i, k, count, stride
     cdef Py_ssize_t f, c, candidates = 0
     cdef int64_t x, y, least, worst
     cdef double lost = 0.0, tolerance = 0.0
@@ -141,10 +125,10 @@ cdef int look_at(Graph* g, Py_ssize_t v, bint weak) noexcept nogil:
         living += alive[a]
         g.least[a] = 0
     # Labels that a factor forbids altogether, and for the others how good they may be.
-    for i in range(g.rows[v], g.rows[v + 1]):
-        f = g.factors[i]
-        count = others(g, f, g.slots[i], &stride)
-        table = g.tables + g.table_start[f]
+    for i in range(g.all.rows[v], g.all.rows[v + 1]):
+        f = g.all.factors[i]
+        count = others(g, f, g.all.slots[i], &stride)
+        table = table_of(&g.all, f)
         for a in range(d):
             if not alive[a]:
                 continue
@@ -177,10 +161,10 @@ cdef int look_at(Graph* g, Py_ssize_t v, bint weak) noexcept nogil:
         candidates += 1
     for a in range(d * candidates):
         g.differences[a] = 0
-    for i in range(g.rows[v], g.rows[v + 1]):
-        f = g.factors[i]
-        count = others(g, f, g.slots[i], &stride)
-        table = g.tables + g.table_start[f]
+    for i in range(g.all.rows[v], g.all.rows[v + 1]):
+        f = g.all.factors[i]
+        count = others(g, f, g.all.slots[i], &stride)
+        table = table_of(&g.all, f)
         lost = 0.0
         for a in range(d):
             if not alive[a]:
@@ -220,21 +204,21 @@ cdef int look_at(Graph* g, Py_ssize_t v, bint weak) noexcept nogil:
 
 cdef offset_t others(Graph* g, Py_ssize_t f, element_t slot, offset_t* stride) noexcept nogil:
     """Where in the table of a factor the variable at `slot` has label 0 and the others living ones: how many places."""
-    cdef offset_t arity = g.scope_start[f + 1] - g.scope_start[f], count = 0, at = 0, k, step
-    cdef const element_t* scope = g.scope + g.scope_start[f]
+    cdef offset_t arity = g.all.scope_start[f + 1] - g.all.scope_start[f], count = 0, at = 0, k, step
+    cdef const element_t* scope = g.all.scope + g.all.scope_start[f]
     cdef offset_t size = 1
     cdef bint good
     stride[0] = 1
     for k in range(arity - 1, slot, -1):
-        stride[0] *= g.domains[scope[k]]
+        stride[0] *= g.all.domains[scope[k]]
     if arity == 1:
         g.offsets[0] = 0
         return 1
     if arity == 2:
         k = 1 - slot
-        step = 1 if k == 1 else g.domains[scope[1]]
-        for at in range(g.domains[scope[k]]):
-            if g.alive[g.first[scope[k]] + at]:
+        step = 1 if k == 1 else g.all.domains[scope[1]]
+        for at in range(g.all.domains[scope[k]]):
+            if g.alive[place(&g.all, scope[k]) + at]:
                 g.offsets[count] = at * step
                 count += 1
         return count
@@ -243,7 +227,7 @@ cdef offset_t others(Graph* g, Py_ssize_t f, element_t slot, offset_t* stride) n
     while True:
         good = True
         for k in range(arity):
-            if k != slot and not g.alive[g.first[scope[k]] + g.counter[k]]:
+            if k != slot and not g.alive[place(&g.all, scope[k]) + g.counter[k]]:
                 good = False
                 break
         if good:
@@ -255,23 +239,18 @@ cdef offset_t others(Graph* g, Py_ssize_t f, element_t slot, offset_t* stride) n
             if k != slot:
                 g.counter[k] += 1
                 at += size
-                if g.counter[k] < g.domains[scope[k]]:
+                if g.counter[k] < g.all.domains[scope[k]]:
                     break
-                at -= size * g.domains[scope[k]]
+                at -= size * g.all.domains[scope[k]]
                 g.counter[k] = 0
-            size *= g.domains[scope[k]]
+            size *= g.all.domains[scope[k]]
             k -= 1
         if k < 0:
             return count
 
 
 def restrict(
-    const element_t[::1] domains,
-    const offset_t[::1] scope_start,
-    const element_t[::1] scope,
-    const offset_t[::1] table_start,
-    const cost_t[::1] tables,
-    const offset_t[::1] first,
+    View view,
     const uint8_t[::1] alive,
 ):
     """The factors over living labels, those of variables with one taken in: (scope_start, scope, tables, constants, bad).
@@ -279,22 +258,24 @@ def restrict(
     Variables keep their numbers. Factors without a variable left give the entries of `constants`; `bad` is the first
     factor of them that forbids, or -1.
     """
-    cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, f, kept = 0, none = 0, bad = -1
+    cdef const Factors* g = &view.g
+    cdef Py_ssize_t n = g.n, m = g.m, f, kept = 0, none = 0, bad = -1
     cdef offset_t members = 0, entries = 0, size, arity, i, at, k
     cdef element_t[::1] count = np.zeros(n, np.int32)
-    cdef element_t[::1] counter = np.zeros(max(1, int(np.max(np.diff(scope_start), initial=1))), np.int32)
+    cdef element_t[::1] counter = np.zeros(g.largest_arity, np.int32)
+    cdef const cost_t* table
     cdef bint good
     cdef Py_ssize_t v
     with nogil:
         for v in range(n):
-            for i in range(first[v], first[v + 1]):
+            for i in range(place(g, v), place(g, v) + labels_of(g, v)):
                 count[v] += alive[i]
         for f in range(m):
             size = 1
             arity = 0
-            for i in range(scope_start[f], scope_start[f + 1]):
-                size *= count[scope[i]]
-                arity += count[scope[i]] > 1
+            for i in range(g.scope_start[f], g.scope_start[f + 1]):
+                size *= count[g.scope[i]]
+                arity += count[g.scope[i]] > 1
             if arity:
                 kept += 1
                 members += arity
@@ -311,34 +292,35 @@ def restrict(
     members = entries = 0
     with nogil:
         for f in range(m):
-            arity = scope_start[f + 1] - scope_start[f]
+            arity = g.scope_start[f + 1] - g.scope_start[f]
             size = members
             for k in range(arity):
                 counter[k] = 0
-                if count[scope[scope_start[f] + k]] > 1:
-                    rest[members] = scope[scope_start[f] + k]
+                if count[g.scope[g.scope_start[f] + k]] > 1:
+                    rest[members] = g.scope[g.scope_start[f] + k]
                     members += 1
             if members > size:
                 kept += 1
                 start[kept] = members
-            for at in range(table_start[f], table_start[f + 1]):
+            table = table_of(g, f)
+            for at in range(entries_of(g, f)):
                 good = True
                 for k in range(arity):
-                    if not alive[first[scope[scope_start[f] + k]] + counter[k]]:
+                    if not alive[place(g, g.scope[g.scope_start[f] + k]) + counter[k]]:
                         good = False
                         break
                 if good:
                     if members > size:
-                        out[entries] = tables[at]
+                        out[entries] = table[at]
                         entries += 1
                     else:
-                        constants[none] = tables[at]
+                        constants[none] = table[at]
                         none += 1
-                        if bad < 0 and tables[at] == INFINITY:
+                        if bad < 0 and table[at] == INFINITY:
                             bad = f
                 for k in range(arity - 1, -1, -1):
                     counter[k] += 1
-                    if counter[k] < domains[scope[scope_start[f] + k]]:
+                    if counter[k] < g.domains[g.scope[g.scope_start[f] + k]]:
                         break
                     counter[k] = 0
     return start_array, scope_array, tables_array, constants_array, bad

@@ -10,6 +10,7 @@ from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY, isfinite, nextafter
 from libc.stdint cimport uint8_t
 
+from graphpart.crf.problem._view cimport Factors, View, entries_of, labels_of, place
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 
@@ -24,12 +25,7 @@ cdef inline double difference_down(double x, double y) noexcept nogil:
 
 
 def differences(
-    const element_t[::1] domains,
-    const offset_t[::1] scope_start,
-    const element_t[::1] scope,
-    const offset_t[::1] table_start,
-    const cost_t[::1] tables,
-    const offset_t[::1] first,
+    View view,
     const element_t[::1] labels,
     const uint8_t[::1] mapped,
     uint8_t[::1] stays,
@@ -37,27 +33,28 @@ def differences(
 ):
     """(domains, scope_start, scope, tables, origins, amiss): the cost of labels less that of what they are mapped to.
 
-    `labels` is the test labeling; ``mapped[first[v] + x]`` whether label x of v is mapped to that of the labeling. Every
+    `labels` is the test labeling; `mapped` has a flag for each label of each variable: whether it is mapped to that of the labeling. Every
     difference is rounded down; entries that are forbidden stay so. If `slack` is positive, each mapped label costs so
     much less, in tables of its own that come first. For each message of the result in the layout of certificates,
     `origins` has the place of that message before, -1 for labels 0. If `amiss`, some allowed entries are mapped to
     forbidden ones; their mapped labels are marked in `stays`, and the tables are not valid.
     """
-    cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, f, v, kept = 0
+    cdef const Factors* g = &view.g
+    cdef Py_ssize_t n = g.n, m = g.m, f, v, kept = 0
     cdef offset_t i, k, arity, members = 0, entries = 0, size, several, message = 0, carried = 0, largest = 1
     cdef offset_t stride, step, at, image, target, last, own, other, j, labels_of_scope, most = 1
     cdef element_t d, x
     cdef double value, against
     cdef bint amiss = False
-    place_array = np.zeros(mapped.shape[0], np.int32)
-    cdef element_t[::1] place = place_array                 # the numbers of labels
+    number_array = np.zeros(mapped.shape[0], np.int32)
+    cdef element_t[::1] number_of = number_array                 # the numbers of labels
     cdef element_t[::1] count = np.ones(n, np.int32), index = np.full(n, -1, np.int32)
     cdef element_t variables = 0
     with nogil:
         for v in range(n):
-            for i in range(first[v], first[v + 1]):
+            for i in range(place(g, v), place(g, v) + labels_of(g, v)):
                 if mapped[i]:
-                    place[i] = count[v]
+                    number_of[i] = count[v]
                     count[v] += 1
             if count[v] > 1:
                 index[v] = variables
@@ -68,21 +65,21 @@ def differences(
                     entries += count[v]
         for f in range(m):
             size, several, labels_of_scope = 1, 0, 0
-            for i in range(scope_start[f], scope_start[f + 1]):
-                v = scope[i]
+            for i in range(g.scope_start[f], g.scope_start[f + 1]):
+                v = g.scope[i]
                 size *= count[v]
                 several += count[v] > 1
-                labels_of_scope += domains[v]
+                labels_of_scope += g.domains[v]
             largest = max(largest, labels_of_scope)
-            most = max(most, scope_start[f + 1] - scope_start[f])
+            most = max(most, g.scope_start[f + 1] - g.scope_start[f])
             if several:
                 kept += 1
                 members += several
                 entries += size
             if several > 1:
-                for i in range(scope_start[f], scope_start[f + 1]):
-                    if count[scope[i]] > 1:
-                        carried += count[scope[i]]
+                for i in range(g.scope_start[f], g.scope_start[f + 1]):
+                    if count[g.scope[i]] > 1:
+                        carried += count[g.scope[i]]
     domains_array, start_array = np.empty(variables, np.int32), np.zeros(kept + 1, np.int64)
     scope_array, tables_array = np.empty(members, np.int32), np.full(entries, INFINITY)
     origins_array = np.full(carried, -1, np.int64)
@@ -107,54 +104,54 @@ def differences(
                     out[entries + x] = -slack if x else 0.0
                 entries += count[v]
         for f in range(m):
-            arity = scope_start[f + 1] - scope_start[f]
+            arity = g.scope_start[f + 1] - g.scope_start[f]
             several = 0
             for k in range(arity):
-                several += count[scope[scope_start[f] + k]] > 1
+                several += count[g.scope[g.scope_start[f] + k]] > 1
             # where each label leads: in this table to its image, and in the new table
             stride = step = 1
             at = 0
             for k in range(arity):
                 begin[k] = at
-                at += domains[scope[scope_start[f] + k]]
+                at += g.domains[g.scope[g.scope_start[f] + k]]
             begin[arity] = at
             for k in range(arity - 1, -1, -1):
-                v = scope[scope_start[f] + k]
-                for x in range(domains[v]):
-                    i = first[v] + x
+                v = g.scope[g.scope_start[f] + k]
+                for x in range(g.domains[v]):
+                    i = place(g, v) + x
                     to_image[begin[k] + x] = stride * (labels[v] if mapped[i] else x)
-                    to_target[begin[k] + x] = step * place[i]
-                stride *= domains[v]
+                    to_target[begin[k] + x] = step * number_of[i]
+                stride *= g.domains[v]
                 step *= count[v]
             for k in range(arity):
-                v = scope[scope_start[f] + k]
+                v = g.scope[g.scope_start[f] + k]
                 if several and count[v] > 1:
                     rest[members] = index[v]
                     members += 1
                 if several > 1 and count[v] > 1:
-                    for x in range(domains[v]):
-                        if place[first[v] + x]:
-                            origins[carried + place[first[v] + x]] = message + x
+                    for x in range(g.domains[v]):
+                        if number_of[place(g, v) + x]:
+                            origins[carried + number_of[place(g, v) + x]] = message + x
                     carried += count[v]
                 if arity > 1:
-                    message += domains[v]
+                    message += g.domains[v]
             if not several:
                 continue
             kept += 1
             start[kept] = members
-            own = table_start[f]
-            d = domains[scope[scope_start[f] + arity - 1]]
+            own = g.table_start[f]
+            d = g.domains[g.scope[g.scope_start[f] + arity - 1]]
             for k in range(arity):
                 counter[k] = 0
             at = own
-            while at < table_start[f + 1]:
+            while at < g.table_start[f] + entries_of(g, f):
                 image, target = own, entries
                 for k in range(arity - 1):
                     image += to_image[begin[k] + counter[k]]
                     target += to_target[begin[k] + counter[k]]
                 last = begin[arity - 1]
                 for x in range(d):
-                    value = tables[at + x]
+                    value = g.tables[at + x]
                     if value == INFINITY:
                         continue
                     other = image + to_image[last + x]
@@ -162,13 +159,13 @@ def differences(
                     if other == at + x:
                         value = 0.0
                     else:
-                        against = tables[other]
+                        against = g.tables[other]
                         value = difference_down(value, against) if against < INFINITY else -INFINITY
                     if value == -INFINITY:
                         amiss = True
                         counter[arity - 1] = x
                         for k in range(arity):
-                            i = first[scope[scope_start[f] + k]] + counter[k]
+                            i = place(g, g.scope[g.scope_start[f] + k]) + counter[k]
                             if mapped[i]:
                                 stays[i] = True
                     if value < out[j]:
@@ -176,7 +173,7 @@ def differences(
                 at += d
                 for k in range(arity - 2, -1, -1):
                     counter[k] += 1
-                    if counter[k] < domains[scope[scope_start[f] + k]]:
+                    if counter[k] < g.domains[g.scope[g.scope_start[f] + k]]:
                         break
                     counter[k] = 0
             entries += step
@@ -184,12 +181,7 @@ def differences(
 
 
 def negative(
-    const element_t[::1] domains,
-    const offset_t[::1] scope_start,
-    const element_t[::1] scope,
-    const offset_t[::1] table_start,
-    const cost_t[::1] tables,
-    const offset_t[::1] first,
+    View view,
     const double[::1] messages,
     double tolerance,
 ):
@@ -197,42 +189,43 @@ def negative(
 
     Looked at are the tables less the messages, in the layout of certificates, and the costs of each variable with them.
     """
-    cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, f, v
-    cdef offset_t i, k, arity, at, message = 0, best, most = max(1, int(np.max(np.diff(scope_start), initial=1)))
+    cdef const Factors* g = &view.g
+    cdef Py_ssize_t n = g.n, m = g.m, f, v
+    cdef offset_t i, k, arity, at, message = 0, best, most = g.largest_arity
     cdef element_t x, d
     cdef double value, rest, least, zero
-    found = np.zeros(first[n], np.uint8)
+    found = np.zeros(g.size, np.uint8)
     cdef uint8_t[::1] out = found
-    cdef double[::1] cost = np.zeros(max(1, first[n]))
+    cdef double[::1] cost = np.zeros(max(1, g.size))
     cdef element_t[::1] counter = np.zeros(most, np.int32), winner = np.zeros(most, np.int32)
     cdef offset_t[::1] begin = np.zeros(most, np.int64)
     with nogil:
         for f in range(m):
-            arity = scope_start[f + 1] - scope_start[f]
+            arity = g.scope_start[f + 1] - g.scope_start[f]
             if arity == 1:
-                v = scope[scope_start[f]]
-                for x in range(domains[v]):
-                    cost[first[v] + x] += tables[table_start[f] + x]
+                v = g.scope[g.scope_start[f]]
+                for x in range(g.domains[v]):
+                    cost[place(g, v) + x] += g.tables[g.table_start[f] + x]
                 continue
             for k in range(arity):
-                v = scope[scope_start[f] + k]
+                v = g.scope[g.scope_start[f] + k]
                 begin[k] = message
-                for x in range(domains[v]):
-                    cost[first[v] + x] += messages[message + x]
-                message += domains[v]
+                for x in range(g.domains[v]):
+                    cost[place(g, v) + x] += messages[message + x]
+                message += g.domains[v]
                 counter[k] = winner[k] = 0
-            d = domains[scope[scope_start[f] + arity - 1]]
-            least = zero = tables[table_start[f]]
+            d = g.domains[g.scope[g.scope_start[f] + arity - 1]]
+            least = zero = g.tables[g.table_start[f]]
             for k in range(arity):
                 zero -= messages[begin[k]]
             least = zero
-            at = table_start[f]
-            while at < table_start[f + 1]:
+            at = g.table_start[f]
+            while at < g.table_start[f] + entries_of(g, f):
                 rest = 0.0
                 for k in range(arity - 1):
                     rest += messages[begin[k] + counter[k]]
                 for x in range(d):
-                    value = tables[at + x] - rest - messages[begin[arity - 1] + x]
+                    value = g.tables[at + x] - rest - messages[begin[arity - 1] + x]
                     if value < least:
                         least = value
                         counter[arity - 1] = x
@@ -241,18 +234,18 @@ def negative(
                 at += d
                 for k in range(arity - 2, -1, -1):
                     counter[k] += 1
-                    if counter[k] < domains[scope[scope_start[f] + k]]:
+                    if counter[k] < g.domains[g.scope[g.scope_start[f] + k]]:
                         break
                     counter[k] = 0
             if least < zero - tolerance:
                 for k in range(arity):
-                    out[first[scope[scope_start[f] + k]] + winner[k]] = True
+                    out[place(g, g.scope[g.scope_start[f] + k]) + winner[k]] = True
         for v in range(n):
-            best = first[v]
-            for i in range(first[v], first[v + 1]):
+            best = place(g, v)
+            for i in range(place(g, v), place(g, v) + labels_of(g, v)):
                 if cost[i] < cost[best]:
                     best = i
-            if cost[best] < cost[first[v]] - tolerance:
+            if cost[best] < cost[place(g, v)] - tolerance:
                 out[best] = True
-            out[first[v]] = False
+            out[place(g, v)] = False
     return found

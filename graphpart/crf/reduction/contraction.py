@@ -73,7 +73,7 @@ def contraction(f: FactorGraph) -> Contraction | None:
     whole = np.concatenate(labels)
     scope_start, scope, tables = _rewritten(f, leader, start, whole)
     places = place[scope].astype(np.int32)
-    g = FactorGraph.of_csr(names, domains, scope_start, places, tables, f.constant, f.offset, f.sense)
+    g = FactorGraph.of_csr(names, domains, scope_start, places, tables, f.constant)._in_units(f.offset, f.sense)
     g = merge(g)
     if g.m:
         bad = np.flatnonzero(np.isposinf(np.minimum.reduceat(g.tables, g.table_start[:-1])))

@@ -121,7 +121,7 @@ class _Search:
             # If no place is below this, the bound is above half of what is asked for, up to rounding.
             tolerance = (self.step or self.slack) / (2.0 * (g.n + g.m))
             first = places(g)
-            leave = _improving_mapping.negative(*g._flat(), first, messages, tolerance)
+            leave = _improving_mapping.negative(g._view(), messages, tolerance)
             if not leave.any():
                 return False
             leave = np.delete(leave, first[:-1])  # what is left are the mapped labels, in order
@@ -152,7 +152,7 @@ class _Search:
         while self.mapped.any():
             stays = np.zeros_like(self.mapped)
             domains, start, scope, tables, origins, amiss = _improving_mapping.differences(
-                *self.f._flat(), self.first, self.labels, self.mapped, stays, self.slack
+                self.f._view(), self.labels, self.mapped, stays, self.slack
             )
             if not amiss:
                 return FactorGraph.of_csr(range(len(domains)), domains, start, scope, tables), origins

@@ -212,7 +212,7 @@ def dead_end_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.
         alive[:] = not weak
         alive[first[:-1]] = 1
         return alive
-    bad = _dead_ends.dead_ends(*g._flat(), *g.incidence(), first, alive, weak, stopping)
+    bad = _dead_ends.dead_ends(g._view(connected=True), alive, weak, stopping)
     if bad >= 0:
         raise InfeasibleProblem(f"every labeling is forbidden: no label of variable {g.variables[bad]!r} is possible")
     return alive
@@ -255,7 +255,9 @@ def probing_step(g: FactorGraph, weak: bool, stopping: Stopping) -> tuple[Factor
         start = np.concatenate([g.scope_start, g.scope_start[-1] + 2 * np.arange(1, k + 1)])
         scope = np.concatenate([g.scope, found.pairs[:, :2].ravel()])
         tables = np.concatenate([g.tables, ties.ravel()])
-        g = FactorGraph.of_csr(list(g.variables), g.domains, start, scope, tables, g.constant, g.offset, g.sense)
+        g = FactorGraph.of_csr(list(g.variables), g.domains, start, scope, tables, g.constant)._in_units(
+            g.offset, g.sense
+        )
     return g, _left_by(found, weak)
 
 
@@ -334,7 +336,7 @@ class _State:
         if alive.all() and not always:
             return False
         first = places(g)
-        start, scope, tables, constants, bad = _dead_ends.restrict(*g._flat(), first, alive)
+        start, scope, tables, constants, bad = _dead_ends.restrict(g._view(), alive)
         if bad >= 0:
             raise InfeasibleProblem(f"every labeling is forbidden: what is left of {named(g, bad)} forbids it")
         counts = np.diff(np.concatenate([[0], np.cumsum(alive, dtype=np.int64)])[first])
@@ -352,5 +354,5 @@ class _State:
         names = [g.variables[i] for i in np.flatnonzero(free).tolist()]
         self.constant = math.fsum([self.constant, g.constant, *constants.tolist()])
         domains = counts[free].astype(np.int32)
-        self.g = FactorGraph.of_csr(names, domains, start, place[scope], tables, offset=g.offset, sense=g.sense)
+        self.g = FactorGraph.of_csr(names, domains, start, place[scope], tables)._in_units(g.offset, g.sense)
         return True

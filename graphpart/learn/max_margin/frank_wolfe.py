@@ -40,7 +40,7 @@ from graphpart.learn.objective import Array
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
-__all__ = ["Found", "History", "minimise"]
+__all__ = ["Found", "History", "Machine", "minimise"]
 
 History = list[
     tuple[float, float, float]
@@ -178,21 +178,12 @@ class Machine:
         return 0.5 * self.precision * float(moved @ moved) + float(np.mean(hinges)) if len(hinges) else 0.0
 
 
-def minimise(
-    problems: Sequence[TrainingProblem],
-    base: Array,
-    sigma: float,
-    oracle: str,
-    tol: float,
-    certify: bool,
-    seed: int | None,
-    stopping: Stopping,
-) -> Found:
+def minimise(machine: Machine, tol: float, certify: bool, seed: int | None) -> Found:
     """Minimise P to a gap of `tol` times P; see the module."""
-    machine = Machine(problems, base, sigma, oracle, stopping)
+    stopping = machine.stopping
     rng = np.random.default_rng(seed)
-    found = Found(base.copy())
-    if not problems:
+    found = Found(machine.base.copy())
+    if not machine.blocks:
         found.objective = found.bound = 0.0
         found.certified = True
         return found
@@ -204,7 +195,7 @@ def minimise(
             _settle(machine, rng, tol)
             machine.refresh()
             bound = machine.dual()
-            if gap / len(problems) > 2.0 * tol * max(abs(bound), 1e-300) and stopping.iterations % 5:
+            if gap / len(machine.blocks) > 2.0 * tol * max(abs(bound), 1e-300) and stopping.iterations % 5:
                 continue  # these gaps were seen at different theta, and are no bound on the gap at any of them
             objective = _everywhere(machine)
             if stopping.reason is not None:

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.learn.linear_costs import LinearCosts, content_of
 from graphpart.learn.logistic import LogisticRegression
-from graphpart.learn.max_margin.frank_wolfe import Found, History, minimise
+from graphpart.learn.max_margin.frank_wolfe import Found, History, Machine, minimise
 from graphpart.learn.max_margin.oracle import ORACLES
 from graphpart.learn.max_margin.perceptron import average
 from graphpart.learn.max_margin.training import TrainingProblem, training_problems
@@ -228,7 +228,7 @@ class MaxMarginPartition(LinearCosts):
         if self.solver == "perceptron":
             return average(parts, base, self.oracle, self.seed, stopping)
         certify = self.certify and self.oracle == "local-search"
-        return minimise(parts, base, self.sigma, self.oracle, self.tol, certify, self.seed, stopping)
+        return minimise(Machine(parts, base, self.sigma, self.oracle, stopping), self.tol, certify, self.seed)
 
     def _start(self, parts: list[TrainingProblem], width: int, stopping: Stopping) -> Array:
         """theta_0."""

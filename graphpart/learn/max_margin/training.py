@@ -39,8 +39,6 @@ class TrainingProblem:
 
     Parameters
     ----------
-    n : int
-        Number of elements.
     pairs : ndarray of int64, shape (m, 2)
         Different pairs of different elements, the smaller index first.
     X : ndarray of float64, shape (m, V)
@@ -56,7 +54,6 @@ class TrainingProblem:
 
     def __init__(
         self,
-        n: int,
         pairs: NDArray[np.int64],
         X: Array,
         same: Flags,
@@ -66,7 +63,7 @@ class TrainingProblem:
         labels: NDArray[np.int64],
     ) -> None:
         self.labels = labels
-        self.n, self.pairs, self.X, self.same = n, pairs, X, same
+        self.n, self.pairs, self.X, self.same = len(labels), pairs, X, same
         total = float(weights.sum())
         self.share = weights / total if total > 0 else weights
         loss = weights * np.where(same, join_weight, cut_weight)
@@ -75,7 +72,7 @@ class TrainingProblem:
         self.signed_loss = np.where(same, self.loss, -self.loss)
         self.truth = (self.share * same) @ X  # sum of a_p x_p over true joins
         self.constant = float(self.loss[same].sum())  # the loss of cutting every pair
-        self.dense = len(pairs) >= DENSE_FROM * n * (n - 1) / 2
+        self.dense = len(pairs) >= DENSE_FROM * self.n * (self.n - 1) / 2
 
     def costs(self, theta: Array) -> Array:
         """a_p c_p for each pair, without the loss."""
@@ -211,7 +208,7 @@ def _checked(
             "expected the decisions of a partition"
         )
     join, cut = weights_of_loss(loss_weights, same, weights)
-    return TrainingProblem(n, local, X, same, weights, join, cut, labels.astype(np.int64))
+    return TrainingProblem(local, X, same, weights, join, cut, labels.astype(np.int64))
 
 
 def weights_of_loss(given: Any, same: Flags, weights: Array) -> tuple[float, float]:

@@ -7,8 +7,9 @@ a forest, and the two passes are the forward and the backward recursion (Rabiner
 paths (`schedule`), so that a chain is walked from one end to the other. The belief of a variable is a vector of L
 numbers that sum to 1; the logarithms of the scaling factors add up to log Z. The exponentials of all scores are
 computed beforehand, none in the passes. A vector that has lost its scale has entries of at least exp(-r), where r is
-the range of the scores of the variable plus those of its pairs: `sum_product` is for r up to what float64 holds,
-`sum_product_log` for any scores.
+the range of the scores of the variable plus those of its pairs: `sum_product` is for r up to what float64 holds. For
+other scores there are the passes in logarithms of all factor graphs (`crf.exact_solvers`), which are several times as
+slow.
 
 The pseudolikelihood takes each variable given its neighbours (Besag 1975). For a variable v with label y_v, the scores
 of its labels given those of its neighbours are
@@ -129,23 +130,18 @@ def shift(double[:, ::1] scores):
 
 
 def sum_product(
-    double[:, ::1] weights,
-    const double[:, ::1] pair_weights,
-    const element_t[:, ::1] tie,
-    const element_t[:, ::1] pairs,
-    const element_t[::1] edge,
-    const element_t[::1] child,
-    const element_t[::1] parent,
-    const element_t[::1] roots,
-    double[:, ::1] expected,
-    bint back,
+    double[:, ::1] weights, const double[:, ::1] pair_weights, const element_t[:, ::1] tie, data,
+    double[:, ::1] expected, bint back,
 ):
     """log Z of the distribution proportional to products of `weights` and `pair_weights`; overwrites both outputs.
 
-    `weights`, shape (n, L), are positive; they become the probabilities of labels if the passes go `back`.
+    `data` has pairs, and their `forest`, as `schedule` makes it. `weights`, shape (n, L), are positive; they become the probabilities of labels if the passes go `back`.
     `pair_weights` has shape (m, K + 1), or (1, K + 1) if shared; `expected`, of that shape, gets the expected count of
     each number, summed over pairs if shared.
     """
+    cdef const element_t[:, ::1] pairs = data.pairs
+    cdef const element_t[::1] edge = data.forest[0], child = data.forest[1], parent = data.forest[2]
+    cdef const element_t[::1] roots = data.forest[3]
     cdef Py_ssize_t n = weights.shape[0], L = weights.shape[1], steps = edge.shape[0], s, a, b, i
     cdef Py_ssize_t step = (L + 3) // 4 * 4
     cdef bint shared = pair_weights.shape[0] == 1, flipped
@@ -251,87 +247,6 @@ cdef void gather(
             expected[tie[a, b]] += sums[a, b] * table[a, b]
 
 
-def sum_product_log(
-    double[:, ::1] scores,
-    const double[:, ::1] pair_scores,
-    const element_t[:, ::1] tie,
-    const element_t[:, ::1] pairs,
-    const element_t[::1] edge,
-    const element_t[::1] child,
-    const element_t[::1] parent,
-    const element_t[::1] roots,
-    double[:, ::1] expected,
-    bint back,
-):
-    """The same from logarithms of the weights, in logarithms all along: for any scores, several times slower."""
-    cdef Py_ssize_t n = scores.shape[0], L = scores.shape[1], steps = edge.shape[0], s, a, b, i
-    cdef bint shared = pair_scores.shape[0] == 1, flipped
-    cdef element_t c, p, e
-    cdef double total = 0.0, z, x
-    cdef const double* numbers
-    cdef double[:, ::1] up = np.empty((steps, L)), before = np.empty((steps, L))
-    cdef double[:, ::1] belief = np.array(scores), after = np.zeros((n, L))
-    cdef double[::1] rest = np.zeros(L), down = np.zeros(L), row = np.zeros(L)
-    expected[:, :] = 0.0
-    with nogil:
-        for s in range(steps):
-            e = edge[s]
-            c = child[s]
-            p = parent[s]
-            flipped = pairs[e, 1] == c
-            numbers = &pair_scores[0 if shared else e, 0]
-            for b in range(L):
-                for a in range(L):
-                    row[a] = belief[c, a] + numbers[tie[b, a] if flipped else tie[a, b]]
-                up[s, b] = log_sum(&row[0], L)
-            z = log_sum(&up[s, 0], L)
-            total += z
-            for b in range(L):
-                up[s, b] -= z
-                before[s, b] = belief[p, b]
-                belief[p, b] += up[s, b]
-        for i in range(roots.shape[0]):
-            z = log_sum(&belief[roots[i], 0], L)
-            total += z
-            for b in range(L):
-                scores[roots[i], b] = exp(belief[roots[i], b] - z)
-        if back:
-            for s in range(steps - 1, -1, -1):
-                e = edge[s]
-                c = child[s]
-                p = parent[s]
-                flipped = pairs[e, 1] == c
-                numbers = &pair_scores[0 if shared else e, 0]
-                for b in range(L):
-                    rest[b] = before[s, b] + after[p, b]
-                    after[p, b] += up[s, b]
-                for a in range(L):
-                    for b in range(L):
-                        row[b] = rest[b] + numbers[tie[b, a] if flipped else tie[a, b]]
-                    down[a] = log_sum(&row[0], L)
-                x = log_sum(&down[0], L)
-                for a in range(L):
-                    after[c, a] = down[a] - x
-                    row[a] = belief[c, a] + down[a]
-                z = log_sum(&row[0], L)
-                for a in range(L):
-                    scores[c, a] = exp(row[a] - z)
-                    for b in range(L):
-                        i = tie[b, a] if flipped else tie[a, b]
-                        expected[0 if shared else e, i] += exp(belief[c, a] + numbers[i] + rest[b] - z)
-    return total
-
-
-cdef double log_sum(const double* x, Py_ssize_t count) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef double high = -INFINITY, total = 0.0
-    for i in range(count):
-        high = x[i] if x[i] > high else high
-    for i in range(count):
-        total += exp(x[i] - high)
-    return high + log(total)
-
-
 # ------------------------------------------------------------------------------------------------- the pseudolikelihood
 
 def incidence(Py_ssize_t n, const element_t[:, ::1] pairs) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -361,13 +276,14 @@ def losses(
     double[:, ::1] scores,
     const double[:, ::1] pair_scores,
     const element_t[:, ::1] tie,
-    const element_t[:, ::1] pairs,
-    const offset_t[::1] start,
-    const element_t[::1] row,
+    data,
     const element_t[::1] labels,
     double[:, ::1] derivative,
 ):
     """The sum of the losses. `scores` become its derivatives by the scores, `derivative` those by the pairs' numbers."""
+    cdef const element_t[:, ::1] pairs = data.pairs
+    cdef const offset_t[::1] start = data.incidence[0]
+    cdef const element_t[::1] row = data.incidence[1]
     cdef Py_ssize_t n = scores.shape[0], L = scores.shape[1], v, l, y
     cdef offset_t i
     cdef element_t e, u

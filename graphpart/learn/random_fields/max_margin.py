@@ -33,7 +33,13 @@ def train(
 ) -> Solution:
     """Parameters of small objective, with the duality gap that the oracle proves, if it is exact."""
     return block_frank_wolfe(
-        len(structures), template.size, oracle(template, structures, labels, solver), sigma, tolerance, stopping, seed
+        len(structures),
+        np.zeros(template.size),
+        oracle(template, structures, labels, solver),
+        sigma,
+        tolerance,
+        stopping,
+        seed,
     )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.bucket_elimination import elimination_order, marginals
+from graphpart.crf.exact_solvers.min_sum import with_messages
 from graphpart.crf.problem import FactorGraph
 from graphpart.errors import InvalidOption
 from graphpart.learn.random_fields import _losses
@@ -61,15 +62,12 @@ class Pseudolikelihood:
 
     def __init__(self, template: Template, data: Packed, labels: Labels, sigma: float) -> None:
         self.template, self.data, self.labels, self.prior = template, data, labels, 1.0 / (sigma * sigma)
-        self.incidence = data.incidence
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         """phi and its gradient."""
         scores, numbers = self.template.scores(self.data, theta)
         derivative = np.empty_like(numbers)
-        loss = _losses.losses(
-            scores, numbers, self.template.tie, self.data.pairs, *self.incidence, self.labels, derivative
-        )
+        loss = _losses.losses(scores, numbers, self.template.tie, self.data, self.labels, derivative)
         gradient = self.template.gradient(self.data, scores, derivative)
         gradient += self.prior * theta
         return loss + 0.5 * self.prior * float(theta @ theta), gradient
@@ -103,15 +101,36 @@ def expectations(
         log_z += math.fsum(highs.tolist())
         shifted = numbers - highs[:, None]
     # Without the last column if no pair of labels selects it: it may be large then.
-    graph = (template.tie, data.pairs, *data.forest, expected, back)
-    if spread.max(initial=0.0) < RANGE:
-        with np.errstate(over="ignore"):
-            np.exp(scores, out=scores)
-            np.exp(np.minimum(shifted, 0.0, out=shifted), out=shifted)
-        log_z += _losses.sum_product(scores, shifted, *graph)
-    else:
-        log_z += _losses.sum_product_log(scores, shifted, *graph)
+    if spread.max(initial=0.0) >= RANGE:
+        rest, probabilities, expected = by_messages(template, data, scores, shifted)
+        return log_z + rest, probabilities, expected
+    with np.errstate(over="ignore"):
+        np.exp(scores, out=scores)
+        np.exp(np.minimum(shifted, 0.0, out=shifted), out=shifted)
+    log_z += _losses.sum_product(scores, shifted, template.tie, data, expected, back)
     return log_z, scores, expected
+
+
+def by_messages(template: Template, data: Packed, scores: Array, numbers: Array) -> tuple[float, Array, Array]:
+    """Expectations on forests for any scores: sum-product in logarithms, several times as slow."""
+    L, n = template.labels, data.n
+    tables = np.broadcast_to(template.tables(numbers), (len(data.pairs), L, L))
+    f = FactorGraph.from_arrays(np.full(n, L), [(np.arange(n)[:, None], -scores), (data.pairs, -tables)])
+    found, messages = with_messages(f)
+    sent = -messages.to_factor.reshape(-1, L)[n:]  # by the ends of pairs, after those to unary factors
+    together = tables + sent[::2, :, None] + sent[1::2, None, :]
+    together = np.exp(together - together.max(axis=(1, 2), keepdims=True, initial=-math.inf))
+    together /= together.sum(axis=(1, 2), keepdims=True)
+    probabilities = found.probabilities.flat.reshape(n, L)
+    return found.log_z, probabilities, _counts(template, together.reshape(-1, L * L), shared=len(numbers) == 1)
+
+
+def _counts(template: Template, together: Array, shared: bool) -> Array:
+    """The expected count of each number of pairs, from the probabilities of pairs of labels."""
+    expected = np.zeros((len(together), template.count + 1))
+    for k, number in enumerate(template.tie.ravel().tolist()):
+        expected[:, number] += together[:, k]
+    return expected.sum(axis=0, keepdims=True) if shared else expected
 
 
 def order_of(template: Template, data: Packed) -> list[int]:
@@ -153,9 +172,4 @@ def _by_elimination(
     found = marginals(f, order=order)
     flat = found.probabilities.flat
     probabilities, together = flat[: n * L].reshape(n, L).copy(), flat[n * L :].reshape(m, L * L)
-    expected = np.zeros((m, template.count + 1))
-    for k, number in enumerate(template.tie.ravel().tolist()):
-        expected[:, number] += together[:, k]
-    if len(numbers) == 1:
-        expected = expected.sum(axis=0, keepdims=True)
-    return found.log_z, probabilities, expected
+    return found.log_z, probabilities, _counts(template, together, shared=len(numbers) == 1)

@@ -80,19 +80,19 @@ class AnnealingRounds:
 
     def _sweeps(self, turn: Turn) -> int:
         """The number of sweeps of a task."""
-        a, work = self.parameters, self.annealer.work(turn.pool.labels)
-        fewest, most = max(a.fewest, min(a.sweeps[0], a.longest / work)), a.sweeps[1]
-        return int(max(fewest, min(most, a.work / work)) * 2 ** (turn.level / 2))
+        fewest, most = self.parameters.sweeps
+        at_first = max(fewest, min(most, turn.first_work / self.annealer.work(turn.pool.labels)))
+        return int(at_first * turn.longer)
 
     def plan(self, turn: Turn) -> list[AnnealingTask]:
         a, rng, pool = self.parameters, turn.rng, turn.pool
         sweeps = self._sweeps(turn)
-        heats = a.heats if sweeps > a.few else a.cool_heats if self.polish else a.few_heats
+        heats = a.heats if sweeps > a.few else a.few_heats
         tasks = []
         for k, seed in enumerate(turn.seeds):
             heat = heats[(k + 3 * turn.number) % len(heats)]
             if k < len(turn.seeds) - 1 or len(pool) < 3:
-                runs = 2 ** int(rng.integers(1 + max(0, (sweeps // a.shortest).bit_length() - 1)))
+                runs = 2 ** int(rng.integers((sweeps // a.sweeps[0]).bit_length()))
                 tasks.append(AnnealingTask(pool.labels, seed, None, runs, sweeps // runs, heat, sweeps > a.few))
             else:
                 i, j = sorted(rng.choice(len(pool), 2, replace=False).tolist())

@@ -5,8 +5,7 @@ these elements and their neighbours move to their best subsets, in some sweeps. 
 trial is undone. A trial takes microseconds, whatever the size of the problem. In cluster editing, trials lower the cost
 more than annealing and fusion in the same time; without a background (grids, random pairs), they lower it less.
 
-Trials that change the partition but not its cost are kept: without them, the cost stays higher. Therefore rounds go on
-from the partition that the round before has ended with, not from the best one of the pool, as long as it costs no more.
+Trials that change the partition but not its cost are kept (see drifting.py): without them, the cost stays higher.
 
 The tasks of a round mutate different elements: each has a part of an order in which neighbours are near each other. The
 results are combined region by region (see recombination.py), so that most gains of the tasks add up.
@@ -14,53 +13,19 @@ results are combined region by region (see recombination.py), so that most gains
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.partition.anytime_search.parameters import EvolutionParameters
-from graphpart.partition.anytime_search.recombination import best_of_regions
-from graphpart.partition.anytime_search.strategy import Found, Task, Turn
+from graphpart.partition.anytime_search.annealing import Annealer
+from graphpart.partition.anytime_search.drifting import Drifting, DriftTask
+from graphpart.partition.anytime_search.parameters import DriftingParameters
+from graphpart.partition.anytime_search.strategy import Turn
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.stopping import Stopping
 
-__all__ = ["Drifting", "EvolutionRounds", "EvolutionTask"]
-
-
-class Drifting:
-    """What strategies have in common that keep changes of no gain.
-
-    Parameters
-    ----------
-    turn : Turn
-        For the annealer.
-    share : float
-    """
-
-    due = False
-
-    def __init__(self, turn: Turn, share: float) -> None:
-        self.annealer, self.share = turn.annealer, share
-        self.labels: Labels | None = None  # the end of the last round
-
-    def start(self, turn: Turn) -> Labels:
-        """Where a round begins: the end of the last one, with all regions that have become better since."""
-        best, last = turn.pool.labels, self.labels
-        self.labels = None
-        return best if last is None else best_of_regions(self.annealer.p, last, best)
-
-    def learn(self, found: Found, gain: float) -> None:
-        before = self.labels
-        self.labels = found.labels if before is None else best_of_regions(self.annealer.p, before, found.labels)
-
-
-@dataclass(frozen=True)
-class EvolutionTask(Task):
-    """Trials that begin with some elements."""
-
-    elements: NDArray[np.int32]
-    work: float  # nanoseconds
+__all__ = ["EvolutionRounds", "by_neighbourhood"]
 
 
 class EvolutionRounds(Drifting):
@@ -68,34 +33,27 @@ class EvolutionRounds(Drifting):
 
     name = "evolution"
 
-    def __init__(self, turn: Turn, parameters: EvolutionParameters, share: float) -> None:
-        super().__init__(turn, share)
-        self.parameters = parameters
-        self.order = by_neighbourhood(turn.annealer.p)
+    def __init__(self, turn: Turn, parameters: DriftingParameters, share: float) -> None:
+        super().__init__(turn, parameters, share)
+        self.elements = by_neighbourhood(turn.annealer.p)
 
-    def ready(self, turn: Turn) -> bool:
-        return len(self.order) > 0
+    def step_work(self, labels: Labels) -> float:
+        return 10 * self.annealer.work(labels)  # far more than it takes to combine the results
 
-    def first_work(self, turn: Turn) -> float:
-        return len(turn.seeds) * self._work(turn)
-
-    def _work(self, turn: Turn) -> float:
-        """The nanoseconds of a task."""
-        a = self.parameters
-        return float(max(a.work, a.each * len(self.order) / len(turn.seeds)) * 2.0 ** (turn.level / 2))
-
-    def plan(self, turn: Turn) -> list[EvolutionTask]:
-        work, start = self._work(turn), self.start(turn)
-        order = np.roll(self.order, int(turn.rng.integers(len(self.order))))
+    def plan(self, turn: Turn) -> list[DriftTask]:
+        order = np.roll(self.elements, int(turn.rng.integers(len(self.elements))))
         parts = np.array_split(order, len(turn.seeds))
+        work = max(turn.work, self.step_work(turn.pool.labels) * turn.longer)
         return [
-            EvolutionTask(start, seed, part, work) for seed, part in zip(turn.seeds, parts, strict=True) if len(part)
+            replace(task, elements=part, work=work)
+            for task, part in zip(super().plan(turn), parts, strict=True)
+            if len(part)
         ]
 
-    def perform(self, task: EvolutionTask, stopping: Stopping) -> Found:
-        annealer = self.annealer.copy()
-        labels = annealer.evolve(task.start, task.elements, task.work, task.seed, stopping)
-        return Found(labels, annealer.spent)
+    def step(
+        self, annealer: Annealer, labels: Labels, task: DriftTask, rng: np.random.Generator, stopping: Stopping
+    ) -> Labels:
+        return annealer.evolve(labels, task.elements, task.work, task.seed, stopping)
 
 
 def by_neighbourhood(p: SetPartition) -> NDArray[np.int32]:

@@ -29,7 +29,7 @@ from graphpart.partition.anytime_search.annealing import RUN, Annealer
 from graphpart.partition.anytime_search.annealing_rounds import POLISH
 from graphpart.partition.anytime_search.levels import polished, proposal_by_levels
 from graphpart.partition.anytime_search.parameters import FusionParameters
-from graphpart.partition.anytime_search.recombination import best_of_regions, common_sets
+from graphpart.partition.anytime_search.recombination import CONTRACTION, best_of_regions, common_sets
 from graphpart.partition.anytime_search.strategy import Found, Task, Turn
 from graphpart.partition.local_search import _sparse_joining
 from graphpart.partition.local_search.improve import repels
@@ -41,7 +41,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["FusionRounds", "FusionTask", "LevelRounds", "fused", "regions"]
 
-JOINING, LEVELS, ARRAYS = 150.0, 500.0, 10.0  # nanoseconds for each pair: of joining, of multilevel moves, of NumPy
+JOINING, LEVELS = 150.0, 500.0  # nanoseconds for each element and pair: of joining, of multilevel moves
 WORTH = 0.1  # share of pairs stored, from which on annealing of a matrix is faster where there is a background
 
 
@@ -73,12 +73,12 @@ class FusionRounds:
     def __init__(self, turn: Turn, parameters: FusionParameters, share: float) -> None:
         self.annealer, self.parameters, self.share = turn.annealer, parameters, share
         self.arms = self._arms()
-        self.credit = Credit(len(self.arms), parameters.kept, parameters.floor)
+        self.credit = Credit(len(self.arms), kept=0.7, floor=0.1)
 
     def _arms(self) -> list[tuple[str, float, int]]:
         """The kinds of proposals, with strength and number of sweeps."""
         a = self.parameters
-        arms: list[tuple[str, float, int]] = [("annealing", heat, sweeps) for sweeps in a.sweeps for heat in a.heats]
+        arms: list[tuple[str, float, int]] = [("annealing", heat, a.sweeps) for heat in a.heats]
         if repels(self.annealer.p):
             arms = [*(("noise", sigma, 0) for sigma in a.noises), *arms]
         return arms
@@ -88,7 +88,7 @@ class FusionRounds:
 
     def first_work(self, turn: Turn) -> float:
         part = min(1.0, self.parameters.region / max(1, self.annealer.p.n))
-        return len(turn.seeds) * max(self.parameters.work, part * max(map(self._work, range(len(self.arms)))))
+        return len(turn.seeds) * max(turn.first_work, part * max(map(self._work, range(len(self.arms)))))
 
     def plan(self, turn: Turn) -> list[FusionTask]:
         a, p, rng, count = self.parameters, self.annealer.p, turn.rng, len(turn.seeds)
@@ -101,9 +101,9 @@ class FusionRounds:
         for seed, part in zip(turn.seeds, parts, strict=True):
             arm = self.credit.choose(rng)
             n = p.n if part is None else max(1, len(part))  # none is left where subsets are huge
-            steps = int(a.work * 2 ** (turn.level / 2) / (self._work(arm) * n / max(1, p.n)))
+            steps = int(5 * turn.work / (self._work(arm) * n / max(1, p.n)))
             heat = a.small_heats[int(rng.integers(len(a.small_heats)))]
-            some = rng.permutation(len(others))[: a.members].tolist() if part is None else []
+            some = rng.permutation(len(others))[:2].tolist() if part is None else []
             task = FusionTask(turn.pool.labels, seed, arm, part, max(1, min(steps, a.steps)), heat)
             tasks.append(replace(task, others=[others[k] for k in some]))
         return tasks
@@ -111,8 +111,8 @@ class FusionRounds:
     def _work(self, arm: int) -> float:
         """The estimated nanoseconds of a step on all elements."""
         p, (kind, _, sweeps) = self.annealer.p, self.arms[arm]
-        anneal = 8.0 * sweeps * (p.n + 2 * p.m) + 4.0 * self.parameters.small_sweeps * (p.n + p.m)
-        return ((LEVELS if kind == "levels" else JOINING) + POLISH + 4 * ARRAYS) * (p.n + p.m) + anneal
+        anneal = 8.0 * sweeps * (p.n + 2 * p.m) + 8.0 * self.parameters.sweeps * (p.n + p.m)
+        return ((LEVELS if kind == "levels" else JOINING) + POLISH + 8 * CONTRACTION) * (p.n + p.m) + anneal
 
     def perform(self, task: FusionTask, stopping: Stopping) -> Found:
         p, labels = self.annealer.p, task.start
@@ -162,7 +162,7 @@ class FusionRounds:
     ) -> Labels:  # fmt: skip
         if stopping.check(np.inf):
             return labels
-        return fused(annealer, labels, proposal, heat, self.parameters.small_sweeps, int(rng.integers(2**62)), stopping)
+        return fused(annealer, labels, proposal, heat, 2 * self.parameters.sweeps, int(rng.integers(2**62)), stopping)
 
     def learn(self, found: Found, gain: float) -> None:
         self.credit.learn(found.arm, gain, found.work)
@@ -197,7 +197,7 @@ def fused(
     matrix = small.background is not None and small.limits is None
     if matrix and small.n <= SMALL and small.m >= WORTH * small.n * (small.n - 1) / 2:
         small = small.to_dense()
-    annealer.spent += ARRAYS * 4 * (p.n + p.m)
+    annealer.spent += 8 * CONTRACTION * (p.n + p.m)
     mine, theirs = contraction.project(labels), contraction.project(proposal)
     if small.n < 2:
         return labels
@@ -221,7 +221,7 @@ def polished_changes(annealer: Annealer, before: Labels, labels: Labels, stoppin
         annealer.spent += POLISH * (p.n + p.m)
         return best_of_regions(p, labels, polished(p, labels, stopping, thorough))
     q = p.restrict(elements)
-    annealer.spent += POLISH * (q.n + q.m) + ARRAYS * (p.n + p.m)
+    annealer.spent += POLISH * (q.n + q.m) + 2 * CONTRACTION * (p.n + p.m)
     mine = canonical(labels[elements])
     whole = labels.astype(np.int64)
     whole[elements] = p.n + best_of_regions(q, mine, polished(q, mine, stopping.child(plus=np.inf), thorough))

@@ -4,7 +4,7 @@ A population begins with `size` partitions that are made independently of each o
 are recombined (see recombination.py): what both have in common is contracted and annealed from a high temperature; then
 all elements are annealed, from a low temperature and for a short time. The child replaces the worst member if it costs
 less than this and not the same as another member, since partitions of equal cost are often the same. The population
-ends when FAILURES times `size` children in a row have replaced no member. By then the members are similar, and another
+ends when twice `size` children in a row have replaced no member. By then the members are similar, and another
 population is a better use of time than more children.
 
 On random complete graphs, populations find the best partitions far sooner than annealing of any length: what good
@@ -21,6 +21,7 @@ rounds, if the problem is small enough.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -36,11 +37,8 @@ from graphpart.stopping import Stopping
 
 __all__ = ["PopulationRounds", "PopulationTask", "best_of_population"]
 
-FAILURES = 2  # children without a place, for each member
-HOT = 3.0  # annealing of what two members agree on, where hardly anything else is left to find
-COOL = 0.1
-SWEEPS = (300, 100)  # hot and cool
-CHOSEN = 8  # members from the pool, where restarts make them
+HOT, COOL = 3.0, 0.1  # heats: of what two members agree on, where little is left to find; of all elements
+SWEEPS = (300, 100)  # of a child: of what two members agree on, and of all elements
 
 
 def best_of_population(
@@ -59,7 +57,7 @@ def best_of_population(
         members.append((p.evaluate_labels(labels), labels))
         members.sort(key=lambda member: member[0])
     failures, children, cool = 0, 0, annealer.temperatures(members[0][1], COOL)
-    while len(members) > 1 and failures < FAILURES * size and children < most and not stopping.check(members[0][0]):
+    while len(members) > 1 and failures < 2 * size and children < most and not stopping.check(members[0][0]):
         i, j = rng.choice(len(members), 2, replace=False).tolist()
         x, y, draw = members[i][1], members[j][1], int(rng.integers(2**62))
         labels = recombined(annealer, x, y, HOT, cool, SWEEPS, draw, stopping)
@@ -114,34 +112,36 @@ class PopulationRounds:
 
     def young(self) -> int:
         """The number of sweeps of annealing for each of the first members."""
-        return min(self.parameters.most_young, self.parameters.young * self.annealer.p.n)
+        each, most = self.parameters.young
+        return min(most, each * self.annealer.p.n)
 
     def ready(self, turn: Turn) -> bool:
         if self.restarts:
-            return turn.pool.independent - self.seen >= self.parameters.independent
+            return turn.pool.independent - self.seen >= self.parameters.elite
         first = self.parameters.members * self.young() * self.annealer.work(turn.pool.labels)
         return turn.mature and first <= self.parameters.largest
 
-    def size(self) -> float:
-        """The number of members of a population at the beginning."""
-        a = self.parameters
-        return max(a.fewest, min(a.members, a.share * self.annealer.p.n))
+    def size(self) -> int:
+        """The number of members of a population at the beginning: fewer for few elements."""
+        return min(self.parameters.members, max(2, math.isqrt(self.annealer.p.n)))
 
     def first_work(self, turn: Turn) -> float:
         sweep = self.annealer.work(turn.pool.labels)
         child = RECOMBINATION + 2 * RUN + 2 * SWEEPS[1] * sweep  # the hot sweeps are on a small problem
-        members, young = (CHOSEN, 0.0) if self.restarts else (self.size(), self.young() * sweep + RUN)
+        members, young = (self.parameters.elite, 0.0) if self.restarts else (self.size(), self.young() * sweep + RUN)
         return len(turn.seeds) * members * (young + self.parameters.children * child)
 
     def plan(self, turn: Turn) -> list[PopulationTask]:
         pool = turn.pool
-        size = int(self.size() * 2 ** (turn.level / 2))
+        size = int(self.size() * turn.longer)
         tasks = [PopulationTask(pool.labels, seed, size, self.young(), None) for seed in turn.seeds]
         if self.restarts:
             self.seen = pool.independent
             for k, seed in enumerate(turn.seeds):
-                chosen = sorted(turn.rng.choice(len(pool), min(CHOSEN, len(pool)), replace=False).tolist())
-                tasks[k] = PopulationTask(pool.labels, seed, len(chosen), 0, [pool.members[i][1] for i in chosen])
+                chosen = np.sort(turn.rng.choice(len(pool), min(self.parameters.elite, len(pool)), replace=False))
+                tasks[k] = PopulationTask(
+                    pool.labels, seed, len(chosen), 0, [pool.members[i][1] for i in chosen.tolist()]
+                )
             return tasks
         if len(pool) > 2:
             elite = [labels for _, labels in pool.members]

@@ -26,23 +26,21 @@ import numpy as np
 
 from graphpart.common.credit import Credit
 from graphpart.common.rounds import RoundSearch, Saver
+from graphpart.errors import InvalidOption
 from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.annealing_rounds import AnnealingRounds
-from graphpart.partition.anytime_search.evolution import Drifting, EvolutionRounds
+from graphpart.partition.anytime_search.drifting import Drifting, PropagationRounds, ReheatingRounds
+from graphpart.partition.anytime_search.evolution import EvolutionRounds
 from graphpart.partition.anytime_search.fusion import FusionRounds, LevelRounds
 from graphpart.partition.anytime_search.levels import has_small_subsets, polished
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.population import PopulationRounds
-from graphpart.partition.anytime_search.propagation import PropagationRounds
-from graphpart.partition.anytime_search.reheating import ReheatingRounds
 from graphpart.partition.anytime_search.restarts import RestartRounds
 from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
 from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
-from graphpart.partition.anytime_search.tabu import TabuRounds
-from graphpart.partition.anytime_search.tempering import TemperingRounds
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.exact_solvers.brute_force import enumerated
 from graphpart.partition.local_search.sums import neighbours_of
@@ -52,6 +50,8 @@ from graphpart.result import Status
 from graphpart.stopping import Stopping
 
 __all__ = ["Portfolio"]
+
+UNUSUAL = 0.05  # share of the pairs of a matrix with another cost than most, up to which only these are listed
 
 
 class Portfolio(RoundSearch[Any, Found]):
@@ -80,16 +80,14 @@ class Portfolio(RoundSearch[Any, Found]):
         stopping: Stopping,
         parameters: SearchParameters,
     ) -> None:
-        super().__init__(threads, parameters.portfolio.slower, within)
+        super().__init__(threads, parameters.slower, within)
         p = as_pairs(p)
-        if p.n >= parameters.fusion.least:
-            p = without_usual(p, parameters.portfolio.unusual)
+        if p.n >= parameters.few:
+            p = without_usual(p, UNUSUAL)
         self.p, self.within, self.seed = p, within, seed
         self.stopping, self.parameters = stopping, parameters
-        most = parameters.portfolio.pool
-        if p.n > parameters.portfolio.large:
-            most = max(3, min(most, p.m // max(1, p.n)))
-        self.pool = Pool(p, labels, most)
+        most = parameters.pool  # of large problems, labels of as many take no more memory than the pairs
+        self.pool = Pool(p, labels, most if p.n <= parameters.large else max(3, min(most, p.m // p.n)))
         self.worked = 0.0  # nanoseconds in all rounds
         self.mature = False  # others than annealing may begin
         self.way, self.gains = 0, list[float]()  # the strategy of the current round, and what its tasks gained
@@ -130,9 +128,9 @@ class Portfolio(RoundSearch[Any, Found]):
                 return Status.OPTIMAL
             if not self.strategies and not stopping.check(self.cost):
                 if not improved:
-                    part, start = stopping.child(plus=self.within), self.parameters.start
+                    part = stopping.child(plus=self.within)
                     alone = int(self.labels.max()) + 1 == p.n
-                    self.pool.begin(canonical(improved_start(p, self.labels, alone, part, self.seed, start)))
+                    self.pool.begin(canonical(improved_start(p, self.labels, alone, part, self.seed, self.parameters)))
                     stopping.record(self.cost)
                 if p.n <= ENUMERATED_ELEMENTS and not stopping.check(self.cost):
                     inner = stopping.child(plus=self.within)
@@ -154,10 +152,13 @@ class Portfolio(RoundSearch[Any, Found]):
     # ------------------------------------------------------------------------------------------------------- rounds
 
     def _rounds(self, patience: int | None, until: float) -> None:
-        stopping, parameters = self.stopping, self.parameters.portfolio
+        stopping, parameters = self.stopping, self.parameters
         if not self.strategies:
             self.annealer = Annealer(self.p)
-            self.strategies = self._fitting(self._turn())
+            fitting = [each for each in self._fitting(self._turn()) if each.name not in parameters.without]
+            if not fitting:
+                raise InvalidOption("parameters.without leaves no strategy for this problem: expected fewer names")
+            self.strategies = fitting
             self.credit = Credit(len(self.strategies), parameters.fade, 0.0)
             self.mean_work = np.zeros(len(self.strategies))  # of a round
         self.serve = None if self.saver is None else self._save
@@ -166,8 +167,8 @@ class Portfolio(RoundSearch[Any, Found]):
     def _fitting(self, turn: Turn) -> list[Strategy]:
         """The strategies that are suitable for the problem, with their initial shares of the time."""
         p, all_ = self.p, self.parameters
-        sparse = not p.is_dense and p.n >= all_.fusion.least
-        light = not p.is_dense and neighbours_of(p) < all_.portfolio.polish
+        sparse = not p.is_dense and p.n >= all_.few
+        light = not p.is_dense and neighbours_of(p) < all_.polish
         polish: Callable[[Labels, Stopping], Labels] | None = (
             (lambda labels, stopping: polished(p, labels, stopping)) if light or p.background is not None else None
         )
@@ -178,51 +179,49 @@ class Portfolio(RoundSearch[Any, Found]):
         if p.background is not None and sparse and not has_small_subsets(self.labels):
             # Communities: what does not move whole parts of them takes much time for little.
             return [AnnealingRounds(turn, all_.annealing, 0.05, polish), LevelRounds(turn, all_.fusion, 1.0)]
-        small = p.n <= all_.tabu.largest and p.limits is None and p.lifted is None
         strategies: list[Strategy] = []
         restarts, until = None, math.inf
-        if p.is_dense and small:
-            strategies.append(TemperingRounds(turn, all_.tempering, 0.3))
-        elif p.is_dense and p.n <= all_.restarts.largest:
+        if p.is_dense and p.n <= all_.restarts.largest and RestartRounds.name not in all_.without:
             restarts = RestartRounds(turn, all_.restarts, 1.0)
             strategies.append(restarts)
-            until = all_.portfolio.wait * restarts.first_work(turn)  # annealing once seldom keeps up with many
+            until = all_.wait * restarts.first_work(turn)  # annealing once seldom keeps up with many
         plateaus = sparse and turn.annealer.plateaus
-        if not plateaus and (not light or p.n <= all_.portfolio.whole):
-            share = 0.3 if small else 0.4 if sparse else 0.1
+        if not plateaus and (not light or p.n <= all_.large):
+            share = 0.4 if sparse else 0.1
             strategies.append(AnnealingRounds(turn, all_.annealing, share, polish, until))
-            share = 0.4 if small or sparse or restarts else 0.9
+            share = 0.4 if sparse or restarts else 0.9
             strategies.append(PopulationRounds(turn, all_.population, share, polish, restarts is not None))
         if sparse:
             share = 0.2 if plateaus else 1.0
-            if p.n <= all_.portfolio.whole:
-                strategies.append(SlowAnnealing(turn, all_.slow, 0.3, polish))
+            if p.n <= all_.large:
+                strategies.append(SlowAnnealing(turn, all_.annealing, 0.3, polish))
             strategies.append(FusionRounds(turn, all_.fusion, share))
             if p.background is not None:
                 strategies.append(LevelRounds(turn, all_.fusion, share))
-                strategies.append(EvolutionRounds(turn, all_.evolution, 1.0))
-                strategies.append(PropagationRounds(turn, all_.propagation, 1.0))
+                strategies.append(EvolutionRounds(turn, all_.drifting, 1.0))
+                strategies.append(PropagationRounds(turn, all_.drifting, 1.0))
             if plateaus:
-                strategies.append(ReheatingRounds(turn, all_.reheating, 1.0))
-        if small:
-            strategies.append(TabuRounds(turn, all_.tabu, 0.3))
+                strategies.append(ReheatingRounds(turn, all_.drifting, 1.0))
         return strategies
 
     def _turn(self) -> Turn:
-        rng = np.random.default_rng([self.seed, self.stopping.iterations])
-        seeds = rng.integers(2**62, size=self.parameters.portfolio.tasks).tolist()
-        number = self.stopping.iterations
-        self.mature = self.mature or self.idle >= 2 or number >= self.parameters.portfolio.alone
-        self.slower = self.parameters.portfolio.slower_later if self.mature else self.parameters.portfolio.slower
-        return Turn(self.pool, self.annealer, number, self.idle, self.level, self.worked, self.mature, seeds, rng)
+        a, number = self.parameters, self.stopping.iterations
+        rng = np.random.default_rng([self.seed, number])
+        seeds = rng.integers(2**62, size=a.tasks).tolist()
+        self.mature = self.mature or self.idle >= 2 or number >= a.alone
+        self.slower = a.alone if self.mature else a.slower
+        return Turn(
+            self.pool, self.annealer, number, self.idle, self.level, self.worked, self.mature, seeds, rng, a.work
+        )
 
     def _chosen(self, turn: Turn) -> int:
         """The index of the strategy of this round."""
         ready = [k for k, strategy in enumerate(self.strategies) if strategy.ready(turn)]
+        ready = ready or [*range(len(self.strategies))]  # annealing, which is always ready, may be left out
         tried = [k for k in ready if self.mean_work[k]]
-        a = self.parameters.portfolio
+        a = self.parameters
         drifting = [isinstance(strategy, Drifting) for strategy in self.strategies]
-        gaining = self.p.background is not None and turn.idle < (a.unlucky if any(drifting) else 1)
+        gaining = self.p.background is not None and turn.idle < (a.slower if any(drifting) else 1)
         for k in ready:
             if self.strategies[k].due and not (gaining and any(drifting)):
                 return k
@@ -233,7 +232,7 @@ class Portfolio(RoundSearch[Any, Found]):
         ready = tried
         fixed = np.array([self.strategies[k].share for k in ready])
         rates = self.credit.rates()[ready]
-        earned = a.earned * max(a.doubt, a.fade**self.idle) * (rates.sum() > 0)
+        earned = a.earned * max(0.5, a.fade**self.idle) * (rates.sum() > 0)
         shares = (1 - earned) * fixed / fixed.sum() + earned * rates / max(rates.sum(), 1e-300)
         # Shares of the time, hence of rounds by how much work they take.
         chances = np.cumsum(shares / self.mean_work[ready])

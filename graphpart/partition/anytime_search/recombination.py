@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.kernels import _pairs
-from graphpart.partition.anytime_search.annealing import Annealer
+from graphpart.partition.anytime_search.annealing import RUN, Annealer
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.background import Background
@@ -18,8 +18,8 @@ from graphpart.stopping import Stopping
 
 __all__ = ["RECOMBINATION", "best_of_regions", "common_sets", "recombined"]
 
-RECOMBINATION = 600_000.0  # nanoseconds that any takes, runs not counted,
-CONTRACTION = 5.0  # and for each element and pair
+RECOMBINATION = 4 * RUN  # nanoseconds that any takes, runs not counted;
+CONTRACTION = 5.0  # the same for each element and pair, of one pass of NumPy over them
 ROWS, PAIRS = 64, 2**18  # that are looked at together
 
 
@@ -35,8 +35,9 @@ def recombined(
 ) -> Labels:
     """Recombine two partitions by annealing: first with everything they have in common contracted, then all elements.
 
-    The first annealing starts from x, begins with `heat`, takes `sweeps[0]` sweeps and moves whole sets of elements; so
-    it joins and splits subsets. The second is between the two temperatures of `cool` and takes `sweeps[1]` sweeps.
+    The first annealing starts from x, begins with `heat`, takes `sweeps[0]` sweeps and moves whole sets of
+    elements; so it joins and splits subsets. The second is between the two temperatures of `cool` and takes `sweeps[1]`
+    sweeps.
     """
     contraction = Contraction(annealer.p, common_sets(annealer.p, x, y))
     small, labels = Annealer(contraction.problem), contraction.project(x)

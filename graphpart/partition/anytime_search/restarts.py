@@ -2,13 +2,13 @@
 
 On complete graphs with random costs, what an annealing ends with is decided at middle temperatures, and it takes many
 times as many sweeps to end slightly lower. Of many short annealings, a few end far lower than most. So each task makes
-up to RUNS short ones that are independent of each other, from all elements apart or together, and keeps the best
+up to 24 short ones that are independent of each other, from all elements apart or together, and keeps the best
 partitions, which are the first members of a population (see population.py). Its children, which take a fraction of the
 time of an annealing, soon find what the members miss.
 
 Then the best member is annealed again and again, from each of some low temperatures in turn (an iterated local search;
-Lourenço, Martin & Stützle 2003), and goes on with what costs no more, until this has found nothing better for FAILURES
-runs. Short runs at low temperatures find the local optima around a good one.
+Lourenço, Martin & Stützle 2003), and goes on with what costs no more, until this has found nothing better at each
+temperature twice. Short runs at low temperatures find the local optima around a good one.
 
 Tasks know nothing of each other or of the best partition. So their results, from different parts of the space, join
 the pool as they are, where populations recombine them. The first round is short, and each one that follows takes twice
@@ -31,10 +31,6 @@ from graphpart.partition.problem import Labels
 from graphpart.stopping import Stopping
 
 __all__ = ["RestartRounds", "RestartTask"]
-
-RUNS = 24  # annealings of a task, at most,
-FEWEST = 4  # and at least
-FAILURES = 8  # runs at low temperatures that find nothing better, after which a task ends
 
 
 @dataclass(frozen=True)
@@ -61,7 +57,7 @@ class RestartRounds:
 
     def __init__(self, turn: Turn, parameters: RestartParameters, share: float) -> None:
         self.annealer, self.parameters, self.share = turn.annealer, parameters, share
-        self.part = min(1.0, parameters.first)  # of the most work, in the next round
+        self.work = parameters.work[0]  # of a task in the next round
 
     def ready(self, turn: Turn) -> bool:
         return True
@@ -69,9 +65,9 @@ class RestartRounds:
     def lengths(self, turn: Turn) -> tuple[int, int]:
         """The number of annealings of a task, and of their sweeps."""
         a, sweep = self.parameters, self.annealer.work(turn.pool.labels)
-        work = a.work * self.part
-        sweeps = max(2, int(min(a.sweeps * self.annealer.p.n, a.longest / sweep, work / (FEWEST * sweep))))
-        return max(FEWEST, min(RUNS, int(work / (sweeps * sweep)))), int(sweeps * 2 ** (turn.level / 2))
+        fewest, most = a.runs
+        sweeps = max(2, int(min(a.sweeps * self.annealer.p.n, self.work / (fewest * sweep))))
+        return max(fewest, min(most, int(self.work / (sweeps * sweep)))), int(sweeps * turn.longer)
 
     def first_work(self, turn: Turn) -> float:
         runs, sweeps = self.lengths(turn)
@@ -79,7 +75,7 @@ class RestartRounds:
 
     def plan(self, turn: Turn) -> list[RestartTask]:
         lengths = self.lengths(turn)
-        self.part = min(1.0, 2.0 * self.part)
+        self.work = min(self.parameters.work[1], 2.0 * self.work)
         return [RestartTask(turn.pool.labels, seed, *lengths) for seed in turn.seeds]
 
     def perform(self, task: RestartTask, stopping: Stopping) -> Found:
@@ -87,8 +83,8 @@ class RestartRounds:
         p, rng = annealer.p, np.random.default_rng(task.seed)
         if stopping.check(np.inf):  # before the first sweep of many elements apart, which takes long
             return Found(task.start, RUN)
-        hots = [annealer.temperatures(task.start, heat, a.share)[0] for heat in a.hot]
-        cold = annealer.temperatures(task.start, a.cold, a.share)[0]
+        hots = [annealer.temperatures(task.start, heat)[0] for heat in a.hot]
+        cold = annealer.temperatures(task.start, a.low[0])[0]
         found: dict[float, Labels] = {}  # of different costs
         for k in range(task.runs):
             if found and stopping.check(min(found)):
@@ -96,7 +92,7 @@ class RestartRounds:
             start, temperatures = other_start(p, task.start, k), (hots[k % len(hots)], cold)
             labels = annealer.run(start, task.sweeps, temperatures, int(rng.integers(2**62)), stopping)
             found.setdefault(p.evaluate_labels(labels), labels)
-        chosen = [found[cost] for cost in sorted(found)[: max(2, task.runs // a.chosen)]]
+        chosen = [found[cost] for cost in sorted(found)[: max(2, task.runs // a.runs[0])]]
         seed = int(rng.integers(2**62))
         labels = best_of_population(annealer, chosen.__getitem__, len(chosen), seed, stopping)
         return Found(self._again(annealer, labels, task, rng, stopping), annealer.spent, independent=True)
@@ -106,10 +102,10 @@ class RestartRounds:
     ) -> Labels:
         """The labels after runs at low temperatures."""
         a, p = self.parameters, annealer.p
-        low = [annealer.temperatures(labels, heat, a.share)[0] for heat in a.low]
+        low = [annealer.temperatures(labels, heat)[0] for heat in a.low]
         cost, sweeps = p.evaluate_labels(labels), max(2, int(a.again * task.sweeps))
         failures = k = 0
-        while failures < FAILURES and not stopping.check(cost):
+        while failures < 2 * len(low) and not stopping.check(cost):
             temperatures = low[k % len(low)], low[0]
             other = annealer.run(labels, sweeps, temperatures, int(rng.integers(2**62)), stopping)
             k, now = k + 1, p.evaluate_labels(other)

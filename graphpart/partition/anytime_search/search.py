@@ -3,9 +3,9 @@
 The start is the fixed point of greedy joining and Kernighan-Lin. If elements have few neighbours, pairwise
 Kernighan-Lin is used, which finds lower costs for such problems; with a background, the start is that of start.py, and
 elements that some optimal partition joins are contracted first, if all unlisted pairs cost the same. Then strategies
-take turns: annealing (annealing_rounds.py, slow_annealing.py), replica exchange (tempering.py), short annealings and
-their children (restarts.py), populations (population.py), fusion (fusion.py), localised evolution (evolution.py), label
-propagation (propagation.py), reheating (reheating.py) and tabu search (tabu.py). Strategies that have recently lowered
+take turns: annealing (annealing_rounds.py, slow_annealing.py), short annealings and their children (restarts.py),
+populations (population.py), fusion (fusion.py), localised evolution (evolution.py), label propagation and reheating
+(drifting.py). Strategies that have recently lowered
 the cost of this problem get more turns (see portfolio.py). Their parameters are in parameters.py. A strategy is one
 class with few methods (strategy.py).
 """
@@ -36,7 +36,6 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["better_start", "search", "start_within"]
 
-PARAMETERS = SearchParameters()
 REDUCTION = 0.03  # share of the time for the reduction
 
 
@@ -52,6 +51,7 @@ def search(
     threads: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     callback: Callable[[float, float], object] | None = None,
+    parameters: SearchParameters | None = None,
 ) -> PartitionResult:
     """Search for the best partition that time allows.
 
@@ -78,6 +78,9 @@ def search(
         goes into ``checkpoint.bound`` beside it.
     callback : callable, optional
         ``callback(seconds, cost)``, about every 50 ms and after every improvement; a true return value stops the run.
+    parameters : SearchParameters, optional
+        How strategies share the time, and the numbers that each works with. With ``SearchParameters(without=names)``,
+        some strategies take no part.
 
     Returns
     -------
@@ -98,13 +101,12 @@ def search(
     A background takes no memory for pairs, for any number of elements. Only multilevel moves consider subsets that
     attract an element by their background alone.
 
-    Groups and limits are obeyed by all strategies, and all but tabu search keep subsets connected, where they have to
-    be: what two partitions have in common is divided into connected sets before it is contracted. If the number of
-    clusters is limited, the strategies are annealing and populations: with at most two clusters, they search for a
-    maximum cut.
+    Groups and limits are obeyed by all strategies, and all keep subsets connected, where they have to be: what two
+    partitions have in common is divided into connected sets before it is contracted. If the number of clusters is
+    limited, the strategies are annealing and populations: with at most two clusters, they search for a maximum cut.
 
     Memory: for dense problems the matrix in integers of 32 bits and, where sums fit, of 16; for each thread an integer
-    for each element and subset, up to 120 elements 33 of them; for sparse problems the pairs as compressed rows, and
+    for each element and subset; for sparse problems the pairs as compressed rows, and
     O(n) for each thread.
     A thread that recombines two partitions also has the contracted problem, which is at most as large as the whole.
 
@@ -127,8 +129,9 @@ def search(
     cut = cut_huge(q)  # such that tolerances and temperatures do not follow what nobody will pay
     if np.isfinite(cut.evaluate_labels(labels)):
         q = cut
-    patience = PARAMETERS.portfolio.patience if time_limit is None and max_iterations is None else None
-    state = Portfolio(q, labels, contraction.constant, seed or 0, threads or processors(), stopping, PARAMETERS)
+    parameters = parameters or SearchParameters()
+    patience = parameters.patience if time_limit is None and max_iterations is None else None
+    state = Portfolio(q, labels, contraction.constant, seed or 0, threads or processors(), stopping, parameters)
     if checkpoint is not None:
         state.saver = Saver(checkpoint, lambda labels, path: _write(p, contraction.lift(labels), path))
     status = state.run(patience)

@@ -45,6 +45,7 @@ class Searcher:
         Whether the search may begin; it waits until then.
     saver : Saver, optional
         Writes labels of the problem to a checkpoint.
+    parameters : SearchParameters, optional
     """
 
     name, proves = "search", False
@@ -59,9 +60,10 @@ class Searcher:
         smaller: Callable[[], Smaller | None] = lambda: None,
         wanted: Callable[[], bool] = lambda: True,
         saver: Saver | None = None,
+        parameters: SearchParameters | None = None,
     ) -> None:
         self.labels, self.cost, self.bound = labels, p.evaluate_labels(labels), -math.inf
-        self.done, self._wanted = False, wanted
+        self.done, self._wanted, self.parameters = False, wanted, parameters or SearchParameters()
         self.seed, self.threads, self.saver = seed, threads, saver
         self._known, self._improved, self._rounds = smaller, improved, 0
         self._left = Smaller(p, 0.0, labels, lambda labels: labels)
@@ -120,7 +122,7 @@ class Searcher:
             start = self.labels if self._fits(self.labels) else left.labels
             cut = cut_huge(left.problem)  # such that tolerances and temperatures do not follow what nobody will pay
             q = cut if np.isfinite(cut.evaluate_labels(start)) else left.problem
-            self._portfolio = Portfolio(q, start, left.constant, self.seed, self.threads, stopping, SearchParameters())
+            self._portfolio = Portfolio(q, start, left.constant, self.seed, self.threads, stopping, self.parameters)
             if (whole := self.saver) is not None:
                 self._portfolio.saver = Saver(whole.path, lambda labels, path: whole.write(left.lift(labels), path))
         self._portfolio.stopping = stopping

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import cycle
 
 import numpy as np
 
 from graphpart.partition.anytime_search.annealing_rounds import POLISH
-from graphpart.partition.anytime_search.parameters import SlowParameters
+from graphpart.partition.anytime_search.parameters import AnnealingParameters
 from graphpart.partition.anytime_search.strategy import Found, Task, Turn
 from graphpart.partition.problem import Labels
 from graphpart.stopping import Stopping
@@ -41,7 +42,7 @@ class SlowAnnealing:
     ----------
     turn : Turn
         For the annealer.
-    parameters : SlowParameters
+    parameters : AnnealingParameters
     share : float
     polish : callable or None
         A function that improves the result of a task.
@@ -53,12 +54,12 @@ class SlowAnnealing:
     def __init__(
         self,
         turn: Turn,
-        parameters: SlowParameters,
+        parameters: AnnealingParameters,
         share: float,
         polish: Callable[[Labels, Stopping], Labels] | None,
     ) -> None:
         self.annealer, self.parameters, self.share, self.polish = turn.annealer, parameters, share, polish
-        self.sweeps = parameters.sweeps
+        self.sweeps = parameters.sweeps[0] // 2
         self.costs: list[float] = []  # the least of each round
 
     def first_work(self, turn: Turn) -> float:
@@ -75,12 +76,14 @@ class SlowAnnealing:
 
     def plan(self, turn: Turn) -> list[SlowTask]:
         a, alone, labels = self.parameters, np.arange(self.annealer.p.n, dtype=np.int32), turn.pool.labels
-        temperatures = [self.annealer.temperatures(labels, a.heats[k % len(a.heats)]) for k in range(len(turn.seeds))]
+        temperatures = [
+            self.annealer.temperatures(labels, heat) for _, heat in zip(turn.seeds, cycle(a.few_heats), strict=False)
+        ]
         self.costs.append(np.inf)
         polished = len(self.costs) > 2  # until then, runs only show how costs fall
         pairs = zip(turn.seeds, temperatures, strict=True)
         tasks = [SlowTask(alone, seed, self.sweeps, t, polished) for seed, t in pairs]
-        self.sweeps = min(a.most, 2 * self.sweeps)
+        self.sweeps *= 2
         return tasks
 
     def perform(self, task: SlowTask, stopping: Stopping) -> Found:

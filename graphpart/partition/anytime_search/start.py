@@ -15,7 +15,7 @@ import numpy as np
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.fusion import fused
 from graphpart.partition.anytime_search.levels import has_small_subsets, iteration, polished, proposal_by_levels
-from graphpart.partition.anytime_search.parameters import StartParameters
+from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.recombination import best_of_regions
 from graphpart.partition.local_search.greedy_joining import join, joined
 from graphpart.partition.local_search.improve import repels
@@ -28,17 +28,18 @@ from graphpart.stopping import Stopping
 
 __all__ = ["improved_start", "start_with_background"]
 
-SWEEPS = 100  # of label propagation
-FUSIONS, SMALL_HEAT, SMALL_SWEEPS = 3, 0.3, 200  # partitions made anew; annealing of what two of them agree on
+SEQUENCES = 3  # iterations of Kernighan-Lin, which gain nearly all that it would
+SHARE = 0.15  # of the time for them on a matrix: annealing, which follows, gains more in as much time
+FUSIONS, HEAT, SWEEPS = 3, 0.3, 100  # partitions made anew; annealing, and label propagation
 
 
 def improved_start(
-    p: SetPartition, labels: Labels, alone: bool, stopping: Stopping, seed: int, parameters: StartParameters
+    p: SetPartition, labels: Labels, alone: bool, stopping: Stopping, seed: int, parameters: SearchParameters
 ) -> Labels:
     """What local search makes of canonical labels, which are all elements `alone`, or given.
 
     Greedy joining of what is alone; then some iterations of Kernighan-Lin, or its form for pairs of subsets where
-    elements have few neighbours: it ends lower there. On larger matrices Kernighan-Lin has a share of the time only:
+    elements have few neighbours: it ends lower there. On matrices Kernighan-Lin has a share of the time only:
     annealing, which follows, gains more in as much time.
     """
     if p.background is not None:
@@ -49,10 +50,9 @@ def improved_start(
         return labels
     if not p.is_dense and neighbours_of(p) <= parameters.chains:
         return improve_by_pairs(p, labels, stopping)
-    left, limit = stopping.remaining, None
-    if left is not None and p.is_dense and p.n > parameters.dense:
-        limit = parameters.share * left
-    return improve_by_sequences(p, labels, stopping.child(limit, iterations=parameters.sequences))
+    left = stopping.remaining
+    limit = SHARE * left if left is not None and p.is_dense else None
+    return improve_by_sequences(p, labels, stopping.child(limit, iterations=SEQUENCES))
 
 
 def start_with_background(
@@ -70,7 +70,7 @@ def start_with_background(
                 break
             other = proposal_by_levels(p, stopping, state)
             draw = int(state.integers(2**62))
-            found = fused(annealer, best, other, SMALL_HEAT, SMALL_SWEEPS, draw, stopping.child(plus=np.inf))
+            found = fused(annealer, best, other, HEAT, SWEEPS, draw, stopping.child(plus=np.inf))
             best = best_of_regions(p, best, polished(p, found, stopping))
         return best
     if alone and repels(p):

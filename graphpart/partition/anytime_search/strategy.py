@@ -36,6 +36,8 @@ class Turn:
     seeds : list of int
         One for each task of the round.
     rng : numpy.random.Generator
+    first_work : float
+        Nanoseconds of a task at level 0, of strategies that can choose.
     """
 
     pool: Pool
@@ -47,6 +49,17 @@ class Turn:
     mature: bool
     seeds: list[int]
     rng: np.random.Generator
+    first_work: float = 2e7
+
+    @property
+    def longer(self) -> float:
+        """How many times as long as at first a task takes at this level."""
+        return float(2.0 ** (self.level / 2))
+
+    @property
+    def work(self) -> float:
+        """Nanoseconds of a task, of strategies that can choose."""
+        return self.first_work * self.longer
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import numpy as np
 
 from libc.math cimport INFINITY
 
+from graphpart.kernels._pairs cimport CompressedRows
 from graphpart.kernels.heap cimport Keyed, Nearest, nearest_offer, nearest_pop
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -23,18 +24,22 @@ from graphpart.stopping cimport Stopping
 cdef double HOP = 1e-7      # added to every length: of paths of the same length, one with few pairs or clusters is found
 
 
-def cycles(const offset_t[::1] starts, const element_t[::1] neighbours, const double[::1] lengths,
-           const offset_t[::1] closing, const element_t[::1] other, const double[::1] longest, double tolerance,
-           Py_ssize_t reach, Stopping stopping):
+def cycles(CompressedRows paths not None, CompressedRows closed not None, double tolerance, Py_ssize_t reach,
+           Stopping stopping):
     """Cycles that are violated by more than `tolerance`.
 
-    The neighbours of a along which paths may go are ``neighbours[starts[a]:starts[a + 1]]``, with lengths. Pairs
-    ``{a, other[i]}`` of length ``longest[i]`` for i from ``closing[a]`` to ``closing[a + 1]`` close cycles. From an element,
-    at most the `reach` nearest ones are looked at.
-    Returns (starts, elements from one end of the closing pair to the other, violations, all violated closing pairs): a
-    pair that two elements have a shorter one beside is violated, but closes no cycle.
+    `paths` has the pairs along which paths may go, `closed` those that close cycles, from one of their elements. Their
+    costs are lengths. From an element, at most the `reach` nearest ones are looked at.
+    Returns (starts, elements from one end of the closing pair to the other, violations, all violated closing pairs).
+    A closing pair is also violated if a shorter path is one pair between the same two elements, which is no cycle.
     """
-    cdef Py_ssize_t n = starts.shape[0] - 1, a, i, reached, targets, size, left
+    cdef Py_ssize_t n = paths.view.n, a, i, reached, targets, size, left
+    cdef const offset_t* starts = paths.view.starts
+    cdef const element_t* neighbours = paths.view.neighbours
+    cdef const double* lengths = paths.view.costs
+    cdef const offset_t* closing = closed.view.starts
+    cdef const element_t* other = closed.view.neighbours
+    cdef const double* longest = closed.view.costs
     cdef element_t x, z
     cdef double limit, key
     cdef Nearest h

@@ -1,4 +1,4 @@
-"""Kernels of packing: stars and triangles of a matrix, cycles of any length along adjacency lists; message passing.
+"""Kernels of packing: stars and triangles of a matrix, cycles of any length, message passing, stars of groups.
 
 Each pair has a capacity, the absolute value of its cost. A cycle of one repulsive and otherwise attractive pairs is
 packed with the least capacity on it, which is then taken from all its pairs. So is a star: an element and others that
@@ -164,6 +164,8 @@ cdef struct Search:
     element_t* queue[2]
     Py_ssize_t first[2]
     Py_ssize_t last[2]
+    element_t* path             # the elements and pairs of the path that was found
+    offset_t* path_edges
 
 
 cdef int search(Search* s, element_t u, element_t v, int64_t stamp, Py_ssize_t limit, element_t* meet,
@@ -267,6 +269,7 @@ def pack_cycles(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, co
             s.capacity = &capacity[0] if m else NULL
             s.mark, s.before, s.edge_before = &mark[0], &before[0], &edge_before[0]
             s.queue[0], s.queue[1] = &queue_u[0], &queue_v[0]
+            s.path, s.path_edges = &path[0], &path_edges[0]
             kept = waiting.shape[0]
             for stage in range(lengths.shape[0]):
                 limit = lengths[stage] - 1
@@ -281,8 +284,7 @@ def pack_cycles(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, co
                         stamp += 1
                         found = search(&s, u[e], v[e], stamp, limit, meet, &meet_edge)
                         if found > 0:
-                            amount = take_path(&s, u[e], v[e], meet, meet_edge, capacity[e], &path[0], &path_edges[0],
-                                               &out)
+                            amount = take_path(&s, u[e], v[e], meet, meet_edge, capacity[e], &out)
                             capacity[e] -= amount
                             packed_close(&out, amount)
                     if found == 0:      # only longer paths; with found < 0 there will never be one
@@ -296,10 +298,12 @@ def pack_cycles(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, co
 
 
 cdef double take_path(Search* s, element_t u, element_t v, element_t* meet, offset_t meet_edge, double amount,
-                      element_t* path, offset_t* path_edges, Packed* out) noexcept nogil:
+                      Packed* out) noexcept nogil:
     """Write the path that was found, from u to v, and take the least capacity on the cycle from its pairs."""
-    cdef Py_ssize_t count = 0, i, j
+    cdef Py_ssize_t count = 0, i
     cdef element_t a
+    cdef element_t* path = s.path
+    cdef offset_t* path_edges = s.path_edges
     a = meet[0]
     while a != u:               # backwards to u
         path[count] = a
@@ -411,3 +415,40 @@ def share(const offset_t[::1] starts, const offset_t[::1] pairs, const double[::
                     least = shares[j]
             amounts[k] = least
     return done
+
+
+# -------------------------------------------------------------------------------------------------------- group stars
+
+def sweep_group_stars(const offset_t[::1] starts, const offset_t[::1] pairs, const double[::1] attraction,
+                      double[::1] multipliers, double[::1] load, bint forwards, Stopping stopping):
+    """Change the multiplier of each star in turn to one that is best while the others stay; the value gained.
+
+    Star k is over ``pairs[starts[k]:starts[k + 1]]``; `load` has the sum of the multipliers of each pair. What is left
+    to pay is the sum of the multipliers plus what they leave of the attraction of each pair. For one star, any number
+    between the two largest attractions that the other stars leave is best. Their mean leaves something to either end.
+    """
+    cdef Py_ssize_t count = multipliers.shape[0], at, k
+    cdef offset_t i
+    cdef double first, second, left, new, gained = 0.0
+    with nogil:
+        for at in range(count):
+            if stopping.poll(INFINITY):
+                break
+            k = at if forwards else count - 1 - at
+            first = second = 0.0
+            for i in range(starts[k], starts[k + 1]):
+                left = attraction[pairs[i]] - (load[pairs[i]] - multipliers[k])
+                if left > first:
+                    second, first = first, left
+                elif left > second:
+                    second = left
+            new = 0.5 * (first + second)
+            if new == multipliers[k]:
+                continue
+            for i in range(starts[k], starts[k + 1]):
+                left = attraction[pairs[i]] - (load[pairs[i]] - multipliers[k])
+                gained += max(left - multipliers[k], 0.0) - max(left - new, 0.0)
+                load[pairs[i]] += new - multipliers[k]
+            gained += multipliers[k] - new
+            multipliers[k] = new
+    return gained

@@ -111,59 +111,6 @@ def add_rows(const offset_t[::1] starts, const offset_t[::1] middles, const elem
                 add(multipliers[k], starts[k], middles[k], starts[k + 1], &pairs[0], &out[0])
 
 
-def reflect(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs, const double[::1] rhs,
-            const double[::1] lower, const double[::1] upper, const double[::1] pair_steps, const double[::1] row_steps,
-            double[::1] y, double[::1] multipliers, double[::1] reduced, int iterations, Stopping stopping):
-    """`iterations` steps from (y, multipliers) and the reduced costs, reflected and drawn to where they began.
-
-    All in place. A step from z = (y, multipliers) leads to T(z): y moves against its reduced costs and is clipped to its
-    bounds, then the multipliers move along the violation at the extrapolated point ``2 y_new - y`` and are clipped at 0.
-    The next step begins at ``w (2 T(z) - z) + (1 - w) z0``, where z0 is the first point and w is 1/2, 2/3, 3/4, ... The
-    last step ends at T(z), where multipliers are not negative. Rows with multiplier 0 and much room are passed over now
-    and then. Returns the number of steps made.
-    """
-    cdef Py_ssize_t m = y.shape[0], rows = rhs.shape[0], e, k
-    cdef double value, change, w
-    cdef double[::1] ahead = np.empty(m), before = np.empty(m)
-    cdef double[::1] first_y = np.array(y), first_multipliers = np.array(multipliers), first_reduced = np.array(reduced)
-    cdef unsigned char[::1] rest = np.zeros(rows, np.uint8)
-    cdef int done = 0, step
-    cdef bint last
-    if not m:
-        return 0
-    with nogil:
-        for step in range(iterations):
-            last = step == iterations - 1 or stopping.look(INFINITY) != 0
-            w = (step + 1.0) / (step + 2.0)
-            for e in range(m):
-                value = y[e] - pair_steps[e] * reduced[e]
-                value = lower[e] if value < lower[e] else value
-                value = upper[e] if value > upper[e] else value
-                ahead[e] = 2 * value - y[e]
-                y[e] = value if last else w * ahead[e] + (1 - w) * first_y[e]
-                before[e] = reduced[e]
-            for k in range(rows):
-                if rest[k]:
-                    rest[k] -= 1
-                    continue
-                value = product(starts[k], middles[k], starts[k + 1], &pairs[0], &ahead[0]) - rhs[k]
-                if multipliers[k] == 0 and value < ROOM and first_multipliers[k] == 0:
-                    rest[k] = REST
-                    continue
-                value = multipliers[k] + row_steps[k] * value
-                value = value if value > 0 else 0.0
-                change = value - multipliers[k]
-                if change != 0:
-                    add(change, starts[k], middles[k], starts[k + 1], &pairs[0], &reduced[0])
-                multipliers[k] = value if last else w * (value + change) + (1 - w) * first_multipliers[k]
-            done += 1
-            if last:
-                break
-            for e in range(m):
-                reduced[e] = w * (2 * reduced[e] - before[e]) + (1 - w) * first_reduced[e]
-    return done
-
-
 def compressed(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs,
                const element_t[::1] place, const double[::1] y):
     """Rows over those variables that have a place: (starts, middles, places, what the others at y take from the rhs)."""
@@ -201,38 +148,123 @@ cdef inline double clipped(double value, double low, double high) noexcept nogil
     return high if value > high else value
 
 
-def project(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs, const double[::1] rhs,
-          const double[::1] row_steps, const double[::1] lower, const double[::1] upper, double step,
-          double[::1] point, double[::1] multipliers, unsigned char[::1] rest):
-    """One pass over the rows, in place.
+cdef class Program:
+    """Rows with right-hand sides, over variables with bounds.
 
-    `point` is what is to be projected, less ``step * multipliers`` times the rows; with its bounds as limits it is the
-    projection once no multiplier changes.
+    Parameters
+    ----------
+    starts, middles, pairs : ndarray of int64, int64, int32
+        The rows.
+    rhs : ndarray of float64
+    lower, upper : ndarray of float64
+        Of the variables.
     """
-    cdef Py_ssize_t k, e
-    cdef offset_t i
-    cdef double value, change
-    with nogil:
-        for k in range(rhs.shape[0]):
-            if rest[k]:
-                rest[k] -= 1
-                continue
-            value = -rhs[k]
-            for i in range(starts[k], middles[k]):
-                e = pairs[i]
-                value += clipped(point[e], lower[e], upper[e])
-            for i in range(middles[k], starts[k + 1]):
-                e = pairs[i]
-                value -= clipped(point[e], lower[e], upper[e])
-            if multipliers[k] == 0 and value < ROOM:
-                rest[k] = REST
-                continue
-            change = row_steps[k] / step * value
-            change = change if multipliers[k] + change > 0 else -multipliers[k]
-            if change != 0:
-                multipliers[k] += change
-                change *= step
+
+    cdef const offset_t[::1] starts, middles
+    cdef const element_t[::1] pairs
+    cdef const double[::1] rhs, lower, upper
+
+    def __init__(self, const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs,
+                 const double[::1] rhs, const double[::1] lower, const double[::1] upper):
+        self.starts, self.middles, self.pairs = starts, middles, pairs
+        self.rhs, self.lower, self.upper = rhs, lower, upper
+
+    def reflect(self, double scale, double[::1] y, double[::1] multipliers, double[::1] reduced, int iterations,
+                Stopping stopping):
+        """`iterations` steps from (y, multipliers) and the reduced costs, reflected and drawn to where they began.
+
+        All in place. A step from z = (y, multipliers) leads to T(z): y moves against its reduced costs and is clipped to
+        its bounds. Then the multipliers move along the violation at the extrapolated point ``2 y_new - y`` and are
+        clipped at 0. The next step begins at ``w (2 T(z) - z) + (1 - w) z0``, where z0 is the first point and w is 1/2,
+        2/3, 3/4, ... The last step ends at T(z), where multipliers are not negative. The step of a variable is 1 over
+        `scale` times the number of its rows, that of a row is `scale` over the number of its terms. Rows with
+        multiplier 0 and much room are passed over now and then. Returns the number of steps made.
+        """
+        cdef const offset_t[::1] starts = self.starts, middles = self.middles
+        cdef const element_t[::1] pairs = self.pairs
+        cdef const double[::1] rhs = self.rhs, lower = self.lower, upper = self.upper
+        cdef Py_ssize_t m = y.shape[0], rows = rhs.shape[0], e, k
+        cdef offset_t i
+        cdef double value, change, w
+        cdef double[::1] ahead = np.empty(m), before = np.empty(m)
+        cdef double[::1] first_y = np.array(y), first_multipliers = np.array(multipliers), first_reduced = np.array(reduced)
+        cdef unsigned char[::1] rest = np.zeros(rows, np.uint8)
+        cdef int done = 0, step
+        cdef bint last
+        cdef double[::1] pair_steps = np.zeros(m), row_steps = np.empty(rows)
+        if not m:
+            return 0
+        with nogil:
+            for i in range(starts[rows]):
+                pair_steps[pairs[i]] += 1.0
+            for e in range(m):
+                pair_steps[e] = 1.0 / (scale * max(pair_steps[e], 1.0))
+            for k in range(rows):
+                row_steps[k] = scale / max(starts[k + 1] - starts[k], 1)
+            for step in range(iterations):
+                last = step == iterations - 1 or stopping.look(INFINITY) != 0
+                w = (step + 1.0) / (step + 2.0)
+                for e in range(m):
+                    value = y[e] - pair_steps[e] * reduced[e]
+                    value = lower[e] if value < lower[e] else value
+                    value = upper[e] if value > upper[e] else value
+                    ahead[e] = 2 * value - y[e]
+                    y[e] = value if last else w * ahead[e] + (1 - w) * first_y[e]
+                    before[e] = reduced[e]
+                for k in range(rows):
+                    if rest[k]:
+                        rest[k] -= 1
+                        continue
+                    value = product(starts[k], middles[k], starts[k + 1], &pairs[0], &ahead[0]) - rhs[k]
+                    if multipliers[k] == 0 and value < ROOM and first_multipliers[k] == 0:
+                        rest[k] = REST
+                        continue
+                    value = multipliers[k] + row_steps[k] * value
+                    value = value if value > 0 else 0.0
+                    change = value - multipliers[k]
+                    if change != 0:
+                        add(change, starts[k], middles[k], starts[k + 1], &pairs[0], &reduced[0])
+                    multipliers[k] = value if last else w * (value + change) + (1 - w) * first_multipliers[k]
+                done += 1
+                if last:
+                    break
+                for e in range(m):
+                    reduced[e] = w * (2 * reduced[e] - before[e]) + (1 - w) * first_reduced[e]
+        return done
+
+    def project(self, double step, double[::1] point, double[::1] multipliers, unsigned char[::1] rest):
+        """One pass over the rows, in place.
+
+        `point` is what is to be projected, less ``step * multipliers`` times the rows. Clipped to its bounds, it is the
+        projection once no multiplier changes. No row is empty.
+        """
+        cdef const offset_t[::1] starts = self.starts, middles = self.middles
+        cdef const element_t[::1] pairs = self.pairs
+        cdef const double[::1] rhs = self.rhs, lower = self.lower, upper = self.upper
+        cdef Py_ssize_t k, e
+        cdef offset_t i
+        cdef double value, change
+        with nogil:
+            for k in range(rhs.shape[0]):
+                if rest[k]:
+                    rest[k] -= 1
+                    continue
+                value = -rhs[k]
                 for i in range(starts[k], middles[k]):
-                    point[pairs[i]] -= change
+                    e = pairs[i]
+                    value += clipped(point[e], lower[e], upper[e])
                 for i in range(middles[k], starts[k + 1]):
-                    point[pairs[i]] += change
+                    e = pairs[i]
+                    value -= clipped(point[e], lower[e], upper[e])
+                if multipliers[k] == 0 and value < ROOM:
+                    rest[k] = REST
+                    continue
+                change = 1.0 / (starts[k + 1] - starts[k]) / step * value
+                change = change if multipliers[k] + change > 0 else -multipliers[k]
+                if change != 0:
+                    multipliers[k] += change
+                    change *= step
+                    for i in range(starts[k], middles[k]):
+                        point[pairs[i]] -= change
+                    for i in range(middles[k], starts[k + 1]):
+                        point[pairs[i]] += change

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.partition.bounds import _group_stars
+from graphpart.partition.bounds import _packing
 from graphpart.partition.bounds.message_passing import LITTLE, SWEEPS
 from graphpart.partition.certificates.inequalities import GROUP_STAR, Inequalities
 from graphpart.partition.problem.groups import Groups
@@ -72,7 +72,7 @@ class GroupStars:
         """Raise the bound, if so much of the attraction of each pair is there for group stars."""
         whole = float(attraction.sum())
         for k in range(sweeps):
-            gained = _group_stars.sweep(
+            gained = _packing.sweep_group_stars(
                 self.starts, self.pair, attraction, self.multipliers, self.load, k % 2 == 0, stopping
             )
             if gained <= LITTLE * whole or stopping.check(np.inf):

@@ -37,7 +37,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group
-from graphpart.partition.bounds import _cuts, _cycle_cuts, _primal_dual
+from graphpart.kernels._pairs import CompressedRows
+from graphpart.partition.bounds import _cuts, _cycle_cuts
+from graphpart.partition.bounds._primal_dual import Program
 from graphpart.partition.bounds.connecting import Connecting
 from graphpart.partition.bounds.message_passing import ROUNDS, pass_messages
 from graphpart.partition.bounds.rows import Rows
@@ -72,7 +74,7 @@ class RelaxationParameters:
     finest: float = 1e-4  #: and at last
     few: float = 0.01  #: inequalities per variable; if fewer are added, the two numbers above are halved
     slack: float = 0.1  #: an inequality with multiplier 0 and more room than this is dropped,
-    tight: tuple[int, float] = (3_000, 0.02)  #: or than this, from so many variables on, where inequalities cost time
+    tight: tuple[int, float] = (3_000, 0.02)  #: variables from which on less room is allowed, since rows cost time
     triangles: float = 4.0  #: triangle inequalities per variable that a round adds at most,
     others: float = 0.2  #: 2-partitions from pairs, 2-partitions near others, odd wheels, cuts of base pairs: of each
     far: float = 0.05  #: far cycles, which take longer to find
@@ -85,7 +87,7 @@ class RelaxationParameters:
     reach: int = 50  #: elements that are reached for near cycles through one element
     scale: float = 0.2  #: of multipliers to variables, in mean absolute costs
     little: float = 1e-6  #: a round that raises the bound by a smaller share of it is idle
-    idle: int = 12  #: so many idle rounds in a row are the last if the finest violations count, else five times as many
+    idle: int = 12  #: the run ends after this number of idle rounds at the finest violations, else after five times it
     quick: int = 200_000  #: variables up to which message passing has two rounds only: the relaxation soon overtakes it
 
 
@@ -239,12 +241,9 @@ class Relaxation:
         order, starts, middles, pairs, rhs = rows.of_free(free, self.y)
         lower, upper = self.lower[free], self.upper[free]
         y, multipliers = self.y[free], rows.multipliers[order]
-        pair_steps = 1.0 / (self.scale * np.maximum(np.bincount(pairs, minlength=len(free)), 1))
-        row_steps = self.scale / np.maximum(np.diff(starts), 1)
-        done = _primal_dual.reflect(
-            starts, middles, pairs, rhs, lower, upper, pair_steps, row_steps,
-            y, multipliers, self.reduced(rows.multipliers)[free], iterations or self.iterations, self.stopping,
-        )  # fmt: skip
+        reduced = self.reduced(rows.multipliers)[free]
+        program = Program(starts, middles, pairs, rhs, lower, upper)
+        done = program.reflect(self.scale, y, multipliers, reduced, iterations or self.iterations, self.stopping)
         self.rounds += 1
         if not done:
             return
@@ -355,10 +354,9 @@ class Relaxation:
         ends, others = np.concatenate([self.u[joins], self.v[joins]]), np.concatenate([self.v[joins], self.u[joins]])
         order, starts = group(ends, self.n)
         cuts, closing = self._closing(cuts)
-        found = _cycle_cuts.cycles(
-            starts, others[order], length[np.concatenate([joins, joins])][order],
-            closing, self.v[cuts], length[cuts], tolerance, PARAMETERS.reach, self.stopping,
-        )  # fmt: skip
+        paths = CompressedRows(starts, others[order], length[np.concatenate([joins, joins])][order])
+        closed = CompressedRows(closing, self.v[cuts], length[cuts])
+        found = _cycle_cuts.cycles(paths, closed, tolerance, PARAMETERS.reach, self.stopping)
         self.violation = float(found[2].max(initial=0.0))
         return Inequalities.cycles(found[0], found[1])
 
@@ -406,7 +404,7 @@ class Relaxation:
 
 
 def is_best_complete(n: int, used: int) -> bool:
-    """Whether all pairs of n elements should be variables, not only those with a cost, if so many have a cost."""
+    """Whether all pairs of n elements should be variables, not only the `used` pairs with a cost."""
     return bool(n <= PARAMETERS.complete_up_to or used >= PARAMETERS.complete_from * (n * (n - 1) // 2))
 
 

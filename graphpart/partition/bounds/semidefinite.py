@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.blas import one_thread
-from graphpart.partition.bounds import _primal_dual
+from graphpart.partition.bounds._primal_dual import Program
 from graphpart.partition.bounds.cycle_packing import DENSE_UP_TO
 from graphpart.partition.bounds.message_passing import pass_messages
 from graphpart.partition.bounds.relaxation import PARAMETERS, Relaxation
@@ -55,12 +55,12 @@ __all__ = ["Semidefinite", "solve_semidefinite"]
 Floats = NDArray[np.float64]
 ITERATIONS = 50  # between two separations
 MOVE = 1.6  # of M, in multiples of Z - Y
-BALANCE, UNEQUAL, CHANGE = 20, 2.0, 1.3  # iterations between two looks at the penalty; a ratio that changes it; by that
-WIDEST = 1e4  # the penalty is at most so many times the mean cost, and at least its part
+BALANCE, UNEQUAL, CHANGE = 20, 2.0, 1.3  # iterations between changes of the penalty; the ratio for one; its factor
+WIDEST = 1e4  # the penalty is within this factor of the mean cost
 SMALLEST_TWO_PARTITION, LARGEST_TWO_PARTITION = 8, 16  # elements of those looked for, at first and at last
-STEPS, MOST_STEPS = 100, 10_000  # of the search for each 2-partition; twice as many whenever all sizes had their turn
-AT_LEAST, SLOWER = 5, 0.25  # rounds with each size; the share of their mean gain that is too little
-IDLE, GAIN = 25, 1e-5  # so many rounds in turn that raise the bound by a smaller share are the last
+STEPS, MOST_STEPS = 100, 10_000  # of the search for a 2-partition; doubled each time all sizes had their turn
+AT_LEAST, SLOWER = 5, 0.25  # rounds with each size; a size ends with a gain below this share of its mean gain
+IDLE, GAIN = 25, 1e-5  # the run ends after IDLE rounds in turn that raise the bound by a smaller share
 
 
 class Semidefinite:
@@ -91,7 +91,8 @@ class Semidefinite:
     def _round(self, iterations: int) -> None:
         r, rows = self.relaxation, self.relaxation.rows
         order, starts, middles, pairs = rows.by_length()
-        multipliers, rhs, row_steps = rows.multipliers[order], rows.rhs[order], 1.0 / rows.lengths[order]
+        multipliers = rows.multipliers[order]
+        program = Program(starts, middles, pairs, rows.rhs[order], r.lower, r.upper)
         rest = np.zeros(len(order), np.uint8)
         pull = rows.reduced(np.zeros(len(r.given)), rows.multipliers)
         M, z, diagonal = self.M, np.clip(r.y, r.lower, r.upper), np.arange(r.n)
@@ -102,9 +103,7 @@ class Semidefinite:
             y = Y[r.u, r.v]
             start = y + added[r.u, r.v] - step * (r.given + pull)
             point = start.copy()
-            _primal_dual.project(
-                starts, middles, pairs, rhs, row_steps, r.lower, r.upper, step, point, multipliers, rest
-            )
+            program.project(step, point, multipliers, rest)
             pull += (start - point) / step
             before, z = z, np.clip(point, r.lower, r.upper)
             M[r.u, r.v] += MOVE * (z - y)

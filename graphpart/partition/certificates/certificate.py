@@ -30,7 +30,7 @@ from graphpart.common.proof import Proof
 from graphpart.common.steps import are_multiples, round_up, step_of
 from graphpart.errors import FormatError, GraphPartError, InvalidCertificate
 from graphpart.kernels._pairs import adjacency
-from graphpart.partition.certificates import _inequalities, _links, certificate_file
+from graphpart.partition.certificates import _inequalities, certificate_file
 from graphpart.partition.certificates.exact_check import exact_bound
 from graphpart.partition.certificates.inequalities import CUT, GENERAL, GROUP_STAR, Inequalities
 from graphpart.partition.certificates.weights import Weights, steps_of_background
@@ -371,7 +371,7 @@ def _check_links(p: SetPartition, inequalities: Inequalities, classes: NDArray[n
             keys = np.setdiff1d(keys, keys_of_pairs(apart[:, 0], apart[:, 1], p.n), assume_unique=False)
             u, v = (keys // p.n).astype(np.int32), (keys % p.n).astype(np.int32)
         starts, neighbours, _ = adjacency(p.n, u, v, np.zeros(len(u))).arrays
-        bad = _links.first_linked(starts, neighbours, some.starts, some.elements)
+        bad = _inequalities.first_linked(starts, neighbours, some.starts, some.elements)
     if bad >= 0:
         elements = some.elements[some.starts[bad] : some.starts[bad + 1]].tolist()[:20]
         raise InvalidCertificate(f"cut {which[bad]} over {elements}: expected {why}")

@@ -231,7 +231,7 @@ def _links(problem: Any, class_of: Sequence[int], cut: set[tuple[int, int]]) -> 
 
 
 def _pairs_of(some: Sequence[int]) -> list[tuple[int, int]]:
-    """The pairs of a cut: two elements that it separates, then those that it consists of."""
+    """The pairs of a cut. The first one is the pair of separated elements; the others are the pairs of the cut."""
     return list(zip(some[::2], some[1::2], strict=False))
 
 

@@ -63,7 +63,7 @@ cdef struct State:
 
 
 cdef inline void ask(State* s, element_t a, element_t hold, element_t hold_too) noexcept nogil:
-    """Let the neighbours of a wait, but those that are held, as many as there will be looks."""
+    """Let the neighbours of a wait, except the two held elements, as long as there are looks left."""
     cdef offset_t at
     cdef element_t b
     for at in range(s.rows.starts[a], s.rows.starts[a + 1]):

@@ -9,6 +9,7 @@ for one change that is not named further. Of each decision the pair that speaks 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from graphpart.partition.inputs.given_rows import GivenRows
 from graphpart.partition.inputs.origin import chance_of
 from graphpart.partition.problem import Labels
 
-__all__ = ["as_given", "decisions_of", "in_words"]
+__all__ = ["Examined", "as_given", "decisions_of", "in_words"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -30,19 +31,35 @@ JOIN, SPLIT, MOVE, OTHER = range(4)
 RELATIVE = 1e-9  # doubts that differ by less are equal
 
 
+@dataclass(frozen=True)
+class Examined:
+    """A partition, and what is known of its cheapest changes.
+
+    Attributes
+    ----------
+    labels, classes : ndarray of int32, shape (n,)
+        The cluster of each element, and its must-join class.
+    found : Changes
+        Of must-join classes and clusters.
+    slack : float
+        Doubts that differ by less are equal.
+    names, shown : sequence
+        The names of elements, and the labels that the result gives to clusters.
+    origin : Origin or None
+        Of the costs.
+    """
+
+    labels: Labels
+    classes: Labels
+    found: Changes
+    slack: float
+    names: Sequence[Hashable]
+    shown: Integers
+    origin: Any
+
+
 def decisions_of(
-    u: Labels,
-    v: Labels,
-    cost: Floats,
-    doubt: Floats,
-    exactly: NDArray[np.bool_],
-    labels: Labels,
-    classes: Labels,
-    found: Changes,
-    slack: float,
-    names: Sequence[Hashable],
-    shown: Integers,
-    origin: Any,
+    u: Labels, v: Labels, cost: Floats, doubt: Floats, exactly: NDArray[np.bool_], examined: Examined
 ) -> Columns:
     """The table of decisions, the least doubt first; O(m log m).
 
@@ -51,17 +68,10 @@ def decisions_of(
     u, v : ndarray of int, shape (m,)
         Pairs in ascending order of doubt.
     cost, doubt, exactly : ndarray of shape (m,)
-    labels, classes : ndarray of int32, shape (n,)
-        The cluster of each element, and its must-join class.
-    found : Changes
-        Of must-join classes and clusters.
-    slack : float
-        Doubts that differ by less are equal.
-    names, shown : sequence
-        Of elements; the labels that the result gives to clusters.
-    origin : Origin or None
-        Of the costs.
+    examined : Examined
     """
+    labels, classes, found, slack = examined.labels, examined.classes, examined.found, examined.slack
+    names, shown, origin = examined.names, examined.shown, examined.origin
     finite = np.isfinite(doubt) & (classes[u] != classes[v])
     u, v, cost, doubt, exactly = (array[finite] for array in (u, v, cost, doubt, exactly))
     a, b = labels[u].astype(np.int64), labels[v].astype(np.int64)

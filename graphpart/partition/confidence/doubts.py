@@ -23,7 +23,7 @@ from graphpart.display import html_of, plural
 from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
 from graphpart.methods import CONNECTEDNESS, SIZES, check_obeyed
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
-from graphpart.partition.confidence.decisions import as_given, decisions_of, in_words
+from graphpart.partition.confidence.decisions import Examined, as_given, decisions_of, in_words
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.pieces.contraction import Contraction
@@ -274,7 +274,10 @@ def doubts(
     if method == "exact" or (method == "auto" and time_limit is not None):
         _solve_others(q, inner, found, _keys_of(p, asked, contraction.sets, q.n), stopping)
     stopping.reraise()
-    return _tables(p, contraction, names, result, labels, found, asked, given.groups, stopping, origin)
+    shown = _shown_labels(names, result, labels)
+    slack = p.tolerance * max(SLACK, int(np.bincount(labels, minlength=len(shown)).max(initial=0)))
+    examined = Examined(labels, contraction.sets, found, slack, names, shown, origin)
+    return _tables(p, q, examined, asked, given.groups, stopping)
 
 
 # ------------------------------------------------------------------------------------------------------ pairs asked for
@@ -303,7 +306,7 @@ def _listed_near(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
 def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
     """The same problem with its listed pairs, and with the requested pairs, which cost 0 if they were not listed."""
     u, v, cost = p.listed()
-    return SetPartition.of_pairs(
+    return SetPartition._of_pairs(
         range(p.n),
         np.concatenate([u, asked[:, 0]]),
         np.concatenate([v, asked[:, 1]]),
@@ -356,7 +359,7 @@ def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping
     """What the best partition with a pair decided otherwise costs, and whether that is proven."""
     pu, pv, costs = part.pairs()
     pair = np.array([[a, b]], np.int32)
-    changed = SetPartition.of_pairs(
+    changed = SetPartition._of_pairs(
         range(part.n), pu, pv, costs, rules=Rules(cuts=pair) if joined else Rules(joins=pair)
     )
     contraction = Contraction(changed)
@@ -370,20 +373,16 @@ def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping
 
 def _tables(
     p: SetPartition,
-    contraction: Contraction,
-    names: Sequence[Hashable],
-    result: Any,
-    labels: Labels,
-    found: Changes,
+    q: SetPartition,
+    examined: Examined,
     asked: NDArray[np.int32] | None,
     groups: Groups | None,
     stopping: Stopping,
-    origin: Any,
 ) -> Doubts:
-    q, sets = contraction.problem, contraction.sets
-    shown = _shown_labels(names, result, labels)
+    """The tables of a problem p, whose must-join classes are the elements of q."""
+    names, labels, sets, shown = examined.names, examined.labels, examined.classes, examined.shown
+    found, slack = examined.found, examined.slack
     sizes = np.bincount(labels, minlength=len(shown))
-    slack = p.tolerance * max(SLACK, int(sizes.max(initial=0)))
     u, v, cost = p.pairs()
     if asked is not None:
         some = np.isin(keys_of_pairs(u, v, p.n), keys_of_pairs(asked[:, 0], asked[:, 1], p.n))
@@ -404,9 +403,7 @@ def _tables(
     if groups is not None:
         columns["price"] = groups.of_pairs(u, v)
     pairs = Columns(columns)
-    decisions = decisions_of(
-        u, v, cost[order], rises[order], exactly[order], labels, sets, found, slack, names, shown, origin
-    )
+    decisions = decisions_of(u, v, cost[order], rises[order], exactly[order], examined)
     moves = _cleared(found.elements, slack)[sets]
     to = np.append(shown, -1)[found.to[sets]]  # -1 stays -1
     order = np.argsort(moves, kind="stable")
@@ -423,7 +420,7 @@ def _tables(
     least = min(least, float(rises.min(initial=0.0)), float(moves.min(initial=0.0)))
     gain = max(found.gain if found.gain > slack else 0.0, -least)
     status = Status.OPTIMAL if exactly.all() else stopping.reason or Status.LOCAL_OPTIMUM
-    return Doubts(decisions, pairs, elements, clusters, p.evaluate_labels(labels), gain + 0.0, status, origin)
+    return Doubts(decisions, pairs, elements, clusters, p.evaluate_labels(labels), gain + 0.0, status, examined.origin)
 
 
 def _of_pairs(q: SetPartition, a: Labels, b: Labels, found: Changes) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -20,6 +20,7 @@ import numpy as np
 
 from libc.math cimport INFINITY
 
+from graphpart.kernels._pairs cimport CompressedRows, RowView
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -31,24 +32,23 @@ cdef enum:
     TANGENTS = 8        # points at which the square is bounded from below, at most, in one node
 
 
-cdef inline void toggle(Py_ssize_t chosen, double sign, const offset_t* first, const element_t* left,
-                        const element_t* right, const double* penalty, const unsigned char* now, double* h) noexcept nogil:
+cdef inline void toggle(Py_ssize_t chosen, double sign, const RowView* triples, const element_t* right,
+                        const unsigned char* now, double* h) noexcept nogil:
     """What elements would add, after one enters (sign 1) or leaves (-1): the change by penalties of triples."""
     cdef offset_t i
     cdef element_t l, r
-    for i in range(first[chosen], first[chosen + 1]):
-        l, r = left[i], right[i]
-        h[l] += -sign * penalty[i] if now[r] else sign * penalty[i]
-        h[r] += -sign * penalty[i] if now[l] else sign * penalty[i]
+    for i in range(triples.starts[chosen], triples.starts[chosen + 1]):
+        l, r = triples.neighbours[i], right[i]
+        h[l] += -sign * triples.costs[i] if now[r] else sign * triples.costs[i]
+        h[r] += -sign * triples.costs[i] if now[l] else sign * triples.costs[i]
 
 
-def descend(const double[:, ::1] cost, const double[::1] price, const offset_t[::1] first, const element_t[::1] left,
-            const element_t[::1] right, const double[::1] penalty, unsigned char[:, ::1] subsets, int steps,
-            Stopping stopping):
+def descend(const double[:, ::1] cost, const double[::1] price, CompressedRows triples not None,
+            const element_t[::1] right, unsigned char[:, ::1] subsets, int steps, Stopping stopping):
     """From each row of `subsets`, elements enter or leave; the row becomes the best subset on the way. Its reduced costs.
 
-    The triples of an element a are ``first[a]`` to ``first[a + 1]``: the other two elements and the penalty of each.
-    These arrays have one entry more than there are triples.
+    The triples of an element a are row a of `triples`: one of the other two elements and the penalty of each; `right`
+    has the other one.
     """
     cdef Py_ssize_t n = price.shape[0], k, i, chosen
     cdef int step, size
@@ -59,6 +59,7 @@ def descend(const double[:, ::1] cost, const double[::1] price, const offset_t[:
     cdef unsigned char[::1] now = np.empty(n, np.uint8)
     out_array = np.full(subsets.shape[0], INFINITY)
     cdef double[::1] out = out_array
+    cdef RowView rows = triples.view
     with nogil:
         for k in range(subsets.shape[0]):
             if stopping.poll(INFINITY):
@@ -75,7 +76,7 @@ def descend(const double[:, ::1] cost, const double[::1] price, const offset_t[:
                     row = &cost[i, 0]
                     for chosen in range(n):
                         h[chosen] += row[chosen]
-                    toggle(i, 1.0, &first[0], &left[0], &right[0], &penalty[0], &now[0], &h[0])
+                    toggle(i, 1.0, &rows, &right[0], &now[0], &h[0])
             best = value if size else INFINITY
             for step in range(1, steps + 1):
                 least, chosen = INFINITY, -1
@@ -93,13 +94,13 @@ def descend(const double[:, ::1] cost, const double[::1] price, const offset_t[:
                     size -= 1
                     for i in range(n):
                         h[i] -= row[i]
-                    toggle(chosen, -1.0, &first[0], &left[0], &right[0], &penalty[0], &now[0], &h[0])
+                    toggle(chosen, -1.0, &rows, &right[0], &now[0], &h[0])
                 else:
                     now[chosen] = 1
                     size += 1
                     for i in range(n):
                         h[i] += row[i]
-                    toggle(chosen, 1.0, &first[0], &left[0], &right[0], &penalty[0], &now[0], &h[0])
+                    toggle(chosen, 1.0, &rows, &right[0], &now[0], &h[0])
                 if value < best:
                     best = value
                     for i in range(n):
@@ -246,7 +247,8 @@ def examine(
     attract, and those of triples, are arcs ``starts[a]`` to ``starts[a + 1]`` from a to ``heads[i]``; ``mate[i]`` is the
     arc in the other direction. `attraction` is what each pair attracts, less the shares of penalties that count for it,
     and `share` any division of it among the two arcs; both change meanwhile. The costs are symmetric, with 0 on the
-    diagonal; they may be inf. Triples are as in `descend`; of the other two elements, ``between`` is the arc, and
+    diagonal; they may be inf. The triples of an element a are ``first[a]`` to ``first[a + 1]``: the other two elements and the penalty of each.
+    These arrays have one entry more than there are triples. Of the other two elements, ``between`` is the arc, and
     ``rise`` what it attracts more once the element is in.
     """
     cdef Py_ssize_t n = price.shape[0], a, count = 0, below = 0, top = 0, trail = 0, depth = 0, raised = 0, chosen

@@ -432,5 +432,5 @@ def _attractive_parts(p: SetPartition) -> list[Part]:
     component = connected(p.n, u[negative], v[negative])
     if not p.is_dense:
         within = component[u] == component[v]
-        p = SetPartition.of_pairs(range(p.n), u[within], v[within], cost[within], dense=False)
+        p = SetPartition._of_pairs(range(p.n), u[within], v[within], cost[within], dense=False)
     return split(p, component)

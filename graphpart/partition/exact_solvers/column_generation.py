@@ -50,15 +50,15 @@ __all__ = ["ColumnGeneration"]
 
 Floats = NDArray[np.float64]
 LARGEST = 10  # the largest cost is below 2 to the power of that; tolerances of HiGHS are absolute
-PROGRESS, SLOW = 0.03, 2  # share of the gap that inequalities close; so many times in turn less, and they end
-TIGHTER = 20  # times that they are added, at most, where the best choice is found
-HALFWAY, TRIES = 0.5, 8  # weight of the last prices at the first attempt, and attempts to find subsets
-BEST, CHANGED = 150, 2.0  # subsets of least reduced cost from which the search starts; elements changed in each
-KEPT = 15  # subsets for each element that a divided problem takes over
-FOUND, MOST_ADDED = 50, 200  # subsets at which the exact search ends, and that are added at once
-ROOM, WORK = 20_000, 1_000_000  # subsets that are enumerated; nodes of the search for them
-NEAR, NEARER = 0.005, 0.7  # of the cost: the gap at which bounds are proven at first; factor if enumeration fails
-ROUNDING, ROUNDINGS = 10, 20  # every so many linear programs, one is rounded to so many partitions
+PROGRESS, SLOW = 0.03, 2  # inequalities end after SLOW times in turn that close less than this share of the gap
+TIGHTER = 20  # the largest number of times that inequalities are added in `_choose`
+HALFWAY, TRIES = 0.5, 8  # weight of the last prices in the first attempt to find subsets; number of attempts
+BEST, CHANGED = 150, 2.0  # the search starts from the subsets of least reduced cost, with some elements changed in each
+KEPT = 15  # subsets per element that the parts of a divided problem take over
+FOUND, MOST_ADDED = 50, 200  # the exact search ends with this number of subsets; the most that are added at once
+ROOM, WORK = 20_000, 1_000_000  # the largest number of enumerated subsets, and of nodes of the search for them
+NEAR, NEARER = 0.005, 0.7  # the gap, as a share of the cost, at which bounds are proven; its factor after a failure
+ROUNDING, ROUNDINGS = 10, 20  # linear programs between two roundings; partitions that each rounding makes
 TOLERANCE = 1e-10  # reduced costs that count, for HiGHS, too
 USED, DECIDED = 1e-6, 1e-4  # values of subsets that count; pairs that are nearer to 0 or 1 are decided
 

@@ -68,7 +68,7 @@ LARGEST_FULL = 60  # elements of a component: 102660 inequalities
 SLACK = 0.2  # an inequality with more room than this in a relaxation is dropped
 STALLED = 8  # rounds of relaxations that raise the bound by little, after which integer rounds begin
 LITTLE = 0.01  # share of the remaining gap
-ROWS_PER_PAIR = 2  # at most so many inequalities are added in a round, per variable
+ROWS_PER_PAIR = 2  # the largest number of inequalities added in a round, per variable
 
 
 @interruptible

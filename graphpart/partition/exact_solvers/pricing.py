@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group
+from graphpart.kernels._pairs import CompressedRows
 from graphpart.kernels.elementary import exp, log
 from graphpart.partition.exact_solvers import _pricing
 from graphpart.partition.exact_solvers.subset_rows import Prices
@@ -100,7 +101,8 @@ class Pricing:
         """What a search finds from each of some subsets."""
         found = np.ascontiguousarray(starts)
         first, left, right, penalty, _ = self._by_element(prices)
-        _pricing.descend(self.finite, -prices.elements, first, left, right, penalty, found, STEPS, stopping)
+        triples = CompressedRows(first, left, penalty)
+        _pricing.descend(self.finite, -prices.elements, triples, right, found, STEPS, stopping)
         return found
 
     def below(

@@ -45,10 +45,10 @@ __all__ = ["Regions"]
 
 Floats = NDArray[np.float64]
 Solve = Callable[[SetPartition, Labels, float], tuple[Labels, float, bool]]
-WORTH, SHARE, LEAST = 1e-3, 1e-4, 1e-5  # of the scale of costs, and of the gap: smaller terms make no region
-DIFFERENT = 0.1  # variables that are farther apart differ
-LARGEST, SECONDS = 400, 1.0  # elements of a region, and time for it, at most, at first
-PROGRESS, IDLE = 0.05, 1  # shares of the gap: passes that close less are idle, and more than so many in turn the last
+WORTH, SHARE, LEAST = 1e-3, 1e-4, 1e-5  # a term makes a region from: a share of the scale; of the gap; at the least
+DIFFERENT = 0.1  # two values of a variable differ if they are farther apart
+LARGEST, SECONDS = 400, 1.0  # the largest region, in elements, and the time for it; both at effort 1
+PROGRESS, IDLE = 0.05, 1  # a pass is idle if it closes a smaller share of the gap; after more idle passes, it is over
 
 
 @dataclass
@@ -254,7 +254,7 @@ class Regions:
         # The best partition known need not agree with what holds for all better ones.
         apart = (r.upper[within] < 0.5) & (self.labels[r.u[within]] != self.labels[r.v[within]])
         finite = np.where(apart, np.inf, cost[within])
-        whole = SetPartition.of_pairs(range(self.p.n), r.u[within], r.v[within], finite, dense=False)
+        whole = SetPartition._of_pairs(range(self.p.n), r.u[within], r.v[within], finite, dense=False)
         name = np.where(place >= 0, place, count)
         wanted = np.zeros(count + 1, bool)
         wanted[[k for k, region in enumerate(self.regions) if region.gap == np.inf]] = True
@@ -292,7 +292,7 @@ class Regions:
         start = canonical(self.labels[members][first_of(classes)])
         smaller = whole.contract(classes)
         # a matrix, if most have a cost
-        q = SetPartition.of_pairs(range(smaller.n), *smaller.pairs(), rules=Rules(lifted=smaller.lifted))
+        q = SetPartition._of_pairs(range(smaller.n), *smaller.pairs(), rules=Rules(lifted=smaller.lifted))
         best = self.solve(q, start, min(self.seconds, max(0.0, until - self.stopping.seconds)))[0]
         labels = self.labels.astype(np.int64)
         labels[members] = p.n + best[classes]

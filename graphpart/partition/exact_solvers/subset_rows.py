@@ -110,7 +110,7 @@ def violated(subsets: Subsets, values: Floats, triples: Triples) -> Triples:
 
 
 def joined_triples(triples: Triples, a: int, b: int) -> Triples:
-    """Triples once element b is merged into a < b; without those that contain both, which say nothing then."""
+    """The triples after element b is merged into a < b. A triple with both elements is dropped: it always holds."""
     kept = triples[~((triples == a).any(axis=1) & (triples == b).any(axis=1))]
     kept = np.where(kept == b, a, kept)
     return np.unique(np.sort(kept - (kept > b), axis=1), axis=0).astype(np.int32)

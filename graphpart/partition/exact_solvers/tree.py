@@ -48,24 +48,26 @@ Children = Generator[None, None, list[tuple[float, Decisions]]]
 class TreeParameters:
     """Parameters of the tree."""
 
-    resolution: float = 1e-7  #: of the largest cost that may be paid: smaller differences count only with a common step
-    integral: float = 1e-6  #: a point is a partition if no variable is farther from 0 or 1
-    idle: int = 4  #: rounds without progress, after which a vertex is computed, or the node is divided
+    resolution: float = 1e-7  #: smaller differences of cost do not count, relative to the largest cost that may be paid
+    integral: float = 1e-6  #: a point is a partition if each variable is this near to 0 or 1
+    idle: int = 4  #: after this number of rounds without progress, a vertex is computed or the node is divided
     progress: float = 0.01  #: share of what is missing to close a node that counts as progress
     converged: float = 5e-4  #: the same at the root of a problem with regions
-    window: int = 5  #: rounds whose gain tells how fast the bound of a relaxation over all pairs rises,
-    most_rounds: float = 20.0  #: and rounds left at that rate, above which the node is divided if it is not `far`
-    remembered: int = 16  #: open nodes of which it is known where their relaxation starts
-    vertex_terms: int = 3_000  #: terms of a relaxation, up to which the simplex method computes a vertex
-    semidefinite: int = 80  #: elements from which on the semidefinite relaxation goes on where the linear one ends,
-    far: float = 0.01  #: if this share of the cost is missing; with less, division in two does more
-    columns: tuple[int, int] = (30, 400)  #: elements of problems that column generation takes over at the root, ...
-    slow: float = 0.05  #: ... after two rounds in turn that close a smaller share of what is missing
-    shrunk: float = 0.3  #: share of the pairs with a cost: if so many more are fixed, what is left is solved anew
-    dive: int = 20  #: every so many nodes, a dive begins
-    regions: int = 300  #: elements from which on regions are solved apart,
-    regions_share: float = 0.9  #: in this share of the time that is left
-    effort: int = 16  #: for regions at most: it is doubled while there is a gap, before the root is divided
+    window: int = 5  #: the last rounds, whose gain predicts how fast the bound rises
+    most_rounds: float = 20.0  #: a node is divided if the prediction is that more rounds are needed to close it
+    remembered: int = 16  #: the largest number of open nodes whose starting points are kept
+    vertex_terms: int = 3_000  #: the simplex method computes a vertex of relaxations with up to this number of terms
+    semidefinite: int = 80  #: problems with at least this number of elements use the semidefinite relaxation
+    far: float = (
+        0.01  #: the gap, as a share of the cost, above which the semidefinite relaxation gains more than division
+    )
+    columns: tuple[int, int] = (30, 400)  #: least and largest number of elements for column generation
+    slow: float = 0.05  #: column generation begins after two rounds in turn that close a smaller share of the gap
+    shrunk: float = 0.3  #: what is left is solved anew once this share of the pairs with a cost has been fixed
+    dive: int = 20  #: the number of nodes between two dives
+    regions: int = 300  #: sparse problems with at least this number of elements are solved by regions at the root
+    regions_share: float = 0.9  #: the share of the remaining time for regions
+    effort: int = 16  #: the largest effort for regions; it is doubled while there is a gap
 
 
 @dataclass
@@ -436,7 +438,7 @@ class Tree:
         keys = u.astype(np.int64) * q.n + v
         dense = q.is_dense
         cost = np.where(np.isin(keys, cut), np.inf, cost)
-        q = SetPartition.of_pairs(range(q.n), u, v, cost, rules=Rules(lifted=q.lifted), dense=dense)
+        q = SetPartition._of_pairs(range(q.n), u, v, cost, rules=Rules(lifted=q.lifted), dense=dense)
         known = canonical(self.labels[first_of(merged)])
         del self.relaxation  # the smaller problem has its own
         self.rest = rest = self.search.rest_of(self, q, known, merged)
@@ -482,7 +484,7 @@ class Tree:
         r, apart = self.relaxation, self.stopping.child(plus=math.inf)  # other costs than those of the whole
         lifted = None if r.connecting is None else ~r.connecting.links
         dense = None if lifted is None else False
-        near = SetPartition.of_pairs(range(self.p.n), r.u, r.v, 0.5 - r.y, rules=Rules(lifted=lifted), dense=dense)
+        near = SetPartition._of_pairs(range(self.p.n), r.u, r.v, 0.5 - r.y, rules=Rules(lifted=lifted), dense=dense)
         joined = fixed_point(near, near.must_join_classes(), join, apart)
         if self._has_regions():
             self._fuse(joined, apart)

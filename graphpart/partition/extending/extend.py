@@ -191,7 +191,7 @@ def _near(q: SetPartition, labels: Labels, changed: NDArray[np.bool_], solver: S
     inside = near[u] & near[v]
     a, b, costs = place[u[inside]], place[v[inside]], cost[inside]
     apart = a != b
-    small = SetPartition.of_pairs(range(n), a[apart], b[apart], costs[apart], dense=None if n < 2000 else False)
+    small = SetPartition._of_pairs(range(n), a[apart], b[apart], costs[apart], dense=None if n < 2000 else False)
     given = np.zeros(n, np.int64)
     given[place_of_member] = labels[members]
     start = canonical(given)

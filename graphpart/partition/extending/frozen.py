@@ -85,7 +85,7 @@ def _solve_components(
     for _ in range(ROUNDS):
         rows = np.concatenate([u, cuts[:, 0]]), np.concatenate([v, cuts[:, 1]])
         costs = np.concatenate([cost, np.full(len(cuts), np.inf)])
-        q = SetPartition.of_pairs(range(n), *rows, costs, dense=None if n < 2000 else False)
+        q = SetPartition._of_pairs(range(n), *rows, costs, dense=None if n < 2000 else False)
         found = solver.run(q, labels).labels
         met = _meetings(found, is_copy)
         parted = found if not len(met) else _parted(found, is_copy, u, v, cost)

@@ -72,7 +72,7 @@ def explicit_near(q: SetPartition, labels: Labels, free: NDArray[np.bool_]) -> S
             f"{len(members)} elements; fewer new elements leave fewer"
         )
     a, b, costs = found.pairs()
-    return SetPartition.of_pairs(range(q.n), members[a], members[b], costs, dense=False)
+    return SetPartition._of_pairs(range(q.n), members[a], members[b], costs, dense=False)
 
 
 def improved_near(

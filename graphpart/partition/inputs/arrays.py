@@ -288,8 +288,8 @@ def _present(graph: Any, attribute: str, advised: bool) -> str:
         if not advised or attribute != "cost":
             return "; edges have no attributes"
         return (
-            "; edges have no attributes: from_modularity(G) and from_editing(G) need none; beside lifted pairs, pairs "
-            "that only link have the cost 0, as by nx.set_edge_attributes(G, 0.0, 'cost')"
+            "; edges have no attributes: SetPartition.from_modularity(G) and from_editing(G) need none; beside "
+            "lifted pairs, pairs that only link have the cost 0, as by nx.set_edge_attributes(G, 0.0, 'cost')"
         )
     text = f"; edges have {', '.join(map(repr, names[:20]))}"
     if advised and attribute == "cost" and len(names) == 1 and names[0] != attribute and isinstance(names[0], str):

@@ -97,9 +97,9 @@ def multilevel(
     --------
     >>> import networkx as nx
     >>> import graphpart as gp
-    >>> p = gp.from_modularity(nx.les_miserables_graph(), weight=None)
+    >>> p = gp.SetPartition.from_modularity(nx.les_miserables_graph(), weight=None)
     >>> r = multilevel(p)
-    >>> r.subsets, round(r.objective, 3)
+    >>> r.n_clusters, round(r.objective, 3)
     (6, 0.56)
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)

@@ -86,5 +86,5 @@ def _demands(p: SetPartition) -> dict[str, Any]:
         demands |= {"sizes": sizes, "max_size": p.limits.max_size or 0}
         demands |= {"least": p.limits.least, "most": p.limits.most or 0}
     if p.lifted is not None:
-        demands |= {"lifted": p.lifted, "row_flags": p.row_flags()}
+        demands |= {"lifted": p.lifted, "row_flags": p._flags_of_rows()}
     return demands

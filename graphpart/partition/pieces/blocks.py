@@ -61,7 +61,7 @@ def split_at_articulations(p: SetPartition) -> list[Part]:
         elements = np.unique(np.concatenate([u[pairs], v[pairs]])).astype(np.int64)
         place[elements] = np.arange(len(elements))
         rules = Rules(lifted=None if lifted is None else lifted[pairs])
-        q = SetPartition.of_pairs(range(len(elements)), place[u[pairs]], place[v[pairs]], cost[pairs], rules=rules)
+        q = SetPartition._of_pairs(range(len(elements)), place[u[pairs]], place[v[pairs]], cost[pairs], rules=rules)
         parts.append((elements, q))
     return parts
 

@@ -59,6 +59,6 @@ def split(p: SetPartition, component: Labels, wanted: NDArray[np.bool_] | None =
         background = None if p.background is None else p.background.restrict(mine)
         limits = None if p.limits is None else p.limits.restrict(mine)
         rules = Rules(limits=limits, lifted=None if p.lifted is None else p.lifted[pairs])
-        q = SetPartition.of_pairs(range(len(mine)), place[u[pairs]], place[v[pairs]], cost[pairs], background, rules)
+        q = SetPartition._of_pairs(range(len(mine)), place[u[pairs]], place[v[pairs]], cost[pairs], background, rules)
         parts.append((mine, q))
     return parts

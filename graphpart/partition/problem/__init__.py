@@ -1,10 +1,12 @@
 """The set partition problem: its costs, what clusters must obey, and its forms.
 
-`pair_costs` holds the arrays. `background` is a cost of all pairs, listed or not; `groups`, `limits` and
-`connectedness` are requirements. `set_partition` has the public class, `from_data` and `from_others` its constructors.
-`networks` has problems with a background: modularity, the constant Potts model, cluster editing. `misreadings` warns of
-numbers that probably have another meaning. `labels` takes a partition in any form. `derived` contracts and restricts
-problems. Every later room of `partition` imports from this one, which imports only from `inputs`.
+`pair_costs` holds the arrays. `background` is a cost of all pairs, listed or not, of which `groups` are a part.
+`requirements` is what clusters must obey, as users say it; `rules` is the same by indices, with `limits` and
+`connectedness`. `forms` turns one form of a problem into another and says what each costs; `derived` contracts,
+restricts and extends problems. `set_partition` has the public class, `from_data`, `from_others` and `networks` its
+constructors. `misreadings` warns of numbers that probably have another meaning. `labels` takes a partition in any form,
+`staying` compares it with an old one, and `moves` finds what is least sure. Every later room of `partition` imports
+from this one, which imports only from `inputs`.
 """
 
 from graphpart.partition.inputs.arrays import LARGEST_N, check_matrix_fits

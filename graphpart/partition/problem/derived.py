@@ -110,14 +110,14 @@ def contract(p: Problem, labels: Labels) -> Problem:
     joins = np.sort(joins[joins[:, 0] != joins[:, 1]], axis=1)
     rules = Rules(joins, limits=None if p.limits is None else p.limits.contract(labels, k))
     if p.matrix is not None:
-        return p.of_matrix(range(k), _pairs.sum_between(p.matrix, labels, k), rules)
+        return p._of_matrix(range(k), _pairs.sum_between(p.matrix, labels, k), rules)
     assert p.u is not None and p.v is not None and p.cost is not None
     a, b = labels[p.u], labels[p.v]
     across = a != b
     background = None if p.background is None else p.background.contract(labels, k)
     if p.lifted is not None:
         rules = replace(rules, lifted=p.lifted[across])
-    return p.of_pairs(range(k), a[across], b[across], p.cost[across], background, rules, dense=False)
+    return p._of_pairs(range(k), a[across], b[across], p.cost[across], background, rules, dense=False)
 
 
 def restrict(p: Problem, elements: NDArray[np.integer[Any]]) -> Problem:
@@ -129,14 +129,14 @@ def restrict(p: Problem, elements: NDArray[np.integer[Any]]) -> Problem:
     joins = joins[(joins >= 0).all(axis=1)]
     rules = Rules(joins, limits=None if p.limits is None else p.limits.restrict(elements))
     if p.matrix is not None:
-        return p.of_matrix(names, p.matrix[np.ix_(elements, elements)], rules)
+        return p._of_matrix(names, p.matrix[np.ix_(elements, elements)], rules)
     assert p.u is not None and p.v is not None and p.cost is not None
     a, b = place[p.u], place[p.v]
     kept = (a >= 0) & (b >= 0)
     background = None if p.background is None else p.background.restrict(elements)
     if p.lifted is not None:
         rules = replace(rules, lifted=p.lifted[kept])
-    return p.of_pairs(names, a[kept], b[kept], p.cost[kept], background, rules, dense=False)
+    return p._of_pairs(names, a[kept], b[kept], p.cost[kept], background, rules, dense=False)
 
 
 def requiring(p: Problem, asked: Requirements) -> Problem:
@@ -164,7 +164,7 @@ def with_rules(p: Problem, rules: Rules, groups: Groups | None = None) -> Proble
     joins, cuts, limits = np.concatenate([p.must_join, rules.joins]), rules.cuts, rules.limits
     if groups is not None and p.matrix is not None and p.groups is None:
         background, found = Background(groups=groups), Rules(joins, cuts, limits)
-        return p.of_pairs(p.nodes, *p.listed(), background, found, dense=True)._as(p)
+        return p._of_pairs(p.nodes, *p.listed(), background, found, dense=True)._as(p)
     q = type(p).__new__(type(p))
     q._start(p.nodes, limits)
     q._as(p)
@@ -216,7 +216,7 @@ def _connecting(p: Problem, asked: Requirements) -> Problem:
         a, b, more = named_pairs_and_costs(asked.lifted, p._places)
         u, v, cost = np.concatenate([u, a]), np.concatenate([v, b]), np.concatenate([cost, more])
         flags = np.concatenate([flags, np.ones(len(a), bool)])
-    return p.of_pairs(p.nodes, u, v, cost, rules=Rules(p.must_join, limits=p.limits, lifted=flags))._as(p)
+    return p._of_pairs(p.nodes, u, v, cost, rules=Rules(p.must_join, limits=p.limits, lifted=flags))._as(p)
 
 
 def with_elements(p: Problem, names: Sequence[Hashable]) -> Problem:
@@ -235,4 +235,4 @@ def with_elements(p: Problem, names: Sequence[Hashable]) -> Problem:
         raise InvalidOption("elements cannot be added to a problem with a background, groups or limits")
     to = np.fromiter((place[node] for node in p.nodes), np.int64, p.n)
     u, v, cost = p.listed()
-    return p.of_pairs(names, to[u], to[v], cost, rules=Rules(to[p.must_join].astype(np.int32), lifted=p.lifted))._as(p)
+    return p._of_pairs(names, to[u], to[v], cost, rules=Rules(to[p.must_join].astype(np.int32), lifted=p.lifted))._as(p)

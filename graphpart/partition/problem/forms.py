@@ -105,7 +105,7 @@ def to_dense(p: Problem) -> Problem:
     if p.lifted is not None:
         raise InvalidProblem("subsets have to be connected, and a matrix does not tell base pairs from lifted ones")
     check_matrix_fits(p.n)
-    return _form(p.of_matrix(p.nodes, matrix_of(p), p.rules), p)
+    return _form(p._of_matrix(p.nodes, matrix_of(p), p.rules), p)
 
 
 def with_matrix(p: Problem) -> Problem:
@@ -171,7 +171,7 @@ def listed_within(p: Problem, component: Labels | None = None, most: int | None 
     inner = component[p.u] == component[p.v]
     low, high = np.concatenate([p.u[inner], made[0]]), np.concatenate([p.v[inner], made[1]])
     costs = np.concatenate([p.cost[inner], background.of_pairs(*made)])
-    return _form(p.of_pairs(p.nodes, low, high, costs, rules=p.rules), p)
+    return _form(p._of_pairs(p.nodes, low, high, costs, rules=p.rules), p)
 
 
 def _pairs_within(component: Labels, groups: Groups | None, most: int) -> tuple[Labels, Labels] | None:
@@ -237,7 +237,7 @@ def as_pairs(p: Problem) -> Problem:
         return p
     if p._source is not None and p._source.matrix is None:
         return source_of(p)
-    return _form(p.of_pairs(p.nodes, *p.pairs(), rules=p.rules, dense=False), p)
+    return _form(p._of_pairs(p.nodes, *p.pairs(), rules=p.rules, dense=False), p)
 
 
 def with_groups_apart(p: Problem) -> Problem:
@@ -274,7 +274,7 @@ def without_usual(p: Problem, share: float) -> Problem:
     pairs = p.n * (p.n - 1) / 2
     if not whole or len(u) > share * pairs or np.abs(costs).sum() + abs(usual) * (pairs + len(u)) > 2**53:
         return p
-    return p.of_pairs(p.nodes, u, v, costs, background_of(p.nodes, usual), dense=False)._as(p)
+    return p._of_pairs(p.nodes, u, v, costs, background_of(p.nodes, usual), dense=False)._as(p)
 
 
 def with_missing(p: Problem, missing: float) -> Problem:
@@ -295,7 +295,7 @@ def with_missing(p: Problem, missing: float) -> Problem:
     if len(u) == p.n * (p.n - 1) // 2 > 0:
         raise InvalidProblem("all pairs are listed: expected a problem that lists some")
     background = background_of(p.nodes, missing, None, groups)
-    return p.of_pairs(p.nodes, u, v, cost, background, p.rules)._as(p)
+    return p._of_pairs(p.nodes, u, v, cost, background, p.rules)._as(p)
 
 
 # ------------------------------------------------------------------------------------------------------ extreme costs
@@ -321,7 +321,7 @@ def cut_huge(p: Problem) -> Problem:
     if not huge.any():
         return p
     cost = np.where(huge, np.inf, cost)
-    return p.of_pairs(range(p.n), u, v, cost, rules=p.rules, dense=p.is_dense)
+    return p._of_pairs(range(p.n), u, v, cost, rules=p.rules, dense=p.is_dense)
 
 
 def _cut_huge_groups(p: Problem, limit: float) -> Problem:
@@ -335,7 +335,7 @@ def _cut_huge_groups(p: Problem, limit: float) -> Problem:
     price = np.where(groups.price > limit, np.inf, groups.price)
     harder = Groups(p.n, groups.element, groups.group, groups.count, price, groups.names)
     background = Background(p.background.terms, harder)
-    return p.of_pairs(range(p.n), p.u, p.v, p.cost, background, p.rules, dense=False)
+    return p._of_pairs(range(p.n), p.u, p.v, p.cost, background, p.rules, dense=False)
 
 
 EXTREME = 300  # binary digits before or after the point, from which on products of costs come near the ends of float64
@@ -353,7 +353,7 @@ def in_fitting_unit(p: Problem) -> tuple[Problem, int]:
     u, v, cost = p.pairs()
     with np.errstate(under="ignore"):
         scaled = np.ldexp(cost, -exponent)
-    return p.of_pairs(range(p.n), u, v, scaled, rules=p.rules, dense=p.is_dense), exponent
+    return p._of_pairs(range(p.n), u, v, scaled, rules=p.rules, dense=p.is_dense), exponent
 
 
 def matrix_of(p: PairCosts) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.inputs.arrays import arrays_of_graph, names_of, node_attribute, pairs_of_lifted_graph
 from graphpart.partition.inputs.probabilities import Meaning
 from graphpart.partition.problem.misreadings import check_name, check_requirements
-from graphpart.partition.problem.pair_costs import PairCosts
+from graphpart.partition.problem.networks import FromNetworks
 from graphpart.partition.problem.requirements import FrameOptions, GridOptions, ProblemOptions, with_options
 
 __all__ = ["FromData"]
@@ -26,7 +26,7 @@ __all__ = ["FromData"]
 KINDS = ("cost", "weight", "similarity", "probability")
 
 
-class FromData(PairCosts):
+class FromData(FromNetworks):
     """Constructors of :class:`SetPartition` from data of other kinds."""
 
     __slots__ = ()

@@ -84,7 +84,7 @@ class PairCosts(Shown):
     # ---------------------------------------------------------------------------------------------- construction
 
     @classmethod
-    def of_pairs(
+    def _of_pairs(
         cls,
         nodes: Sequence[Hashable],
         u: NDArray[Any],
@@ -99,7 +99,7 @@ class PairCosts(Shown):
         return cls.__new__(cls)._set_pairs(nodes, u, v, costs, background, rules, dense)
 
     @classmethod
-    def of_matrix(cls, nodes: Sequence[Hashable], matrix: NDArray[np.float64], rules: Rules = FREE) -> Self:
+    def _of_matrix(cls, nodes: Sequence[Hashable], matrix: NDArray[np.float64], rules: Rules = FREE) -> Self:
         """From unique names, and a matrix that is symmetric, without NaN, and not used elsewhere."""
         self = cls.__new__(cls)
         self._start(nodes, rules.limits)
@@ -144,7 +144,7 @@ class PairCosts(Shown):
         `zeros`: whether entries of 0 are listed, too, if the costs are not stored as a matrix.
         """
         if options.get("dense") and options.get("groups") is None:
-            return cls.of_matrix(nodes, matrix, Requirements.of(options).rules(Places(nodes)))
+            return cls._of_matrix(nodes, matrix, Requirements.of(options).rules(Places(nodes)))
         u, v = np.triu_indices(len(matrix), 1) if zeros else np.nonzero(np.triu(matrix, 1))
         return cls.__new__(cls)._build(nodes, (u, v, matrix[u, v]), options)
 
@@ -178,7 +178,7 @@ class PairCosts(Shown):
             self.matrix = frozen(matrix)
             if background is not None and background.groups is not None:  # which a matrix does not tell
                 tidy = Rules(joins, limits=rules.limits)
-                self._source = type(self).of_pairs(nodes, low, high, costs, background, tidy, dense=False)
+                self._source = type(self)._of_pairs(nodes, low, high, costs, background, tidy, dense=False)
             if not costs.all():  # which a matrix does not tell from pairs that were not listed
                 self._zeros = frozen(np.stack([low[costs == 0], high[costs == 0]], 1))
         else:
@@ -188,7 +188,7 @@ class PairCosts(Shown):
         self._require(joins)
         return self
 
-    def in_units(self, offset: float, sense: int = 1) -> Self:
+    def _in_units(self, offset: float, sense: int = 1) -> Self:
         """This problem, when it is made, with the units of :meth:`objective`.
 
         Raises
@@ -356,7 +356,7 @@ class PairCosts(Shown):
             self._rows = _pairs.adjacency(self.n, *self.pairs())
         return self._rows
 
-    def row_flags(self) -> NDArray[np.uint8]:
+    def _flags_of_rows(self) -> NDArray[np.uint8]:
         """For each entry of :meth:`rows` 1 if its pair is lifted, else 0, if subsets have to be connected. O(n + m)"""
         if self._row_flags is None:
             u, v, _ = self.pairs()

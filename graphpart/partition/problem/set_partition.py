@@ -69,7 +69,7 @@ class SetPartition(FromOthers):
     background : tuple ``(beta, w)`` or ``(beta, x, y)``, or list of such tuples, optional
         A term that is added to the cost of every pair, listed or not: ``beta * w[a] * w[b]``, or ``beta * (x[a] * y[b]
         + y[a] * x[b])``. Vectors are arrays with a weight for each element, or mappings from nodes to weights. Neither
-        `missing` nor `background` takes memory for pairs. See :func:`graphpart.from_modularity`. Default: the graph
+        `missing` nor `background` takes memory for pairs. See :meth:`from_modularity`. Default: the graph
         attribute ``background``, which :attr:`graph` writes.
     together, apart, groups, group_cost, max_size, n_clusters, connected, lifted
         What clusters must obey, see :class:`Requirements <graphpart.partition.problem.requirements.Requirements>`. A
@@ -205,7 +205,7 @@ class SetPartition(FromOthers):
 
         if hasattr(matrix, "tocoo"):
             n, pairs = sparse_pairs(matrix)
-            p = cls.__new__(cls)._build(names_of(nodes, n), pairs, options).in_units(offset, sense)
+            p = cls.__new__(cls)._build(names_of(nodes, n), pairs, options)._in_units(offset, sense)
             check_requirements(p, pairs[2])
             return p
         given, nodes = matrix_and_names(matrix, nodes)
@@ -213,7 +213,7 @@ class SetPartition(FromOthers):
         n = len(copied)
         if options.get("dense") is None:
             options["dense"] = nonzeros >= DENSE_FROM * (n * (n - 1) // 2)
-        p = cls._of_symmetric(names_of(nodes, n), copied, options).in_units(offset, sense)
+        p = cls._of_symmetric(names_of(nodes, n), copied, options)._in_units(offset, sense)
         if copy:
             check_requirements(p, given)
         return p
@@ -290,7 +290,7 @@ class SetPartition(FromOthers):
         names = names_of(nodes, size_of(n))
         if (other := options.get("lifted")) is not None:
             lifted = pairs_and_costs_of(other, len(names))
-        p = cls.__new__(cls)._build(names, listed, options, lifted).in_units(offset, sense)
+        p = cls.__new__(cls)._build(names, listed, options, lifted)._in_units(offset, sense)
         check_requirements(p, listed[2])
         return p
 
@@ -531,12 +531,8 @@ class SetPartition(FromOthers):
         asked: dict[str, Any] = {"together": together, "apart": apart, **options}
         return derived.requiring(self, Requirements.of(asked))
 
-    def move_rises(self, labels: Labels) -> NDArray[np.float64] | None:
-        """For each element by how much the cost would rise if it moved to the best other place, all others staying.
-
-        None for problems with a background or requirements, or with more than 10^6 pairs; see
-        :func:`graphpart.partition.doubts` for these, and for other changes.
-        """
+    def _move_rises(self, labels: Labels) -> NDArray[np.float64] | None:
+        """What it costs to move each element, for displays; see `moves.move_rises`."""
         from graphpart.partition.problem.moves import move_rises
 
         return move_rises(self, labels)

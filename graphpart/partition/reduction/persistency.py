@@ -256,7 +256,7 @@ def _with_links(p: SetPartition, q: SetPartition, classes: Labels) -> PartitionR
     apart = component[q.u] != component[q.v]
     if apart.any():
         cost = np.where(apart, np.inf, q.cost)
-        q = SetPartition.of_pairs(range(q.n), q.u, q.v, cost, rules=Rules(lifted=q.lifted), dense=False)
+        q = SetPartition._of_pairs(range(q.n), q.u, q.v, cost, rules=Rules(lifted=q.lifted), dense=False)
     u, v, cost = p.pairs()
     cut = np.flatnonzero((component[classes[u]] != component[classes[v]]) & (cost != 0))
     none = np.zeros(0, np.int32)
@@ -281,7 +281,7 @@ def _cut(
     apart = (component[u] != component[v]) | np.isin(keys, proven)
     small = q
     if apart.any():
-        small = SetPartition.of_pairs(range(q.n), u, v, np.where(apart, np.inf, cost), dense=q.is_dense)
+        small = SetPartition._of_pairs(range(q.n), u, v, np.where(apart, np.inf, cost), dense=q.is_dense)
     u, v, cost = p.pairs()
     a, b = labels[u], labels[v]
     criteria = np.zeros(len(u), np.uint8)

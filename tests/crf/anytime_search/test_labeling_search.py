@@ -479,7 +479,7 @@ def test_a_quadratic_form_is_searched_by_its_own_moves() -> None:
         assert portfolio.binary.rounds == 3 and portfolio.labeling.rounds == 0
         assert portfolio.labeling.begun == begun and portfolio.cost == f.evaluate_labels(portfolio.labels)
         assert portfolio.cost <= portfolio.labeling.cost
-        other = Portfolio(f, threads=1, parameters=LabelingParameters({"annealing"}))
+        other = Portfolio(f, threads=1, parameters=LabelingParameters(without=set(STRATEGIES) - {"annealing"}))
         other.run(Stopping(max_iterations=2))
         assert other.binary is None and other.labeling.rounds == 2
 
@@ -495,7 +495,7 @@ def test_any_strategy_may_be_left_out(family: str) -> None:
     }[family]()
     icm = gp.crf.icm(f).cost
     for name in STRATEGIES:
-        r = search(f, max_iterations=2, seed=1, parameters=LabelingParameters(set(STRATEGIES) - {name}))
+        r = search(f, max_iterations=2, seed=1, parameters=LabelingParameters(without=[name]))
         assert r.cost == f.evaluate(r.labels) <= icm + 1e-9, name
     with pytest.raises(gp.InvalidOption, match="expected one of"):
-        LabelingParameters({"anneal"})
+        LabelingParameters(without=["anneal"])

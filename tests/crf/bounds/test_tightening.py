@@ -180,7 +180,7 @@ def test_what_remains_after_messages_and_spreading_is_the_same_energy():
         before = unary.sum() * 0 + sum(m.min() for m in np.split(unary, passes.first[1:-1]))
         before += sum(t.min() for t in np.split(tables[: start[-1]], start[1:-1]))
         for sweeps in (0, 1, 4):
-            _tightening.spread(*rows, f.domains, passes.first, unary, start, tables, sweeps)
+            _tightening.spread(_tightening.PairCosts(f.domains, passes.first, unary, start, tables), *rows, sweeps)
             for y in labels:
                 left = energy_left(f, ends, start, tables, unary, passes.first, y)
                 assert left + f.constant == pytest.approx(f.evaluate_labels(np.array(y, np.int32)), abs=1e-9)
@@ -197,8 +197,8 @@ def test_gains_are_the_least_sum_around_a_cycle_less_the_sum_of_least_ones():
             f = pairwise(rng, n, ring)
             passes, ends, start, tables, unary = remaining(f)
             gains = _tightening.gains(
-                np.array([0, n]), np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32), f.domains, passes.first,
-                unary, start, tables, np.inf, Stopping(),
+                _tightening.PairCosts(f.domains, passes.first, unary, start, tables),
+                np.array([0, n]), np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32), np.inf, Stopping(),
             )  # fmt: skip
             least = min(
                 energy_left(f, ends, start, tables, unary, passes.first, y)

@@ -333,7 +333,7 @@ def test_ising_in_every_form():
         np.fill_diagonal(J, 0)
         b = rng.integers(-4, 5, n).astype(float)
         for form in quadratic_inputs(J):
-            f = FactorGraph.from_ising(b if seed % 2 else dict(enumerate(b)), form)
+            f = FactorGraph.from_ising(form, b if seed % 2 else dict(enumerate(b)))
             for y in rng.integers(0, 2, (5, n)):
                 s = 2 * y - 1
                 assert f.evaluate(y) == -(s @ J @ s) - b @ s, (seed, type(form))
@@ -345,10 +345,10 @@ def test_quadratic_forms_keep_names_and_agree_with_ising():
     assert list(FactorGraph.from_qubo({(7, 3): 1.0}).variables) == [3, 7]
     assert FactorGraph.from_qubo(np.zeros((3, 3))).m == 0 and FactorGraph.from_qubo(np.zeros((0, 0))).n == 0
     assert FactorGraph.from_qubo({}).n == 0
-    f = FactorGraph.from_ising({"z": 1.5}, {("x", "y"): 1.0})
+    f = FactorGraph.from_ising({("x", "y"): 1.0}, {"z": 1.5})
     assert f.variables == ["x", "y", "z"] and f.evaluate({"x": 0, "y": 0, "z": 0}) == 0.5
     G = nx.path_graph(4)
-    one, other = FactorGraph.ising(G, field=0.5), FactorGraph.from_ising(0.5, G)
+    one, other = FactorGraph.ising(G, field=0.5), FactorGraph.from_ising(G, 0.5)
     assert all(one.evaluate(y) == other.evaluate(y) for y in np.ndindex(2, 2, 2, 2))
     f = FactorGraph.from_qubo([[-1.0]], offset=3.0, sense=-1)
     assert f.objective(f.evaluate([1])) == 4.0
@@ -372,11 +372,27 @@ def test_bad_quadratic_forms(Q, message):
         FactorGraph.from_qubo(Q)
 
 
+def test_the_field_may_still_come_first():
+    couplings = {((0, 0), (0, 1)): 1.0, ((0, 1), (1, 1)): -2.0}
+    field = {(0, 0): 0.5, (1, 1): -1.0}
+    for first, second in (
+        (couplings, field),
+        ({("x", "y"): 1.0}, {"x": 2.0}),
+        (nx.path_graph(3), 0.5),
+        (np.triu(np.ones((3, 3)), 1), [1.0, 2.0, 3.0]),
+        ({("x", "y"): 1.0}, {}),
+    ):
+        f = FactorGraph.from_ising(first, second)
+        with pytest.warns(DeprecationWarning, match="from_ising"):
+            g = FactorGraph.from_ising(second, first)
+        assert list(f.variables) == list(g.variables) and f.tables.tolist() == g.tables.tolist()
+
+
 def test_bad_ising_models():
     for arguments, message in [
-        (([1.0, 2.0, 3.0], np.zeros((2, 2))), r"field has shape \(3,\): expected \(2,\) or a number"),
-        (([1.0, np.nan], np.zeros((2, 2))), "field of variable 1 is nan: expected a finite number"),
-        ((0.0, np.eye(2)), r"coupling \(0, 0\) is 1.0: expected two variables"),
+        ((np.zeros((2, 2)), [1.0, 2.0, 3.0]), r"field has shape \(3,\): expected \(2,\) or a number"),
+        ((np.zeros((2, 2)), [1.0, np.nan]), "field of variable 1 is nan: expected a finite number"),
+        ((np.eye(2), 0.0), r"coupling \(0, 0\) is 1.0: expected two variables"),
     ]:
         with pytest.raises(gp.InvalidProblem, match=message):
             FactorGraph.from_ising(*arguments)

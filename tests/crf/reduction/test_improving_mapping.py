@@ -67,7 +67,7 @@ def test_differences_by_definition():
         stays = np.zeros_like(mapped)
         slack = 0.25 if trial % 3 else 0.0
         domains, start, scope, tables, _, amiss = _improving_mapping.differences(
-            *f._flat(), first, labels, mapped, stays, slack
+            f._view(), labels, mapped, stays, slack
         )
         count = np.add.reduceat(mapped, first[:-1]) + 1
         members = np.flatnonzero(count > 1)

@@ -9,17 +9,14 @@ import graphpart as gp
 from graphpart.generate.networks import clustered_network
 from graphpart.partition.anytime_search._sparse_annealing import Annealing
 from graphpart.partition.anytime_search.annealing import Annealer, has_plateaus
+from graphpart.partition.anytime_search.drifting import PropagationRounds, ReheatingRounds
 from graphpart.partition.anytime_search.evolution import EvolutionRounds, by_neighbourhood
 from graphpart.partition.anytime_search.parameters import (
-    EvolutionParameters,
-    PropagationParameters,
-    ReheatingParameters,
+    DriftingParameters,
     SearchParameters,
 )
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.portfolio import Portfolio
-from graphpart.partition.anytime_search.propagation import PropagationRounds
-from graphpart.partition.anytime_search.reheating import ReheatingRounds
 from graphpart.partition.anytime_search.strategy import Turn
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.pieces.contraction import Contraction
@@ -237,11 +234,11 @@ def test_rounds_go_on_from_changes_without_gain_and_from_the_pool():
     p = gp.SetPartition.from_pairs(900, edges, np.full(len(edges), -1.0), missing=1.0, dense=False)
     start = gp.partition.greedy_joining(p).labels
     pool, costs = Pool(p, canonical(start), 5), []
-    turn = Turn(pool, Annealer(p), 0, 0, 0, 0.0, True, [1, 2, 3, 4], np.random.default_rng(0))
-    rounds = EvolutionRounds(turn, EvolutionParameters(work=1e6, each=0.0), 1.0)
+    turn = Turn(pool, Annealer(p), 0, 0, 0, 0.0, True, [1, 2, 3, 4], np.random.default_rng(0), 1e6)
+    rounds = EvolutionRounds(turn, DriftingParameters(), 1.0)
     for _ in range(6):
         tasks = rounds.plan(turn)
-        assert np.array_equal(np.sort(np.concatenate([task.elements for task in tasks])), np.sort(rounds.order))
+        assert np.array_equal(np.sort(np.concatenate([task.elements for task in tasks])), np.sort(rounds.elements))
         assert p.evaluate(tasks[0].start) <= pool.cost
         for task in tasks:
             found = rounds.perform(task, Stopping())
@@ -255,15 +252,15 @@ def test_rounds_go_on_from_changes_without_gain_and_from_the_pool():
 @pytest.mark.parametrize(
     ("strategy", "parameters"),
     [
-        (PropagationRounds, PropagationParameters(work=1e5)),
-        (ReheatingRounds, ReheatingParameters(work=1e5, sweeps=(10, 30))),
+        (PropagationRounds, DriftingParameters()),
+        (ReheatingRounds, DriftingParameters(reheated=(10, 30))),
     ],
 )
 def test_rounds_lower_the_cost_and_begin_where_the_last_one_ended(strategy, parameters):
     edges = clustered_network(900, 4000, seed=2).edges
     p = gp.SetPartition.from_pairs(900, edges, np.full(len(edges), -1.0), missing=1.0, dense=False)
     pool, costs = Pool(p, np.arange(900, dtype=np.int32), 5), []
-    turn = Turn(pool, Annealer(p), 0, 0, 0, 0.0, True, [1, 2, 3, 4], np.random.default_rng(0))
+    turn = Turn(pool, Annealer(p), 0, 0, 0, 0.0, True, [1, 2, 3, 4], np.random.default_rng(0), 1e5)
     rounds = strategy(turn, parameters, 1.0)
     for _ in range(4):
         tasks = rounds.plan(turn)
@@ -286,11 +283,15 @@ def test_many_moves_change_nothing_in_cluster_editing_and_not_in_modularity():
         return gp.SetPartition.from_pairs(900, edges, np.broadcast_to(costs, len(edges)), missing=missing, dense=False)
 
     p = of(-1.0)
-    assert has_plateaus(p) and has_plateaus(of(-0.1, 0.1)) and has_plateaus(gp.from_editing(graph, dense=False))
+    assert (
+        has_plateaus(p)
+        and has_plateaus(of(-0.1, 0.1))
+        and has_plateaus(gp.SetPartition.from_editing(graph, dense=False))
+    )
     halves = Contraction(p, canonical(np.arange(900) // 2)).problem
     assert halves.background is not None and has_plateaus(halves)
     assert not any(map(has_plateaus, (p.to_dense(), of(-9.0), of(-1.0, 0.0), of(-1.0, -0.5), of(-0.7))))
-    assert not any(has_plateaus(gp.from_modularity(graph, resolution=r, dense=False)) for r in (1.0, 40.0))
+    assert not any(has_plateaus(gp.SetPartition.from_modularity(graph, resolution=r, dense=False)) for r in (1.0, 40.0))
     t = Annealer(p).temperatures(canonical(np.arange(900) // 3), 0.1)
     assert 0 < 4 * t[1] < t[0]
 

@@ -9,7 +9,7 @@ import graphpart as gp
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.parameters import RestartParameters
 from graphpart.partition.anytime_search.pool import Pool
-from graphpart.partition.anytime_search.restarts import RUNS, RestartRounds
+from graphpart.partition.anytime_search.restarts import RestartRounds
 from graphpart.partition.anytime_search.strategy import Turn
 from graphpart.stopping import Stopping
 
@@ -40,9 +40,9 @@ def test_tasks_find_the_optimum_and_do_the_same_again(seed: int) -> None:
 def test_tasks_are_shorter_on_large_problems_and_at_first_and_slower_when_nothing_is_found() -> None:
     turn = turn_of(dense(30, 1))
     sweep = turn.annealer.work(turn.pool.labels)
-    assert RestartRounds(turn, RestartParameters(first=1.0), 1.0).lengths(turn) == (RUNS, 240)
-    assert RestartRounds(turn, RestartParameters(longest=1.0), 1.0).lengths(turn) == (RUNS, 2)
-    rounds = RestartRounds(turn, RestartParameters(work=16 * 240 * sweep, first=1 / 16), 1.0)
+    assert RestartRounds(turn, RestartParameters(work=(16e9, 16e9)), 1.0).lengths(turn) == (24, 240)
+    assert RestartRounds(turn, RestartParameters(work=(1.0, 1.0)), 1.0).lengths(turn) == (4, 2)
+    rounds = RestartRounds(turn, RestartParameters(work=(240 * sweep, 16 * 240 * sweep)), 1.0)
     lengths = []
     for _ in range(6):
         lengths.append(rounds.lengths(turn))
@@ -52,7 +52,7 @@ def test_tasks_are_shorter_on_large_problems_and_at_first_and_slower_when_nothin
         rounds.plan(turn)
     assert rounds.lengths(turn) == (16, 240)
     later = turn_of(dense(30, 1), level=2)
-    assert RestartRounds(later, RestartParameters(first=1.0), 1.0).lengths(later) == (RUNS, 480)
+    assert RestartRounds(later, RestartParameters(work=(16e9, 16e9)), 1.0).lengths(later) == (24, 480)
 
 
 def test_required_cuts_hold_and_tasks_end_when_told_to() -> None:

@@ -97,7 +97,7 @@ def test_large_problems(kind):
     if kind == "communities":
         edges, _ = community_network(1500, 9000, seed=2)
         graph = nx.Graph(edges.tolist())
-        p = gp.from_modularity(graph, dense=False)
+        p = gp.SetPartition.from_modularity(graph, dense=False)
     elif kind == "scores":
         pairs, probability, truth = scored_pairs(6000, seed=2)
         p = gp.SetPartition.from_pairs(len(truth), pairs, gp.costs_from_probabilities(probability), missing=0.5)
@@ -106,7 +106,7 @@ def test_large_problems(kind):
         rng = np.random.default_rng(3)
         graph = nx.Graph()
         graph.add_weighted_edges_from(np.column_stack([edges, rng.normal(0.5, 1, len(edges))]).tolist())
-        p = gp.from_modularity(graph, dense=False)
+        p = gp.SetPartition.from_modularity(graph, dense=False)
         assert not p.background.repels
     else:
         edges, _ = clustered_network(1500, 7000, kind, seed=2)
@@ -150,7 +150,7 @@ def test_auto_goes_on_with_the_search(monkeypatch):
 def test_multilevel_moves_are_a_strategy_of_their_own():
     assert LevelRounds.name == "multilevel"
     edges, _ = community_network(1200, 6000, seed=1)
-    p = gp.from_modularity(nx.Graph(edges.tolist()), dense=False)
+    p = gp.SetPartition.from_modularity(nx.Graph(edges.tolist()), dense=False)
     one, two = (gp.partition.search(p, max_iterations=k) for k in (1, 3))
     assert two.cost <= one.cost
 

@@ -1,4 +1,4 @@
-"""The strategies of the search, each by itself: annealing, tabu search, fusion; and the credit that they get."""
+"""The strategies of the search, each by itself: annealing, fusion, slow annealing; and the credit that they get."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from strategies import partitions
 import graphpart as gp
 from graphpart.common.credit import Credit
 from graphpart.common.variates import exponential_variates
-from graphpart.partition.anytime_search import _dense_annealing, _tabu
-from graphpart.partition.anytime_search.annealing import Annealer, as_integers
+from graphpart.partition.anytime_search import _dense_annealing
+from graphpart.partition.anytime_search.annealing import Annealer, narrowed
 from graphpart.partition.anytime_search.fusion import FusionRounds, FusionTask, fused, noisy_joining, regions
-from graphpart.partition.anytime_search.parameters import FusionParameters, SlowParameters, TabuParameters
+from graphpart.partition.anytime_search.parameters import AnnealingParameters, FusionParameters, SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
+from graphpart.partition.anytime_search.population import PopulationRounds
 from graphpart.partition.anytime_search.portfolio import Portfolio
 from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
 from graphpart.partition.anytime_search.strategy import Turn
-from graphpart.partition.anytime_search.tabu import TabuRounds, crossed
 from graphpart.partition.problem import canonical
 from graphpart.stopping import Stopping
+
+VARIATES = exponential_variates(65536, np.float32)
 
 
 def turn_of(p: gp.SetPartition, labels: np.ndarray, number: int = 0, members: int = 6) -> Turn:
@@ -173,43 +175,35 @@ def test_single_offers_are_in_detailed_balance_and_passes_are_not(seed: int) -> 
     assert worst["passes"] > 1e-3 * max(weight.values())
 
 
-# ---------------------------------------------------------------------------------------------------------------- tabu
+def random_matrix(n: int, seed: int, mean: int = 0) -> np.ndarray:
+    matrix = np.triu(np.random.default_rng(seed).integers(mean - 20, mean + 21, (n, n)), 1).astype(np.int32)
+    return matrix + matrix.T
 
 
-@given(partitions(min_n=2, max_n=8, dense=True, kinds=("integer", "sign")), st.integers(0, 99))
-@settings(max_examples=80, derandomize=True, deadline=None)
-def test_tabu_search_knows_its_cost_and_finds_optima(p: gp.SetPartition, seed: int) -> None:
-    q = p.contract(p.must_join_classes()) if len(p.must_join) else p
-    if q.n < 2:
-        return
-    matrix, scale = as_integers(q.matrix)
-    small = gp.SetPartition.from_matrix(matrix.astype(float), dense=True)
-    labels, gain, work = _tabu.tabu_search(matrix, matrix[None], alone(q), 3000, 2, 30, seed, 0.0, scale, Stopping())
-    assert small.evaluate(labels) == gain * scale and work > 0
-    assert small.evaluate(labels) == gp.partition.brute_force(small).cost
-    again = _tabu.tabu_search(matrix, matrix[None], alone(q), 3000, 2, 30, seed, 0.0, scale, Stopping())
-    assert again[0].tolist() == labels.tolist() and again[2] == work
+def test_integers_of_16_bits_go_the_same_way_up_to_their_largest_sums() -> None:
+    """The first element attracts half of the others, and repels the rest, as much as fits."""
+    n, largest = 65, _dense_annealing.NARROW_ROW - 1
+    costs = random_matrix(n, 1)
+    costs[0, 1:] = costs[1:, 0] = np.repeat((-(largest // 32), largest // 32), 32)
+    costs[0, [1, -1]] = costs[[1, -1], 0] = costs[0, 2] - largest % 32, costs[0, -2] + largest % 32
+    narrow, parts = narrowed(costs * 64)
+    assert parts == 64 and narrow is not None and narrow.dtype == np.int16 and (narrow == costs).all()
+    hot = float(_dense_annealing.NARROW_HOTTEST)
+    kernels = [_dense_annealing.Annealing(each, VARIATES) for each in (narrow, costs)]
+    for start in (np.zeros(n), np.arange(n), np.arange(n) > 32):
+        for temperature in (hot, 20.0):
+            ends = [each.run(start.astype(np.int32), 40, temperature, 1.0, 3, 0.0, 1.0, Stopping()) for each in kernels]
+            assert ends[0][0].tolist() == ends[1][0].tolist() and ends[0][1] == ends[1][1]
+    costs[0, 1] = costs[1, 0] = costs[0, 1] - 1
+    assert narrowed(costs) == (None, 1)
 
 
-def test_tabu_search_ends_when_told_to_and_needs_no_steps() -> None:
-    p = gp.generate.machine_parts(14, 24, 7, outside=0.1, seed=3).problem
-    matrix, scale = as_integers(p.matrix)
-    labels, gain, work = _tabu.tabu_search(matrix, matrix[None], alone(p), 0, 4, 100, 1, 0.0, scale, Stopping())
-    assert labels.tolist() == list(range(p.n)) and gain == work == 0
-    labels, gain, _ = _tabu.tabu_search(matrix, matrix[None], alone(p), 10**12, 4, 100, 1, 0.0, scale, Stopping(0.2))
-    assert p.evaluate(labels) == gain < 0
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_tabu_rounds_reach_the_proven_best_on_plateaus(seed: int) -> None:
-    p = gp.generate.machine_parts(10, 16, 5, 0.7, 0.15, seed=seed).problem
-    best = gp.partition.exact(p)
-    assert best.status == gp.Status.OPTIMAL
-    turn = turn_of(p, alone(p))
-    rounds = TabuRounds(turn, TabuParameters(work=2e7), 1.0)
-    found = [rounds.perform(task, Stopping()) for task in rounds.plan(turn)]
-    assert min(p.evaluate_labels(one.labels) for one in found) == best.cost
-    assert all(one.work > 0 for one in found)
+def test_annealers_choose_16_bits_for_whole_numbers_unless_it_is_too_hot() -> None:
+    annealer = Annealer(gp.generate.uniform_integers(40, 100, seed=1).problem.to_dense())
+    assert annealer.integers(256.0)[0].dtype == np.int16 and annealer.integers(256.0)[1] == 1.0
+    assert annealer.integers(257.0)[0].dtype == np.int32
+    costs = np.triu(np.random.default_rng(1).random((40, 40)) - 0.5, 1)
+    assert Annealer(gp.SetPartition.from_matrix(costs + costs.T)).integers(0.1)[0].dtype == np.int32
 
 
 # -------------------------------------------------------------------------------------------------------------- fusion
@@ -299,7 +293,7 @@ def test_credit_follows_gain_per_work_and_forgets() -> None:
 def test_slow_annealing_goes_on_where_it_comes_closer_and_within_its_part_of_the_work() -> None:
     p = gp.generate.sparse_random(300, 1500, signs=True, seed=1).problem
     turn = turn_of(p, alone(p))
-    strategy = SlowAnnealing(turn, SlowParameters(), 1.0, None)
+    strategy = SlowAnnealing(turn, AnnealingParameters(), 1.0, None)
     assert not strategy.ready(turn)  # nobody has worked yet
     later = replace(turn, worked=1e12)
     sweeps = []
@@ -317,22 +311,6 @@ def test_slow_annealing_goes_on_where_it_comes_closer_and_within_its_part_of_the
     assert not strategy.ready(replace(later, pool=far.pool))  # nothing comes near that
 
 
-def test_a_guide_with_limited_costs_leads_around_huge_ones() -> None:
-    p = gp.generate.soft_requirements(30, seed=3).problem
-    best = gp.partition.exact(p).cost
-    turn = turn_of(p, gp.partition.kernighan_lin(p).labels)
-    rounds = TabuRounds(turn, TabuParameters(work=3e7), 1.0)
-    assert len(rounds.guides) == len(TabuParameters().levels) and rounds.guides.max() < rounds.matrix.max()
-    found = [rounds.perform(task, Stopping()) for task in rounds.plan(turn)]
-    assert min(p.evaluate_labels(one.labels) for one in found) == best
-
-
-def test_a_child_has_subsets_of_both_parents() -> None:
-    p = gp.SetPartition.from_pairs(6, [(0, 1), (2, 3), (4, 5), (1, 2)], [-3.0, -2.0, -1.0, 4.0])
-    x, y = np.array([0, 0, 1, 2, 3, 3], np.int32), np.array([0, 1, 2, 2, 3, 4], np.int32)
-    assert crossed(p, x, y).tolist() == [0, 0, 1, 1, 2, 2]
-
-
 # ----------------------------------------------------------------------------------------------------------- portfolio
 
 
@@ -340,7 +318,7 @@ def test_a_child_has_subsets_of_both_parents() -> None:
     ("p", "first"),
     [
         (gp.generate.sparse_random(3000, 30000, seed=1).problem, "annealing"),
-        (gp.generate.machine_parts(14, 24, 7, outside=0.1, seed=3).problem, "tabu"),
+        (gp.generate.machine_parts(14, 24, 7, outside=0.1, seed=3).problem, "annealing"),
     ],
 )
 def test_strategies_begin_in_the_order_of_their_first_work(
@@ -360,3 +338,49 @@ def test_strategies_begin_in_the_order_of_their_first_work(
     monkeypatch.setattr(Portfolio, "_chosen", noted)
     gp.partition.search(p, max_iterations=2, seed=0)
     assert begun[0][0] == first
+
+
+def test_restarts_take_part_on_dense_problems_only_and_populations_wait_for_them() -> None:
+    def strategies(p: gp.SetPartition, *without: str) -> dict[str, object]:
+        parameters = SearchParameters(without=without)
+        state = Portfolio(p, np.arange(p.n, dtype=np.int32), 0.0, 0, 1, Stopping(None, 3), parameters)
+        state.run()
+        return {each.name: each for each in state.strategies}
+
+    for n in (60, 130):
+        p = gp.generate.uniform_integers(n, 9, seed=1).problem
+        dense = strategies(p)
+        assert {"restarts", "annealing", "population"} == set(dense)
+        assert isinstance(dense["population"], PopulationRounds) and dense["population"].restarts
+        alone = strategies(p, "restarts", "annealing")
+        assert set(alone) == {"population"} and not alone["population"].restarts
+    assert "restarts" not in strategies(gp.generate.grid(12, 12, seed=1).problem)
+
+
+def test_without_some_strategies_the_others_search_and_none_is_an_error() -> None:
+    p = gp.generate.uniform_integers(40, 9, seed=1).problem
+    best = gp.partition.search(p, max_iterations=3).cost
+    for names in (("restarts",), ("annealing", "restarts"), ("population", "annealing")):
+        parameters = SearchParameters(without=names)
+        r = gp.partition.search(p, max_iterations=3, parameters=parameters)
+        assert r.iterations == 3 and best <= r.cost < 0
+    nothing = SearchParameters(without=("annealing", "restarts", "population"))
+    with pytest.raises(gp.InvalidOption, match="leaves no strategy"):
+        gp.partition.search(p, max_iterations=3, parameters=nothing)
+
+
+def test_auto_hands_its_parameters_to_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = SearchParameters(without=("restarts",))
+    seen = []
+    run = Portfolio.run
+
+    def noted(self: Portfolio, *args: object, **options: object) -> gp.Status:
+        seen.append(self.parameters)
+        return run(self, *args, **options)
+
+    monkeypatch.setattr(Portfolio, "run", noted)
+    small = gp.generate.uniform_integers(40, 9, seed=1).problem
+    for p in (gp.generate.uniform_integers(60, 9, seed=1).problem, small.require(n_clusters=(1, 3))):
+        seen.clear()
+        gp.solve(p, time_limit=0.3, parameters=given)
+        assert seen and all(each is given for each in seen)

@@ -115,7 +115,7 @@ def test_what_multipliers_prove_is_never_more_than_all_pairs_say():
 
 
 def test_altered_certificates_are_refused():
-    p = gp.from_editing(nx.gnp_random_graph(60, 0.1, seed=1), dense=False)
+    p = gp.SetPartition.from_editing(nx.gnp_random_graph(60, 0.1, seed=1), dense=False)
     c = gp.partition.lower_bound(p, "message-passing")
     assert c.step == 1.0 and c.verify(p)
     other = gp.SetPartition.from_pairs(60, (p.u, p.v), p.cost, background=Background([(2.0, np.ones(60))]), dense=False)
@@ -129,7 +129,7 @@ def test_altered_certificates_are_refused():
 
 
 def test_certificates_in_files(tmp_path):
-    p = gp.from_modularity(nx.karate_club_graph(), dense=False)
+    p = gp.SetPartition.from_modularity(nx.karate_club_graph(), dense=False)
     c = gp.partition.lower_bound(p, "lp")
     for name in ("c.json", "c.npz"):
         c.save(tmp_path / name)
@@ -180,10 +180,10 @@ def test_packing_is_feasible_and_small():
 
 
 def test_stars_where_no_triangle_is():
-    p = gp.from_editing(nx.star_graph(9), dense=False)
+    p = gp.SetPartition.from_editing(nx.star_graph(9), dense=False)
     c = gp.partition.lower_bound(p, "cycle-packing")
     assert p.objective(c.bound) == 8.0 and set(c.inequalities.kinds) == {TWO_PARTITION}
-    cycle = gp.from_editing(nx.cycle_graph(9), dense=False)
+    cycle = gp.SetPartition.from_editing(nx.cycle_graph(9), dense=False)
     assert cycle.objective(gp.partition.lower_bound(cycle, "lp").bound) == 5.0  # that of matching four edges
     path = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-5.0] * 3, missing=0.5, dense=False)
     assert gp.partition.lower_bound(path, "cycle-packing").bound == -13.5  # also the pair at distance 3
@@ -266,13 +266,15 @@ def test_small_networks_are_proven():
         "as many as football teams": (nx.random_partition_graph([10] * 11 + [5], 0.75, 0.035, seed=1), None),
     }
     for name, (G, weight) in graphs.items():
-        p = gp.from_modularity(G, weight=weight)
+        p = gp.SetPartition.from_modularity(G, weight=weight)
         r = gp.partition.exact(p)
         assert r.status == "optimal" and p.is_dense, name
         if name in known:
             assert r.objective == pytest.approx(known[name], abs=1e-6), name
-        assert gp.partition.exact(gp.from_modularity(G, weight=weight, dense=False)).cost == pytest.approx(r.cost)
-        c = gp.partition.lower_bound(gp.from_modularity(G, weight=weight, dense=False), "negative-sum")
+        assert gp.partition.exact(gp.SetPartition.from_modularity(G, weight=weight, dense=False)).cost == pytest.approx(
+            r.cost
+        )
+        c = gp.partition.lower_bound(gp.SetPartition.from_modularity(G, weight=weight, dense=False), "negative-sum")
         assert c.bound <= r.cost
 
 

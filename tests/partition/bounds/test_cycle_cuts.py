@@ -8,6 +8,7 @@ import pytest
 
 import graphpart as gp
 from graphpart.common.groups import group
+from graphpart.kernels._pairs import CompressedRows
 from graphpart.partition.bounds import _cycle_cuts
 from graphpart.partition.bounds.relaxation import PARAMETERS, Relaxation, solve_relaxation
 from graphpart.partition.certificates.certificate import certify
@@ -24,9 +25,8 @@ def kernel(n, u, v, y, path, closing, tolerance, reach):
     closing = closing[by_first]
     lengths = np.concatenate([length[path]] * 2)[order]
     others = others[order].astype(np.int32)
-    found = _cycle_cuts.cycles(
-        starts, others, lengths, first, v[closing], length[closing], tolerance, reach, Stopping()
-    )
+    paths, closed = CompressedRows(starts, others, lengths), CompressedRows(first, v[closing], length[closing])
+    found = _cycle_cuts.cycles(paths, closed, tolerance, reach, Stopping())
     return found, closing
 
 

@@ -92,10 +92,8 @@ def test_iterations_are_those_of_the_formula(seed):
     pair_steps, row_steps = 1 / np.maximum(np.abs(signs).sum(axis=0), 1), 1 / np.abs(signs).sum(axis=1)
     y, multipliers = rng.random(m) * upper, np.where(rng.random(k) < 0.9, rng.random(k), 0.0) + 1e-9  # no row rests
     expected = reflected(signs, rhs, cost, lower, upper, pair_steps, row_steps, y, multipliers, iterations)
-    done = _primal_dual.reflect(
-        starts, middles, pairs, rhs, lower, upper, pair_steps, row_steps, y, multipliers,
-        cost + signs.T @ multipliers, iterations, Stopping(),
-    )  # fmt: skip
+    program = _primal_dual.Program(starts, middles, pairs, rhs, lower, upper)
+    done = program.reflect(1.0, y, multipliers, cost + signs.T @ multipliers, iterations, Stopping())
     assert done == iterations
     np.testing.assert_allclose(y, expected[0], atol=1e-9)
     np.testing.assert_allclose(multipliers, expected[1], atol=1e-9)

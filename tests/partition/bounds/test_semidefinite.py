@@ -197,20 +197,9 @@ def test_sweeps_end_at_the_projection():
         given = 3.0 * rng.normal(size=m)
         point, multipliers, rest = given.copy(), np.zeros(len(rows)), np.zeros(len(rows), np.uint8)
         lower, upper = np.zeros(m), (rng.random(m) < 0.9).astype(float)
+        program = _primal_dual.Program(rows.starts, rows.middles, rows.pairs, rows.rhs, lower, upper)
         for _ in range(2000):
-            _primal_dual.project(
-                rows.starts,
-                rows.middles,
-                rows.pairs,
-                rows.rhs,
-                1.0 / rows.lengths,
-                lower,
-                upper,
-                step,
-                point,
-                multipliers,
-                rest,
-            )
+            program.project(step, point, multipliers, rest)
         y = np.clip(point, lower, upper)
         room = rows.rhs - rows.left(y)
         # The conditions for the nearest point: it is feasible, rows with a multiplier are tight, the rest is the box's.

@@ -39,7 +39,7 @@ def random_costs(rng, n):
 
 def problem_of(cost):
     u, v = np.triu_indices(len(cost), 1)
-    return gp.SetPartition.of_pairs(range(len(cost)), u.astype(np.int32), v.astype(np.int32), cost[u, v])
+    return gp.SetPartition._of_pairs(range(len(cost)), u.astype(np.int32), v.astype(np.int32), cost[u, v])
 
 
 def weights_for(rng, cost):
@@ -95,7 +95,7 @@ def test_all_subsets_below_a_limit_are_found(seed):
 
 def test_weights_of_networks_are_degrees():
     g = nx.les_miserables_graph()
-    u, v, cost = gp.from_modularity(g, weight=None).to_dense().pairs()
+    u, v, cost = gp.SetPartition.from_modularity(g, weight=None).to_dense().pairs()
     matrix = np.zeros((len(g), len(g)))
     matrix[u, v] = matrix[v, u] = cost
     weight = fitting_weights(matrix)
@@ -155,7 +155,7 @@ def test_a_network_that_inequalities_leave_open_is_proven():
     share = (weight[a] * weight[b]) / (weight[a] * weight[b]).sum()
     edges = np.stack([a, b], 1)[rng.choice(len(a), 170, replace=False, p=share)]
     g = nx.Graph(edges.tolist())
-    p = gp.from_modularity(g)
+    p = gp.SetPartition.from_modularity(g)
     r = gp.solve(p, "exact")
     assert r.status == "optimal"
     assert r.info["nodes"] == 1
@@ -263,7 +263,7 @@ def columns_unit(cost, node):
 def test_a_search_helps_once_columns_are_generated():
     """A search that nobody wants yet has no turn; it begins with column generation."""
     g = nx.gnm_random_graph(70, 180, seed=3)
-    r = gp.solve(gp.from_modularity(g), "exact", time_limit=0.5)
+    r = gp.solve(gp.SetPartition.from_modularity(g), "exact", time_limit=0.5)
     assert r.lower_bound <= r.cost
     p = problem_of(random_costs(np.random.default_rng(0), 8))
     wanted = []

@@ -199,10 +199,10 @@ def test_certificates_with_cuts_are_saved_for_one_problem(suffix, tmp_path):
     proof.save(path)
     assert gp.partition.Certificate.load(path).verify(p, exact=True)
     u, v, cost = p.pairs()
-    other = gp.SetPartition.of_pairs(range(p.n), u, v, cost, dense=False, rules=Rules(lifted=np.zeros(p.m, bool)))
+    other = gp.SetPartition._of_pairs(range(p.n), u, v, cost, dense=False, rules=Rules(lifted=np.zeros(p.m, bool)))
     assert not proof.verify(other)
-    zero = gp.SetPartition.of_pairs(range(p.n), u[1:], v[1:], cost[1:], dense=False, rules=Rules(lifted=p.lifted[1:]))
-    more = gp.SetPartition.of_pairs(range(p.n), u, v, np.r_[0.0, cost[1:]], dense=False, rules=Rules(lifted=p.lifted))
+    zero = gp.SetPartition._of_pairs(range(p.n), u[1:], v[1:], cost[1:], dense=False, rules=Rules(lifted=p.lifted[1:]))
+    more = gp.SetPartition._of_pairs(range(p.n), u, v, np.r_[0.0, cost[1:]], dense=False, rules=Rules(lifted=p.lifted))
     assert not gp.partition.lower_bound(zero, "negative-sum").verify(more)  # a base pair more, whose cost is 0
 
 

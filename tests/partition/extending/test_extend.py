@@ -60,7 +60,7 @@ def keeping(p: gp.SetPartition, old: list[int]) -> float:
 def check(p: gp.SetPartition, r: gp.Result) -> None:
     assert r.labels.dtype == np.int32 and r.labels.min(initial=0) >= 0
     assert r.cost == p.evaluate(r.labels) and r.nodes is p.nodes
-    assert r.subsets == len(r.partition) and all(r.partition)
+    assert r.n_clusters == len(r.partition) and all(r.partition)
     assert p.labels(r.partition).tolist() == p.labels(r).tolist()
     p.check_feasible(p.labels(r))
 

@@ -122,7 +122,7 @@ def test_local_optima(method):
         linked = set(zip(u.tolist(), v.tolist(), strict=True))
         for a in range(p.n):
             near = {int(r.labels[b]) for b in range(p.n) if (min(a, b), max(a, b)) in linked}
-            for U in sorted(near | {r.subsets}):
+            for U in sorted(near | {r.n_clusters}):
                 other = r.labels.copy()
                 other[a] = U
                 assert p.evaluate_labels(other) >= r.cost - 1e-9, (number, a, U)
@@ -172,7 +172,7 @@ def test_maximum_cut():
         within = sides[:, u[listed]] == sides[:, v[listed]]
         best = float((within * weights).sum(axis=1).min())
         r = gp.partition.search(p, max_iterations=4, seed=1)
-        assert r.cost == best and r.subsets <= 2
+        assert r.cost == best and r.n_clusters <= 2
 
 
 def test_initial_partitions_keep_limits():

@@ -45,10 +45,10 @@ def test_steps_are_those_of_the_definition():
 @pytest.mark.parametrize("method", ["kernighan-lin", "kernighan-lin-pairs"])
 def test_large_communities_are_not_left_to_joining(method):
     G = nx.planted_partition_graph(30, 50, 0.2, 0.003, seed=1)
-    p = gp.from_modularity(G)
+    p = gp.SetPartition.from_modularity(G)
     joined = gp.solve(p, method="greedy-joining")
     r = gp.solve(p, method=method)
-    assert r.objective > 1.02 * joined.objective and r.subsets == 30
+    assert r.objective > 1.02 * joined.objective and r.n_clusters == 30
     assert r.objective >= gp.solve(p, method="multilevel", max_iterations=1).objective
 
 
@@ -117,7 +117,7 @@ def test_huge_and_tiny_weights():
 
 def test_limits_and_seeds():
     G = nx.planted_partition_graph(20, 20, 0.5, 0.02, seed=1)
-    p = gp.from_modularity(G, dense=False)
+    p = gp.SetPartition.from_modularity(G, dense=False)
     r = gp.partition.multilevel(p)
     planted = np.arange(400) // 20
     assert r.cost <= p.evaluate(planted) and r.status == "local_optimum"
@@ -127,5 +127,5 @@ def test_limits_and_seeds():
     assert gp.partition.multilevel(p, callback=lambda seconds, cost: True).status == "interrupted"
     with pytest.raises(gp.InvalidOption, match="seed is -1"):
         gp.partition.multilevel(p, seed=-1)
-    limited = gp.solve(gp.from_modularity(nx.gnp_random_graph(3500, 0.002, seed=2)), time_limit=0.3)
+    limited = gp.solve(gp.SetPartition.from_modularity(nx.gnp_random_graph(3500, 0.002, seed=2)), time_limit=0.3)
     assert limited.status == "time_limit" and limited.lower_bound < limited.cost

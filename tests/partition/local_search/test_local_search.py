@@ -145,7 +145,7 @@ def test_smallest_problems(name, n, dense):
         pairs = [(0, 1)] if n == 2 else []
         p = gp.SetPartition.from_pairs(n, pairs, [cost] * len(pairs), dense=dense)
         result = SEARCHES[name](p)
-        assert result.subsets == (1 if n == 2 and cost == -1 else n)
+        assert result.n_clusters == (1 if n == 2 and cost == -1 else n)
         assert result.cost == (-1 if n == 2 and cost == -1 else 0)
 
 

@@ -158,7 +158,7 @@ def test_large_problems_say_what_to_do():
         assert gp.solve(p, method, **({"max_iterations": 1} if method == "search" else {})).cost == -1.5, method
     attracts = gp.SetPartition.from_pairs(n, [(0, 1), (1, 2)], [1.0, 1.0], missing=-0.5)
     r = gp.solve(attracts)
-    assert r.method == "auto" and r.subsets == 1 and r.cost == 2.0 - 0.5 * (n * (n - 1) // 2 - 2)
+    assert r.method == "auto" and r.n_clusters == 1 and r.cost == 2.0 - 0.5 * (n * (n - 1) // 2 - 2)
     assert r.cost - 3 <= r.lower_bound <= r.cost  # all that attracts
     for method in native:
         found = gp.solve(attracts, method, **({"max_iterations": 1} if method == "search" else {}))
@@ -198,7 +198,7 @@ def test_how_it_looks():
 
 
 def test_no_warning_where_the_background_repels(recwarn):
-    gp.solve(gp.from_editing(nx.path_graph(5), dense=False))
+    gp.solve(gp.SetPartition.from_editing(nx.path_graph(5), dense=False))
     assert not recwarn.list
     p = gp.SetPartition.from_pairs(5, [(0, 1), (1, 2), (2, 3)], [1.0, 2.0, 3.0], missing=0.5, dense=False)
     with pytest.warns(gp.GraphPartWarning, match="positive"):

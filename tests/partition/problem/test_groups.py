@@ -71,7 +71,7 @@ def test_groups_against_sums_over_pairs(seed):
         listed = np.zeros((n, n))
         listed[p.u, p.v] = p.cost
         assert np.array_equal(listed[a, b] + p.background.of_pairs(a, b), matrix[a, b])
-    assert gp.partition.brute_force(p).cost == gp.partition.brute_force(SetPartition.of_matrix(range(n), matrix)).cost
+    assert gp.partition.brute_force(p).cost == gp.partition.brute_force(SetPartition._of_matrix(range(n), matrix)).cost
 
 
 @pytest.mark.filterwarnings("ignore::graphpart.GraphPartWarning")  # many of few costs are required cuts
@@ -123,7 +123,7 @@ def test_limits_are_evaluated_and_kept(seed):
     p, _matrix, rng = random_problem(seed, dense=seed % 2 == 0)
     limits = limits_of(3, (1, int(rng.integers(p.n // 3 + 1, p.n + 1)) + 1))
     u, v, cost = p.pairs()
-    q = SetPartition.of_pairs(range(p.n), u, v, cost, rules=Rules(limits=limits), dense=p.is_dense)
+    q = SetPartition._of_pairs(range(p.n), u, v, cost, rules=Rules(limits=limits), dense=p.is_dense)
     for r in (q, pickle.loads(pickle.dumps(q)), q.to_dense()):
         labels = canonical(rng.integers(0, p.n, p.n))
         fits = np.bincount(labels).max() <= 3 and labels.max() + 1 <= limits.most

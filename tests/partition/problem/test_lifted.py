@@ -125,7 +125,7 @@ def test_contraction_adds_costs_and_a_base_pair_makes_a_base_pair():
 def test_flags_are_aligned_with_rows():
     for p in problems(4, 40):
         starts, near, cost = p.rows().arrays
-        flags = p.row_flags()
+        flags = p._flags_of_rows()
         assert flags.dtype == np.uint8 and len(flags) == len(near)
         u, v, costs = (x.tolist() for x in p.pairs())
         known = {(a, b): (c, far) for a, b, c, far in zip(u, v, costs, p.lifted.tolist(), strict=True)}

@@ -27,7 +27,7 @@ def test_modularity_is_that_of_networkx_and_of_the_matrix():
         G = random_graph(rng, seed)
         if not G.number_of_edges():
             with pytest.raises(gp.InvalidProblem, match="the sum of absolute weights is 0"):
-                gp.from_modularity(G)
+                gp.SetPartition.from_modularity(G)
             continue
         n = len(G)
         labels = rng.integers(0, 3, n)
@@ -39,7 +39,7 @@ def test_modularity_is_that_of_networkx_and_of_the_matrix():
         matrix = nx.to_scipy_sparse_array(G, nodelist=range(n))
         for data in (G, matrix):
             for dense in (True, False):
-                p = gp.from_modularity(data, resolution, dense=dense)
+                p = gp.SetPartition.from_modularity(data, resolution, dense=dense)
                 assert p.is_dense == dense and p.objective(p.evaluate(labels)) == pytest.approx(expected, abs=1e-12)
         np.testing.assert_allclose(matrix_of(p), matrix_of(generated), atol=1e-15)
 
@@ -60,7 +60,7 @@ def test_modularity_of_weights_of_both_signs():
             if part.any():
                 value += sign * ((part - np.outer(part.sum(1), part.sum(0)) / part.sum()) * same).sum()
         for dense in (True, False):
-            p = gp.from_modularity(coo_array(W.astype(float)), dense=dense)
+            p = gp.SetPartition.from_modularity(coo_array(W.astype(float)), dense=dense)
             assert p.objective(p.evaluate(labels)) == pytest.approx(value / np.abs(W).sum(), abs=1e-12)
 
 
@@ -73,27 +73,27 @@ def test_cpm_and_editing_by_their_definitions():
         inside = sum(d["weight"] for a, b, d in G.edges(data=True) if labels[a] == labels[b])
         pairs = sum(k * (k - 1) // 2 for k in np.bincount(labels).tolist()) * (2 if G.is_directed() else 1)
         for dense in (True, False):
-            p = gp.from_cpm(G, 0.3, "weight", dense=dense)
+            p = gp.SetPartition.from_cpm(G, 0.3, "weight", dense=dense)
             assert p.objective(p.evaluate(labels)) == pytest.approx(inside - 0.3 * pairs, abs=1e-10)
         if G.is_directed() or G.has_edge(0, 0):
             with pytest.raises(gp.InvalidProblem, match=r"directed|self-loop"):
-                gp.from_editing(G)
+                gp.SetPartition.from_editing(G)
             continue
         edits = sum(G.has_edge(a, b) != (labels[a] == labels[b]) for a in range(n) for b in range(a))
         for dense in (True, False):
-            p = gp.from_editing(G, dense=dense)
+            p = gp.SetPartition.from_editing(G, dense=dense)
             assert p.objective(p.evaluate(labels)) == edits
 
 
 def test_igraph_and_names():
     igraph = pytest.importorskip("igraph")
     g = igraph.Graph.Famous("Zachary")
-    p = gp.from_modularity(g, dense=False)
+    p = gp.SetPartition.from_modularity(g, dense=False)
     r = gp.partition.multilevel(p)
     assert r.objective == pytest.approx(g.modularity(r.labels.tolist()), abs=1e-12)
     G = nx.Graph([("a", "b"), ("b", "c")])
-    assert gp.from_cpm(G, 0.5).nodes == ["a", "b", "c"]
-    assert nx.community.modularity(G, gp.solve(gp.from_modularity(G)).partition) == pytest.approx(0.0)
+    assert gp.SetPartition.from_cpm(G, 0.5).nodes == ["a", "b", "c"]
+    assert nx.community.modularity(G, gp.solve(gp.SetPartition.from_modularity(G)).partition) == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize(
@@ -101,23 +101,27 @@ def test_igraph_and_names():
 )
 def test_known_networks_are_proven(graph, value):
     for dense in (None, False):
-        r = gp.solve(gp.from_modularity(graph, weight=None, dense=dense))
+        r = gp.solve(gp.SetPartition.from_modularity(graph, weight=None, dense=dense))
         assert r.status == "optimal" and round(r.objective, 6) == value
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: gp.from_modularity(7), gp.InvalidProblem, "got int: expected a graph"),
-        (lambda: gp.from_modularity(nx.path_graph(3), -1.0), gp.InvalidOption, "resolution is -1"),
-        (lambda: gp.from_cpm(nx.path_graph(3), math.nan), gp.InvalidOption, "resolution is nan"),
+        (lambda: gp.SetPartition.from_modularity(7), gp.InvalidProblem, "got int: expected a graph"),
+        (lambda: gp.SetPartition.from_modularity(nx.path_graph(3), -1.0), gp.InvalidOption, "resolution is -1"),
+        (lambda: gp.SetPartition.from_cpm(nx.path_graph(3), math.nan), gp.InvalidOption, "resolution is nan"),
         (
-            lambda: gp.from_modularity(nx.Graph([(0, 1, {"weight": "x"})])),
+            lambda: gp.SetPartition.from_modularity(nx.Graph([(0, 1, {"weight": "x"})])),
             gp.InvalidProblem,
             "is 'x': expected a number",
         ),
-        (lambda: gp.from_modularity(nx.Graph([(0, 1, {"weight": math.inf})])), gp.InvalidProblem, "is inf"),
-        (lambda: gp.from_editing(coo_array(np.ones((2, 3)))), gp.InvalidProblem, r"shape \(2, 3\)"),
+        (
+            lambda: gp.SetPartition.from_modularity(nx.Graph([(0, 1, {"weight": math.inf})])),
+            gp.InvalidProblem,
+            "is inf",
+        ),
+        (lambda: gp.SetPartition.from_editing(coo_array(np.ones((2, 3)))), gp.InvalidProblem, r"shape \(2, 3\)"),
     ],
 )
 def test_bad_networks(call, error, message):
@@ -132,12 +136,12 @@ def test_groups_and_limits_of_networks(dense):
     nx.set_node_attributes(graph, {0: "x", 1: "x"}, "side")
     options = {"dense": dense, "groups": "side", "max_size": 2}
     for p in (
-        gp.from_modularity(graph, **options),
-        gp.from_cpm(graph, 0.2, **options),
-        gp.from_editing(graph, **options),
+        gp.SetPartition.from_modularity(graph, **options),
+        gp.SetPartition.from_cpm(graph, 0.2, **options),
+        gp.SetPartition.from_editing(graph, **options),
     ):
         r = gp.solve(p)
         assert r.labels[0] != r.labels[1]
         assert np.bincount(r.labels).max() <= 2
     with pytest.raises(gp.InvalidProblem, match="expected a group for each element"):
-        gp.from_editing(nx.to_scipy_sparse_array(graph), groups="side")
+        gp.SetPartition.from_editing(nx.to_scipy_sparse_array(graph), groups="side")

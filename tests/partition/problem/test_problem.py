@@ -214,7 +214,7 @@ class TestFromPairs:
         n = 200_000
         tracemalloc.start()
         p = gp.SetPartition.from_pairs(n, np.stack([np.arange(n - 1), np.arange(1, n)], 1), np.ones(n - 1) * -1)
-        assert gp.solve(p, method="kernighan-lin").subsets == 1
+        assert gp.solve(p, method="kernighan-lin").n_clusters == 1
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 400 * n

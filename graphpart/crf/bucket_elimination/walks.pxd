@@ -7,8 +7,9 @@
 # tables are sorted into levels by the fastest of these, each level holds the sum so far, and a step to the next
 # block forms anew only the levels from the first changed one on. Small tables thus cost next to nothing.
 
-from libc.math cimport INFINITY
+import numpy as np
 
+from graphpart.crf.problem._view cimport Factors, View
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 cdef enum:
@@ -18,13 +19,8 @@ cdef enum:
     LONG = 16384
 
 cdef struct Forest:         # a factor graph and a plan
-    Py_ssize_t n
+    Factors g
     Py_ssize_t nodes
-    const element_t* domains
-    const offset_t* scope_start
-    const element_t* scope
-    const offset_t* table_start
-    const cost_t* tables
     const element_t* variable
     const offset_t* axes_start
     const element_t* axes           # last eliminated first
@@ -60,9 +56,46 @@ cdef struct Walk:
     cost_t* sums                    # of each level
 
 
-cdef Forest view(object problem, object plan)
+cdef inline const element_t* integers(object array):
+    cdef const element_t[::1] a = array
+    return &a[0] if a.shape[0] else NULL
 
-cdef object workspace(Walk* w, Forest* f, object plan)
+
+cdef inline const offset_t* offsets(object array):
+    cdef const offset_t[::1] a = array
+    return &a[0] if a.shape[0] else NULL
+
+
+cdef inline Forest forest_of(View view, object plan):
+    """Pointers into the arrays of both, which have to stay alive."""
+    cdef Forest f
+    f.g = view.g
+    f.nodes = plan.variable.shape[0]
+    f.variable, f.axes_start, f.axes = integers(plan.variable), offsets(plan.axes_start), integers(plan.axes)
+    f.uses_start, f.uses, f.size = offsets(plan.uses_start), integers(plan.uses), offsets(plan.size)
+    f.parent, f.place = integers(plan.parent), offsets(plan.place)
+    f.most_tables, f.most_axes, f.most_strides = plan.most_tables, plan.most_axes, plan.most_strides
+    return f
+
+
+cdef inline object workspace(Walk* w, Forest* f, object plan):
+    """Memory for walking over any node; what is returned has to stay alive."""
+    axis, order = np.empty(f.g.n + 1, np.int32), np.empty((2, f.most_tables + 1), np.int32)
+    cdef element_t[::1] a = axis
+    cdef element_t[:, ::1] o = order
+    at, segments = np.empty(f.most_tables + 1, np.uintp), np.empty(f.most_tables + 1, np.intc)
+    cdef size_t[::1] p = at
+    cdef int[::1] s = segments
+    strides = np.empty((3, f.most_strides + 1), np.int64)
+    cdef offset_t[:, ::1] t = strides
+    sums = np.empty(plan.workspace)
+    cdef cost_t[::1] b = sums
+    w.f = f
+    w.axis, w.sorted, w.level = &a[0], &o[0, 0], &o[1, 0]
+    w.at, w.segments = <const cost_t**>&p[0], &s[0]
+    w.stride, w.segment_size, w.segment_stride = &t[0, 0], &t[1, 0], &t[2, 0]
+    w.sums = &b[0]
+    return axis, order, at, segments, strides, sums
 
 
 # ------------------------------------------------------------------------------------------------------------ one table
@@ -119,12 +152,12 @@ cdef inline void find_axes(Walk* w, element_t node) noexcept nogil:
     cdef element_t v = f.variable[node]
     w.node = node
     w.axes = <int>(end - begin) + 1
-    w.dim[0] = f.domains[v]
+    w.dim[0] = f.g.domains[v]
     w.axis[v] = 0
     for i in range(begin, end):
         v = f.axes[i]
         w.axis[v] = <element_t>(end - i)
-        w.dim[end - i] = f.domains[v]
+        w.dim[end - i] = f.g.domains[v]
     w.inner = 1
     w.block = w.dim[0]
     while w.inner < w.axes and (w.block * w.dim[w.inner] <= BLOCK
@@ -145,18 +178,18 @@ cdef inline void find_strides(Walk* w, offset_t j, element_t table) noexcept nog
     for a in range(w.axes):
         stride[a] = 0
     if table >= 0:
-        begin, end = f.scope_start[table], f.scope_start[table + 1]
+        begin, end = f.g.scope_start[table], f.g.scope_start[table + 1]
         for i in range(end - 1, begin - 1, -1):
-            v = f.scope[i]
-            if f.domains[v] > 1:
+            v = f.g.scope[i]
+            if f.g.domains[v] > 1:
                 stride[w.axis[v]] = along
-                along *= f.domains[v]
+                along *= f.g.domains[v]
     else:
         begin, end = f.axes_start[~table], f.axes_start[~table + 1]
         for i in range(end - 1, begin - 1, -1):
             v = f.axes[i]
             stride[w.axis[v]] = along
-            along *= f.domains[v]
+            along *= f.g.domains[v]
     size[0] = w.dim[0]
     step[0] = stride[0]
     for a in range(1, w.inner):
@@ -231,7 +264,7 @@ cdef inline const cost_t* start(Walk* w, element_t node, const cost_t* messages,
         table = f.uses[begin + j]
         find_strides(w, j, table)
         if table >= 0:
-            w.at[j] = &f.tables[f.table_start[table]]
+            w.at[j] = &f.g.tables[f.g.table_start[table]]
         else:
             w.at[j] = &messages[f.place[~table]]
             constant -= taken[~table]

@@ -1,0 +1,55 @@
+"""One C view of a factor graph: its arrays, its layout and, if asked for, its incidence, as one struct of pointers.
+
+`FactorGraph._view` makes it once for each factor graph. Kernels take it in place of the arrays. They read the table of
+factor f from ``table_start[f]`` on, and its size from the domains of its scope: so tables need not lie side by side.
+"""
+
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+
+
+cdef class View:
+    """The arrays of a factor graph for kernels.
+
+    Parameters
+    ----------
+    arrays : tuple of ndarray
+        domains, scope_start, scope, table_start, tables.
+    layout : Layout
+    has_forbidden : bool
+        Whether an entry of the tables is infinite.
+    """
+
+    def __init__(self, tuple arrays, layout, bint has_forbidden):
+        cdef const element_t[::1] domains = arrays[0], scope = arrays[2]
+        cdef const offset_t[::1] scope_start = arrays[1], table_start = arrays[3], first = layout.first
+        cdef const cost_t[::1] tables = arrays[4]
+        cdef const offset_t[:, ::1] run = layout.runs
+        cdef Factors* g = &self.g
+        cdef Py_ssize_t v
+        self.arrays, self.kept, self.connected = arrays, (layout,), False
+        g.n, g.m = domains.shape[0], scope_start.shape[0] - 1
+        g.width, g.size = layout.width, layout.size
+        g.largest_table, g.largest_arity = layout.largest_table, layout.largest_arity
+        g.has_forbidden, g.pairs_only = has_forbidden, layout.pairs_only
+        g.domains = &domains[0] if g.n else NULL
+        g.first = &first[0] if first.shape[0] else NULL
+        g.scope_start, g.table_start = &scope_start[0], &table_start[0]
+        g.scope = &scope[0] if scope.shape[0] else NULL
+        g.tables = &tables[0] if tables.shape[0] else NULL
+        g.run = &run[0, 0] if run.shape[0] else NULL
+        g.rows, g.factors, g.slots = NULL, NULL, NULL
+        g.largest_domain = g.width
+        if not g.width:
+            g.largest_domain = 1
+            for v in range(g.n):
+                g.largest_domain = max(g.largest_domain, g.domains[v])
+
+    def connect(self, tuple incidence):
+        """Take over what `FactorGraph.incidence` returns."""
+        cdef const offset_t[::1] rows = incidence[0]
+        cdef const element_t[::1] factors = incidence[1], slots = incidence[2]
+        self.kept += (incidence,)
+        self.g.rows = &rows[0]
+        self.g.factors = &factors[0] if factors.shape[0] else NULL
+        self.g.slots = &slots[0] if slots.shape[0] else NULL
+        self.connected = True
