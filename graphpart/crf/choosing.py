@@ -9,7 +9,8 @@ becoming unary costs. Each connected component of the rest is minimised by what 
 1. enumeration, if it has few labelings;
 2. a minimum cut, where pairs are submodular;
 3. elimination, where the sums of tables along a quick order are small;
-4. branch and bound, a few nodes of it: a small component needs no more;
+4. branch and bound, a few nodes of it: a small component needs no more; where labels are two and pairs are sparse, the
+   first rounds of odd cycles;
 5. quick reduction: labels that some optimum has are fixed, others left out, and what remains is solved in this manner;
 6. message passing, which may prove its labeling;
 7. reduction by what message passing knows, and what remains is solved in this manner;
@@ -35,6 +36,7 @@ from graphpart.common.components import share_out
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.rounds import Saver
 from graphpart.common.steps import round_up
+from graphpart.crf.bounds.cutting import Cutting
 from graphpart.crf.branch_and_bound.contestant import Branching, BranchingParameters
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered
 from graphpart.crf.bucket_elimination.order import find_order
@@ -262,7 +264,8 @@ class _Solver:
         first, bound = _best_unary(part) if start is None else start, -math.inf
         roundings = merged + 3 * (part.m + part.n)
         if not self.stopping.check(math.inf):
-            ways = (self._by_enumeration, self._by_graph_cut, self._by_elimination, self._by_branch_and_bound)
+            ways = [self._by_enumeration, self._by_graph_cut, self._by_elimination]
+            ways.append(self._by_odd_cycles if Cutting.fits(part) else self._by_branch_and_bound)
             for way in ways:
                 found = way(part)
                 if found is None:
@@ -371,6 +374,16 @@ class _Solver:
             return minimum_cut(part, self.stopping.child(plus=math.inf))
         except InvalidProblem:
             return None
+
+    def _by_odd_cycles(self, part: FactorGraph) -> Found | None:
+        """The first rounds, which are enough for many sparse graphs."""
+        cutting = Cutting(part, labels := _best_unary(part), part.evaluate_labels(labels))
+        if cutting.done:
+            return None
+        seconds = BRANCHING * self._seconds if self._limited else None
+        cutting.run(self.stopping.child(seconds, plus=math.inf), None)
+        assert cutting.solver is not None
+        return Found(cutting.labels, cutting.cost if cutting.solver.done else cutting.certified, cutting.solver.done)
 
     def _by_branch_and_bound(self, part: FactorGraph) -> Found | None:
         """A few nodes, which are enough for most small components."""

@@ -34,10 +34,17 @@ class Cutting(Contestant):
 
     def __init__(self, f: FactorGraph, labels: Labels, cost: float) -> None:
         super().__init__(f, labels, cost)
-        pairs = np.count_nonzero(np.diff(f.scope_start) == 2)
-        q = quadratic_form(f) if pairs <= min(LARGEST, SPARSE * f.n) else None
+        q = quadratic_form(f) if self.fits(f) else None
         self.solver = None if q is None else BranchAndCut(signed_graph(q), sides_of_labels(labels))
         self.done = self.solver is None
+
+    @staticmethod
+    def fits(f: FactorGraph) -> bool:
+        """Whether a factor graph has two labels, and few pairs for each variable. O(n + m)"""
+        arity = np.diff(f.scope_start)
+        if (f.domains != 2).any() or arity.max(initial=0) > 2 or f.has_forbidden:
+            return False
+        return bool(np.count_nonzero(arity == 2) <= min(LARGEST, SPARSE * f.n))
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a labeling that is better than its own."""

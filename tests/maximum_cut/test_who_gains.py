@@ -1,0 +1,67 @@
+"""The same problem of two sides said as a factor graph, as a partition into at most two clusters, and as a QUBO."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import graphpart as gp
+
+
+def network(n: int, degree: int, seed: int) -> nx.Graph:
+    """A signed network with two planted sides and some wrong signs."""
+    rng = np.random.default_rng(seed)
+    side = rng.integers(0, 2, n)
+    graph = nx.gnm_random_graph(n, n * degree // 2, seed=seed)
+    for a, b in graph.edges:
+        sign = 1 if side[a] == side[b] else -1
+        graph.edges[a, b]["sign"] = -sign if rng.random() < 0.06 else sign
+        graph.edges[a, b]["cost"] = -graph.edges[a, b]["sign"]
+    return graph
+
+
+def frustrated(graph: nx.Graph, labels) -> int:
+    side = dict(zip(graph, labels, strict=True))
+    return sum((side[a] == side[b]) != (sign > 0) for a, b, sign in graph.edges(data="sign"))
+
+
+@pytest.mark.parametrize("method", ["auto", "exact"])
+def test_networks_of_hundreds_are_proven_in_all_forms(method):
+    graph = network(400, 6, 3)
+    positive = sum(sign > 0 for *_, sign in graph.edges(data="sign"))
+    partition = gp.solve(graph, method, n_clusters=(1, 2))
+    differ = np.array([[0.0, 1.0], [1.0, 0.0]])
+    pairs = np.array([sorted(edge) for edge in graph.edges])
+    signs = np.array([graph.edges[edge]["sign"] for edge in map(tuple, pairs.tolist())])
+    tables = [differ if sign > 0 else 1.0 - differ for sign in signs]
+    f = gp.FactorGraph.from_arrays([2] * 400, [(pairs, np.array(tables))])
+    labeling = gp.solve(f, method)
+    assert str(partition.status) == str(labeling.status) == "optimal"
+    assert partition.cost + positive == labeling.cost == frustrated(graph, labeling.labels)
+    assert frustrated(graph, partition.labels) == labeling.cost
+    assert partition.lower_bound == partition.cost and labeling.lower_bound == labeling.cost
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_fields_and_two_required_clusters_against_enumeration(seed):
+    rng = np.random.default_rng(seed)
+    n = 13
+    matrix = np.triu(rng.integers(-3, 4, (n, n)) * (rng.random((n, n)) < 0.4)).astype(float)
+    qubo = gp.FactorGraph.from_qubo(matrix)
+    assert gp.crf.exact(qubo).cost == gp.crf.brute_force(qubo).cost
+    pairs = [(a, b) for a in range(n) for b in range(a) if matrix[b, a]]
+    p = gp.SetPartition.from_pairs(n, pairs, [matrix[b, a] for a, b in pairs])
+    for clusters in (2, (1, 2), (2, 2)):
+        q = p.require(n_clusters=clusters)
+        found, best = gp.partition.exact(q), gp.partition.brute_force(q)
+        assert found.cost == best.cost
+        assert found.lower_bound <= best.cost
+
+
+def test_one_cluster_is_not_called_optimal_where_two_are_required():
+    """All pairs attract: the bound without the requirement is not reached."""
+    graph = nx.random_regular_graph(4, 40, seed=1)
+    nx.set_edge_attributes(graph, -1.0, "cost")
+    r = gp.solve(graph, n_clusters=2, time_limit=5)
+    assert r.n_clusters == 2
+    assert r.cost >= -76.0
+    assert r.lower_bound <= r.cost
