@@ -308,7 +308,7 @@ def components(options) -> dict:
     from graphpart.distributed._streaming import numbered, unite_below
     from graphpart.distributed.engine import Engine, memory_of
     from graphpart.distributed.folder import Folder
-    from graphpart.distributed.run import Run
+    from graphpart.distributed.run import Run, Settings
     from graphpart.stopping import Stopping
 
     said, _ = about(options.folder)
@@ -326,10 +326,14 @@ def components(options) -> dict:
         folder = Folder(at)
         with Engine(folder, None, options.workers, memory, stopping, lambda *_: None) as engine:
             began = time.perf_counter()
-            run = Run(engine, folder, inputs.Columns(), "", {}, None, None, memory, stopping)
+            settings = Settings(
+                columns=inputs.Columns(), method="", options={}, bound=None, blocks=None, groups=None,
+                group_cost=math.inf, memory=memory, refine=0, target=None,
+            )  # fmt: skip
+            run = Run(engine, folder, settings, stopping)
             run.input(inputs.files_of(options.folder, folder))
             run.most = 2**62
-            _, _, found = run.divide(0, run.n, run.level, run.ranges)
+            _, _, found = run.divide(0, run.level)
             seconds = time.perf_counter() - began
     assert found["components"] - run.n == count - said["elements"]
     processor = {name: round(stage["processor"], 2) for name, stage in engine.stages.items()}

@@ -71,9 +71,9 @@ def solve(
         What clusters must obey, for a set partition problem of any form: `together`, `apart`, `groups`, `group_cost`,
         `max_size`, `n_clusters`, `connected` and `lifted`, as :meth:`SetPartition.require` takes them. For a factor
         graph `evidence`: the labels of some variables, given beforehand, as a mapping. Also further options of the
-        method. ``auto`` and ``search`` take one more: `checkpoint`, a labels file that they keep
-        up to date, and resume from if it exists. ``help(gp.partition.auto)`` and ``help(gp.crf.auto)``
-        have all of them.
+        method. ``auto`` and ``search`` take two more: `checkpoint`, a labels file that they keep up to date, and resume
+        from if it exists; and, for set partition problems, `parameters`, a `gp.partition.SearchParameters`.
+        ``help(gp.partition.auto)`` and ``help(gp.crf.auto)`` have all of them.
 
     Returns
     -------

@@ -49,7 +49,7 @@ from graphpart.partition.local_search.improve import fixed_point
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.pieces.components import split
 from graphpart.partition.pieces.contraction import Contraction
-from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.forms import cut_huge, matrix_of, without_background
 from graphpart.partition.results.finish import finish
 from graphpart.partition.results.starts import start_of
@@ -138,7 +138,7 @@ def ilp(
     """
     from graphpart.milp.solvers import pick_solver
 
-    p = without_background(problem, "ilp")
+    p = without_background(as_problem(problem), "ilp")
     stopping = Stopping(time_limit, None, None, callback)
     if formulation not in FORMULATIONS:
         raise InvalidOption(f"formulation is {formulation!r}: expected one of {', '.join(FORMULATIONS)}")

@@ -258,7 +258,7 @@ def test_early_division_and_starts_of_nodes_prove_nothing_wrong(monkeypatch):
 
 def test_a_node_without_any_point_is_not_solved_again_and_again(monkeypatch):
     """The simplex method finds no vertex there, and the bound did not rise without the other method."""
-    hasty = TreeParameters(idle=0, progress=math.inf, little=math.inf)
+    hasty = TreeParameters(idle=0, progress=math.inf)
     monkeypatch.setattr(proving, "PARAMETERS", replace(proving.PARAMETERS, tree=hasty))
     thirds = [-3, 6, -2, -3, 5, -5, -3, 6, 9, 5, 3, 7, 2, 4, -8, -1, 4, -2, -2, 3, -2]
     p = gp.SetPartition.from_pairs(7, np.triu_indices(7, 1), np.array(thirds) / 3)
