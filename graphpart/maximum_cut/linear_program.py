@@ -71,7 +71,7 @@ class Rows:
         """The sum of the rows, each times its multiplier."""
         if not len(self):
             return np.zeros(columns)
-        return np.bincount(self.columns, self.entries * multipliers[self.row], columns)
+        return np.bincount(self.columns, self.entries * multipliers[self.row], columns).astype(np.float64, copy=False)
 
 
 class LinearProgram:

@@ -47,4 +47,5 @@ def sides_of_labels(labels: NDArray[Any]) -> Sides:
 
 def labels_of_sides(sides: Sides) -> NDArray[np.int32]:
     """Labels 0 and 1 of all variables."""
-    return (sides[:-1] ^ sides[-1]).astype(np.int32)
+    labels: NDArray[np.int32] = (sides[:-1] ^ sides[-1]).astype(np.int32)
+    return labels

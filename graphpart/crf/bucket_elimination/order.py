@@ -123,7 +123,8 @@ def find_order(
     """
     began = stopping.seconds
     logs = np.rint(np.log2(f.domains) * 65536).astype(np.int64)
-    graph = _order.VariableGraph(f.domains, *_order.interactions(f._view(connected=True)), logs)
+    start, neighbour = _order.interactions(f._view(connected=True))
+    graph = _order.VariableGraph(f.domains, start, neighbour, logs)
     rank, noise = np.arange(f.n, dtype=np.int32), np.zeros(f.n, np.int64)
     order, _, width, first, _, work = graph.greedy(noise, rank, 0, BUDGET, math.inf, stopping)
     best = measured(f, order, width)

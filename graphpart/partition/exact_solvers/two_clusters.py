@@ -81,4 +81,5 @@ class TwoClusters:
 
     @staticmethod
     def _sides(labels: Labels) -> Sides:
-        return (labels != 0).astype(np.uint8)
+        sides: Sides = (labels != 0).astype(np.uint8)
+        return sides
