@@ -20,17 +20,17 @@ from graphpart.stopping import Stopping
 __all__ = ["LabelingSearch"]
 
 Labels = NDArray[np.int32]
-TASKS = 4  # of a round; not the number of threads, on which the result must not depend
-POOL = 12  # labelings kept
-WORK = 1.2e5  # nanoseconds of a task at first, for each variable
-LEAST, LONGEST = 2e7, 5e9  # nanoseconds of a task: at least at first, and at most
+TASKS = 4  # tasks of a round, a constant because the result must not depend on the number of threads
+POOL = 12  # largest number of labelings in the pool
+WORK = 1.2e5  # initial length of a task, in nanoseconds for each variable
+LEAST, LONGEST = 2e7, 5e9  # smallest initial length and largest length of a task, in nanoseconds
 KINDS = ("annealing", "expansion", "regions")
-FLOOR = 0.25  # credit that every kind and every temperature has
-FADE = 0.9  # of credit, each time that a kind is tried
-WHOLE = 2**25  # entries of all tables of a factor graph in which regions are solved, at most
-FRESH = 0.3  # share of annealing that starts from random labels
-HEATS = 6  # first temperatures of annealing
-HOT, COOL = 1.5, 0.01  # the largest and the least of them, in what a change of one label costs
+FLOOR = 0.25  # least credit of a kind of task and of a temperature
+FADE = 0.9  # factor by which the credit of a kind is multiplied after each of its tasks
+WHOLE = 2**25  # largest number of table entries of a factor graph for which regions are solved
+FRESH = 0.3  # share of annealing tasks that start from random labels
+HEATS = 6  # number of initial temperatures to choose from
+HOT, COOL = 1.5, 0.01  # highest and lowest initial temperature, in typical costs of changing one label
 
 
 class LabelingSearch(RoundSearch[Task, Found]):

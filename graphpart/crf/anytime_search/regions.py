@@ -21,11 +21,11 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Regions"]
 
-NODES = 100  # of branch and bound, for one region
-ENTRIES = 2**21  # of the tables of a region, at most
+NODES = 100  # largest number of nodes of branch and bound for one region
+ENTRIES = 2**21  # largest number of table entries of a region
 ROOM = 2**22  # bytes for open nodes
-EACH = 1e6  # nanoseconds for a region, about
-VARIABLE, ENTRY = 130.0, 0.7  # nanoseconds at a node, for a variable and for an entry
+EACH = 1e6  # approximate time for a region, in nanoseconds, in addition to its nodes
+VARIABLE, ENTRY = 130.0, 0.7  # nanoseconds at a node, for each variable and for each table entry
 
 Labels = NDArray[np.int32]
 

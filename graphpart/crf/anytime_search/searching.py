@@ -53,9 +53,9 @@ from graphpart.stopping import Stopping, interruptible
 __all__ = ["search"]
 
 Labels = NDArray[np.int32]
-PATIENCE = 12  # rounds without improvement, after which a run without any limit ends
-REDUCED = 2**22  # entries of all tables up to which the factor graph is reduced first
-REDUCING = 0.2  # share of the time for that
+PATIENCE = 12  # number of rounds without improvement after which a run without any limit ends
+REDUCED = 2**22  # largest number of table entries for which the factor graph is reduced first
+REDUCING = 0.2  # share of the remaining time for the reduction
 
 
 @interruptible

@@ -27,20 +27,20 @@ from graphpart.stopping import Stopping
 __all__ = ["Found", "Operators", "Task"]
 
 Labels = NDArray[np.int32]
-COLD = 0.05  # the last temperature of annealing, as a share of the first
-EACH, ENTRY = 1200.0, 0.8  # nanoseconds for a variable of a block, and for an entry of its tables
-FILL = 1 / 16  # entries of a table, as a share of those allowed, about
-ROOM = 2**20  # entries of all messages of a block
-NARROW, WIDE = 9, 18  # binary logarithms of the entries that tables of blocks have at most
-VISIT, LINK, UPDATE = 6.0, 1.5, 2.0  # nanoseconds of annealing for a variable, a label of a neighbour, an updated sum
+COLD = 0.05  # final temperature of annealing, as a share of the initial temperature
+EACH, ENTRY = 1200.0, 0.8  # nanoseconds for each variable of a block, and for each entry of the block's tables
+FILL = 1 / 16  # typical number of entries of a block's table, as a share of the limit
+ROOM = 2**20  # largest number of entries of all messages of a block
+NARROW, WIDE = 9, 18  # range of the limit on entries of a block's table, as binary logarithms
+VISIT, LINK, UPDATE = 6.0, 1.5, 2.0  # nanoseconds of annealing: a variable, a label of a neighbour, an updated sum
 MOST = 3e8  # nanoseconds of a task at first, at most
-LONG = 100  # sweeps of the first annealing of a large factor graph, if there is time
-SWEEPS = 300  # of a run, at least, if there is time
-STALE = 3  # blocks in a row without improvement, after which a descent ends
-ITERATIONS = 200  # of message passing
-BEGIN = 0.4  # share of the time that message passing, expansions, or the first annealing get
-FEWEST = 8.0  # variables of a region at first, and at least
-GROW, SHRINK = 1.03, 0.85  # factors of the size of regions after one that is solved, and after one that is not
+LONG = 100  # sweeps of the first annealing of a large factor graph, unless the time is too short
+SWEEPS = 300  # least number of sweeps of a run of annealing, unless the time is too short
+STALE = 3  # consecutive blocks without improvement after which a descent ends
+ITERATIONS = 200  # largest number of iterations of message passing
+BEGIN = 0.4  # share of the remaining time for message passing, for expansions, and for the first annealing
+FEWEST = 8.0  # initial and smallest number of variables of a region
+GROW, SHRINK = 1.03, 0.85  # factors for the size of regions after a solved and after an unsolved region
 NONE = np.zeros(0, np.int32)
 
 
@@ -255,7 +255,7 @@ class Operators:
     def _solve_regions(
         self, worker: _Worker, labels: Labels, size: float, work: float, rng: np.random.Generator, stopping: Stopping
     ) -> tuple[Labels, float]:
-        """Improve labels within one region after the other, which are as large as branch and bound solves quickly."""
+        """Improve labels in one region after another. The size of regions adapts to what branch and bound solves."""
         if self._regions is None:
             self._regions = Regions(self.model.f)
         spent = 0.0

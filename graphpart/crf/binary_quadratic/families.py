@@ -24,17 +24,17 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Families"]
 
-FAMILY = 4  # labelings that are combined
-WORK = 5e6  # nanoseconds of annealing one labeling at first
-SWEEPS = (30, 1000)  # fewest and most sweeps at first
-HOT, COLD = 0.25, 0.02  # temperatures, see walks.py
+FAMILY = 4  # number of labelings that are combined into one
+WORK = 5e6  # initial time of annealing one labeling, in nanoseconds
+SWEEPS = (30, 1000)  # smallest and largest initial number of sweeps
+HOT, COLD = 0.25, 0.02  # first and last temperature, in the units of walks.py
 SLOWER = 2.0  # rounds after which annealing takes twice as long
-# Of the time of annealing one labeling, for a contracted form; but at most so many times the sweeps.
+# Annealing of a contracted form: its time as a share of the time for the whole form, and the largest ratio of sweeps.
 INNER = (0.3, 10.0)
-LONGEST = 2e9  # nanoseconds of annealing one labeling at most,
-MOST = 2**20  # and sweeps, since each takes the memory of its temperature
-MOVES = 10  # of tabu search, for each variable, at first
-GENERATIONS = 8  # of families at most
+LONGEST = 2e9  # longest time of annealing one labeling, in nanoseconds
+MOST = 2**20  # largest number of sweeps: each sweep takes the memory of its temperature
+MOVES = 10  # initial number of moves of tabu search, for each variable
+GENERATIONS = 8  # largest number of generations of families
 
 
 @dataclass(frozen=True)

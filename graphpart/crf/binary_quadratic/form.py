@@ -27,8 +27,8 @@ __all__ = ["Integers", "QuadraticForm", "quadratic_form"]
 
 Floats = NDArray[np.float64]
 ROOM = 2.0**28  # 32-bit sums of one variable stay below, and so do temperatures
-FEW = 1000  # costs that are looked at first
-FINE = 2.0**12  # units that a typical coupling has at least, where costs are rounded to 32-bit integers
+FEW = 1000  # number of costs that are examined before all others
+FINE = 2.0**12  # smallest size of a typical coupling, in units, for which costs are rounded to 32-bit integers
 
 
 @dataclass(frozen=True)

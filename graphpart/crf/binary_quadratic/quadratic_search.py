@@ -33,8 +33,8 @@ __all__ = ["BinarySearch"]
 
 Labels = NDArray[np.int32]
 
-TASKS = 4  # of a round; not the number of threads, on which the result must not depend
-FITS = 0.9  # of the time that is left, what a round may take
+TASKS = 4  # tasks of a round, a constant because the result must not depend on the number of threads
+FITS = 0.9  # largest share of the remaining time that a round may take
 STRATEGIES = frozenset({"low degree", "contraction", "lines", "parts", "tabu search", "families"})
 SMALL = 100_000  # couplings, up to which evaluation takes no time
 

@@ -29,16 +29,16 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Refining"]
 
-WORK = 2e7  # nanoseconds of annealing one generation at first
+WORK = 2e7  # initial time of annealing one generation, in nanoseconds
 FEWEST, MOST_EACH = 30, 50  # sweeps at first, the latter for each pair of a variable
-MOST = 2**20  # sweeps, since each takes the memory of its temperature
-HOT, COLD = 0.2, 0.02  # temperatures, see walks.py
-HEATS = (0.05, 0.07, 0.1, 0.14, 0.2)  # where refining begins
-REFINE = 5  # times as many sweeps for a generation as for refining
-PATIENCE, LONGEST = 3, 6  # rounds of a generation without improvement, and in all
+MOST = 2**20  # largest number of sweeps: each sweep takes the memory of its temperature
+HOT, COLD = 0.2, 0.02  # first and last temperature, in the units of walks.py
+HEATS = (0.05, 0.07, 0.1, 0.14, 0.2)  # first temperatures of refining, in the units of walks.py
+REFINE = 5  # ratio of the sweeps of a generation to the sweeps of refining
+PATIENCE, LONGEST = 3, 6  # largest number of rounds of a generation: without improvement, and in all
 COMBINED = 4  # copies of random spins, or of contracted forms, that are combined
-INNER = (0.5, 5.0)  # of the time of annealing, for a contracted form; but at most so many times the sweeps
-SLOWER = 3  # times as many sweeps for the next generation
+INNER = (0.5, 5.0)  # annealing of a contracted form: share of the time for the whole form, largest ratio of sweeps
+SLOWER = 3  # ratio of the sweeps of a generation to the sweeps of the generation before
 ROUNDS = 3.0  # that a new generation has time for at least, of the length of the first one
 
 

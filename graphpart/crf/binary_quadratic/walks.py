@@ -27,11 +27,11 @@ __all__ = ["Spins", "Walker"]
 Spins = NDArray[np.int8]  # 1 for label 1, -1 for label 0
 
 VARIATES = 65536  # exponential variates in a table, a power of 2
-DENSEST = 0.25  # of all pairs coupled, from which a matrix is faster
-FEW = 6  # couplings for each variable, on average
-LARGEST_MATRIX = 2**30  # bytes
-ROOM_LANES = 32_000.0, 4096.0  # for a row, and for the unit, in integers of 16 bits
-FINE_LANES = 16.0  # of these, that the unit has at least
+DENSEST = 0.25  # share of coupled pairs from which a matrix is faster than compressed rows
+FEW = 6  # average number of couplings for each variable below which variables have few neighbours
+LARGEST_MATRIX = 2**30  # largest size of a matrix, in bytes
+ROOM_LANES = 32_000.0, 4096.0  # largest sum of a row and largest unit of temperature, as 16-bit integers
+FINE_LANES = 16.0  # smallest unit of temperature as a 16-bit integer; below it, float32 is used
 
 
 class Walker:

@@ -15,9 +15,9 @@ from graphpart.stopping import Stopping
 __all__ = ["Cutting"]
 
 Labels = NDArray[np.int32]
-SPARSE = 16.0  # pairs for each variable, up to which cycles say more than a semidefinite relaxation
-LARGEST = 400_000  # pairs whose linear programs take seconds
-ROUNDS = 60  # linear programs of a turn without a time at which it ends
+SPARSE = 16.0  # most pairs for each variable: in denser problems a semidefinite relaxation gives a better bound
+LARGEST = 400_000  # largest number of pairs: beyond this number, a linear program takes too many seconds
+ROUNDS = 60  # largest number of linear programs of a turn without a time limit
 
 
 class Cutting(Contestant):

@@ -37,10 +37,10 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["Ascent", "message_passing"]
 
-WINDOW = 10  # iterations over which the rise of the bound is looked at
-LITTLE = 0.01  # share of the gap; after a rise by less over a window the bound is tightened
-LEAST = 0.001  # or, where nothing is left to add, after a rise by less the run ends
-CERTIFYING = 5e-8  # seconds for each entry of all tables, to make the certificate; a quarter of the time at most
+WINDOW = 10  # number of iterations over which the rise of the bound is measured
+LITTLE = 0.01  # rise over a window, as a share of the gap, below which the bound is tightened
+LEAST = 0.001  # rise over a window, as a share of the gap, below which the run ends if no cycle is left to add
+CERTIFYING = 5e-8  # seconds to make the certificate, for each table entry; at most a quarter of the time limit
 DENSE, EVERY = 16, 8  # rounding after the first 1, 2, 4, 6, ... iterations, then after every so many
 
 

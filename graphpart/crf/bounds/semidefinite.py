@@ -36,13 +36,13 @@ from graphpart.stopping import Stopping
 __all__ = ["LARGEST", "Semidefinite", "by_squares"]
 
 Floats = NDArray[np.float64]
-LARGEST = 600  # variables: matrices of this size
-FALL = 0.95  # of mu, after each sweep; the square root of that each time mu was raised
-SWEEPS = 2  # between two separations
+LARGEST = 600  # largest number of variables, which is the order of the matrices
+FALL = 0.95  # factor for mu after each sweep; its square root is taken each time mu was raised
+SWEEPS = 2  # number of sweeps between two separations
 RAISED, LOW = 0.3, 1e-3  # mu times the number of spins, as a share of the gap: after it was raised, and when it is
-UNCHANGED = 0.02  # relative change of a multiplier that is not worth the work
+UNCHANGED = 0.02  # relative change of a multiplier below which it is not updated
 VIOLATED, MORE = 0.02, 2  # triangles that are added: by how much they are violated, and how many for each spin
-NUMBERS = 2.0**30  # whole numbers of the squares of a certificate are at most that
+NUMBERS = 2.0**30  # largest whole number in the squares of a certificate
 SLOWEST, IDLE = 0.9985, 1e-5  # the slowest fall; a rise from one fall of mu to the next that is too little for more
 ROUNDS, WORK = 400, 3e9  # without a time limit: rounds at most, and cubes of the number of spins
 

@@ -42,11 +42,11 @@ Chosen = tuple[Offsets, Offsets, Elements]  # of each cycle where it begins and 
 Rows = tuple[Offsets, Elements, Elements]  # starts, neighbours ascending, pairs
 ROOM = 1 << 26  # entries of all tables of pairs, and of what all triplets send, that are kept at most: 0.5 GB each
 CANDIDATES = 1_000_000  # triangles and cycles of four that are looked at
-BUSY = 64  # degree of a variable from which on no cycle of four is looked for through it
+BUSY = 64  # degree from which no cycles of four through a variable are sought
 LONGEST, REACH, ALL = 24, 4096, 10_000_000  # shortest cycles: their length, variables seen for each, length of all
-MOST = 20_000  # cycles that contradict themselves, looked at in one round
-SPREAD = 6  # sweeps that spread costs evenly before cycles are judged
-CRUMB = 1e-9  # share of the gap that a cycle must gain
+MOST = 20_000  # largest number of self-contradicting cycles examined in one round
+SPREAD = 6  # number of sweeps that spread costs evenly before cycles are evaluated
+CRUMB = 1e-9  # least gain of a cycle, as a share of the gap
 
 
 def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:

@@ -26,9 +26,9 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Cliques", "with_cliques"]
 
-LABELS = 6000  # in all, up to which sets are looked for: there is a matrix of them
-FEWEST = 3  # labels of a set
-MOST = 4  # times the number of variables: sets, at most
+LABELS = 6000  # largest total number of labels for which sets are sought: a matrix has a row for each label
+FEWEST = 3  # smallest number of labels of a set
+MOST = 4  # largest number of sets, as a multiple of the number of variables
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from graphpart.crf.problem.labeling import places
 
 __all__ = ["BITS", "Costs", "Flat", "flat_of"]
 
-BITS = 44  # of the sum of the largest entries of all tables
+BITS = 44  # number of bits of the sum of the largest entries of all tables
 
 Labels = NDArray[np.int32]
 Wholes = NDArray[np.int64]

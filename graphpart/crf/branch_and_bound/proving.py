@@ -57,13 +57,13 @@ LOGGER = logging.getLogger("graphpart.crf.exact")
 ENTRIES = 2**26  # of all tables of a component that is eliminated, about a nanosecond each,
 SPEED = 2**26  # or so many for each second that is left
 MEMORY = 2**31  # bytes for them, or a quarter of what the machine has
-ORDER = 0.05  # share of the time that is left for an order of elimination,
-LONGEST = 1.0  # but so many seconds at most
-PREPARATION = 0.1  # share of the time that is left for message passing
-DIVIDING = 3e-8  # seconds for each entry of all tables, to divide a factor graph into components
-ORDERING = 2e-7  # seconds for each factor that an order needs at least
+ORDER = 0.05  # share of the remaining time for the search for an elimination order
+LONGEST = 1.0  # longest time of the search for an elimination order, in seconds
+PREPARATION = 0.1  # share of the remaining time for message passing
+DIVIDING = 3e-8  # seconds to divide a factor graph into components, for each table entry
+ORDERING = 2e-7  # least time for an elimination order, in seconds for each factor
 SMALL = 2**22  # entries of all tables up to which changes of single labels are looked at best first, else one by one
-FIRST = 1000  # nodes of each component in its first turn, twice as many in each further one
+FIRST = 1000  # number of nodes of a component in its first turn; the number doubles in each further turn
 
 Labels = NDArray[np.int32]
 

@@ -20,9 +20,9 @@ from graphpart.stopping import Stopping
 
 __all__ = ["FORBIDDEN", "Shrunk", "shrunk"]
 
-FORBIDDEN = 1 << 60  # an entry from here on forbids
-MOST_VARIABLES = 20_000  # variables,
-MOST_FACTORS = 60_000  # and factors, up to which this is tried
+FORBIDDEN = 1 << 60  # smallest value of an entry that forbids its labels
+MOST_VARIABLES = 20_000  # largest number of variables for which shrinking is tried
+MOST_FACTORS = 60_000  # largest number of factors for which shrinking is tried
 NARY = 60  # variables of a factor: those with one label are left out where there are more
 FEW = 64  # entries of a table that are always few
 OPERATIONS = 2**16  # for the elimination of a variable

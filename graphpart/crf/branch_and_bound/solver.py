@@ -25,17 +25,17 @@ from graphpart.stopping import Stopping
 
 __all__ = ["BranchAndBound"]
 
-FINEST = 16  # at most so many of these for parts of a common step of all costs
-LATER = 5000  # nodes after which the linear relaxation is solved,
-RELAXED = 100_000  # if so many entries at most are finite,
-RELAXING = 0.3  # in this share of the time that is left
-ROUNDS = 300  # iterations of message passing with triplets, at most,
-TRIPLETS = 2**22  # entries of them, at most,
-COUNT = 50_000  # and triplets,
-WORTH = 0.2  # share of the gap that they have to close: they cost time at each node,
-HEAVY, WORTH_HEAVY = 32, 0.9  # much if there are so many times the entries
-TIGHTENING = 0.15  # share of the time that is left
-ROOM = 2**26  # bytes for open nodes, or twice the tables
+FINEST = 16  # largest binary logarithm of the number of units in a common step of all costs
+LATER = 5000  # number of nodes after which better bounds at the root are tried
+RELAXED = 100_000  # largest number of finite entries for which the linear relaxation is solved
+RELAXING = 0.3  # share of the remaining time for the linear relaxation
+ROUNDS = 300  # largest number of iterations of each attempt at a better bound
+TRIPLETS = 2**22  # largest number of table entries of all triplets
+COUNT = 50_000  # largest number of triplets
+WORTH = 0.2  # share of the gap that triplets must close, because they take time at each node
+HEAVY, WORTH_HEAVY = 32, 0.9  # growth of the table entries above which triplets must close a larger share, that share
+TIGHTENING = 0.15  # share of the remaining time for message passing with triplets
+ROOM = 2**26  # bytes for open nodes, unless twice the size of the tables is more
 
 Labels = NDArray[np.int32]
 Wholes = NDArray[np.int64]

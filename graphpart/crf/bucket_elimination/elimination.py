@@ -41,10 +41,10 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["eliminated", "elimination", "lowered", "relaxed"]
 
-FIRST = 2**10  # entries of messages of the first mini-buckets
-LONG = 1e7  # entries of tables from which on a time limit may matter
-LOOKED_AT = 1000  # entries that are looked at first: mostly one of them is not whole
-EXACT_WHOLE = 2.0**52  # sums of whole numbers up to which no rounding happens
+FIRST = 2**10  # largest number of entries of a message of the first mini-buckets
+LONG = 1e7  # number of table entries above which a time limit may be reached
+LOOKED_AT = 1000  # number of entries examined first, because a fractional entry is usually among them
+EXACT_WHOLE = 2.0**52  # sum of whole numbers up to which no rounding happens
 
 
 @interruptible

@@ -27,7 +27,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["log_partition", "marginals", "min_marginals", "samples"]
 
-CHUNK = 2**20  # uniform numbers at a time
+CHUNK = 2**20  # number of uniform random numbers drawn at a time
 
 
 @known_arguments
