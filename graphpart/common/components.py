@@ -1,9 +1,9 @@
-"""The time of a run, shared out among the components of a problem: for partitions and for labelings.
+"""The division of the time of a run among the components of a problem, for partitions and for labelings.
 
-The components come one after the other, the smallest first. Each has a share of the time that is left in proportion to
-its size, so what the small ones leave over goes to the large ones. Then the components that are still open come again,
-until the time is over or none of them can use it. A component may fall into smaller ones while it is solved: these come
-next. Without a time limit, each component comes once.
+Components are solved one after the other, the smallest first. Each has a share of the remaining time in proportion to
+its size, so the time that small components do not need goes to large ones. Then the components that are still open have
+further turns, until the time is over or no component can use it. A component may fall into smaller ones while it is
+solved. These come next. Without a time limit, each component has one turn.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Component(Protocol):
 
     @property
     def size(self) -> int:
-        """In proportion to which it gets time."""
+        """The component gets time in proportion to this number."""
 
     @property
     def is_open(self) -> bool:
@@ -44,13 +44,13 @@ def share_out(
     Parameters
     ----------
     components : sequence of Component
-        Those that are added while others are solved come next.
+        Components that are added to this sequence by `solve` come next.
     solve : callable
         ``solve(component, seconds)`` goes on with a component, and returns whether it could do anything.
     stopping : Stopping
-        Of the whole run.
+        The limits of the whole run.
     cost : callable
-        The cost of the whole, which `stopping` sees.
+        Returns the cost of the whole problem, which is given to `stopping`.
     is_limited : bool
         Whether to use all the time of `stopping`. If not, each component comes once, and its share is None.
     """

@@ -1,4 +1,4 @@
-"""The choice between several ways to proceed, by the gain of each per work: a bandit that does not use the clock."""
+"""A multi-armed bandit: a choice between several ways to proceed, by the gain per work of each, without the clock."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ class Credit:
         return equal if total <= 0 else self.floor * equal + (1 - self.floor) * rates / total
 
     def choose(self, rng: np.random.Generator) -> int:
-        """A way at random, by their shares."""
+        """Draw a way at random, with the probabilities `shares`."""
         shares = np.cumsum(self.shares())
         return int(min(np.searchsorted(shares, rng.random() * shares[-1], side="right"), len(shares) - 1))

@@ -51,7 +51,8 @@ def result_of(
 ) -> Kind:
     """A result of a kind, for labels whose cost was recomputed; the labels are frozen.
 
-    A lower bound above the cost, which only rounding can make, becomes the cost. History and bounds end with these two.
+    A lower bound above the cost, which can only be due to rounding, is replaced by the cost. The history of the result
+    ends with the cost, and its bounds end with the lower bound.
     """
     labels.flags.writeable = False
     lower_bound = min(lower_bound, cost)

@@ -19,7 +19,7 @@ from graphpart.common.steps import round_up
 
 __all__ = ["TOLERANCE", "Judge", "judge_of"]
 
-TOLERANCE = 2.0**-34  # of the absolute costs that a solution pays: a smaller gap is an error of rounding
+TOLERANCE = 2.0**-34  # share of the absolute costs that a solution pays; a smaller gap is a rounding error
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Judge:
     Attributes
     ----------
     tolerance : float
-        What is missing by at most this is an error of rounding, unless there is a step.
+        A gap of at most this counts as rounding error, unless there is a step.
     step : float
-        A number of which the costs of all solutions are multiples; 0 if there is none.
+        The costs of all solutions are multiples of this number; 0 if there is no such number.
     error : float
         How far a cost may be from a multiple of the step.
 

@@ -18,13 +18,13 @@ class Proof(ABC):
     Attributes
     ----------
     bound : float
-        No solution costs less.
+        The lower bound on the cost of every solution.
     n : int
         Number of elements or variables of the problem.
     problem : str
-        Its fingerprint.
+        Fingerprint of the problem.
     seal : str
-        SHA-256 of all the rest.
+        SHA-256 of all other fields.
     """
 
     bound: float

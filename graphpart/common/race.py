@@ -1,25 +1,28 @@
 """Search and proof in turns on one problem: the one scheduler, for partitions and for labelings.
 
-A contestant searches for better solutions, or raises a lower bound, or both. All of them have the same face. The race
-gives them turns, one at a time:
+A contestant searches for better solutions, or raises a lower bound, or both. Contestants that raise the bound are
+called provers, all others searchers. All contestants have the same interface. The race gives them turns, one at a time:
 
 1. At first each contestant has one short turn, in the given order.
-2. Then each contestant has a share of the time, and the next turn goes to the one that has had the least time for its
-   share: the turns of each are added up, each divided by the share at that time. A prover (a contestant that raises
-   the bound) is *near* if its bound would meet the cost within some times the time that is left: at the pace of its
-   latest turns, or, where each turn was slower than the one before, at a pace that falls on exponentially. Its first
-   turns say little, and it counts as near meanwhile. Near provers have about half of the time
-   together, and provers that are far a tenth. If next to nothing was found lately, near provers have four fifths of
-   the time, and those that are far mostly half of it. The rest is for better solutions. Whoever has found some in its
-   latest turns has a part of it in proportion, provers too; a tenth is divided equally among searchers.
-3. Before its turn, a contestant is offered the best solution that is known. After it, its solution and its bound are
-   taken over, if they are better. One that is done is offered better solutions as well, and may go on then.
-4. The turns of a contestant become longer, up to a share of the time that is left.
-5. A contestant says how many seconds its next step takes at least. It waits until its share has grown to that, and has
-   no turn if so many are not left. While it works in another thread, the turns of others count as its own, too.
+2. Then each contestant has a share of the time. For each contestant, the durations of its turns are added, each divided
+   by its share at that time. The contestant with the smallest sum has the next turn.
+3. The shares depend on whether a prover is *near*. A prover is near if its bound would meet the cost within three times
+   the remaining time. This is extrapolated from the pace of its latest turns. If the pace fell between the latest two
+   turns, it is assumed to fall further, exponentially. The first turns of a prover say little about its pace, so the
+   prover counts as near during these turns.
+4. All provers together have half of the time if one of them is near, and a tenth otherwise. If hardly any better
+   solution was found lately, they have four fifths if one of them is near, and half otherwise. The rest of the time is
+   for better solutions. A tenth of this rest is divided equally among searchers. Nine tenths are divided in proportion
+   to what each contestant, prover or searcher, has gained per second in its latest turns.
+5. Before its turn, a contestant is offered the best known solution. After its turn, its solution and its bound are
+   taken over if they are better. A contestant that is done is offered better solutions, too, and may then continue.
+6. The turns of a contestant become longer, up to a share of the remaining time.
+7. A contestant states how many seconds its next step takes at least. It waits until its share allows for this step, and
+   has no turn if less time remains. While it works in another thread, the turns of others count as its own.
 
 The race ends when the bound meets the cost, when no contestant can do more, or when it is stopped. Without a time
-limit, each contestant has one turn, in the given order, and ends it by itself; so the result depends on no clock.
+limit, each contestant has one turn, in the given order, and ends this turn by itself. So the result does not depend on
+the clock.
 """
 
 from __future__ import annotations
@@ -41,23 +44,23 @@ Labels = NDArray[np.int32]
 
 
 class Contestant(Protocol):
-    """Whoever takes part in a race.
+    """The interface of the participants of a race.
 
     Attributes
     ----------
     name : str
-        What it does, for messages: "search", "branch and cut", ...
+        The name of the method in messages: "search", "branch and cut", ...
     proves : bool
-        Whether it raises the bound; all others are searchers.
+        Whether the contestant raises the bound. All others are searchers.
     labels, cost : ndarray of int32, float
-        The best solution that it knows.
+        The best solution that the contestant knows, and its cost.
     bound : float
-        No solution costs less, as far as it knows; -inf if it knows nothing.
+        The best lower bound that the contestant knows; -inf if it knows none.
     done : bool
-        Whether it can do no more, whatever time it has. A better solution that it is offered may change this.
+        Whether the contestant could do nothing with more time. A better solution that it is offered may change this.
     needs : float
-        Seconds that its next step takes at least, as far as it knows. With less, it has no turn; inf: it waits for
-        another contestant or another thread.
+        Estimated smallest number of seconds for the next step. With less time, the contestant has no turn; inf if it
+        waits for another contestant or another thread.
     """
 
     name: str
@@ -75,12 +78,12 @@ class Contestant(Protocol):
     def needs(self) -> float: ...
 
     def offer(self, labels: Labels, cost: float) -> None:
-        """Take over a solution that is better than its own."""
+        """Take over a solution that is better than the contestant's own."""
 
     def run(self, stopping: Stopping, until: float | None) -> None:
-        """Go on until `stopping` says so, or until a place where little is lost once its seconds have passed `until`.
+        """Continue until `stopping` ends the turn, or until the first convenient point after the time `until`.
 
-        Without `until`: go on for as long as its own patience lasts, which counts iterations and not seconds.
+        `until` is in seconds of `stopping`. Without `until`, the contestant ends the turn after a number of iterations.
         """
 
 
@@ -88,38 +91,38 @@ class Contestant(Protocol):
 class RaceParameters:
     """How the time of a race is divided."""
 
-    first: float = 0.1  #: seconds of the first turn of each contestant,
-    soonest: float = 0.03  #: or this share of the time there is, if that is less
-    longer: float = 1.5  #: times the one before: the next turn of the same contestant
-    longest: float = 0.1  #: share of the time that is left, for one turn at most
-    far: float = 0.1  #: share of the time for provers whose bound would not meet the cost in time,
-    near: float = 0.5  #: for provers whose bound would,
-    sure: float = 0.8  #: and for these if next to nothing was found lately;
-    stuck: float = 0.5  #: for provers that are far, if next to nothing was found lately
-    pace: float = 3.0  #: times the time that is left: so soon the bound has to meet the cost to count as near
-    fade: float = 0.5  #: weight of what was gained before the latest turn, each time
+    first: float = 0.1  #: seconds of the first turn of each contestant
+    soonest: float = 0.03  #: largest share of the time limit for a first turn
+    longer: float = 1.5  #: factor by which each turn of a contestant is longer than its turn before
+    longest: float = 0.1  #: largest share of the remaining time for one turn
+    far: float = 0.1  #: share of the time for provers if none is near
+    near: float = 0.5  #: share of the time for provers if one of them is near
+    sure: float = 0.8  #: share of the time for provers if one is near and hardly any cost was gained lately
+    stuck: float = 0.5  #: share of the time for provers if none is near and hardly any cost was gained lately
+    pace: float = 3.0  #: a prover is near if its bound would meet the cost within this multiple of the remaining time
+    fade: float = 0.5  #: factor by which the weight of earlier turns falls with each new turn
     floor: float = 0.1  #: share of the time of searchers, and of that of provers, that is divided equally
-    early: int = 2  #: turns of a prover that say nothing about its pace: it counts as near meanwhile,
-    unknown: float = 0.03  #: unless they have taken this share of the time
-    barren: int = 2  #: turns in a row in which each searcher has found nothing: then nothing was found lately
-    idle: float = 1e-3  #: next to nothing is found if what is left of the time would add this share of all gains so far
+    early: int = 2  #: number of first turns of a prover that say nothing about its pace, so that it counts as near
+    unknown: float = 0.03  #: share of the time after which a prover within its `early` turns no longer counts as near
+    barren: int = 2  #: if every searcher had this number of turns without gain in a row, nothing was gained lately
+    idle: float = 1e-3  #: share of all gains so far; if no more is expected, hardly any cost was gained lately
 
 
 @dataclass
 class _Record:
-    """What one contestant has had and gained."""
+    """The time that one contestant has had, and what it has gained."""
 
     contestant: Contestant
     turn: float
-    seconds: float = 0.0  # in all turns
-    due: float = 0.0  # seconds for its share: the least one has the next turn
-    lately: float = 0.0  # seconds, those of earlier turns fading
-    gained: float = 0.0  # cost in those,
-    raised: float = 0.0  # and bound
+    seconds: float = 0.0  # total duration of all turns
+    due: float = 0.0  # sum of seconds / share over all turns; the contestant with the least sum has the next turn
+    lately: float = 0.0  # weighted seconds of all turns; the weights of earlier turns fade
+    gained: float = 0.0  # decrease of the cost, with the same weights
+    raised: float = 0.0  # rise of the bound, with the same weights
     turns: int = 0
-    barren: int = 0  # turns in a row that gained no cost
-    pace: float = math.inf  # of the bound, in the latest turn that counts
-    fall: float = 0.0  # the rate at which this fell from the turn before: its logarithm, for each second
+    barren: int = 0  # number of latest turns in a row without a lower cost
+    pace: float = math.inf  # rise of the bound per second in the latest turn that counts
+    fall: float = 0.0  # logarithm of the ratio of the paces of the latest two turns, per second of the latest one
 
 
 class Race:
@@ -129,16 +132,16 @@ class Race:
     ----------
     contestants : sequence of Contestant
     labels, cost
-        Where all of them start.
+        The solution from which all contestants start, and its cost.
     bound : float
-        What is known beforehand.
+        The lower bound that is known beforehand.
     judge : callable, optional
-        ``judge(labels)`` is the judge that decides whether the bound meets the cost of these labels.
+        ``judge(labels)`` returns the judge that decides whether the bound meets the cost of these labels.
     parameters : RaceParameters
     ready : callable, optional
-        ``ready(contestant)`` says whether a contestant may have the next turn, or leaves it to others.
+        ``ready(contestant)`` returns whether the contestant may have the next turn.
     told : callable, optional
-        ``told(cost, bound)``, after every turn that gained something.
+        ``told(cost, bound)`` is called after every turn that improved the cost or the bound.
 
     Attributes
     ----------
@@ -149,7 +152,8 @@ class Race:
 
     Notes
     -----
-    A front door makes one race for each component of a problem; what it spent on whom is in :meth:`spent`.
+    The public functions make one race for each component of a problem. :meth:`spent` returns the time of each
+    contestant.
     """
 
     def __init__(
@@ -183,7 +187,7 @@ class Race:
         return self.proven or all(record.contestant.done for record in self._records)
 
     def join(self, contestant: Contestant) -> None:
-        """Let one more contestant take part. The turns that the others have had until now count as its own, too."""
+        """Add a contestant. It starts with the smallest `due` of the others, as if it had had turns like theirs."""
         due = min((record.due for record in self._records), default=0.0)
         self._records.append(_Record(contestant, self.parameters.first, due=due))
 
@@ -192,9 +196,9 @@ class Race:
         return {record.contestant.name: record.seconds for record in self._records}
 
     def run(self, stopping: Stopping, seconds: float | None = None) -> bool:
-        """Give turns until the race is over, `stopping` says so, or seconds have passed; may be called again to go on.
+        """Give turns until the race is over, `stopping` ends it, or `seconds` have passed.
 
-        Without any limit, `once` is what happens.
+        A later call continues the race. Without any limit, this is the same as `once`.
 
         Returns
         -------
@@ -223,9 +227,9 @@ class Race:
         return turns > 0
 
     def once(self, stopping: Stopping) -> bool:
-        """One turn for each contestant, in the given order, which it ends by itself; return whether anybody had one.
+        """Give each contestant one turn in the given order, and return whether any contestant had one.
 
-        If time is limited all the same, each has at most its part of what is left.
+        Each contestant ends its turn by itself. If the time is limited nevertheless, it is divided equally.
         """
         turns = 0
         for k, record in enumerate(self._records):
@@ -237,12 +241,12 @@ class Race:
         return turns > 0
 
     def _able(self, record: _Record, left: float) -> bool:
-        """Whether a contestant may have a turn with so many seconds left."""
+        """Whether a contestant may have a turn if `left` seconds remain."""
         one = record.contestant
         return not one.done and one.needs <= left and self.ready(one)
 
     def take(self, contestant: Contestant) -> None:
-        """Take over the solution of a contestant, if it is better: it may have found one outside its turns."""
+        """Take over a better solution that a contestant has found outside its turns."""
         if contestant.cost < self.cost:
             self.labels, self.cost = contestant.labels, contestant.cost
             self._first = self._first if math.isfinite(self._first) else contestant.cost
@@ -270,7 +274,7 @@ class Race:
         record.gained = fade * record.gained + (cost - self.cost if math.isfinite(cost) else 0.0)
         record.turns += 1
         record.barren = 0 if self.cost < cost else record.barren + 1
-        # The first turns of a prover raise the bound by what says little about those that follow.
+        # The rise of the bound in the first turns of a prover says little about later turns.
         counts = math.isfinite(bound) and record.turns > self.parameters.early
         record.raised = fade * record.raised + (self.bound - bound if counts else 0.0)
         if counts:
@@ -281,7 +285,10 @@ class Race:
             self.told(self.cost, self.bound)
 
     def _next(self, left: float) -> tuple[_Record, float] | None:
-        """Who has the next turn, and its share of the time; those that had none come first. None if nobody can."""
+        """The contestant of the next turn and its share of the time; None if no contestant can have a turn.
+
+        Contestants that had no turn yet come first.
+        """
         for record in self._records:
             if record.contestant.done and record.contestant.cost > self.cost:
                 record.contestant.offer(self.labels, self.cost)  # after which it may go on
@@ -299,7 +306,7 @@ class Race:
         return min(zip(able, shares, strict=True), key=lambda one: one[0].due + one[0].contestant.needs / one[1])
 
     def _shares(self, able: list[_Record], left: float) -> list[float]:
-        """The share of the time of each contestant that is not done."""
+        """The share of the time of each of these contestants."""
         parameters = self.parameters
         provers = [record for record in able if record.contestant.proves]
         searchers = [record for record in able if not record.contestant.proves]
@@ -326,7 +333,7 @@ class Race:
         return [shares[id(record)] for record in able]
 
     def _is_near(self, record: _Record, left: float) -> bool:
-        """Whether the bound would meet the cost in time, at its latest pace; or may do so, as far as is known."""
+        """Whether the bound would meet the cost in time at its latest pace, or whether its pace is still unknown."""
         if record.turns <= self.parameters.early:
             whole = left + sum(one.seconds for one in self._records)
             return record.seconds <= self.parameters.unknown * whole

@@ -66,16 +66,16 @@ class Saver:
 
 
 class RoundSearch(ABC, Generic[Task, Found]):
-    """A search in rounds. A subclass says what the tasks of a round are, and what their results are good for.
+    """A search in rounds. A subclass defines the tasks of a round and how their results are used.
 
     Parameters
     ----------
     threads : int
-        Threads that perform tasks, at most.
+        Largest number of threads that perform tasks.
     slower : int
         The level rises after this number of rounds in a row without improvement.
     plus : float
-        What the costs of `stopping` are above those of the tasks; inf if they cannot be compared.
+        Difference between the costs of `stopping` and those of the tasks; inf if they cannot be compared.
 
     Attributes
     ----------
@@ -84,9 +84,9 @@ class RoundSearch(ABC, Generic[Task, Found]):
     idle : int
         Rounds in a row without improvement.
     level : int
-        How often the search has become slower: tasks of a higher level take longer.
+        Number of times that the search has become slower. Tasks of a higher level take longer.
     stopping : Stopping
-        Of the current call of `rounds_until`.
+        The argument of the current call of `rounds_until`.
     serve : callable or None
         Called about every 50 ms, by the thread that made the search.
     """
@@ -118,16 +118,16 @@ class RoundSearch(ABC, Generic[Task, Found]):
         """Learn from a whole round, after all of its results were taken."""
 
     def rounds_until(self, stopping: Stopping, patience: int | None = None, until: float = math.inf) -> None:
-        """Do rounds until stopped, until seconds have passed, or for as long as patience lasts.
+        """Perform rounds until one of the limits is reached.
 
         Parameters
         ----------
         stopping : Stopping
             Its iterations are rounds.
         patience : int, optional
-            Rounds in a row without improvement, after which there are no more.
+            Largest number of rounds in a row without improvement.
         until : float
-            Seconds of `stopping`, looked at after each round.
+            Time at which no further round begins, in seconds of `stopping`.
         """
         self.stopping = stopping
         with ThreadPoolExecutor(self.threads) as executor:

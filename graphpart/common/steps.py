@@ -1,4 +1,4 @@
-"""Sums of costs: multiples of one number, by which lower bounds are rounded up, and sums that are rounded with care."""
+"""Common divisors of costs, by which lower bounds are rounded up, and sums of costs with bounded rounding errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DECIMALS, NEAR = 6, 1e-6  # decimals of costs at most, and how far from a whole 
 
 
 def step_of(costs: NDArray[np.float64], largest_sum: float) -> float:
-    """The largest number of which all finite costs are multiples, if they are multiples of ``2**-20``; else 0.
+    """The greatest common divisor of all finite costs, if they are multiples of ``2**-20``; else 0.
 
     1 if all costs are zero; 0 if sums, which reach `largest_sum` at most, may be too large to be exact.
 
@@ -38,7 +38,7 @@ def step_of(costs: NDArray[np.float64], largest_sum: float) -> float:
 
 
 def decimal_step(costs: NDArray[np.float64]) -> tuple[float, float]:
-    """The largest step of which all finite costs are multiples in decimal notation, and an error; or 0 and 0.
+    """The greatest common divisor of all finite costs in decimal notation, and an error; or 0 and 0.
 
     Few decimal fractions are floating-point numbers. The exact sum of a part of the costs differs from a multiple of
     the step by at most the error.
@@ -93,7 +93,7 @@ def sum_down(values: Iterable[float]) -> float:
 
 
 class RunningSum:
-    """The sum of numbers of which single ones are replaced, each in O(1).
+    """A sum of numbers that can be replaced one by one, each in O(1).
 
     The sum is kept as two numbers, the second of which is the error of the first (Knuth 1969, 4.2.2): its relative
     error is about ``2**-106`` for each replacement, so `value` is in general the sum that `math.fsum` has.

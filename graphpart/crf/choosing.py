@@ -1,23 +1,25 @@
-"""What `solve` does with a factor graph: what is exact where its structure allows it, else bound, moves and search.
+"""The method `auto` of `solve`: exact methods where the structure of a factor graph allows it, else bounds and search.
 
-If there are linear functions of many variables and else unary factors, an integer program gets half of the time.
+If all factors are unary factors or linear functions of many variables, an integer program gets half of the time.
 
-Factors over the same variables are merged first, and variables whose labels follow from each other. Then leaves are
-eliminated by min-sum: that solves acyclic components, and strips the trees off the others without loss, their messages
-becoming unary costs. Each connected component of the rest is minimised by what fits it, tried in this order:
+First, factors over the same variables are merged, and so are variables whose labels follow from each other. Then leaves
+are eliminated by min-sum. This solves acyclic components. Of other components, it removes the trees without loss, and
+the messages of the trees become unary costs. Each remaining connected component is minimised by the first of these
+methods that applies:
 
-1. enumeration, if it has few labelings;
-2. a minimum cut, where pairs are submodular;
-3. elimination, where the sums of tables along a quick order are small;
-4. branch and bound, a few nodes of it: a small component needs no more; where labels are two and pairs are sparse, the
-   first rounds of odd cycles;
-5. quick reduction: labels that some optimum has are fixed, others left out, and what remains is solved in this manner;
-6. message passing, which may prove its labeling;
-7. reduction by what message passing knows, and what remains is solved in this manner;
-8. else branch and bound, and search (see `hard_component`).
+1. enumeration, if there are few labelings;
+2. a minimum cut, if pairs are submodular;
+3. elimination, if the tables along an elimination order that is quickly found are small;
+4. branch and bound with few nodes, which are enough for a small component; if labels are two and pairs are sparse, the
+   first rounds of odd cycles instead;
+5. quick reduction: some labels of an optimal labeling are fixed, other labels are removed, and the remaining factor
+   graph is solved in the same way;
+6. message passing, which may prove its labeling optimal;
+7. reduction by the bounds of message passing; the remaining factor graph is solved in the same way;
+8. branch and bound, and search (see `hard_component`).
 
-First every component is tried by 1 to 5; those that remain open share the time that is left. The eliminated variables
-then follow by tracking back.
+Methods 1 to 5 are tried on every component first. The components that remain open share the remaining time. Finally,
+the labels of the eliminated variables are found by tracking back.
 """
 
 from __future__ import annotations
@@ -64,24 +66,24 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["auto"]
 
-ENTRIES = 2**26  # of all tables of a component that is eliminated, about a nanosecond each
-SPEED = 2**27  # or so many for each second that is left
-MEMORY = 2**32  # bytes for them, or a quarter of what the machine has
-ORDER = 0.5  # seconds for an order of elimination,
-ORDER_SHARE = 0.05  # or this share of what is left,
-ORDERING = 2e-7  # of which so many for each factor are needed at least
-BRANCHED = 2**19  # entries of all tables of a component that begins with branch and bound,
-PASSES = 20  # iterations of message passing before it,
-NODES = 10_000  # and nodes, at most,
-NODE_ENTRIES = 2**31  # times entries of all tables,
-BRANCHING = 0.3  # and this share of the time that is left
-REDUCED = 2**18  # entries of all tables that are reduced, for each second that is left,
-QUICK = 0.1  # in this share of the time,
-MAPPING = 2**20  # so many by improving mappings,
-MAPPED = 0.2  # in this share of the time that is left for a component,
-MAPPED_GAP = 0.05  # if message passing has left at most this share of its gap,
-WORTH = 0.9  # which is of use if at most this share of the entries of all tables is left
-BEGINNING = 0.3  # share of the time of a component before it is seen whether mappings reduce it
+ENTRIES = 2**26  # largest number of entries of all tables of elimination; about 1 ns each
+SPEED = 2**27  # largest number of entries of elimination for each second that is left, if this is more than ENTRIES
+MEMORY = 2**32  # largest number of bytes for elimination, unless a quarter of the machine's memory is less
+ORDER = 0.5  # largest number of seconds to find an elimination order
+ORDER_SHARE = 0.05  # largest share of the remaining time to find an elimination order
+ORDERING = 2e-7  # seconds for each factor that an elimination order takes at least
+BRANCHED = 2**19  # largest number of table entries of a component that is first tried by branch and bound
+PASSES = 20  # iterations of message passing before the first branch and bound
+NODES = 10_000  # largest number of nodes of the first branch and bound
+NODE_ENTRIES = 2**31  # largest product of the numbers of nodes and of table entries in the first branch and bound
+BRANCHING = 0.3  # share of the remaining time for the first branch and bound, or the first rounds of odd cycles
+REDUCED = 2**18  # table entries for each second that is left, below which quick reduction is tried
+QUICK = 0.1  # share of the remaining time for quick reduction
+MAPPING = 2**20  # table entries for each second that is left, below which improving mappings are tried
+MAPPED = 0.2  # share of the remaining time of a component for improving mappings
+MAPPED_GAP = 0.05  # largest share of the first gap that is left when improving mappings are tried
+WORTH = 0.9  # largest share of the table entries that a reduction may leave to be of use
+BEGINNING = 0.3  # share of a component's time for the race before improving mappings are tried
 
 Labels = NDArray[np.int32]
 
@@ -96,7 +98,7 @@ def auto(
     checkpoint: str | os.PathLike[str] | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> LabelingResult:
-    """Minimise the energy by what fits the factor graph; `message` says what was done.
+    """Minimise the energy by the methods that fit the factor graph; `message` of the result states which.
 
     Parameters
     ----------
@@ -107,8 +109,8 @@ def auto(
     seed : int, optional
         For restarts of local search; default 0.
     time_limit : float, optional
-        Seconds, all of which are used unless optimality is proven. Without it, as many iterations of each part as take
-        some 20 seconds together at most; their numbers depend on no clock. Only an integer program ends by the clock,
+        Seconds. All of them are used unless optimality is proven. Without a limit, the numbers of iterations do not
+        depend on the clock, and take about 20 seconds together at most. Only an integer program ends by the clock,
         after 10 seconds.
     checkpoint : str or path-like, optional
         A file of labels. The best labels are written to it about once a second, and at the end. If it exists, the run
@@ -124,7 +126,7 @@ def auto(
     Raises
     ------
     InfeasibleProblem
-        If every labeling is forbidden, as far as this was noticed.
+        If every labeling is found to be forbidden.
     InvalidPartition
         If the initial labeling does not fit the problem.
     FormatError
@@ -175,10 +177,10 @@ def auto(
 
 
 class _Solver:
-    """Solves a factor graph part by part, and remembers how.
+    """Solves a factor graph part by part, and counts the methods that solved the parts.
 
-    `whole` and `component` solve what they can, put the rest on the list `open`, and return what is known; `share` does
-    what time allows for the list.
+    `whole` and `component` solve easy parts, put the other parts on the list `open`, and return what is known. `share`
+    divides the remaining time among the parts on the list.
 
     Attributes
     ----------
@@ -195,13 +197,13 @@ class _Solver:
         self.done: Counter[str] = Counter()
         self.open: list[Open] = []
         self.proven = True
-        self.short = False  # what could be done takes longer than the time that was left
+        self.short = False  # whether the next step of some part would have taken longer than the remaining time
         self.saver: Saver | None = None
         self._saved = math.inf
         self._step: float | None = None
 
     def solve(self, start: Labels | None) -> None:
-        """Solve what is easy, then what is open."""
+        """Solve the easy parts, then the open ones."""
         self.root = self.whole(self.f, start)
         self._tell()
         if self.open:
@@ -221,7 +223,7 @@ class _Solver:
         return round_up(lowered(self.f, bound, roundings) if roundings else bound, self._step)
 
     def whole(self, f: FactorGraph, start: Labels | None, smaller: bool = False) -> Node:
-        """What minimises any factor graph."""
+        """Minimise any factor graph, as far as its parts are easy."""
         simple = merge(f)
         merged = 0
         if simple.m < f.m:
@@ -234,7 +236,7 @@ class _Solver:
         scheme, view = simple._scheme(), simple._view()
         order = scheme.order
         if f.n and not len(order) and not len(scheme.roots) and not simple.components().any():
-            return self.component(simple, start, smaller, merged)  # nothing hangs on it: as it is
+            return self.component(simple, start, smaller, merged)  # connected, without leaves
         belief, choice, taken, steps, factor = _min_sum.collect(view, scheme, False, self.stopping.child(plus=math.inf))
         if factor >= 0:
             raise InfeasibleProblem("every labeling is forbidden: min-sum over its acyclic part leaves none")
@@ -260,7 +262,7 @@ class _Solver:
         return Whole(math.fsum([simple.constant, taken, roots]), labels, parts, complete, own)
 
     def component(self, part: FactorGraph, start: Labels | None, smaller: bool, merged: int = 0) -> Node:
-        """What minimises one cyclic component."""
+        """Minimise one cyclic component, or put it on the list `open`."""
         first, bound = _best_unary(part) if start is None else start, -math.inf
         roundings = merged + 3 * (part.m + part.n)
         if not self.stopping.check(math.inf):
@@ -285,7 +287,7 @@ class _Solver:
         return one
 
     def share(self) -> None:
-        """Do what time allows for what is open."""
+        """Divide the remaining time among the open components."""
         share_out(self.open, self._work_on, self.stopping, lambda: math.inf, self._limited)
         for one in self.open:
             if one.rest is None:
@@ -298,7 +300,7 @@ class _Solver:
             self.stopping.stop(Status.TIME_LIMIT)
 
     def _work_on(self, one: Open, seconds: float | None) -> bool:
-        """Go on with a component, and reduce it first if that is worth it; return whether anybody could do anything."""
+        """Continue with a component, after a reduction if it is worthwhile; return whether anything could be done."""
         if seconds is not None and seconds <= 0:
             return False
         within = self.stopping.child(seconds, plus=one.rest_of(self.root))
@@ -314,14 +316,14 @@ class _Solver:
         return turns
 
     def _map(self, one: Open, hard: HardComponent, seconds: float) -> None:
-        """Reduce a component by what message passing knows, if that is worth it."""
+        """Reduce a component by improving mappings, if this makes it notably smaller."""
         small = self._smaller(one.part, STEPS, seconds)
         if small is not None and len(small.problem.tables) <= WORTH * len(one.part.tables):
             hard.close()
             one.rest = self._of_reduced(small, hard.labels, one.bound)
 
     def _tell(self) -> None:
-        """Let the run know the cost and the bound of the whole."""
+        """Report the cost and the bound of the whole factor graph, and save the labels if a checkpoint is due."""
         cost = self.root.cost
         self.stopping.record(cost)
         self.stopping.raise_bound(self.bound)
@@ -335,7 +337,7 @@ class _Solver:
 
     @property
     def _seconds(self) -> float:
-        """What is left of the time."""
+        """The remaining seconds; NOMINAL without a time limit."""
         remaining = self.stopping.remaining
         return NOMINAL if remaining is None else remaining
 
@@ -357,7 +359,7 @@ class _Solver:
         return enumerated(part, self.stopping.child(plus=math.inf)) if labelings(part) <= FEW else None
 
     def _by_elimination(self, part: FactorGraph) -> Found | None:
-        """Where the sums of tables along a quick order are small enough."""
+        """Elimination, if the tables along an order that is quickly found are small enough."""
         seconds = min(ORDER, ORDER_SHARE * self._seconds)
         if ORDERING * part.m > seconds:
             return None
@@ -399,7 +401,7 @@ class _Solver:
         return Found(branching.labels, branching.certified, False)
 
     def message(self) -> str:
-        """What was done."""
+        """The message of the result: the methods that solved the components."""
         ways = ", ".join(f"{count} cyclic component{'s' * (count > 1)} {how}" for how, count in self.done.items())
         if self.proven:
             return f"proven optimal: {ways or 'acyclic, by min-sum'}"

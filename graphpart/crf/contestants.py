@@ -1,9 +1,9 @@
-"""Who takes part in the race on a hard component (see `common/race.py`): each knows how to go on where it was.
+"""The contestants of the race on a hard component (see `common/race.py`). Each can continue where its last turn ended.
 
-`Passing` raises a bound and rounds to labelings, `Squaring` raises a bound where pairs are dense, `Expanding` and
-`Searching` improve labelings, and `Relaxing`, mini-buckets, looks for an allowed labeling where none is known;
-`Branching` stands in `branch_and_bound`. None begins what cannot end in the time that is left: what its first step
-takes is estimated from the sizes of the tables.
+`Passing` raises a bound and rounds to labelings. `Squaring` raises a bound where pairs are dense. `Expanding` and
+`Searching` improve labelings. `Relaxing` looks for an allowed labeling by mini-buckets where none is known. `Branching`
+is defined in `branch_and_bound`. No contestant begins a step that cannot end in the remaining time. The duration of the
+first step is estimated from the sizes of the tables.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ WAIT = 0.05  # seconds between two looks at the clock while another thread works
 
 
 class Passing(Contestant):
-    """Message passing in whole iterations, with tightening, if asked for, once the bound hardly rises without it."""
+    """Message passing in whole iterations. Tightening, if requested, begins once the bound hardly rises without it."""
 
     name = "message passing"
     proves = True
@@ -55,10 +55,10 @@ class Passing(Contestant):
         self.ascent: Ascent | None = None
         self._general: bool | None = None
         self._each = parameters.iteration * len(f.tables)  # seconds for an iteration
-        self._resting = math.inf  # the cost with which it ended; it goes on with a better one
+        self._resting = math.inf  # the cost at which message passing ended; it continues with a lower cost
 
     def offer(self, labels: Labels, cost: float) -> None:
-        """Take over a labeling; a better one than before may let the bound, which hardly rose, rise again."""
+        """Take over a labeling. If message passing has ended, it continues with a labeling of lower cost."""
         super().offer(labels, cost)
         if self.ascent is not None:
             self.ascent.offer(labels, cost)
@@ -107,18 +107,18 @@ class Passing(Contestant):
                 if not self.affords(cycles, stopping):
                     return
                 ascent.tightening = True
-                if cycles > until - stopping.seconds:  # in a turn of its own
+                if cycles > until - stopping.seconds:  # the search for cycles gets a turn of its own
                     self._needs = cycles
                     return
             left = until - stopping.seconds
             if left <= 0:
                 return
-            # Triplets that are added may make iterations many times as long: look at the clock in between.
+            # Added triplets may make iterations many times as long, so the clock is read more often.
             left = min(left, self.parameters.look) if ascent.tightening else left
             count = max(1, min(2 * count, int(left / max(self._each, 1e-9))))
 
     def _cycles(self) -> float:
-        """Seconds to look for cycles that tighten the bound, about: paths of two pairs, times labels^3."""
+        """Estimated seconds to look for cycles that tighten the bound, from paths of two pairs and labels^3."""
         degree, labels = np.diff(self.f.incidence()[0]).astype(np.float64), float(self.f.domains.mean())
         paths = min(float((degree * degree).sum()) / 2, float(CANDIDATES))
         return self.parameters.tightening * len(self.f.tables) + self.parameters.cycle * paths * labels**3
@@ -145,7 +145,7 @@ class Passing(Contestant):
         return not self._general
 
     def certify(self) -> None:
-        """Compute what the messages prove. O(size of all tables)"""
+        """Compute the bound that the messages prove. O(size of all tables)"""
         if self.ascent is not None and self.ascent.iterations:
             self.certified = max(self.certified, self.judge.rounded(self.ascent.passes.proven()))
 
@@ -163,32 +163,32 @@ class Squaring(Contestant):
         self.relaxation = None if q is None else Semidefinite(q)
         self.done = self.relaxation is None
         self._each = 0.0 if q is None else parameters.rounding * float(q.n) ** 3  # seconds for a round
-        self.proving = self._each  # and for the certified bound
+        self.proving = self._each  # seconds for the certified bound
 
     def begins(self, seconds: float) -> bool:
-        """Whether it has begun, or has the time for a first round and the certified bound."""
+        """Whether the first round was done, or fits into this time together with the certified bound."""
         return self.relaxation is not None and (self.relaxation.rounds > 0 or self._each + self.proving <= seconds)
 
     def run(self, stopping: Stopping, until: float | None) -> None:
-        """A turn; without `until` as many rounds as the number of variables allows."""
+        """Perform a turn. Without `until`, the number of rounds depends on the number of variables."""
         with one_thread():
             self._rounds(stopping, until)
 
     def _rounds(self, stopping: Stopping, until: float | None) -> None:
         relaxation = self.relaxation
-        assert relaxation is not None  # it takes no part otherwise
+        assert relaxation is not None  # otherwise the contestant is done from the start
         while not stopping.check(self.cost) and self.affords(self._each + self.proving, stopping):
             began = stopping.seconds
             going = relaxation.round(self.cost)
             self._each = stopping.seconds - began
-            self.proving = min(self.proving, self._each)  # the estimate is that of a slow machine
+            self.proving = min(self.proving, self._each)  # the first estimate is for a slow machine
             self.know(relaxation.bound)
             self.done = self.done or not going or (relaxation.enough if until is None else relaxation.done)
             if self.done or (until is not None and stopping.seconds >= until):
                 return
 
     def certify(self) -> None:
-        """Compute what the squares prove. O(variables^3)"""
+        """Compute the bound that the squares prove. O(variables^3)"""
         if self.relaxation is not None and self.relaxation.rounds:
             began = time.perf_counter()
             with one_thread():
@@ -198,7 +198,7 @@ class Squaring(Contestant):
 
 
 class Expanding(Contestant):
-    """Expansions, in whole moves, until none improves; where all factors have at most two variables."""
+    """Expansions in whole moves until none improves, for factors of at most two variables."""
 
     name = "expansion"
 
@@ -212,7 +212,7 @@ class Expanding(Contestant):
         self._each = parameters.move * len(f.tables)
 
     def run(self, stopping: Stopping, until: float | None) -> None:
-        """A turn; without `until` all moves that improve."""
+        """Perform a turn. Without `until`, it ends when no move improves."""
         if not self.affords(self._each, stopping):
             return
         if self._moves is None:
@@ -233,10 +233,10 @@ class Expanding(Contestant):
 
 
 class Searching(Contestant):
-    """Search in whole rounds: what is stopped within one is lost for the most part.
+    """Search in whole rounds, since most of the work of a round that is stopped is lost.
 
-    The first round of a large factor graph takes long, and one thread. Where there are several processors, it may run
-    in a thread of its own (`begin`), while other contestants have their turns.
+    The first round of a large factor graph takes long and uses one thread. If there are several processors, it may run
+    in a thread of its own (`begin`) while other contestants have their turns.
     """
 
     name = "search"
@@ -252,17 +252,17 @@ class Searching(Contestant):
 
     @property
     def begun(self) -> bool:
-        """Whether its first round was begun, in this thread or in another one."""
+        """Whether the first round was begun, in this thread or in another one."""
         return self.portfolio is not None or self._early is not None
 
     @property
     def works_aside(self) -> bool:
-        """Whether its first round runs in another thread."""
+        """Whether the first round runs in another thread."""
         return self._early is not None and not self._early[0].done()
 
     @property
     def needs(self) -> float:
-        """inf while another thread works: a turn would only be spent waiting."""
+        """Seconds that the next step needs; inf while another thread works, as a turn would only be spent waiting."""
         return math.inf if self.works_aside else self._needs
 
     def begin(self, stopping: Stopping) -> None:
@@ -282,7 +282,7 @@ class Searching(Contestant):
         executor.shutdown(wait=False)
 
     def close(self) -> None:
-        """End the first round, if it still runs in another thread."""
+        """End the first round if it still runs in another thread."""
         if self._early is not None:
             self._early[1].stop(Status.FEASIBLE)
             self._early[0].result()
@@ -295,15 +295,15 @@ class Searching(Contestant):
         return ran
 
     def collect(self) -> None:
-        """Take over what the first round in another thread has found; end it, if it still runs."""
+        """Take over the labeling of the first round in another thread, and end this round if it still runs."""
         if self._early is not None:
             future, inner = self._early
-            inner.stop(Status.TIME_LIMIT)  # for which what it has found so far is kept
+            inner.stop(Status.TIME_LIMIT)  # with this reason, the round keeps the best labeling found so far
             self.portfolio, self._early = future.result(), None
             self.take(self.portfolio.labels, self.portfolio.cost)
 
     def run(self, stopping: Stopping, until: float | None) -> None:
-        """A turn; without `until` so many rounds, fewer if some in a row find nothing."""
+        """Perform a turn. Without `until`, it has up to `rounds` rounds, and ends after `idle` rounds without gain."""
         parameters = self.parameters
         if self._early is not None:
             self.wait(stopping)
@@ -325,16 +325,16 @@ class Searching(Contestant):
         self.take(self.portfolio.labels, self.portfolio.cost)
 
     def first_round(self) -> float:
-        """Seconds that preparation and the first round take, about."""
+        """Estimated seconds for the preparation and the first round."""
         sweeps = self.parameters.short if self._anneals_first() else self.parameters.sweeps
         return self.parameters.modelling * len(self.f.tables) + 1e-9 * sweeps * self._sweep()
 
     def _anneals_first(self) -> bool:
-        """Whether the first round is an annealing of all variables, which takes as many sweeps as there is time for."""
+        """Whether the first round is an annealing of all variables, with as many sweeps as fit into the time."""
         return tasks.LONG * self._sweep() > tasks.MOST
 
     def _sweep(self) -> float:
-        """Nanoseconds of a sweep of annealing."""
+        """Estimated duration of a sweep of annealing in nanoseconds."""
         f = self.f
         arity = np.diff(f.scope_start)
         links = float((arity * (arity - 1)).sum())
@@ -343,7 +343,7 @@ class Searching(Contestant):
 
 
 class Relaxing(Contestant):
-    """Elimination, by mini-buckets if need be, once: it may find an allowed labeling where nothing else has."""
+    """One elimination, by mini-buckets if the width is large. It may find an allowed labeling where none is known."""
 
     name = "elimination"
     proves = True
@@ -353,7 +353,7 @@ class Relaxing(Contestant):
         self.parameters = parameters
 
     def run(self, stopping: Stopping, until: float | None) -> None:
-        """Its only turn."""
+        """Perform the only turn of this contestant."""
         parameters, remaining = self.parameters, stopping.remaining
         affordable = len(self.f.tables) <= parameters.relaxed * (parameters.nominal if remaining is None else remaining)
         self.done = True

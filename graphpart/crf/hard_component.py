@@ -1,11 +1,12 @@
-"""One component of a factor graph that nothing exact fits: the best labeling, and a bound, in the time that there is.
+"""A component of a factor graph for which no method is exact: the best labeling and a bound within the time.
 
-Iterated conditional modes give a first labeling. Where labels are two and pairs are sparse, branch and cut over odd
-cycles has the time almost alone at first, beside search. Then message passing, strips of a grid, a semidefinite
-relaxation where pairs are dense, expansions, search, branch and bound and, as long as only forbidden labelings are
-known, mini-buckets take turns: see `contestants` for what each does, and `common/race.py` for who has the next turn.
-Strips take the place of the cycles that tighten message passing. They have the time almost alone at first, since their
-labelings are better than those that search ends with. Without a time limit each has one turn, which counts iterations.
+Iterated conditional modes give a first labeling. If labels are two and pairs are sparse, branch and cut over odd cycles
+and search have the time to themselves at first. Then the contestants take turns: message passing, strips of a grid, a
+semidefinite relaxation where pairs are dense, expansions, search, and branch and bound. Mini-buckets take part as long
+as only forbidden labelings are known. See `contestants` for what each of them does, and `common/race.py` for the order
+of the turns. On a grid, strips replace the cycles that tighten message passing. Strips have most of the time at first,
+since their labelings are better than the final ones of search. Without a time limit, each contestant has one turn,
+whose length is a number of iterations.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ class HardComponent:
     f : FactorGraph
         Connected, and not acyclic.
     labels : ndarray of int32, shape (n,)
-        Where to start.
+        The labeling to start from.
     stopping : Stopping
-        For the start; what is left of its time is that of the component.
+        The limits of the start. Its remaining time is the time of the component.
     rng : numpy.random.Generator
     told : callable
-        ``told(cost, bound)``, after every turn that gained something; the bound holds up to rounding.
+        ``told(cost, bound)`` is called after every turn that improved one of these. The bound holds up to rounding.
     parameters : ContestantParameters, optional
 
     Attributes
@@ -97,7 +98,7 @@ class HardComponent:
         self._all = self._running = False
 
     def begin(self, stopping: Stopping) -> None:
-        """Message passing alone where there is no time limit; else the race for all of the time of `stopping`."""
+        """Run message passing and odd cycles alone without a time limit; else the race for the time of `stopping`."""
         if stopping.remaining is not None:
             self._prepare(stopping.remaining)
         self._run(stopping)
@@ -105,7 +106,7 @@ class HardComponent:
             self.passing.certify()
 
     def run(self, stopping: Stopping) -> bool:
-        """Go on, and see in the end what message passing and squares have proven; return whether anybody had a turn."""
+        """Continue the race, then certify the bounds; return whether any contestant had a turn."""
         remaining, parameters = stopping.remaining, self.parameters
         self._prepare(parameters.nominal if remaining is None else remaining)
         passed = parameters.certifying * len(self.f.tables)
@@ -127,15 +128,15 @@ class HardComponent:
         return turns
 
     def _may_end(self, seconds: float, stopping: Stopping) -> bool:
-        """Whether a proof that takes so many seconds ends in time, or a little late; else only labels are of use."""
+        """Whether a proof that takes this number of seconds ends in time or a little late."""
         return stopping.remaining is None or seconds <= 2 * stopping.remaining + self.parameters.late
 
     def close(self) -> None:
-        """End what runs in another thread, once nobody needs it."""
+        """End the search in another thread."""
         self.searching.close()
 
     def _prepare(self, seconds: float) -> None:
-        """Let all contestants take part, for so many seconds."""
+        """Let all contestants take part, for this number of seconds."""
         self._seconds, first = seconds, self.searching.first_round()
         if self._searches_late() and self.stripping.grid is None and first <= self.parameters.large_round * seconds:
             self.searching.begin(self._stopping)
@@ -158,7 +159,7 @@ class HardComponent:
 
     @property
     def _too_large(self) -> bool:
-        """Whether branch and bound could not begin in the time there is."""
+        """Whether the component is too large for branch and bound to begin within the time."""
         affordable = self.parameters.branching.branched * self._seconds
         return self.branching.tree is None and len(self.f.tables) > affordable
 
@@ -167,7 +168,7 @@ class HardComponent:
         return self.limit is not None and self.searching.first_round() > self.parameters.first_round * self.limit
 
     def _no_search(self) -> bool:
-        """Whether a search that takes much of the time is of no use: message passing gains more, or leaves little."""
+        """Whether a long first round of search should wait, since a bound still rises or the gap is already small."""
         race = self.race
         if self._strips_lead():
             return True
@@ -175,12 +176,12 @@ class HardComponent:
         return not (self.passing.rests and hard)
 
     def _cycles_lead(self) -> bool:
-        """Whether the others leave the time to odd cycles, whose bound is above that of messages."""
+        """Whether others than search leave the time to odd cycles, whose bound is above that of messages."""
         lead = math.inf if self.limit is None else self.parameters.leading * self.limit
         return not self.cutting.done and self.race.spent().get(self.cutting.name, 0.0) < lead
 
     def _strips_lead(self) -> bool:
-        """Whether the others leave the time to strips: not where expansions and messages take little time."""
+        """Whether others leave the time to strips. They do not if tables are structured, so that messages are fast."""
         limit = self.limit
         lead = math.inf if limit is None else self.parameters.leading * limit
         if self.passing.structured:
@@ -192,16 +193,16 @@ class HardComponent:
         )
 
     def _run(self, stopping: Stopping) -> bool:
-        """Let the race go on; return whether anybody had a turn."""
+        """Continue the race; return whether any contestant had a turn."""
         self._running, turns = True, self.race.run(stopping)
         while not self.race.proven and self.searching.wait(stopping) and not stopping.check(self.cost):
-            turns |= self.race.run(stopping)  # as nobody else could do more meanwhile
+            turns |= self.race.run(stopping)  # no other contestant could do more before the search ended
         self._running = False
         return turns
 
     @property
     def labels(self) -> Labels:
-        """The best so far."""
+        """The best labels so far."""
         return self.race.labels
 
     @property
@@ -211,7 +212,7 @@ class HardComponent:
 
     @property
     def bound(self) -> float:
-        """No labeling has less energy; while it runs, up to rounding."""
+        """A lower bound on the energy. While the race runs, it holds up to rounding."""
         if self._running:
             return self.race.bound
         return min(self.cost, max(self.least, *(one.certified for one in self.contestants)))
@@ -227,15 +228,15 @@ class HardComponent:
 
     @property
     def needs_more_time(self) -> bool:
-        """Whether somebody could do more with more time."""
+        """Whether a contestant could do more with more time."""
         return self._too_large or any(one.needs > 0 and not one.done for one in self.contestants)
 
     @property
     def how(self) -> str:
-        """What gave the result, for a message."""
+        """The method that gave the result, for a message."""
         return f"by {self.race.prover or 'least entries'}" if self.proven else "by bound and local search"
 
     @property
     def open_share(self) -> float:
-        """The gap, up to rounding, as a share of what it was before anything was known."""
+        """The gap, up to rounding, as a share of the gap to the trivial bound."""
         return (self.cost - self.race.bound) / max(self.cost - self.least, 1e-300)

@@ -36,7 +36,8 @@ class Node(Protocol):
     bound : float
         No labeling has less energy.
     roundings : int
-        So many operations that lead to the bound may have been rounded; 0: it holds in exact arithmetic.
+        Number of operations in the computation of the bound that may have been rounded. If it is 0, the bound holds in
+        exact arithmetic.
     """
 
     @property
@@ -51,7 +52,7 @@ class Node(Protocol):
 
 @dataclass(frozen=True)
 class Known:
-    """A factor graph to which nothing is added any more."""
+    """A factor graph whose labels and bound are final."""
 
     labels: Labels
     cost: float
@@ -60,14 +61,14 @@ class Known:
 
 
 class Open:
-    """A component that nothing exact fits.
+    """A component for which no method is exact.
 
     Attributes
     ----------
     hard : HardComponent or None
-        Who works on it, if there was time.
+        The race on the component, once there was time for it.
     rest : Node or None
-        The same component, reduced, once it is.
+        The reduced component, once it was reduced.
     """
 
     def __init__(self, part: FactorGraph, labels: Labels, bound: float, merged: int = 0) -> None:
@@ -112,7 +113,7 @@ class Open:
         return self.merged + (0 if self.rest is None else self.rest.roundings)
 
     def rest_of(self, root: Node) -> float:
-        """What all the rest of a factor graph, of which this is a component, costs."""
+        """The cost of all other parts of the factor graph `root`, which contains this component."""
         self.left_out = True
         others = root.cost
         self.left_out = False
@@ -121,7 +122,7 @@ class Open:
 
 @dataclass(frozen=True)
 class Reduced:
-    """A component of which a smaller factor graph is left; `least` is a bound from elsewhere."""
+    """A component that was reduced to a smaller factor graph; `least` is another lower bound, found before."""
 
     small: LabelingReduction
     inner: Node
@@ -149,7 +150,7 @@ class Reduced:
 class Whole:
     """A factor graph whose leaves are eliminated, and its components with their variables.
 
-    `constant` is the energy of all that is in no component; `complete` gives labels to what was eliminated.
+    `constant` is the energy outside the components; `complete` gives labels to the eliminated variables.
     """
 
     constant: float
@@ -160,7 +161,7 @@ class Whole:
 
     @cached_property
     def _known(self) -> tuple[float, float]:
-        """Energy and bound of what does not change any more."""
+        """Energy and bound of the parts that are final."""
         known = [part for _, part in self.parts if isinstance(part, Known)]
         costs, bounds = (part.cost for part in known), (part.bound for part in known)
         return math.fsum([self.constant, *costs]), math.fsum([self.constant, *bounds])

@@ -30,9 +30,9 @@ from graphpart.distributed.pairs import Level
 
 __all__ = ["NOBODY", "count_ends", "divide", "packed", "whole"]
 
-CLASSES = 16  # of strength
-SAMPLE = 2**16  # costs from each range, of which the classes are made
-TOGETHER = 2**20  # pairs of components of one task, but as many as there are elements: workers share the components
+CLASSES = 16  # number of classes of strength
+SAMPLE = 2**16  # costs sampled from each range to choose the classes, approximately
+TOGETHER = 2**20  # largest number of pairs of a task of small components, unless there are more elements
 NOBODY = -1
 
 
@@ -74,7 +74,7 @@ def _tasks(
     weights: NDArray[np.float64],
     most: int,
 ) -> dict[str, Any]:
-    """Pack blocks with so many pairs into tasks, and save it all."""
+    """Pack blocks with these numbers of pairs into tasks, and save the division."""
     count = len(weights)
     alone = np.bincount(block, minlength=count) == 1
     partial = np.zeros(count, bool)  # blocks of large components
@@ -136,7 +136,7 @@ def _blocks(
 
 
 def packed(weights: NDArray[Any], most: int) -> NDArray[np.int64]:
-    """Tasks of at most so many pairs, or of one block, each with consecutive blocks."""
+    """Tasks of consecutive blocks; each task has a limited number of pairs, or a single block."""
     out = np.empty(len(weights), np.int64)
     reached = np.concatenate([[0.0], np.cumsum(weights)])
     begin = task = 0

@@ -24,7 +24,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Ended", "Engine", "OutOfMemory", "Performed", "check_workers", "memory_of"]
 
-DESERTED = 120.0  # seconds without any worker: then a cluster of our own is made anew, and one of the user given up
+DESERTED = 120.0  # seconds without workers after which our own cluster is replaced, or the user's is given up
 UNITS = {"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KIB": 2.0**10, "MIB": 2.0**20, "GIB": 2.0**30, "TIB": 2.0**40}
 
 Task = Callable[..., Any]
@@ -231,9 +231,9 @@ def performed(
 ) -> Performed:
     """The answer of a task, which is performed unless its answer is already there.
 
-    With a limit, this process may use so many bytes during the task. The answer of a task that needs more is
-    OutOfMemory: an exception would make Dask perform the task again. The answer is not recorded if the run had to end
-    in the meantime: a method may have ended early.
+    A limit is the number of bytes that this process may use during the task. The answer of a task that needs more is
+    OutOfMemory, since an exception would make Dask perform the task again. The answer is not recorded if the run had
+    to end in the meantime, since a method may have ended early.
     """
     answer, before, began = folder.answer(stage, number), folder.written, time.process_time()
     forget_peak()

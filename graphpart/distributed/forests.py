@@ -17,7 +17,7 @@ from graphpart.distributed.folder import Folder, Work
 __all__ = ["MOST", "save", "united"]
 
 MOST = 2**31 - 1  # larger than any element
-SPARSE = 8  # times the rows of a chunk that the range of its elements may be; otherwise its rows are the forest
+SPARSE = 8  # largest range of the elements of a chunk, divided by its rows; above, its rows are the forest
 
 
 def save(work: Work, u: Any, v: Any, cost: Any) -> None:

@@ -29,7 +29,7 @@ class Grouped(NamedTuple):
 
 
 def memberships(work: Work, n: int, given: str) -> int:
-    """A task: the memberships of the first level; the number of groups with several members."""
+    """A task: the memberships of the first level. Returns the number of groups with several members."""
     group = work.folder.load(given, "blocks")
     members = np.flatnonzero(group != NOWHERE)
     codes = np.unique(group[members], return_inverse=True)[1].ravel()

@@ -59,7 +59,7 @@ def bucketed(work: Work, chunk: Chunk, columns: Columns, buckets: int) -> int:
 
 
 def merged(work: Work, chunks: int, before: str) -> int:
-    """A task: the identifiers of a bucket in all chunks, in ascending order; how many there are."""
+    """A task: the identifiers of a bucket in all chunks, in ascending order. Returns their number."""
     parts = []
     for k in range(chunks):
         first, last = work.folder.load(before, f"{k}.starts")[work.number : work.number + 2].tolist()

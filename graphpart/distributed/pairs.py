@@ -45,7 +45,7 @@ class Level(NamedTuple):
     ranges: int
 
 
-SAMPLES = 512  # first elements of pairs, by which ranges are made equal
+SAMPLES = 512  # first elements of pairs that are sampled to choose ranges of equal size
 NAMES = "u", "v", "cost"
 
 
@@ -76,7 +76,7 @@ def ordered(work: Work, rows: str) -> dict[str, Any]:
 
 
 def save_sorted(work: Work, a: Any, b: Any, cost: Any) -> dict[str, Any]:
-    """Write pairs of different elements as a part; a sample of their first elements."""
+    """Write pairs of different elements as a part; return a sample of their first elements."""
     u, v, cost = sums(np.minimum(a, b), np.maximum(a, b), cost)
     save(work, (u, v, cost))
     places = (len(u) * np.arange(SAMPLES, dtype=np.int64)) // SAMPLES
@@ -84,7 +84,7 @@ def save_sorted(work: Work, a: Any, b: Any, cost: Any) -> dict[str, Any]:
 
 
 def boundaries(answers: list[dict[str, Any]], n: int, ranges: int) -> list[int]:
-    """First elements of so many ranges with about as many pairs each, and n, from samples of all parts."""
+    """First elements of ranges with about equal numbers of pairs, followed by n, from samples of all parts."""
     samples = np.array([x for answer in answers for x in answer["sample"]], np.int64)
     weights = np.array([answer["pairs"] / SAMPLES for answer in answers for _ in answer["sample"]])
     order = np.argsort(samples, kind="stable")
@@ -97,7 +97,7 @@ def boundaries(answers: list[dict[str, Any]], n: int, ranges: int) -> list[int]:
 
 
 def merge(work: Work, parts: str, count: int, first: int, last: int) -> dict[str, Any]:
-    """A task: the pairs of a range of elements, from all parts; how many, and sums of their costs."""
+    """A task: the pairs of a range of elements, from all parts. Returns their number and sums of their costs."""
     found = []
     for k in range(count):
         begin, end = np.searchsorted(work.folder.load(parts, f"{k}.u"), [first, last]).tolist()
@@ -135,7 +135,7 @@ def ascending(u: NDArray[np.int32], v: NDArray[np.int32]) -> bool:
 
 
 def sums(u: Any, v: Any, cost: Any) -> Triple:
-    """Sorted by both elements; costs of equal pairs are added in their order."""
+    """Sort pairs by both elements, and add costs of equal pairs in their order."""
     key = u.astype(np.int64) << 32
     key |= v
     del u, v

@@ -30,7 +30,7 @@ from graphpart.solve import run
 
 __all__ = ["Parts", "bounded", "left_over", "route", "routed", "solved"]
 
-PER_PAIR = 6e-6  # seconds for the lower bounds of a part in all divisions
+PER_PAIR = 6e-6  # seconds per pair for the lower bounds of a part in all divisions
 
 
 class Parts(NamedTuple):

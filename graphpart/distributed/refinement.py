@@ -46,9 +46,9 @@ from graphpart.solve import run
 
 __all__ = ["WAVES", "Round", "group", "improved", "regroup", "relabelled"]
 
-FEW = 0.05  # of the pairs of a task; groups of whole subsets with fewer are left as they are
-WAVES = 16  # of tasks; at most so many tasks are performed one after the other
-APART = 0.02  # of the attraction between a task and all others, that may lie between it and tasks of its wave
+FEW = 0.05  # smallest share of a task's pairs for groups of whole subsets; groups with fewer stay as they are
+WAVES = 16  # largest number of waves, which are performed one after the other
+APART = 0.02  # share of a task's attraction to all other tasks that may be to tasks of its wave
 
 
 class Round(NamedTuple):
@@ -217,7 +217,7 @@ def _offered(
 ) -> NDArray[np.int32]:
     """The task of a wave to which each subset is offered: its own, or that which attracts it most.
 
-    `task` and `subset` are those of pieces.
+    `task` and `subset` are the task and the subset of each piece.
     """
     mine = np.isin(task, wave)
     offered = np.full(int(subset.max(initial=-1)) + 1, NOBODY, np.int32)
@@ -246,7 +246,7 @@ def improved(
     """A task of a wave: better labels of its elements. Saves ``elements`` and ``labels``.
 
     `offers` names the array of the division that says to which task of the wave each subset is offered, if it has any.
-    A label of at least 0 is that of a subset that was there before, others are those of new subsets: -1, -2, ...
+    Labels of at least 0 stand for subsets that existed before. Labels -1, -2, ... stand for new subsets.
     """
     label, of = work.folder.load(labels, "labels"), work.folder.load(of_round.division, "task")
     elements = np.flatnonzero(of == task)

@@ -25,17 +25,17 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["Run", "Settings"]
 
-BYTES_OF_ROW = 400  # while a chunk is read, its identifiers are looked up, and it is sorted
-BYTES_OF_PAIR = 160  # while a task solves its part, or merges a range of pairs
-BYTES_OF_ELEMENT = 16  # for each element of the whole problem, up to half of the memory
-PROCESS = 150_000_000  # bytes that a worker needs before its first task, at most half of its memory
-LEAST = 1000  # rows and pairs, whatever the memory
-LARGEST_CHUNK = 2**21  # rows that a task reads; this process reads and solves them before workers would have started,
-QUICK = {"greedy-joining", "greedy-moving", "kernighan-lin", "kernighan-lin-pairs"}  # by these methods
-PROGRESS = 0.98  # a level with a larger share of the elements of the level before is the last one
-WORTH = 3e-5  # another round of refinement follows if the cost falls by more than this share of all attraction
-REGROUPED = 12  # divisions into groups of whole subsets in a round of refinement, at most
-TOLERANCE = 1e-11  # a gap below this share of all attraction is due to rounding
+BYTES_OF_ROW = 400  # memory per row while a chunk is read, its identifiers are looked up, and it is sorted
+BYTES_OF_PAIR = 160  # memory per pair while a task solves its part, or merges a range of pairs
+BYTES_OF_ELEMENT = 16  # memory per element of the whole problem, up to half of the memory
+PROCESS = 150_000_000  # bytes that a worker needs before its first task, up to half of its memory
+LEAST = 1000  # smallest number of rows or pairs of a task, whatever the memory is
+LARGEST_CHUNK = 2**21  # largest number of rows that a task reads
+QUICK = {"greedy-joining", "greedy-moving", "kernighan-lin", "kernighan-lin-pairs"}  # fast enough without workers
+PROGRESS = 0.98  # a level with a larger share of the elements of the previous level is the last one
+WORTH = 3e-5  # smallest decrease of the cost, as a share of all attraction, for another round of refinement
+REGROUPED = 12  # largest number of divisions into groups of whole subsets in a round of refinement
+TOLERANCE = 1e-11  # gaps below this share of all attraction are due to rounding
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Settings:
     blocks, groups : list of str, callable, or None
         Parquet files, or a function of identifiers.
     memory : int
-        Bytes of a worker.
+        Memory of a worker, in bytes.
     """
 
     columns: Columns
@@ -452,7 +452,7 @@ class Run:
         return [answer and answer["clusters"] for answer in answers]
 
     def rename(self) -> None:
-        """Make the best labels 0, 1, ..., if they are those of a wave."""
+        """Renumber the best labels as 0, 1, ..., if a wave has found them."""
         if not self.named:
             stage = f"named-{self.best}"
             self.engine.map(stage, refinement.relabelled, [(self.best, "", [], True)])

@@ -10,7 +10,7 @@ from graphpart.partition.problem import SetPartition, check_matrix_fits
 
 __all__ = ["correlations"]
 
-ROWS = 32  # of the matrix of costs, that are summed up at a time
+ROWS = 32  # rows of the cost matrix that are summed at a time
 
 
 def correlations(n: int, rows: int = 10, seed: int | None = 0) -> Instance:

@@ -36,8 +36,8 @@ __all__ = [
     "unrank_pairs",
 ]
 
-TAIL = 3.65  # normal variates beyond come from logarithms of the C library, which differ in the last bit
-FINE = 2.0**26  # they are rounded to multiples of 1 / FINE
+TAIL = 3.65  # normal variates beyond this come from logarithms of the C library, whose last bits differ
+FINE = 2.0**26  # such variates are rounded to multiples of 1 / FINE
 BLOCK = 512  # rows and columns of a matrix that are mirrored at a time: two blocks fit in a cache
 
 

@@ -13,7 +13,7 @@ from graphpart.generate.instance import FactorInstance, check_integer, check_num
 
 __all__ = ["noisy_image"]
 
-EXACTLY = Context(prec=400)  # digits: as many as 1 - noise has
+EXACTLY = Context(prec=400)  # 400 decimal digits, as many as 1 - noise has
 
 
 def noisy_image(

@@ -22,9 +22,9 @@ __all__ = ["NICKNAMES", "PersonRecords", "person_records"]
 Texts = NDArray[np.object_]
 Integers = NDArray[np.int64]
 
-MOST = 100  # records of one person
+MOST = 100  # largest number of records of one person
 EXPONENT_4 = 9  # fourths: the number of records is k with weight k ** (-9 / 4)
-PER_PERSON = 2.0  # records of a person, a little less than on average, so that enough persons are drawn
+PER_PERSON = 2.0  # records per person; a little below the average, so that enough persons are drawn
 HOUSEHOLD = (0.35, 0.26, 0.15, 0.15, 0.09)  # shares of households of 1, 2, ... persons
 TWIN, NAMESAKE, SAME_SURNAME, GROWN = 0.04, 0.04, 0.75, 0.25  # of further children, of sons, of partners, of children
 MOVES = (0.6, 0.3, 0.1)  # shares of households with 1, 2, 3 addresses
@@ -148,7 +148,7 @@ def _names(rng: np.random.Generator) -> dict[str, Texts]:
 
 
 def _persons(rng: np.random.Generator, least: int, names: dict[str, Texts]) -> _Persons:
-    """At least so many persons, in households."""
+    """At least `least` persons, in households."""
     each = sum(k * share for k, share in enumerate(HOUSEHOLD, 1))
     members = _zipf(rng, int(least / each * 1.1) + 20, np.array(HOUSEHOLD)) + 1
     household = np.repeat(np.arange(len(members)), members)

@@ -9,13 +9,13 @@ from graphpart.generate.instance import FactorInstance, check_integer, random_ge
 
 __all__ = ["radio_links"]
 
-DUPLEX = 238  # between the frequencies of the two directions of a link
+DUPLEX = 238  # distance between the frequencies of the two directions of a link
 FREQUENCIES = np.concatenate([np.arange(begin, begin + 141, 14) for begin in (16, 254, 414, 652)])
 CHOICES = (FREQUENCIES, FREQUENCIES[np.arange(44) % 11 % 10 > 0], FREQUENCIES[np.arange(44) % 11 % 2 == 0])
-SHARES = (0.6, 0.25, 0.15)  # of the links that have each choice
-WEIGHTS = (1.0, 10.0, 100.0, 1000.0)  # of an interference
+SHARES = (0.6, 0.25, 0.15)  # share of the links that have each choice of frequencies
+WEIGHTS = (1.0, 10.0, 100.0, 1000.0)  # possible weights of an interference
 NEAREST = 6  # sites to which a site is linked
-SEPARATION = (60.0, 200.0)  # the mean that interferences of the farthest, and of the nearest links ask for
+SEPARATION = (60.0, 200.0)  # mean separation that interferences of the farthest and of the nearest links require
 
 
 def radio_links(

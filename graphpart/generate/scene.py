@@ -23,7 +23,7 @@ __all__ = ["scene"]
 Array = NDArray[np.float64]
 
 COLOURS = 3
-STEPS = 100  # of Newton's method, which needs about ten
+STEPS = 100  # largest number of steps of Newton's method, which needs about 10
 
 
 def scene(

@@ -19,7 +19,7 @@ from graphpart.generate.instance import (
 __all__ = ["lattice_pairs", "spin_glass"]
 
 COUPLINGS = ("signs", "normal")
-MOST_SPINS = 2.0**31 - 2  # spins
+MOST_SPINS = 2.0**31 - 2  # largest number of spins
 
 
 def spin_glass(

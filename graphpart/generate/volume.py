@@ -13,9 +13,9 @@ from graphpart.partition.problem import Labels, SetPartition, canonical
 
 __all__ = ["volume"]
 
-VOXELS = 5  # on each edge of the cube that a region has on average
-LEAST = 0.01  # probabilities are from here to 1 minus this,
-STEPS = 10  # and between them, in so many steps
+VOXELS = 5  # edge of the cube with the average volume of a region, in voxels
+LEAST = 0.01  # smallest probability; the largest one is 1 - LEAST
+STEPS = 10  # number of steps between the smallest and the largest probability
 SURE, ODDS = 2.2, 0.45  # of a face of average area: half the distance of the two means, standard deviation per noise
 FLAT = 2.0  # bodies are so many times as far from each other along an axis as across it
 

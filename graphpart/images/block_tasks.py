@@ -33,7 +33,7 @@ def inside(box: Box) -> tuple[slice, ...]:
 
 
 def flood(work: Work, volume: Volume, mask: Any, box: Box, spacing: list[float]) -> int:
-    """The watershed of a block with a halo, of which the block is kept; how many regions it has."""
+    """The watershed of a block with a halo. Saves the regions of the block without the halo; returns their number."""
     low = [max(0, a - HALO) for a in box[0]]
     high = [min(n, b + HALO) for b, n in zip(box[1], volume.shape, strict=True)]
     wide = tuple(slice(a, b) for a, b in zip(low, high, strict=True))

@@ -35,8 +35,8 @@ from graphpart.stopping import Stopping
 
 __all__ = ["BlockSegmentation", "segment_blocks"]
 
-BYTES_OF_VOXEL = 140  # while a block with its halo is flooded, by measurement
-MOST_VOXELS = 2**24  # of a block with its halo
+BYTES_OF_VOXEL = 140  # measured memory per voxel while a block with its halo is flooded
+MOST_VOXELS = 2**24  # largest number of voxels of a block with its halo
 
 
 class BlockSegmentation:

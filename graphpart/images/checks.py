@@ -170,7 +170,7 @@ def check_shape(array: NDArray[Any], name: str, shape: tuple[int, ...]) -> None:
 
 
 def three(array: NDArray[Any]) -> NDArray[Any]:
-    """A picture as a volume of one slice; a volume as it is."""
+    """Convert a picture to a volume of one slice; return a volume unchanged."""
     return array if array.ndim == 3 else array[None]
 
 

@@ -43,7 +43,7 @@ __all__ = [
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif")
 STACKS = (".tif", ".tiff")
 WRITTEN = (".zarr", ".npy", *STACKS, ".png")
-LARGEST_PNG = 65535  # segments: a picture of 16 bits
+LARGEST_PNG = 65535  # largest number of segments in a picture of 16 bits
 
 
 class Volume:

@@ -19,9 +19,9 @@ from graphpart.images.checks import mask_of, probabilities_of, spacing_of
 
 __all__ = ["HALO", "watershed"]
 
-BOUNDARY = 0.5  # the probability from which on there is a boundary, where seeds are sought
+BOUNDARY = 0.5  # smallest probability that counts as a boundary when seeds are sought
 SEED_WIDTH, WIDTH = 2.5, 1.0  # standard deviations by which distances and boundaries are smoothed
-FARTHEST = 30.0  # distances beyond do not count: what is farther away cannot change a region
+FARTHEST = 30.0  # distances are cut off here, since nothing farther away can change a region
 HALO = 16  # voxels around a block that are flooded with it, so that its regions do not shrink from its faces
 
 

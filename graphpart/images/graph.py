@@ -34,7 +34,7 @@ from graphpart.result import PartitionResult
 __all__ = ["RegionGraph", "boundary_costs", "region_graph"]
 
 CLIP = 0.001  # boundary probabilities from here to 1 minus this: a unit of length costs at most 10 bits
-DECIDES = "q25"  # the feature that costs are made of
+DECIDES = "q25"  # feature from which costs are computed
 
 Floats = NDArray[np.float64]
 

@@ -32,7 +32,7 @@ from graphpart.solve import run
 
 __all__ = ["Segmentation", "segment"]
 
-SEVERAL = 5  # regions: from here on, one segment of all regions is hardly what somebody wants
+SEVERAL = 5  # smallest number of regions for which a single segment is reported as unlikely to be wanted
 
 
 class Segmentation:

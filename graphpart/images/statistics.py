@@ -18,7 +18,7 @@ from graphpart.images._contacts import Contacts
 
 __all__ = ["FIXED", "QUANTILES", "Statistics", "merge", "with_far"]
 
-FIXED = 2.0**30  # units of a sum for 1
+FIXED = 2.0**30  # fixed-point units of a sum that stand for 1
 QUANTILES = {"q10": 0.1, "q25": 0.25, "median": 0.5, "q75": 0.75, "q90": 0.9}
 
 Floats = NDArray[np.float64]
@@ -105,7 +105,7 @@ class Statistics:
 
 
 def merge(parts: Sequence[Statistics]) -> Statistics:
-    """The statistics of the whole, of those of its parts. O(m log m)"""
+    """The statistics of the whole from the statistics of its parts. O(m log m)"""
     pairs = np.concatenate([part.pairs for part in parts]).astype(np.int64)
     distinct, row = np.unique(pairs, axis=0, return_inverse=True)
     row = row.reshape(-1)

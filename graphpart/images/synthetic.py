@@ -18,8 +18,8 @@ from graphpart.errors import InvalidOption
 
 __all__ = ["cells"]
 
-BLUR = 1.0  # of the noise
-HALO = 6  # voxels around a block that blurring needs
+BLUR = 1.0  # standard deviation of the blur of the noise, in voxels
+HALO = 6  # voxels around a block that are generated because of the blur
 
 
 def cells(

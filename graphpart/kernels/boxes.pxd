@@ -1,8 +1,9 @@
 # Sums of weights of subsets in a tree of boxes, to find the subset whose background attracts an element most.
 #
-# A leaf holds the k sums of a subset, a node above the least and the largest of each below it. The background of an
-# element with a subset is linear in the sums, so its least value over a box stands in a corner of it, and branch and bound
-# finds the best subset, or that there is none below a value; in about the logarithm of their number where k is 1.
+# A leaf holds the k sums of a subset. Each other node holds the least and the largest value of each sum below it, which
+# make a box. The background of an element with a subset is linear in the sums, so its least value over a box is in a
+# corner of the box. Branch and bound finds the best subset, or proves that there is none below a value. If k is 1, the
+# number of steps is about the logarithm of the number of subsets.
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
@@ -20,7 +21,7 @@ cdef struct Boxes:
 
 
 cdef inline bint boxes_make(Boxes* t, Py_ssize_t subsets, Py_ssize_t k) noexcept nogil:
-    """For subsets 0..subsets-1, none of which is there yet. False if there is no memory."""
+    """Make an empty tree for subsets 0..subsets-1. False if there is no memory."""
     cdef Py_ssize_t i
     t.leaves = 1
     t.k = k
@@ -42,7 +43,7 @@ cdef inline void boxes_free(Boxes* t) noexcept nogil:
 
 
 cdef inline void boxes_put(Boxes* t, Py_ssize_t U, const int64_t* sums, bint there) noexcept nogil:
-    """Set the sums of a leaf; `boxes_climb` or `boxes_build` does the rest."""
+    """Set the sums of a leaf; `boxes_climb` or `boxes_build` updates the nodes above it."""
     cdef Py_ssize_t i, at = (t.leaves + U) * t.k
     for i in range(t.k):
         t.low[at + i] = <double>sums[i] if there else INFINITY

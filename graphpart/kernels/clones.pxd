@@ -1,5 +1,5 @@
 # GP_CLONES before a C function: one more version for processors with wider registers, chosen when the module is loaded.
-# GP_RESTRICT at a pointer: nobody else writes there meanwhile.
+# GP_RESTRICT at a pointer: no other pointer of the function refers to the same memory.
 cdef extern from *:
     """
     #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__)

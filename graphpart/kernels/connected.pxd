@@ -1,14 +1,14 @@
-# Subsets that base pairs have to connect, where other pairs, the lifted ones, only cost something (Keuper et al. 2015).
+# Subsets that base pairs have to connect. Other pairs, the lifted ones, only have costs (Keuper et al. 2015).
 #
-# A kernel that moves elements has two things to ask. Which subsets does a base pair link to an element: no other subset
-# may take it. And does what it leaves behind stay connected: its base neighbours there must reach each other without it.
-# For the second, all of them are flooded from at once, in turn, one element at a time. The floods mostly meet within a
-# few steps; where they do not, the one on the smaller side is the first to end. A kernel without base pairs pays one
-# branch.
+# A kernel that moves an element asks two questions. To which subsets do base pairs link the element? Only these subsets
+# may take it. And does the subset that it leaves stay connected? Its base neighbours there must reach each other on
+# other paths. To answer this question, floods start from all these neighbours and advance by one element each, in turn.
+# The floods mostly meet within a few steps. Where they do not meet, the flood on the smaller side is the first to end.
+# In a kernel without base pairs, all this costs one branch.
 #
-# An element that may not leave is barred until a change of its subset may have freed it. When another element x leaves,
-# that is an element on which x alone has hung. When x enters, it is an element that all paths between two base
-# neighbours of x pass, so it is on those paths on which floods from the neighbours meet.
+# An element that may not leave is barred until a change of its subset may have freed it. If another element x leaves,
+# the freed element may be the only one through which x was connected. If x enters, the freed element may be one that
+# all paths between two base neighbours of x passed, so it is on the paths on which floods from these neighbours meet.
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
@@ -20,15 +20,15 @@ cdef struct Base:
     const offset_t* starts
     const element_t* neighbours
     const unsigned char* lifted  # of each entry of the rows: 1 if the pair is lifted, 0 if it is a base pair
-    int64_t* reached            # of each subset: the look at which a base pair of the element led there
+    int64_t* reached            # for each subset: number of the last look at which a base pair of the element led to it
     int64_t look
-    int64_t* seen               # of each element: the flood that came there last
+    int64_t* seen               # for each element: number of the last flood that reached it
     int64_t flood
-    element_t* source           # from which of the neighbours it came; of those that met, one stands for all
+    element_t* source           # neighbour from which this flood came; one neighbour stands for all floods that met
     element_t* above
-    element_t* front            # how many elements of each source wait
+    element_t* front            # for each source: number of waiting elements
     element_t* queue
-    int64_t work                # how many elements were flooded from since the clock was looked at
+    int64_t work                # number of elements from which floods advanced since the last look at the clock
 
 
 cdef inline list take_base(
@@ -65,7 +65,7 @@ cdef inline void base_look(Base* s, element_t a, const element_t* label) noexcep
 cdef inline Py_ssize_t base_only(
     Base* s, element_t a, const element_t* label, element_t* linked, Py_ssize_t links
 ) noexcept nogil:
-    """Keep those of the subsets linked to an element to which a base pair links it; how many. O(degree)"""
+    """Keep only the linked subsets to which a base pair links an element; return their number. O(degree)"""
     cdef Py_ssize_t i, kept = 0
     base_look(s, a, label)
     for i in range(links):
@@ -83,7 +83,7 @@ cdef inline element_t base_root(Base* s, element_t b) noexcept nogil:
 
 
 cdef inline bint may_leave(Base* s, element_t a, const element_t* label) noexcept nogil:
-    """Whether base pairs connect all others of the subset of a, which they connect with it."""
+    """Whether base pairs connect the subset of a without a, given that they connect it with a."""
     cdef element_t b, c, root, other, mine = label[a]
     cdef offset_t k
     cdef Py_ssize_t head = 0, tail = 0, parts

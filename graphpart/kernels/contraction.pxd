@@ -1,7 +1,8 @@
 # A graph with costs that shrinks: rows sorted by neighbour, and the contraction of two elements into one.
 #
-# The row of the contracted element is made anew from both, in an array of its own; in the rows of neighbours one entry
-# is raised, or moved to the place of its new name. An entry of cost 0 may name an element that is gone.
+# The row of the contracted element is made from both rows, in an array of its own. In the row of a neighbour, the cost
+# of one entry is increased, or the entry is moved to the place of its new name. An entry of cost 0 may name an element
+# that no longer exists.
 from libc.math cimport INFINITY
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memmove
@@ -16,8 +17,8 @@ cdef struct Row:
     double attraction           # sum of -cost where negative
     double repulsion            # sum of finite positive costs
     Py_ssize_t cuts             # infinite costs
-    double weight               # absolute costs that were ever added up here: sums err by a multiple of its rounding
-    double terms                # and how many
+    double weight               # sum of all absolute costs ever added here, which bounds the rounding errors of sums
+    double terms                # number of costs ever added here
 
 cdef struct Shrinking:
     Py_ssize_t n

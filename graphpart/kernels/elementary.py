@@ -56,7 +56,7 @@ def log(x: ArrayLike) -> Array:
 
 
 def geometric(first: float, last: float, count: int) -> Array:
-    """So many positive numbers from the first to the last, each by the same factor from the one before.
+    """A geometric sequence of positive numbers from the first to the last.
 
     The last one divided by the first must neither overflow nor underflow.
 

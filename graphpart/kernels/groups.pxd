@@ -1,12 +1,12 @@
-# What subsets have to obey, beside the costs of pairs: groups of elements, a largest size, and limits of their number.
+# Constraints on subsets beside the costs of pairs: groups of elements, a largest size, and limits of their number.
 #
-# Each pair of members of a group that is in one subset costs the price of the group. With the price inf, the group is
-# hard: at most one member in a subset. Elements have their groups in compressed rows; an element that stands for several
-# others has a count for each of its groups, and a size. For each subset and group, the number of members there is in a
-# hash table, which takes memory for elements, never for pairs. What an element pays with a subset follows from the counts
-# of its own groups. It never falls when the subset grows; it is inf, or NONE in fixed point, where a hard group or the
-# largest size forbids the subset. The price in fixed point is an integer, so sums are exact in any order. Of the number of
-# subsets only the limits are here: kernels know how many there are.
+# Each pair of members of a group that are in one subset costs the price of the group. A group of price inf is hard: a
+# subset has at most one of its members. The groups of elements are stored in compressed rows. An element that stands
+# for several others has a count for each of its groups, and a size. A hash table holds the number of members for each
+# subset and group. Its memory is in proportion to the number of elements, not of pairs. The cost of an element with a
+# subset follows from the counts of the element's groups. This cost never falls when the subset grows. It is inf, or
+# NONE in fixed point, if a hard group or the largest size forbids the subset. In fixed point, prices are integers, so
+# sums are exact in any order. The limits of the number of subsets are stored here, but kernels count the subsets.
 from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 from libc.string cimport memset
@@ -17,17 +17,17 @@ from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 
 cdef struct Groups:
-    bint any                    # whether there is anything to obey
-    Py_ssize_t entries          # of the rows; 0 without groups
+    bint any                    # whether there are any constraints
+    Py_ssize_t entries          # number of entries of the rows; 0 without groups
     const offset_t* starts
     const element_t* group      # ascending for each element
     const int64_t* count
     const cost_t* price
-    HashSet members             # of each subset and group
-    int64_t max_size            # of a subset; 0 if it is not limited
-    const int64_t* sizes        # of elements
+    HashSet members             # number of members for each subset and group
+    int64_t max_size            # largest size of a subset; 0 if sizes are not limited
+    const int64_t* sizes        # size of each element
     int64_t* load               # size of each subset
-    bint limited                # whether the number of subsets is: from `least` to `most`
+    bint limited                # whether the number of subsets is limited: from `least` to `most`
     Py_ssize_t least
     Py_ssize_t most
     # In joining only, see below:
@@ -39,7 +39,7 @@ cdef struct Groups:
 
 
 cdef inline list take_groups(Groups* s, terms, Py_ssize_t subsets):
-    """Point to the groups and sizes of `Terms` of sums.py, or None; returns what has to be kept alive."""
+    """Point to the groups and sizes of `Terms` of sums.py, or None; returns the objects that have to be kept alive."""
     cdef const offset_t[::1] starts
     cdef const element_t[::1] group
     cdef const int64_t[::1] count, size
@@ -124,7 +124,7 @@ cdef inline bint groups_were_full(const Groups* s, element_t a, element_t gone, 
 
 
 cdef inline double groups_at(const Groups* s, element_t a, element_t U, bint inside) noexcept nogil:
-    """What an element pays with a subset, inf if that is forbidden; `inside` if it is part of it."""
+    """The cost of an element with a subset, inf if this is forbidden; `inside` if the element is part of the subset."""
     cdef double sum = 0.0
     cdef int64_t others
     cdef offset_t i
@@ -166,7 +166,7 @@ cdef inline fixed_t groups_fixed(
 
 
 cdef inline double groups_of_pair(const Groups* s, element_t a, element_t b, fixed_t* fixed_sum, double scale) noexcept nogil:
-    """What two elements pay in one subset, inf if that is forbidden; the finite prices in fixed point, too."""
+    """The cost of two elements in one subset, inf if this is forbidden; also the finite prices in fixed point."""
     cdef double sum = 0.0
     cdef bint hard = s.max_size > 0 and s.sizes[a] + s.sizes[b] > s.max_size
     cdef offset_t i, j
@@ -191,11 +191,11 @@ cdef inline double groups_of_pair(const Groups* s, element_t a, element_t b, fix
 
 # ------------------------------------------------------------------------------------------- subsets that only grow
 #
-# When two subsets are joined, the one with fewer groups is counted under the number of the other, its alias. Each subset
-# lists the groups that it has members of, by one entry of the rows for each.
+# When two subsets are joined, the members of the one with fewer groups are counted under the number of the other one,
+# its alias. Each subset lists the groups of its members, by one entry of the rows for each group.
 
 cdef inline list take_lists(Groups* s, Py_ssize_t n):
-    """Let n elements, each in a subset of its own, be joined; returns what has to be kept alive."""
+    """Prepare to join n elements, each in a subset of its own; returns the objects that have to be kept alive."""
     cdef element_t[:, ::1] names
     cdef offset_t[:, ::1] ends
     cdef offset_t[::1] after

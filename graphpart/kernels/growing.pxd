@@ -1,4 +1,4 @@
-# Arrays that grow: memory from `malloc` or `realloc`, to be freed by whoever has it. NULL with room 0 has no items.
+# Arrays that grow: memory from `malloc` or `realloc`, to be freed by its owner. NULL with room 0 is an empty array.
 from libc.stdlib cimport realloc
 
 

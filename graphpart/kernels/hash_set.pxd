@@ -28,7 +28,7 @@ cdef inline bint hash_set_has(const HashSet* s, uint64_t key) noexcept nogil:
 
 
 cdef inline bint hash_set_reserve(HashSet* s, Py_ssize_t size) noexcept nogil:
-    """Room for so many numbers in all, in a set that has slots or whose fields are all 0; False if there is no memory."""
+    """Make room for `size` numbers in all; False if there is no memory. The set has slots, or all its fields are 0."""
     cdef HashSet larger
     cdef uint64_t slots = 16, i
     larger.size, larger.shift, larger.counts = s.size, 60, NULL
@@ -60,7 +60,7 @@ cdef inline bint hash_set_add(HashSet* s, uint64_t key) noexcept nogil:
 # --------------------------------------------------------------------------------------------------- sets that count
 
 cdef inline void hash_set_counts(HashSet* s, uint64_t* slots, int64_t* counts, int bits) noexcept nogil:
-    """Make a set that counts, in arrays with room for 2**bits numbers, all 0; at most half of them at a time."""
+    """Make a set that counts, in two arrays of 2**bits zeros. At most half of the slots may be in use at a time."""
     s.slots, s.counts = slots, counts
     s.size, s.shift = 0, 64 - bits
     s.mask = (<uint64_t>1 << bits) - 1
@@ -73,7 +73,7 @@ cdef inline int64_t hash_set_count(const HashSet* s, uint64_t key) noexcept nogi
 
 
 cdef inline int64_t hash_set_raise(HashSet* s, uint64_t key, int64_t by) noexcept nogil:
-    """Add to the count of a number; the count then, with which the number goes if it is 0."""
+    """Add to the count of a number and return the new count. A number with the count 0 is removed."""
     cdef uint64_t at = hash_set_slot(s, key), hole, home
     if s.slots[at] == 0:
         s.slots[at] = key

@@ -1,9 +1,9 @@
 # Heaps with four children at each place: arrays of records of which the first comes before all others.
 #
-# A user keeps the array and the number of records in it, and says by a `Heap`, made where it is needed, which of two
-# records comes before the other: an order without ties, if what is found is not to depend on how the heap came about.
-# The functions are in C because they must be inlined: compilers then see the functions and the width that a `Heap` names,
-# and make what one would write by hand for these records. Each takes O(log size) steps.
+# The caller keeps the array and the number of its records. A `Heap` names the function that compares two records. The
+# order must have no ties if results must not depend on the history of the heap. The functions are in C because they
+# must be inlined: the compiler then knows the comparison and the width of the records, and the code is as fast as code
+# that is written for these records. Each function takes O(log size) steps.
 from graphpart.kernels.types cimport element_t
 
 cdef extern from *:

@@ -13,12 +13,12 @@ cdef struct Ranked:
 
 cdef enum:
     DIGIT = 11              # bits that are sorted by at a time
-    DIGITS = 3              # of the first bits that differ; what is left to do is little, mostly
-    SHORT = 16              # runs of ties that are sorted by insertion
+    DIGITS = 3              # digits that are sorted by first, from the first bit that differs
+    SHORT = 16              # largest number of items that are sorted by insertion only
 
 
 cdef inline Ranked* sort_by_digits(Ranked* x, Ranked* room, Py_ssize_t n, uint64_t least, int shift, int bits) noexcept nogil:
-    """Sort by the bits of the key, minus the least one, from `shift` on, before `bits`; where that ends, x or room."""
+    """Sort by the bits from `shift` to `bits` - 1 of the key minus `least`; return the array with the result."""
     cdef Py_ssize_t[1 << DIGIT] begin
     cdef Py_ssize_t k, total, count
     cdef Py_ssize_t d
@@ -43,7 +43,7 @@ cdef inline Ranked* sort_by_digits(Ranked* x, Ranked* room, Py_ssize_t n, uint64
 
 
 cdef inline bint sort_by_insertion(Ranked* x, Py_ssize_t n, Py_ssize_t most) noexcept nogil:
-    """Sort what is nearly sorted; False if that takes more than so many steps: then it is still a permutation."""
+    """Sort nearly sorted items; False if this takes more than `most` steps, and the items are then only permuted."""
     cdef Ranked item
     cdef Py_ssize_t k, at
     for k in range(1, n):
@@ -60,7 +60,7 @@ cdef inline bint sort_by_insertion(Ranked* x, Py_ssize_t n, Py_ssize_t most) noe
 
 
 cdef inline Ranked* sort_ranked(Ranked* x, Ranked* room, Py_ssize_t n) noexcept nogil:
-    """Sort by keys: by the first bits that differ, then by insertion; where that ends, x or room."""
+    """Sort by keys: by the first bits that differ, then by insertion; return the array with the result, x or room."""
     cdef uint64_t least, most
     cdef Py_ssize_t k
     cdef int bits, shift

@@ -1,6 +1,6 @@
 # The background of a problem (see partition/local_search/sums.py) beside listed pairs, as k >= 0 terms; 0 without one.
-# What groups, sizes and the number of subsets demand (kernels/groups.pxd) is part of it. Kernels ask for `any` once where
-# either matters.
+# The constraints of groups, sizes and the number of subsets (kernels/groups.pxd) are part of the background. Kernels
+# test `any` once, wherever the background or the constraints matter.
 #
 # Elements have k weights each, which are integers, so the sums of subsets are exact in any order. The background of two
 # sets is the sum over t of factor[t] * mine[partner[t]] * other[t] with their sums of weights. It is linear in either of
@@ -15,7 +15,7 @@ from graphpart.kernels.groups cimport (
 from graphpart.kernels.types cimport element_t
 
 cdef enum:
-    TERMS = 16                  # more than anybody has
+    TERMS = 16                  # largest number of terms, more than any problem has
 
 
 cdef struct Terms:
@@ -81,7 +81,7 @@ cdef inline void terms_slope(const Terms* s, const int64_t* mine, double* slope)
 
 
 cdef inline void terms_partners(const Terms* s, const int64_t* mine, int64_t* out) noexcept nogil:
-    """Weights in the order in which those of the other set meet them."""
+    """Weights in the order of their partners among the weights of the other set."""
     cdef Py_ssize_t t
     for t in range(s.k):
         out[t] = mine[s.partner[t]]

@@ -28,7 +28,7 @@ def training_pairs(
     y : array_like, shape (n,)
         Labels of elements.
     size : int, optional
-        Draw at most so many different pairs at random. Default: all pairs.
+        Largest number of different pairs, which are drawn at random. Default: all pairs.
     balanced : bool
         If `size` is given: draw ``size // 2`` joins and as many cuts (all of them if there are fewer), instead of
         drawing from all pairs uniformly.
@@ -96,9 +96,9 @@ def cut_into_problems(
     y : array_like, shape (n,)
         Labels of elements.
     number : int
-        Of samples.
+        Number of samples.
     size : int
-        Elements of a sample, at most.
+        Largest number of elements of a sample.
     classes : int, optional
         The number of classes in a sample, which are drawn at random. Default: a random number between 2 and all for
         each sample, so that learned costs are suitable for problems with few and with many classes.

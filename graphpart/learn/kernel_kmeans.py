@@ -34,7 +34,7 @@ from graphpart.stopping import Stopping
 __all__ = ["kernel_kmeans", "kernel_kmeans_objective"]
 
 Array = NDArray[np.float64]
-ROUNDING = 1e-12  # changes of J below this share of its first term are not told from 0
+ROUNDING = 1e-12  # changes of J below this share of the first term of J count as 0
 
 
 def kernel_kmeans(

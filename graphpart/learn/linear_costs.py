@@ -16,8 +16,8 @@ from graphpart.learn.objective import Array, float_rows
 
 __all__ = ["LinearCosts", "content_of", "is_number", "rows_of_matrix"]
 
-ROWS = 8192  # scored at a time
-NUMBERS = 1 << 22  # of a sparse matrix made dense at a time
+ROWS = 8192  # rows that are scored at a time
+NUMBERS = 1 << 22  # entries of a sparse matrix that are made dense at a time
 
 
 class LinearCosts:

@@ -33,9 +33,9 @@ Array = NDArray[np.float64]
 Blocks = Callable[[], Iterator[tuple[Any, ...]]]  #: each call starts a new pass over (X, y) or (X, y, weights) blocks
 
 LN2 = math.log(2.0)
-BLOCK = 1 << 17  # numbers in a block, about
-VECTOR_WORK = 1 << 13  # of a product of a slice with a vector, at most
-MATRIX_WORK = 1 << 18  # of a product of a slice with itself, at most
+BLOCK = 1 << 17  # numbers in a block, approximately
+VECTOR_WORK = 1 << 13  # largest number of multiplications of a slice with a vector
+MATRIX_WORK = 1 << 18  # largest number of multiplications of a slice with itself
 
 
 class Ended(Exception):

@@ -27,7 +27,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Reweighted", "forests_of", "upper_bound"]
 
-FEWEST = 8  # forests
+FEWEST = 8  # smallest number of forests
 SLACK = 2.0**-44  # of the sum of the largest absolute entries, far more than rounding takes in sums of so many terms
 
 
@@ -43,12 +43,12 @@ class Reweighted:
 
 
 def forests_of(f: FactorGraph, larger: NDArray[np.int64], seed: int | None) -> list[NDArray[np.int64]]:
-    """Forests of factors that contain each of the `larger` ones, those of several variables, at least once."""
+    """Forests of factors. Each of the factors `larger`, which have several variables, is in at least one forest."""
     rng = np.random.default_rng(0 if seed is None else seed)
     times = np.zeros(f.m, np.int64)
     found: list[NDArray[np.int64]] = []
     while len(found) < FEWEST or times[larger].min(initial=1) == 0:
-        # Those that are in the fewest forests come first, ties at random.
+        # Factors that are in the fewest forests come first, in random order among equals.
         shuffled = rng.permutation(larger)
         order = shuffled[np.argsort(times[shuffled], kind="stable")]
         found.append(_sum_product.forest(f._view(), order))
@@ -65,7 +65,7 @@ def upper_bound(
     found: Reweighted,
     stopping: Stopping,
 ) -> float:
-    """The bound; ``inf`` if there is no time for it. `tables` have no infinite entry."""
+    """An upper bound on log Z; ``inf`` if the time ends before. `tables` must have no infinite entry."""
     domains, scope_start, scope, table_start, _ = f._flat()
     weight, messages, edge_first, beliefs = found.weight, found.messages, found.start, found.beliefs
     rewritten = tables.copy()

@@ -25,9 +25,9 @@ from graphpart.errors import InvalidCertificate
 __all__ = ["Squares", "bound_of_squares"]
 
 Floats = NDArray[np.float64]
-LARGEST = 2**31  # numbers of squares are smaller, so that doubles hold their products with little error
-FEW = 4  # numbers of a square that is added up by itself
-MOST = 5000  # variables: the matrix of their pairs has 0.2 GB
+LARGEST = 2**31  # numbers of squares are smaller, so products in float64 have small errors
+FEW = 4  # largest number of entries of a square that is added by itself
+MOST = 5000  # largest number of variables: the matrix of their pairs has 0.2 GB
 UNIT = 2.0**-53  # relative error of one operation
 
 

@@ -78,14 +78,14 @@ def rises(
     Py_ssize_t looks,
     Stopping stopping,
 ):
-    """For each label of each wanted variable, by how much the energy rises at most, into `found`.
+    """Write an upper bound on the rise of the energy to `found`, for each label of each wanted variable.
 
-    The variable gets the label and holds it. Then its neighbours, and those of all that change, get their best labels
-    one after the other, first come first served, for so many looks at variables. The best label is the one with the
-    fewest forbidding factors that have a variable that has changed, then with the fewest in all, then of the least
-    sum: so what follows from a hard factor spreads, and only then the energy falls. The least energy of the allowed
-    labelings on the way counts, inf if there is none, and all is taken back. The labels are allowed ones. Returns the
-    number of variables that were looked at.
+    The variable gets the label and keeps it. Then its neighbours, and the neighbours of all variables that change, get
+    their best labels. These variables wait in a queue, and at most `looks` of them are visited. The best label has the
+    fewest forbidding factors with a variable that has changed, then the fewest forbidding factors, then the least sum.
+    So the consequences of a hard factor spread first, and the energy falls afterwards. The rise is that of the least
+    energy among the allowed labelings on the way, inf if there is none. Then all changes are undone. The given labels
+    have to be allowed. Returns the number of visited variables.
     """
     cdef const Factors* g = &view.g
     cdef Py_ssize_t n = g.n, k, left, done = 0

@@ -36,8 +36,8 @@ METHODS = ("auto", "exact", "local-search")
 NAMES = np.array(["local search", "exact"])
 TABLES = ("variables", "labels")
 MEMORY = "256MiB"
-LOOKS = 64  # at variables around a change
-ATTEMPTS = 16  # components that are tried one by one
+LOOKS = 64  # visits of variables around a change
+ATTEMPTS = 16  # largest number of components that are tried one by one
 ROUNDING = 2.0**-46  # of the sum of absolute entries of the factors of a variable, or of a labeling, that counts as 0
 
 Floats = NDArray[np.float64]

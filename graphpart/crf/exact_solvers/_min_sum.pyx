@@ -44,7 +44,7 @@ cdef struct Pass:               # what both directions read and write
 
 
 cdef inline void look_up(Graph* g, offset_t f) noexcept nogil:
-    """Make the run of factor f the one at hand; without runs, each factor is one."""
+    """Make the run of factor f the current one; without runs, each factor is a run of its own."""
     if g.begin <= f < g.end:
         return
     cdef const offset_t* row = g.all.run
@@ -202,7 +202,7 @@ cdef Py_ssize_t binary_pairs(Pass* s, Py_ssize_t t, Py_ssize_t end, double* tota
 cdef inline double binary_pair(
     const cost_t* table, const cost_t* child, cost_t* parent, int stride, unsigned char* choice
 ) noexcept nogil:
-    """The message of a binary pair; `stride` is that of the child in the table, 2 if it comes first, else 1."""
+    """The message of a binary pair; `stride` is the stride of the child in the table, 2 if it comes first, else 1."""
     cdef double a = child[0], b = child[1]
     cdef double x0 = table[0] + a, x1 = table[stride] + b
     cdef double z0 = table[3 - stride] + a, z1 = table[3] + b
@@ -219,7 +219,7 @@ cdef inline double binary_pair(
 cdef inline double compact_pair(
     const cost_t* table, double child, cost_t* parent, int stride, unsigned char* choice
 ) noexcept nogil:
-    """The same where beliefs are differences; what is taken out is the message for label 0."""
+    """The message of a binary pair if beliefs are differences; the message for label 0 is taken out."""
     cdef double x0 = table[0], x1 = table[stride] + child
     cdef double z0 = table[3 - stride], z1 = table[3] + child
     choice[0] = (x1 < x0) | ((z1 < z0) << 1)
@@ -302,7 +302,7 @@ cdef double pair(
 
 
 cdef inline double least_of_row(const cost_t* row, const cost_t* child, offset_t d) noexcept nogil:
-    """The minimum of a sum of two vectors; four minima run side by side, for one alone waits for itself."""
+    """The minimum of a sum of two vectors, by four independent minima, so that comparisons overlap in time."""
     cdef double m0 = INFINITY, m1 = INFINITY, m2 = INFINITY, m3 = INFINITY, x0, x1, x2, x3
     cdef offset_t y = 0
     while y + 4 <= d:

@@ -36,7 +36,7 @@ cdef struct Reading:            # how the table of one factor is read
 
 
 cdef inline offset_t read_scope(Reading* r, const Factors* g, Py_ssize_t f, element_t p) noexcept nogil:
-    """Look up the sizes and places of a scope; the place of variable p in it."""
+    """Look up the sizes and places of the variables of a scope; return the place of variable p in the scope."""
     cdef offset_t i, k = 0, begin = g.scope_start[f]
     r.arity = arity_of(g, f)
     for i in range(r.arity):
@@ -126,7 +126,7 @@ def both_ways(
 cdef double reduce(
     const Reading* r, const cost_t* table, offset_t target, const cost_t* belief, cost_t* message
 ) noexcept nogil:
-    """Reduce a table plus the beliefs of all other variables to the target; what was taken out of the message."""
+    """Reduce a table plus the beliefs of all other variables to the target; return what the message was reduced by."""
     cdef const cost_t* source = table
     cdef const cost_t* other
     cdef offset_t size = 1, inner = 1, d, i, o, k
@@ -299,7 +299,7 @@ cdef class LoopyMessages:
         return high + log(total)
 
     cdef void sum_messages(self) noexcept nogil:
-        """All beliefs anew, from `base` and the messages."""
+        """Compute all beliefs anew, from `base` and the messages."""
         cdef const Factors* g = &self.view.g
         cdef Py_ssize_t f
         cdef offset_t i, y, at
@@ -312,9 +312,10 @@ cdef class LoopyMessages:
                     self.belief[at + y] += self.weight[f] * self.message[self.start[i] + y]
 
     def run(self, double damping, double tolerance, Stopping stopping):
-        """Pass until no message changes by more than the tolerance, or the run has to end: the largest change at last.
+        """Pass until no message changes by more than the tolerance, or the run has to end; return the last change.
 
-        Factors are passed in their order and against it in turns.
+        The change of a pass is the largest change of a message. Passes go through the factors in ascending and in
+        descending order, alternately.
         """
         cdef const Factors* g = &self.view.g
         cdef Py_ssize_t m = g.m, f, k

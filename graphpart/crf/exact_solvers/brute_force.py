@@ -18,8 +18,8 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["brute_force", "enumerated", "labelings"]
 
-LARGEST_COUNT = 2**ENUMERATED_BITS  # labelings up to which enumeration is an answer,
-FEW = 2**12  # and up to which it takes no time: methods that have several ways begin with it
+LARGEST_COUNT = 2**ENUMERATED_BITS  # largest number of labelings for enumeration
+FEW = 2**12  # labelings up to which enumeration takes no time, so that other methods try it first
 
 
 @interruptible

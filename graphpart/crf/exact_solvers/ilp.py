@@ -201,7 +201,7 @@ class _Energies(Search):
         self.read = lambda values: self.f.labels(chosen_labels(self.f.owner, values))
 
     def solve_rounds(self) -> Floats | None:
-        """Solve the relaxation, and if that does not do, the program."""
+        """Solve the relaxation, and then the integer program if the relaxation does not prove optimality."""
         for relaxed in (True, False):
             if self.proven or self.stopping.check(self.energy):
                 return None

@@ -44,13 +44,13 @@ class IntegerProgram:
     A : scipy.sparse.csr_array, shape (rows, columns)
     lower, upper : ndarray of float64, shape (rows,)
     bounds : ndarray of float64, shape (columns,)
-        1, or for what is missing or too much in a soft inequality the most that it can be.
+        1 for indicators of labels. For the slack of a soft inequality, its largest possible value.
     integrality : ndarray of int, shape (columns,)
         1 for variables that are integer, as scipy.optimize.milp takes it. The first columns are the labels of all
         variables, in order. The others are integer in some optimum.
     constant : float
     problem : FactorGraph
-        It was made from.
+        The factor graph from which the program was made.
     """
 
     c: Floats = field(repr=False)

@@ -16,18 +16,18 @@ from graphpart.stopping import Stopping
 __all__ = ["NOMINAL", "by_integer_program", "is_linear"]
 
 LINEAR = 0.5  # share of the time for the integer program
-NOMINAL = 20.0  # seconds that stand for those that are left, if there is no time limit
+NOMINAL = 20.0  # seconds that are assumed to be left if there is no time limit
 
 Labels = NDArray[np.int32]
 
 
 def is_linear(own: FactorGraph) -> bool:
-    """Whether it has functions that are inequalities, and else only unary factors and functions."""
+    """Whether a factor graph has functions that are inequalities, and all its other factors are unary or functions."""
     return any(one.rows for one in own.functions) and int(np.diff(own.scope_start).max(initial=0)) <= 1
 
 
 def by_integer_program(f: FactorGraph, stopping: Stopping, start: Labels | None) -> LabelingResult | None:
-    """What the integer program finds in half of the time; None if nothing."""
+    """The labels that the integer program finds in half of the time; None if it finds none."""
     from graphpart.milp.solvers import pick_solver
 
     seconds = LINEAR * (NOMINAL if stopping.remaining is None else stopping.remaining)

@@ -22,7 +22,7 @@ __all__ = ["fill_from_bipartite", "from_ising", "from_pairwise", "from_potts", "
 Graph = TypeVar("Graph", bound=FactorTables)
 
 DIFFER = np.array([[0.0, 1.0], [1.0, 0.0]])
-MOST_BINARY = 20  # labels of a chain up to which costs of 0 and 1 are no reason for doubt
+MOST_BINARY = 20  # largest number of labels of a chain for which costs of only 0 and 1 raise no doubt
 
 
 def fill_from_bipartite(f: FactorTables, graph: nx.Graph) -> None:

@@ -12,7 +12,7 @@ from graphpart.errors import InvalidProblem
 
 __all__ = ["LARGEST_INDEX", "group_arrays", "integer_array", "one_domain", "real_array", "sizes_of", "unique_names"]
 
-LARGEST_INDEX = 2**31 - 2  # variables, factors, labels: their indices are int32
+LARGEST_INDEX = 2**31 - 2  # largest index of variables, factors and labels, which are int32
 
 
 def real_array(what: str, values: ArrayLike) -> NDArray[np.float64]:

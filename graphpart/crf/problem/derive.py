@@ -88,7 +88,10 @@ def _like(f: Graph, start: NDArray[np.int64], scope: NDArray[np.int32], tables: 
 def _merged(
     f: FactorTables, least: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]] | None:
-    """Starts and scopes, starts and tables, with factors of at least so many variables merged; None if none can be."""
+    """(scope_start, scope, table_start, tables) after merging factors of at least `least` variables with equal scopes.
+
+    None if there are no such factors to merge.
+    """
     start, scope, table_start, tables = f.scope_start, f.scope, f.table_start, f.tables
     arity = np.diff(start)
     kept = [np.flatnonzero(arity < least)]

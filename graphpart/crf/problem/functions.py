@@ -22,7 +22,7 @@ from graphpart.errors import InvalidProblem
 
 __all__ = ["ENTRIES", "Auxiliary", "Circuit", "Function", "Row"]
 
-ENTRIES = 2**26  # of all tables of a function, at most: 512 MB
+ENTRIES = 2**26  # largest number of entries of all tables of a function: 512 MB
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
@@ -32,9 +32,9 @@ class Auxiliary(NamedTuple):
     """An auxiliary variable."""
 
     parents: tuple[int, ...]
-    size: int  #: number of its labels
-    values: Labels  #: its label for each labeling of the parents
-    costs: Floats  #: the cost of each labeling of the parents
+    size: int  #: number of labels
+    values: Labels  #: label for each labeling of the parents
+    costs: Floats  #: cost of each labeling of the parents
 
 
 class Row(NamedTuple):
@@ -43,7 +43,7 @@ class Row(NamedTuple):
     A sum outside costs `cost` for each unit, or is forbidden if `cost` is ``inf``.
     """
 
-    weights: tuple[Floats, ...]  #: of the labels of each variable of the scope
+    weights: tuple[Floats, ...]  #: for each variable of the scope, the weights of its labels
     least: float
     most: float
     cost: float
@@ -175,5 +175,5 @@ class Circuit:
 
 
 def too_large(name: str, what: str) -> InvalidProblem:
-    """A function that would need so much."""
+    """The error for a function that is too large."""
     return InvalidProblem(f"{name} needs {what}: expected fewer variables, fewer labels, or smaller weights")

@@ -21,7 +21,7 @@ __all__ = ["Found", "LabelVectors", "check_allowed", "finish", "least_entries", 
 STEP, EXACT = 2.0**-20, 2.0**32  # sums of multiples of the step are exact up to there
 SHOWN = 4  # variables of a function that a message names
 WHETHER = "auto or exact finds one, or proves that there is none"
-FIRST = 1000  # terms that are looked at first: mostly one of them is no multiple
+FIRST = 1000  # terms that are tested first, since one of them mostly shows that not all are multiples
 
 
 class Found(NamedTuple):

@@ -24,7 +24,7 @@ from graphpart.crf.problem.functions import Circuit, too_large
 
 __all__ = ["exact", "read_in_order", "whole"]
 
-STEPS = 2**20  # transitions that are looked at, at most
+STEPS = 2**20  # largest number of transitions that are computed
 
 State = Hashable
 Step = Callable[[int, State, int], Iterable[tuple[State, int]]]

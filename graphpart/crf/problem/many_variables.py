@@ -1,7 +1,7 @@
-"""The functions of many variables that there are: sums, counts, all different, automata, and what combines these.
+"""The available functions of many variables: sums, counts, all different, automata, and combinations of these.
 
-Each adds to a circuit (`functions`). Most of them read their variables in order (`layered`): the state is the sum so
-far, the numbers of labels so far, the state of an automaton, or the largest cost so far.
+Each function is added to a circuit (see `functions`). Most functions read their variables in order (see `layered`). The
+state is then the sum so far, the numbers of labels so far, the state of an automaton, or the largest cost so far.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
     "tree",
 ]
 
-PAIRWISE = 2**22  # entries of the pairwise tables of labels that must differ, above which labels are counted
+PAIRWISE = 2**22  # largest number of entries of pairwise tables for labels that must differ; above, labels are counted
 ONE = Fraction(1)
 
 
@@ -203,9 +203,9 @@ def cardinalities(
     cost: Fraction,
     limit: Fraction | None = None,
 ) -> None:
-    """Of each label between so many and so many inputs; the cost is for each input that has to change its label.
+    """Bounds on the number of inputs with each label; the cost is for each input that has to change its label.
 
-    That is the larger one of the sums of what is missing and of what is too much.
+    The number of these inputs is the larger one of two sums over labels: of the missing inputs, and of the excess ones.
     """
     most = [high for _, _, high in bounds]
     place = {label: k for k, (label, _, _) in enumerate(bounds)}

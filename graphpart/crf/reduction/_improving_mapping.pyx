@@ -34,8 +34,8 @@ def differences(
     """(domains, scope_start, scope, tables, origins, amiss): the cost of labels less that of what they are mapped to.
 
     `labels` is the test labeling; `mapped` has a flag for each label of each variable: whether it is mapped to that of the labeling. Every
-    difference is rounded down; entries that are forbidden stay so. If `slack` is positive, each mapped label costs so
-    much less, in tables of its own that come first. For each message of the result in the layout of certificates,
+    difference is rounded down; forbidden entries stay forbidden. If `slack` is positive, the cost of each mapped label
+    is lower by `slack`, in unary tables that come first. For each message of the result in the layout of certificates,
     `origins` has the place of that message before, -1 for labels 0. If `amiss`, some allowed entries are mapped to
     forbidden ones; their mapped labels are marked in `stays`, and the tables are not valid.
     """

@@ -42,12 +42,12 @@ __all__ = ["improving_mapping"]
 Floats = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 SLACK = 2.0**-36
-LARGEST_SUM = 1e290  # of absolute costs
-ITERATIONS = 60  # of message passing on f
+LARGEST_SUM = 1e290  # largest sum of absolute costs
+ITERATIONS = 60  # iterations of message passing on f
 PASSES = 3  # iterations of message passing on g in each round
 ROUNDS = 100
-LAST = 30  # more of them, without message passing
-SHARE = 0.25  # of the time that is left
+LAST = 30  # further rounds, without message passing
+SHARE = 0.25  # share of the remaining time
 
 
 def improving_mapping(f: FactorGraph, stopping: Stopping) -> NDArray[np.uint8] | None:

@@ -38,8 +38,8 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["QUICK_STEPS", "STEPS", "LabelingReduction", "Persistency", "persistency", "reduce", "reduced"]
 
-LARGEST_MAPPED = 2**25  # entries of all tables, up to which improving mappings are looked for
-AGAIN = 0.1  # share of the labels that a mapping has to leave out to look for another one
+LARGEST_MAPPED = 2**25  # largest number of table entries for which improving mappings are tried
+AGAIN = 0.1  # smallest share of the labels that a mapping has to leave out for another mapping to follow
 
 
 @dataclass(frozen=True, repr=False)

@@ -267,9 +267,9 @@ cdef class Strips:
 
     def move(self, element_t[::1] labels, Py_ssize_t width, Py_ssize_t offset, Py_ssize_t step, double cost,
              Stopping stopping):
-        """Give each strip of so many rows the best labels given all others; the first rows are `offset` plus steps.
+        """Give each strip of `width` rows the best labels given all others; return whether all strips had their turn.
 
-        Returns whether all strips had their turn.
+        The first rows of the strips are `offset`, `offset + step`, `offset + 2 * step`, and so on.
         """
         cdef Py_ssize_t low = offset, high
         cdef Strip s
@@ -331,7 +331,7 @@ cdef class Strips:
             self.magnitude += most
 
     cdef Py_ssize_t _nodes(self, const Strip* s, Py_ssize_t j, const element_t* labels, double* to) noexcept nogil:
-        """Add all costs within column j to a state, of which the size is returned."""
+        """Add all costs within column j to a state; return the size of the state."""
         cdef Py_ssize_t k, row, cell, i, d, e, before = 1, after = 1
         cdef double* own = &self.single[0]
         cdef double* pair = &self.pair[0]

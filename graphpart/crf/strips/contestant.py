@@ -35,23 +35,23 @@ __all__ = ["Stripping"]
 Labels = NDArray[np.int32]
 SENT = 0.5  # share of the min-marginals that a strip sends
 STATES, MOVED = 64, 512  # labelings of a column of a strip, at most: of those of the bound, and of moves
-ROOM = 2**24  # numbers that a move of a strip may keep
-COLUMN = 1000  # sums of two numbers that take as long as what is done once for each cell of a column
-SUM = 2.5e-10  # seconds for a sum, on a slow machine
-SUMS = 2.0**34  # of all passes and moves, where there is no time limit
-AFFORDABLE = 0.15  # share of the time for a pass, at most
-LITTLE = 0.002  # share of the gap; after a rise by less the bound counts as settled
+ROOM = 2**24  # largest number of values that a move of a strip may keep
+COLUMN = 1000  # additions that take as long as the work that is done once for each cell of a column
+SUM = 2.5e-10  # seconds for an addition, on a slow machine
+SUMS = 2.0**34  # additions of all passes and moves together, if there is no time limit
+AFFORDABLE = 0.15  # largest share of the time that a pass may take
+LITTLE = 0.002  # share of the gap; the bound counts as settled after a pass that raises it by less
 
 
 class Stripping(Contestant):
-    """Passes over the strips of a grid, and moves of strips; where a factor graph is no grid, it takes no part.
+    """Passes over the strips of a grid, and moves of strips. If the factor graph is no grid, it is done at once.
 
     Parameters
     ----------
     seconds : float
         The time for the component.
     passes : callable
-        The messages of message passing from which it starts, or None; called once.
+        Returns the messages of message passing from which the strips start, or None; called once.
     """
 
     name = "strips"
@@ -87,7 +87,7 @@ class Stripping(Contestant):
             self._moving, self._idle, self.done = (labels.copy(), cost), 0, False
 
     def run(self, stopping: Stopping, until: float | None) -> None:
-        """A turn; without `until` until nothing is left to do, or as many sums as a limit allows."""
+        """Perform a turn. Without `until`, it ends when nothing is left to do, or after SUMS additions."""
         if not self._strips:
             if not self.affords(2 * self._each + self.proving, stopping):
                 return
@@ -105,9 +105,9 @@ class Stripping(Contestant):
 
     def _prepare(self) -> None:
         f, rows, passes = self.f, self.grid, self.passes()
-        assert rows is not None  # it takes no part otherwise
+        assert rows is not None  # otherwise the contestant is done from the start
         cap, moved = math.inf, 0.0
-        if f.has_forbidden:  # a large cost in its place: the bound holds all the more
+        if f.has_forbidden:  # a large finite cost replaces inf; a bound with the smaller cost is a bound for inf, too
             finite = f.tables[np.isfinite(f.tables)]
             spread = self.cost - trivial_bound(f) if self.cost < math.inf else 2.0 * float(np.abs(finite).sum())
             cap = 2.0 * spread + float(finite.max(initial=0.0)) + self.judge.tolerance
@@ -124,7 +124,7 @@ class Stripping(Contestant):
         )
 
     def _pass(self, stopping: Stopping) -> None:
-        """A pass down or up, after the latter labels by rounding."""
+        """A pass down, or a pass up followed by rounding to labels."""
         grid, strips = self._strips[0]
         began = stopping.seconds
         if not strips.half(self._down, SENT, self.cost, stopping):
@@ -152,9 +152,9 @@ class Stripping(Contestant):
         self.know(self._found)
 
     def _move(self, moving: tuple[Labels, float], stopping: Stopping) -> None:
-        """All strips of rows, or of columns, in turn get the best labels given all others."""
+        """Give all strips of rows, or of columns, one after the other the best labels given all other labels."""
         grid, strips = self._strips[self._turns % 2]
-        labels_of = int(self.f.domains.max(initial=1))  # fewer rows where these are long
+        labels_of = int(self.f.domains.max(initial=1))  # the longer the rows, the fewer rows a strip has
         reach = min(self._reach, grid.shape[0], _width(labels_of, ROOM // grid.shape[1]))
         step = max(1, reach - 1)
         cells = grid.to_cells(moving[0])
@@ -170,7 +170,7 @@ class Stripping(Contestant):
             self.know(self._found)
 
     def certify(self) -> None:
-        """Compute what the messages prove: the sum of the minima of strips, less what it can err by rounding."""
+        """Compute the bound that the messages prove: the sum of the minima of strips, less the rounding error."""
         if self._found > -math.inf and self._strips:
             least, error = self._strips[0][1].proven()
             total = math.fsum([self.f.constant, *least.tolist()])
@@ -179,10 +179,10 @@ class Stripping(Contestant):
 
 
 def _width(labels: int, states: int) -> int:
-    """As many rows, at least 2, as have so many labelings of a column."""
+    """The largest number of rows, at least 2, for which a column has at most `states` labelings."""
     return max(2, int(math.log(states + 0.5) / math.log(max(2, labels))))
 
 
 def _sums(labels: int, width: int) -> float:
-    """Sums of two numbers for a column of a strip in a pass."""
+    """Number of additions for a column of a strip in a pass."""
     return (2.0 * width + 1.0) * (float(labels) ** (width + 1) + COLUMN)

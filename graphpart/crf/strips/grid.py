@@ -15,8 +15,8 @@ from graphpart.crf.problem.labeling import places
 
 __all__ = ["Costs", "Grid", "costs_left", "costs_of", "grid_of"]
 
-SPARSE = 4  # cells for each variable, at most
-FAR = 2**62  # larger numbers are no row, column or cell
+SPARSE = 4  # largest number of cells for each variable
+FAR = 2**62  # numbers of this absolute value or larger are no row, column or cell
 
 Labels = NDArray[np.int32]
 Floats = NDArray[np.float64]

@@ -45,9 +45,9 @@ __all__ = ["Found", "History", "Machine", "minimise"]
 History = list[
     tuple[float, float, float]
 ]  #: (seconds, objective, bound) whenever all oracles were asked about one theta
-INNER = 20  # rounds over remembered partitions after each round of oracles, at most
+INNER = 20  # largest number of rounds over remembered partitions after each round of oracles
 SETTLED = 0.1  # a round over remembered partitions that leaves this share of the gap allowed ends them
-FORGOTTEN = 50  # a partition without weight for so many rounds is forgotten
+FORGOTTEN = 50  # rounds without weight after which a partition is forgotten
 
 
 @dataclass

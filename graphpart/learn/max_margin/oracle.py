@@ -29,8 +29,8 @@ from graphpart.stopping import Stopping
 
 __all__ = ["ORACLES", "Answer", "certified", "infer"]
 
-ROUNDS = 60  # of the relaxation, at most
-CLOSE = 1e-3  # share of the bound by which the point of the relaxation may cost more
+ROUNDS = 60  # largest number of rounds of the relaxation
+CLOSE = 1e-3  # largest gap between the point of the relaxation and the bound, as a share of the bound
 
 
 @dataclass

@@ -39,7 +39,7 @@ Objective = Callable[[Array], tuple[float, Array]]
 MEMORY = 8  # steps and changes of the gradient that are remembered
 ARMIJO, WOLFE = 1e-4, 0.9  # shares of the slope
 ROUNDING = 1e-13  # relative changes of the objective below this are rounding
-TRIALS = 40  # steps tried along one direction
+TRIALS = 40  # largest number of steps tried along one direction
 
 
 class Ended(Exception):

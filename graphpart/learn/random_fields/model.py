@@ -35,9 +35,9 @@ Array = NDArray[np.float64]
 TRAININGS = ("auto", "likelihood", "pseudolikelihood", "max-margin")
 TOLERANCES = {"likelihood": 1e-6, "pseudolikelihood": 1e-6, "max-margin": 1e-2}
 LIMITS = {"likelihood": 1000, "pseudolikelihood": 1000, "max-margin": 200}
-NARROW = 20_000  # variables of structures with cycles that are tried
-TOLERANCE = 1e-4  # of loopy messages, in natural logarithms, where only probabilities are asked for
-WIDTH_MEMORY = 2**28  # bytes for exact marginals where there are cycles
+NARROW = 20_000  # largest number of variables of structures with cycles for which exact marginals are tried
+TOLERANCE = 1e-4  # tolerance of loopy messages, in natural logarithms, if only probabilities are computed
+WIDTH_MEMORY = 2**28  # largest number of bytes for exact marginals of structures with cycles
 
 
 class RankedLabels(NamedTuple):

@@ -29,8 +29,8 @@ Array = NDArray[np.float64]
 Labels = NDArray[np.int32]
 RANGE = 600.0  # of the logarithms of numbers that stay normal, with room for what they are multiplied by
 ENTRIES = 2**27  # of tables that show elimination the pairs of labels
-SUMS = 2.0**30  # entries of its sums, with those of pairs
-MEMORY = 2**29  # bytes of its messages
+SUMS = 2.0**30  # largest number of entries of the sums of elimination, times pairs of labels
+MEMORY = 2**29  # largest number of bytes for the messages of elimination
 
 
 class Likelihood:
