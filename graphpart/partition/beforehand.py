@@ -29,8 +29,8 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Beforehand", "has_groups"]
 
-SHARE = 0.5  # of the time that is left, for joins of some optimum,
-BOUND = 0.1  # and for a first bound
+SHARE = 0.5  # share of the remaining time for finding joins of an optimal partition
+BOUND = 0.1  # share of the remaining time for a first bound
 
 
 def has_groups(p: SetPartition) -> bool:

@@ -44,7 +44,7 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["auto"]
 
-PATIENCE = 5.0  # seconds for search and proofs in all, without a time limit
+PATIENCE = 5.0  # seconds for search and proofs together, if there is no time limit
 PARAMETERS = RacesParameters(enumerated=ENUMERATED_ELEMENTS, searched=30, pairs=100_000, sparse=400_000)
 
 

@@ -1,10 +1,10 @@
 """Branch and cut with a search beside it: what `graphpart.partition.exact` is.
 
-The components of the problem are solved by races, see races.py: in each, branch and cut has most of the time. On
-problems with at least 300 elements, the search takes its turn every now and then, from the best partition known, on the
-problem that the reduction has left: what it finds, the proof takes over. Without a time limit, it has one turn, before
-the proof begins. With a time limit, problems of 60 elements and more have a search, too, once columns are generated, or
-if there is too little time for the proof.
+The components of the problem are solved by races (see races.py), in which branch and cut has most of the time. For
+components with at least 300 elements, the search takes turns with the proof. It starts from the best partition known,
+on the reduced problem, and the proof takes over better partitions. Without a time limit, the search has one turn,
+before the proof begins. With a time limit, components with at least 60 elements have a search, too, if columns are
+generated or if there is too little time for the proof.
 """
 
 from __future__ import annotations

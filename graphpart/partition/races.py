@@ -2,17 +2,17 @@
 
 1. The problem falls apart into the connected components of its non-zero pairs. Where the cost of a component equals
    the sum of its negative costs, it is optimal.
-2. Of the other components, the smallest are enumerated (`auto`), and others with few elements solved together by branch
-   and cut, which takes them apart itself.
-3. Each larger one has a race (see `graphpart.common.race`). Its contestants are the search and branch and cut; or, if
-   there are too many pairs for that, or too little time, the search and quicker bounds (see `bounding`). The components
-   come one after the other, the smallest first, each with a share of the time.
-4. What time is left over goes to the races that are not over, in the same way. Where branch and cut had too little
-   time, it joins the race as soon as the share is large enough.
+2. Of the other components, `auto` enumerates the smallest. Other small components are solved together by branch and
+   cut, which separates them itself.
+3. Each larger component has a race (see `graphpart.common.race`). The contestants are the search and branch and cut. If
+   there are too many pairs or too little time for branch and cut, quicker bounds take its place (see `bounding`). The
+   components come one after the other, the smallest first, each with a share of the time.
+4. The remaining time is distributed among unfinished races in the same way. Branch and cut joins a race later, as soon
+   as the share of time is large enough.
 
-Where pairs that are not listed cost something, elements that must be together in some optimal partition are merged
-first, and components are those of pairs that attract. The pairs of a component are listed, unless there are too many.
-Components in which two groups have all elements are matchings (see `assignment`), and have no race.
+If pairs that are not listed have a cost, elements that some optimal partition joins are merged first, and components
+are those of pairs that attract. The pairs of a component are listed, unless there are too many. Components whose
+elements all belong to two groups are solved as matchings (see `assignment`), without a race.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ from graphpart.stopping import Stopping
 __all__ = ["Races", "RacesParameters"]
 
 Elements = NDArray[np.int64]
-TOGETHER = 400  # elements of components with a background, up to which many are solved together
-BOUND_SHARE = 0.07  # of the time of a component that is too large for a proof, for a packing
+TOGETHER = 400  # most elements of a component with a background that is solved together with others
+BOUND_SHARE = 0.07  # share of the time of a component that a packing may take, where branch and cut has no part
 
 
 @dataclass(frozen=True)
 class RacesParameters:
-    """Who takes part in the races of a method, and how the time of each is divided."""
+    """Which algorithms take part in the races of a method, and how each race divides its time."""
 
-    enumerated: int  #: elements of components that are enumerated, at most
-    searched: int  #: elements of components that have a search beside the proof, at least
-    pairs: float  #: with a cost, of a component that is worth branch and cut, at most,
-    sparse: float  #: or that many, where elements have few neighbours:
-    few: int = 50  #: so many on average
-    helped: float = math.inf  #: elements of components that have a search if the proof generates columns or lacks time
-    hopeless: float = 0.5  #: share of the time of a component: branch and cut that needs more to begin is left out
+    enumerated: int  #: most elements of a component that is enumerated
+    searched: int  #: least number of elements of a component for which a search always runs beside the proof
+    pairs: float  #: most pairs with a cost of a component that branch and cut works on
+    sparse: float  #: the same limit for a component with at most `few` neighbours per element
+    few: int = 50  #: average number of neighbours per element up to which `sparse` is the limit
+    helped: float = math.inf  #: least number of elements for a search if the proof generates columns or lacks time
+    hopeless: float = 0.5  #: largest share of a component's time that the beginning of branch and cut may take
     race: RaceParameters = field(default_factory=RaceParameters)
     tree: TreeParameters = field(default_factory=TreeParameters)
     search: SearchParameters = field(default_factory=SearchParameters)
@@ -78,13 +78,13 @@ class _Part:
     elements: Elements
     problem: SetPartition
     bound: float
-    count: int  # of components
+    count: int  # number of components
     enumerated: bool = False
     race: Race | None = None
     prover: BranchAndCut | None = None
-    late: SetPartition | None = None  # the problem, if it is worth branch and cut, but the share of time was too small
+    late: SetPartition | None = None  # the problem, if branch and cut waits for a larger share of the time
     stopping: Stopping | None = None
-    cost: float = math.inf  # as the whole knows it
+    cost: float = math.inf  # cost of the labels of these elements that the whole uses
 
     @property
     def size(self) -> int:
@@ -106,16 +106,16 @@ class Races:
     ----------
     p : SetPartition
     labels : ndarray of int32, shape (n,)
-        Where to start; canonical.
+        Canonical labels of the partition to start from.
     stopping : Stopping
-        Of the whole problem; with limits for the races.
+        Of the whole problem, with the limits that races obey.
     parameters : RacesParameters
     constant : float
-        What partitions of the whole problem cost more.
+        What to add to a cost in p to get the cost in the whole problem.
     improved : bool
         Whether local search has improved the labels.
     assigned : Assignment, optional
-        The optimum of some components, which then have no race.
+        The optimum of some components, for which there is no race.
     seed, threads : int
     saver : Saver, optional
         Writes labels of p to a checkpoint.
@@ -123,7 +123,7 @@ class Races:
     Attributes
     ----------
     labels, cost, bound
-        Of p, without the constant.
+        The best partition of p, its cost and the lower bound, without the constant.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class Races:
 
     @property
     def allowance(self) -> float:
-        """By how much less a partition may cost, if the best one is proven."""
+        """The largest amount by which a partition may cost less than the best one, if that is proven."""
         matched = 0.0 if self.assigned is None else self.assigned.allowance
         return math.fsum([matched, *(one.allowance for one in self.provers)])
 
@@ -206,7 +206,7 @@ class Races:
     # ---------------------------------------------------------------------------------------------------- components
 
     def _open_parts(self) -> list[_Part]:
-        """Components that are not known to be optimal; small ones together."""
+        """The components that are not known to be solved optimally; small components together."""
         p, component = self.p, self._component
         sizes = np.bincount(component, minlength=1)
         if p.background is not None:
@@ -256,7 +256,7 @@ class Races:
     # --------------------------------------------------------------------------------------------------------- races
 
     def _solve(self, part: _Part, seconds: float | None) -> bool:
-        """Go on with a part; return whether anybody could do anything."""
+        """Continue the race of a part; return whether any contestant made a step."""
         p = part.problem
         if part.race is None and p.background is None and p.n <= self.parameters.enumerated:
             others = self.cost - p.evaluate_labels(canonical(self._labels[part.elements]))
@@ -312,12 +312,12 @@ class Races:
         if prover is not None:
             contestants.append(prover)
         race = a.race
-        if p.is_dense and prover is not part.prover:  # who is far after the first turns will be far for ever
+        if p.is_dense and prover is not part.prover:  # a gap that is large after the first turns stays large
             race = replace(race, stuck=race.far)
         return Race(contestants, labels, part.cost, part.bound, lambda _: judge, race), stopping
 
     def _affords(self, p: SetPartition, seconds: float | None) -> bool:
-        """Whether branch and cut begins early enough in so many seconds."""
+        """Whether branch and cut begins early enough if it has `seconds` seconds."""
         return seconds is None or BranchAndCut.needed(p) <= self.parameters.hopeless * seconds
 
     def _branch_and_cut(self, part: _Part, p: SetPartition, labels: Labels, bound: float) -> BranchAndCut:
@@ -346,13 +346,13 @@ class Races:
         return canonical(found)
 
     def _take(self, part: _Part, labels: Labels, cost: float) -> None:
-        """Labels of a part, with which the whole has this cost, if they are better."""
+        """Take over labels of a part if the cost of the whole with them is lower."""
         if cost < self.cost:
             self.cost = cost
             _put(self._labels, part.elements, labels)
 
     def _raise(self, part: _Part, bound: float) -> None:
-        """A bound of a part, which is one of the whole with those of all others."""
+        """Take over a better bound of a part, and report the sum of the bounds of all parts."""
         if bound > part.bound:
             self._bounds.replace(part.bound, bound)
             part.bound = bound

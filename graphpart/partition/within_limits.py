@@ -1,11 +1,12 @@
 """Problems that limit the sizes or the number of clusters: what `auto` and `exact` do with them.
 
-1. A few elements are enumerated.
-2. Else there is a race (see `graphpart.common.race`) of the search, which obeys the limits, and a prover that leaves
-   them out: branch and cut, or quicker bounds where there are too many pairs. Whatever it proves is a lower bound
-   within the limits, too. If the optimum without the limits obeys them, it is the optimum.
-   Partitions of few pairs into at most two clusters are bounded by odd cycles, too, which know of the limit.
-3. If it does not, `exact` goes on with the integer program, for at most some number of elements.
+1. Problems with very few elements are enumerated.
+2. For other problems, there is a race (see `graphpart.common.race`) between the search, which obeys the limits, and a
+   prover, which ignores them. The prover is branch and cut, or quicker bounds if there are too many pairs. Its lower
+   bounds hold within the limits, too. If the optimum without the limits obeys them, it is also the optimum within them.
+   If at most two clusters are allowed and pairs are few, odd cycles prove bounds that take this limit into account.
+3. If the optimum without the limits violates them, `exact` continues with the integer program, unless the problem has
+   too many elements.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ from graphpart.stopping import Stopping
 
 __all__ = ["LARGEST_PROVEN", "solve_within_limits"]
 
-LARGEST_PROVEN = 100  # elements of a problem within limits that `exact` gives to the integer program
-SPARSE = 16  # pairs for each element, up to which odd cycles bound two clusters
-WORTH = 400_000  # pairs with a cost, up to which the prover is branch and cut
-PATIENCE = 5.0  # seconds of the race, if time is not limited
-EXACT_SHARE = 0.5  # of the time, for the race, where the integer program may follow
+LARGEST_PROVEN = 100  # most elements of a problem that `exact` gives to the integer program
+SPARSE = 16  # most pairs per element for which odd cycles bound partitions into two clusters
+WORTH = 400_000  # most pairs with a cost for which the prover is branch and cut
+PATIENCE = 5.0  # seconds for the race, if there is no time limit
+EXACT_SHARE = 0.5  # share of the time for the race, where the integer program may follow
 
 
 @dataclass
@@ -74,12 +75,12 @@ class _Unlimited:
         return self.inner.needs
 
     def offer(self, labels: Labels, cost: float) -> None:
-        """What obeys limits is a partition without them, too."""
+        """Take over a partition: if it obeys the limits, it is also one without them."""
         if cost < self.inner.cost:
             self.inner.offer(labels, cost)
 
     def run(self, stopping: Stopping, until: float | None) -> None:
-        """Go on; costs of partitions that violate limits are told nobody."""
+        """Continue, without reporting costs of partitions that violate limits."""
         self.inner.run(stopping.child(plus=math.inf), until)
 
 
@@ -148,7 +149,7 @@ def solve_within_limits(
 def _prover(
     free: SetPartition, labels: Labels, stopping: Stopping, constant: float, threads: int, limit: float | None
 ) -> BranchAndCut | Bounding:
-    """Who proves a bound of a problem without limits."""
+    """The prover of a bound for a problem without limits."""
     found = explicit(free) or free
 
     def raised(bound: float) -> None:

@@ -356,7 +356,7 @@ cdef class Annealing:
         double scale,
         Stopping stopping,
     ):
-        """Labels after so many sweeps from canonical labels, and a descent; and their cost less that of the start.
+        """Labels after `sweeps` sweeps from canonical labels and a descent, and their cost less that of the start.
 
         A run that is stopped early gives the best partition that a sweep ended with. The cost of the start and the scale
         serve `stopping` only.

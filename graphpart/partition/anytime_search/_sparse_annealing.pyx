@@ -32,11 +32,11 @@ from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    STEPS = 8               # an element takes as long as so many of its neighbours
-    MUTATED = 12            # elements of a trial that are mutated, at most,
-    NEAR = 16               # neighbours of each that are repaired, at most,
-    SWEEPS = 5              # and sweeps over them
-    FOLLOWS = 154           # of 256 chances, those that a neighbour is mutated, too
+    STEPS = 8               # steps that a visit of an element counts, beside one for each neighbour
+    MUTATED = 12            # most elements that a trial mutates
+    NEAR = 16               # most neighbours of each mutated element that are repaired
+    SWEEPS = 5              # most sweeps over the mutated and repaired elements
+    FOLLOWS = 154           # chances in 256 that a neighbour is mutated, too
 
 cdef enum Wanted:
     BEST                    # the best subset, its own included
@@ -44,7 +44,7 @@ cdef enum Wanted:
     ANY_OTHER
     ALONE
 
-cdef double SMALLEST = 5e-324      # where all costs are 0, moves that change nothing must not go on for ever
+cdef double SMALLEST = 5e-324      # least gain of a move: where all costs are 0, moves without gain must end
 
 
 cdef struct State:
@@ -418,7 +418,7 @@ cdef class Annealing:
         double cost,
         Stopping stopping,
     ):
-        """Labels after so many sweeps from canonical labels, and a descent; and their cost less that of the start.
+        """Labels after `sweeps` sweeps from canonical labels and a descent, and their cost less that of the start.
 
         A run that is stopped early gives the best partition that a sweep ended with. `variates` are exponential
         variates; their number is a power of 2. The cost of the start serves `stopping` only.
@@ -474,7 +474,7 @@ cdef class Annealing:
         double cost,
         Stopping stopping,
     ):
-        """Labels after trials of so many steps from canonical labels, and their cost less that of the start.
+        """Labels after trials of `steps` steps from canonical labels, and their cost less that of the start.
 
         A step is an element or a neighbour that is looked at. The cost of the start serves `stopping` only.
         """

@@ -38,18 +38,18 @@ from graphpart.stopping import Stopping
 
 __all__ = ["RUN", "Annealer", "as_integers"]
 
-RUN = 150_000.0  # nanoseconds that any run takes
-ROWS = 256  # of a matrix, that are converted at a time
+RUN = 150_000.0  # nanoseconds that every run takes beside its sweeps
+ROWS = 256  # rows of a matrix that are converted at a time
 STEP = 8.0  # nanoseconds of a step of evolution
 VARIATES = 65536  # exponential variates in a table, a power of 2; the largest of them is about 11
-COLD = 0.01  # moves to a worse partition that are accepted per element in the last sweep;
-COLDEST = 1e-6  # the same where many moves change nothing
-MULTIPLE = 4.0  # of the background, that attracting pairs cost at most where many moves change nothing
-SAMPLES = 10_000  # costs that are looked at to choose the unit
-MOVES = 600  # that are looked at to choose temperatures; annealing of few elements takes not much longer
-OUTLIERS = 0.01  # of all costs, the largest, that the unit leaves out
-SHARE = 0.05  # of all worsening moves, at most accepted in the first sweep
-TEMPERATURES = geometric(1e-3, 1e3, 31)  # in units; others are interpolated
+COLD = 0.01  # moves to a worse partition per element that the last sweep accepts
+COLDEST = 1e-6  # the value of COLD where many moves change nothing
+MULTIPLE = 4.0  # largest cost of an attracting pair where many moves change nothing, in multiples of the background
+SAMPLES = 10_000  # number of costs from which the unit is chosen
+MOVES = 600  # number of moves from which temperatures are chosen; annealing of few elements takes not much longer
+OUTLIERS = 0.01  # share of the largest costs that the unit leaves out
+SHARE = 0.05  # largest share of all worsening moves that the first sweep accepts
+TEMPERATURES = geometric(1e-3, 1e3, 31)  # in units of cost; other temperatures are interpolated
 
 
 class Annealer:
@@ -128,7 +128,7 @@ class Annealer:
         return canonical(out)
 
     def evolve(self, start: Labels, elements: NDArray[np.int32], work: float, seed: int, stopping: Stopping) -> Labels:
-        """Canonical labels after so many nanoseconds of localised evolution near some elements; they cost no more."""
+        """Canonical labels after `work` nanoseconds of localised evolution near some elements; they cost no more."""
         p, start = self.p, canonical(start)
         self.spent += RUN + work
         sparse = _sparse_annealing.Annealing(*p.rows().arrays, p.tolerance, self.terms)
@@ -167,7 +167,7 @@ class Annealer:
         return self._temperature(accepted, wanted[0]), self._temperature(accepted, wanted[1])
 
     def _temperature(self, accepted: Callable[[int], float], wanted: float) -> float:
-        """The temperature at which so many moves are accepted, from the numbers `accepted` at TEMPERATURES."""
+        """The temperature at which `wanted` moves are accepted, from the numbers `accepted` at TEMPERATURES."""
         k = bisect_left(range(len(TEMPERATURES)), wanted, key=accepted)
         if k == 0 or k == len(TEMPERATURES):
             return self.unit * float(TEMPERATURES[min(k, len(TEMPERATURES) - 1)])

@@ -25,7 +25,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["POLISH", "AnnealingRounds", "AnnealingTask", "other_start"]
 
-POLISH = 1200.0  # nanoseconds of pairwise Kernighan-Lin, for each element and pair
+POLISH = 1200.0  # nanoseconds of pairwise Kernighan-Lin, per element and pair
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class AnnealingRounds:
     Parameters
     ----------
     turn : Turn
-        For the annealer.
+        The turn whose annealer is used.
     parameters : AnnealingParameters
     share : float
     polish : callable or None
         A function that improves the result of a task.
     until : float
-        Nanoseconds of work of all strategies, after which it has a round at most after every second one in which
-        nobody has found anything.
+        Nanoseconds of work of all strategies. After this work, annealing has a round at most after every second round
+        in which no strategy has found anything.
     """
 
     name = "annealing"

@@ -1,10 +1,10 @@
 """Strategies that drift: they keep changes of no gain. The loop that they share, label propagation, and reheating.
 
 A step makes another partition of the whole problem. The better regions of both partitions make the next one (see
-recombination.py), the new one on ties, so that one place gains from a step, whatever the step costs in others. Moves of
-no gain are frequent where all edges cost the same: they take the partition to places from which others gain. Therefore
-rounds go on from the partition that the round before has ended with, not from the best one of the pool, as long as it
-costs no more. The kinds of steps are
+recombination.py), with the new one on ties. So a region gains from a step even if other regions lose. Moves without
+gain are frequent if all edges have the same cost. They lead to partitions from which other moves gain. Therefore a
+round continues from the last partition of the round before, instead of the best one of the pool, as long as its cost is
+no higher. The kinds of steps are
 
 - localised evolution, see evolution.py;
 - label propagation: a share of all elements becomes alone, or moves to a random other subset. Then labels propagate
@@ -39,9 +39,9 @@ __all__ = ["DriftTask", "Drifting", "PropagationRounds", "ReheatingRounds"]
 class DriftTask(Task):
     """Steps that take some time together, at least one."""
 
-    work: float  #: nanoseconds
-    longer: float  #: how many times as long as at first a step may be
-    elements: NDArray[np.int32]  #: that steps change, or begin with
+    work: float  #: nanoseconds of work
+    longer: float  #: largest length of a step, as a multiple of its length at first
+    elements: NDArray[np.int32]  #: elements that steps change, or start from
 
 
 class Drifting:
@@ -50,7 +50,7 @@ class Drifting:
     Parameters
     ----------
     turn : Turn
-        For the annealer.
+        The turn whose annealer is used.
     parameters : DriftingParameters
     share : float
     """

@@ -41,8 +41,8 @@ from graphpart.stopping import Stopping
 
 __all__ = ["FusionRounds", "FusionTask", "LevelRounds", "fused", "regions"]
 
-JOINING, LEVELS = 150.0, 500.0  # nanoseconds for each element and pair: of joining, of multilevel moves
-WORTH = 0.1  # share of pairs stored, from which on annealing of a matrix is faster where there is a background
+JOINING, LEVELS = 150.0, 500.0  # nanoseconds per element and pair: of joining; of multilevel moves
+WORTH = 0.1  # share of pairs stored from which on annealing of a matrix is faster, if there is a background
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class FusionRounds:
     Parameters
     ----------
     turn : Turn
-        For the annealer.
+        The turn whose annealer is used.
     parameters : FusionParameters
     share : float
     """
@@ -178,7 +178,7 @@ class LevelRounds(FusionRounds):
 
 
 def noisy_joining(p: SetPartition, strength: float, rng: np.random.Generator, stopping: Stopping) -> Labels:
-    """Greedy joining of costs with normal noise, whose standard deviation is so many mean absolute costs."""
+    """Greedy joining of costs with normal noise of standard deviation `strength`, in mean absolute costs."""
     u, v, cost = p.pairs()
     finite = np.isfinite(cost)
     mean = float(np.abs(cost[finite]).mean()) if finite.any() else 0.0

@@ -11,7 +11,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["has_small_subsets", "iteration", "polished", "proposal_by_levels"]
 
-SMALL_SUBSETS = 30.0  # elements of a subset on average, up to which pairs of subsets are looked at
+SMALL_SUBSETS = 30.0  # mean number of elements of a subset up to which pairs of subsets are looked at
 
 
 def polished(p: SetPartition, labels: Labels, stopping: Stopping, thorough: bool = False) -> Labels:

@@ -23,21 +23,21 @@ class AnnealingParameters:
     """Of rounds of annealing. A heat is the number of moves to a worse partition per element in the first sweep."""
 
     sweeps: tuple[int, int] = (100, 1000)  #: fewest and most sweeps of a task at first
-    heats: tuple[float, ...] = (0.3, 1.0, 0.1, 5.0)  #: heats of tasks in turn; the best one depends on the costs
-    few: int = 300  #: most sweeps of a task that has a low heat, because it would not recover from a high one
-    few_heats: tuple[float, ...] = (0.1, 0.3, 0.03, 0.01)  #: the low heats, and those of slow annealing
+    heats: tuple[float, ...] = (0.3, 1.0, 0.1, 5.0)  #: heats of successive tasks; the best heat depends on the costs
+    few: int = 300  #: most sweeps of a task with a low heat; so few would not recover from a high heat
+    few_heats: tuple[float, ...] = (0.1, 0.3, 0.03, 0.01)  #: low heats of tasks with few sweeps, and of slow annealing
     cool: float = 0.05  #: heat of annealing after recombination
     part: float = 0.25  #: largest share of all work so far that a round of slow annealing may take
-    ahead: float = 3.0  #: rounds in which slow annealing has to reach the best cost, by extrapolation
+    ahead: float = 3.0  #: rounds within which slow annealing has to reach the best cost, by extrapolation
 
 
 @dataclass(frozen=True)
 class PopulationParameters:
     """Of rounds of populations."""
 
-    young: tuple[int, int] = (3, 3000)  #: sweeps for each of the first members: per element, and at most
-    heat: float = 0.3  #: heat of these sweeps
-    largest: float = 1e10  #: nanoseconds of these sweeps for all members; if it is more, there are no populations
+    young: tuple[int, int] = (3, 3000)  #: sweeps of each member of the first population: per element, and at most
+    heat: float = 0.3  #: heat of the sweeps that make the first members
+    largest: float = 1e10  #: most nanoseconds for making the first members; above that, there are no populations
     members: int = 16  #: most members of the first population
     children: int = 6  #: children per member: an estimate, and a limit for members from the pool
     elite: int = 8  #: members that restarts make for a population
@@ -74,7 +74,7 @@ class RestartParameters:
     runs: tuple[int, int] = (4, 24)  #: fewest and most annealings of a task
     sweeps: int = 8  #: most sweeps of an annealing, per element
     hot: tuple[float, ...] = (0.08, 0.08, 0.08, 0.17)  #: heats at which annealings begin, in turn
-    low: tuple[float, ...] = (0.006, 0.01, 0.02, 0.04)  #: heats of the runs afterwards; all runs end at the first
+    low: tuple[float, ...] = (0.006, 0.01, 0.02, 0.04)  #: heats at which later runs begin; all runs end at the first
     again: float = 0.2  #: sweeps of each of the runs afterwards, as a share of those of an annealing
 
 
@@ -82,19 +82,19 @@ class RestartParameters:
 class SearchParameters:
     """All parameters of the search: how strategies share the time, and those of each."""
 
-    without: tuple[str, ...] = ()  #: names of strategies that take no part
-    tasks: int = 4  #: tasks of a round; not the number of threads, on which the result must not depend
-    work: float = 2e7  #: nanoseconds of a task at first, of strategies that can choose
+    without: tuple[str, ...] = ()  #: names of strategies that are not used
+    tasks: int = 4  #: tasks of a round; independent of the number of threads, because the result is
+    work: float = 2e7  #: nanoseconds of a task at first, for strategies that can choose them
     pool: int = 12  #: most partitions in the pool
-    patience: int = 12  #: rounds without improvement, after which a run without any limit ends
-    slower: int = 4  #: rounds without improvement, after which all strategies work longer
-    alone: int = 16  #: rounds of annealing before populations begin, unless two in a row find nothing better
-    few: int = 200  #: elements of a problem, below which there is neither fusion nor drifting
-    large: int = 300_000  #: elements of a problem, above which only parts of it are annealed
-    chains: float = 12.0  #: most neighbours on average for which pairwise Kernighan-Lin is the stronger start
-    polish: float = 8.0  #: neighbours on average below which it also improves the results of annealing
+    patience: int = 12  #: rounds without improvement after which a run without any limit ends
+    slower: int = 4  #: rounds without improvement after which all strategies work longer
+    alone: int = 16  #: rounds of annealing before populations begin; two in a row without improvement are enough, too
+    few: int = 200  #: least number of elements of a problem for fusion and drifting
+    large: int = 300_000  #: largest number of elements of a problem that is annealed as a whole
+    chains: float = 12.0  #: largest mean number of neighbours for which pairwise Kernighan-Lin is the stronger start
+    polish: float = 8.0  #: mean number of neighbours below which pairwise Kernighan-Lin improves results of annealing
     wait: float = 0.5  #: work of other strategies before one begins, as a share of its first round
-    longer: float = 6.0  #: the same with a background, as long as rounds find something better
+    longer: float = 6.0  #: value of `wait` with a background, as long as rounds find something better
     fade: float = 0.8  #: share of the recorded gain of a strategy that is kept at each of its rounds
     earned: float = 0.8  #: share of the time that is distributed by gains; the rest is distributed by fixed shares
     annealing: AnnealingParameters = field(default_factory=AnnealingParameters)

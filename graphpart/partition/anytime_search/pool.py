@@ -19,12 +19,12 @@ class Pool:
     labels : ndarray of int32, shape (n,)
         Canonical.
     most : int
-        Partitions kept, at most.
+        Largest number of partitions that are kept.
 
     Attributes
     ----------
     independent : int
-        Partitions so far that were found independently of the best one.
+        Number of partitions so far that were found independently of the best one.
     """
 
     def __init__(self, p: SetPartition, labels: Labels, most: int) -> None:

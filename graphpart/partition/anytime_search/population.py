@@ -37,8 +37,8 @@ from graphpart.stopping import Stopping
 
 __all__ = ["PopulationRounds", "PopulationTask", "best_of_population"]
 
-HOT, COOL = 3.0, 0.1  # heats: of what two members agree on, where little is left to find; of all elements
-SWEEPS = (300, 100)  # of a child: of what two members agree on, and of all elements
+HOT, COOL = 3.0, 0.1  # heats of annealing: of the contracted problem of two members; of all elements
+SWEEPS = (300, 100)  # sweeps for a child: of the contracted problem of two members, and of all elements
 
 
 def best_of_population(
@@ -87,7 +87,7 @@ class PopulationRounds:
     Parameters
     ----------
     turn : Turn
-        For the annealer.
+        The turn whose annealer is used.
     parameters : PopulationParameters
     share : float
     polish : callable or None

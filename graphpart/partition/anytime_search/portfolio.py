@@ -51,7 +51,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Portfolio"]
 
-UNUSUAL = 0.05  # share of the pairs of a matrix with another cost than most, up to which only these are listed
+UNUSUAL = 0.05  # largest share of pairs of a matrix with an unusual cost for which only these pairs are listed
 
 
 class Portfolio(RoundSearch[Any, Found]):
@@ -146,7 +146,7 @@ class Portfolio(RoundSearch[Any, Found]):
         return Status.FEASIBLE
 
     def offer(self, labels: Labels) -> None:
-        """Let a partition that somebody else has found join the pool."""
+        """Add a partition that was found elsewhere to the pool."""
         self._take(labels)
 
     # ------------------------------------------------------------------------------------------------------- rounds

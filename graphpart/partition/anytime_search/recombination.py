@@ -18,9 +18,9 @@ from graphpart.stopping import Stopping
 
 __all__ = ["RECOMBINATION", "best_of_regions", "common_sets", "recombined"]
 
-RECOMBINATION = 4 * RUN  # nanoseconds that any takes, runs not counted;
-CONTRACTION = 5.0  # the same for each element and pair, of one pass of NumPy over them
-ROWS, PAIRS = 64, 2**18  # that are looked at together
+RECOMBINATION = 4 * RUN  # nanoseconds that every recombination takes, not counting its runs
+CONTRACTION = 5.0  # nanoseconds per element and pair of one pass of NumPy over them
+ROWS, PAIRS = 64, 2**18  # rows and pairs that are processed at a time
 
 
 def recombined(

@@ -47,7 +47,7 @@ class RestartRounds:
     Parameters
     ----------
     turn : Turn
-        For the annealer.
+        The turn whose annealer is used.
     parameters : RestartParameters
     share : float
     """

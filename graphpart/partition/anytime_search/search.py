@@ -36,7 +36,7 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["better_start", "search", "start_within"]
 
-REDUCTION = 0.03  # share of the time for the reduction
+REDUCTION = 0.03  # share of the time that the reduction may take
 
 
 @interruptible
@@ -126,7 +126,7 @@ def search(
     start = start_within(p, contraction, given, stopping)
     q = fitting(contraction.problem)
     labels = contraction.project(start)
-    cut = cut_huge(q)  # such that tolerances and temperatures do not follow what nobody will pay
+    cut = cut_huge(q)  # so that tolerances and temperatures ignore costs that no good partition pays
     if np.isfinite(cut.evaluate_labels(labels)):
         q = cut
     parameters = parameters or SearchParameters()

@@ -1,4 +1,4 @@
-"""The anytime search as one who takes part in a race with provers (see `graphpart.common.race`).
+"""The anytime search as a contestant in a race with provers (see `graphpart.common.race`).
 
 As soon as a prover has made the problem notably smaller, the search goes on with what is left of it.
 """
@@ -21,28 +21,28 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Searcher"]
 
-ROUNDS = 2  # of a turn without limit, at least
-WORK = 1e9  # nanoseconds of work of such a turn, after which it ends even if the last round has found something
-SMALLER = 0.8  # share of elements or pairs that is left, at most, for a new search, which has to learn anew what pays
-FEWEST = 30  # elements, below which the prover needs no help
+ROUNDS = 2  # least number of rounds in a turn without a time limit
+WORK = 1e9  # nanoseconds of work after which such a turn ends, even if its last round has found something better
+SMALLER = 0.8  # largest remaining share of elements or pairs for a new search, which has to learn anew what pays
+FEWEST = 30  # least number of elements for which the prover needs a search beside it
 
 
 class Searcher:
-    """A searcher.
+    """The anytime search as a contestant of a race.
 
     Parameters
     ----------
     p : SetPartition
         Without required joins.
     labels : ndarray of int32, shape (n,)
-        Where to start; canonical.
+        Canonical labels of the partition to start from.
     improved : bool
-        Whether local search has improved them.
+        Whether local search has improved the labels.
     seed, threads : int
     smaller : callable
-        What is left of the problem to decide, if a prover knows; see `BranchAndCut.smaller`.
+        Returns the undecided part of the problem, or None if no prover knows it; see `BranchAndCut.smaller`.
     wanted : callable, optional
-        Whether the search may begin; it waits until then.
+        Whether the search may begin; the search waits until this is true.
     saver : Saver, optional
         Writes labels of the problem to a checkpoint.
     parameters : SearchParameters, optional
@@ -120,7 +120,7 @@ class Searcher:
         left = self._left
         if self._portfolio is None:
             start = self.labels if self._fits(self.labels) else left.labels
-            cut = cut_huge(left.problem)  # such that tolerances and temperatures do not follow what nobody will pay
+            cut = cut_huge(left.problem)  # so that tolerances and temperatures ignore costs that no good partition pays
             q = cut if np.isfinite(cut.evaluate_labels(start)) else left.problem
             self._portfolio = Portfolio(q, start, left.constant, self.seed, self.threads, stopping, self.parameters)
             if (whole := self.saver) is not None:

@@ -41,7 +41,7 @@ class SlowAnnealing:
     Parameters
     ----------
     turn : Turn
-        For the annealer.
+        The turn whose annealer is used.
     parameters : AnnealingParameters
     share : float
     polish : callable or None

@@ -28,9 +28,9 @@ from graphpart.stopping import Stopping
 
 __all__ = ["improved_start", "start_with_background"]
 
-SEQUENCES = 3  # iterations of Kernighan-Lin, which gain nearly all that it would
-SHARE = 0.15  # of the time for them on a matrix: annealing, which follows, gains more in as much time
-FUSIONS, HEAT, SWEEPS = 3, 0.3, 100  # partitions made anew; annealing, and label propagation
+SEQUENCES = 3  # iterations of Kernighan-Lin, which have nearly the gain of a complete run
+SHARE = 0.15  # share of the time for these iterations on a matrix: annealing, which follows, gains more per second
+FUSIONS, HEAT, SWEEPS = 3, 0.3, 100  # number of fusions; heat of annealing; sweeps of it and of label propagation
 
 
 def improved_start(

@@ -28,16 +28,16 @@ class Turn:
     idle : int
         Rounds in a row without improvement.
     level : int
-        Grows when rounds find nothing better.
+        Grows when rounds find no better partition; tasks are longer at higher levels.
     worked : float
         Nanoseconds of work in all rounds before.
     mature : bool
-        Whether annealing alone has had its time.
+        Whether the first rounds, which only anneal, are over.
     seeds : list of int
-        One for each task of the round.
+        A seed for each task of the round.
     rng : numpy.random.Generator
     first_work : float
-        Nanoseconds of a task at level 0, of strategies that can choose.
+        Nanoseconds of a task at level 0, for strategies that can choose them.
     """
 
     pool: Pool
@@ -53,7 +53,7 @@ class Turn:
 
     @property
     def longer(self) -> float:
-        """How many times as long as at first a task takes at this level."""
+        """The time of a task at this level, as a multiple of the time at level 0."""
         return float(2.0 ** (self.level / 2))
 
     @property
@@ -74,9 +74,9 @@ class Found(NamedTuple):
     """The result of a task."""
 
     labels: Labels
-    work: float  #: nanoseconds that it took, estimated from counts: the same on every machine
-    independent: bool = False  #: not made from the best partition, so that it may join the pool as it is
-    arm: Any = None  #: what the strategy wants to know when it learns what this was worth
+    work: float  #: nanoseconds of work, estimated from counts: the same on every machine
+    independent: bool = False  #: whether the labels owe nothing to the best partition, and join the pool as they are
+    arm: Any = None  #: what the strategy needs when it is told the gain of this result
 
 
 class Strategy(Protocol):

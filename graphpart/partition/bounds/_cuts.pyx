@@ -17,11 +17,11 @@ from libc.stdint cimport int32_t, int64_t
 cdef enum:
     MOST = 32
     TENURE = 5
-    BLOCK = 32           # elements that are looked at together: rows have a multiple of so many
+    BLOCK = 32           # elements that are processed together; the length of a row is a multiple of this
     ONE = 1 << 22
     HALF = 1 << 21
-    BLOCKED = 1 << 30    # more than any |g|
-    ELEMENTS = 200       # of a 2-partition at most, so that no g is larger than BLOCKED
+    BLOCKED = 1 << 30    # larger than any |g|
+    ELEMENTS = 200       # most elements of a 2-partition, so that no |g| exceeds BLOCKED
 
 cdef extern from *:
     """

@@ -21,7 +21,7 @@ from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 
-cdef double HOP = 1e-7      # added to every length: of paths of the same length, one with few pairs or clusters is found
+cdef double HOP = 1e-7      # added to every length: of equally short paths, one with few pairs or clusters is found
 
 
 def cycles(CompressedRows paths not None, CompressedRows closed not None, double tolerance, Py_ssize_t reach,
@@ -158,14 +158,14 @@ def far_cycles(const element_t[::1] cluster, const offset_t[::1] within, const e
                const offset_t[::1] closing, const element_t[::1] near, const element_t[::1] far,
                const double[::1] longest, double tolerance, Py_ssize_t begin, Py_ssize_t limit, offset_t work,
                Stopping stopping):
-    """Cycles that are violated by more than `tolerance`, one for each pair that closes any, as far as limits allow.
+    """Cycles that are violated by more than `tolerance`: one for each pair that closes any, within limits.
 
-    Elements of a cluster hang together by pairs of no length, those of a to ``beside[within[a]:within[a + 1]]``.
+    Pairs of length 0 connect the elements of a cluster, those of a lead to ``beside[within[a]:within[a + 1]]``.
     Cluster k is linked to others by arcs ``starts[k]`` to ``starts[k + 1]``: from element ``tails[i]`` in it to
     ``heads[i]`` in cluster ``neighbours[i]``. Cycles are closed by pairs ``{near[i], far[i]}`` of length ``longest[i]``,
     the first in cluster k for i from ``closing[k]`` to ``closing[k + 1]``; both may be in it. Clusters take their turn
-    from `begin` on, until all had it, `limit` cycles are found, or so many pairs are looked at.
-    Returns (starts, elements from one end of the closing pair to the other, violations, whose turn it would be).
+    from `begin` on. The search ends when all clusters had their turn, `limit` cycles are found, or `work` pairs are
+    examined. Returns (starts, elements from one end of the closing pair to the other, violations, the next cluster).
     """
     cdef Py_ssize_t count = starts.shape[0] - 1, n = cluster.shape[0], turn, i, reached, targets, size, arc, at
     cdef element_t a, x, z, c

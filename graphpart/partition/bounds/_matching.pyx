@@ -12,8 +12,8 @@ from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    TURNS = 2                   # in which elements bid for each other,
-    BIDS = 20                   # with at most so many bids per element
+    TURNS = 2                   # turns in which elements bid for each other
+    BIDS = 20                   # bids per left element, in all turns, after which outbid elements no longer bid
 
 
 def matching(const offset_t[::1] starts, const element_t[::1] to, const double[::1] weights, Py_ssize_t right,
@@ -45,7 +45,7 @@ def matching(const offset_t[::1] starts, const element_t[::1] to, const double[:
     cdef Nearest heap = Nearest(<Keyed*>&room[0], &place[0], 0)
     with nogil:
         # 1. Each left element in turn bids for the right one of which it gains most, and pays what makes this as good
-        # as the second best. Who is outbid bids again, if the price has risen.
+        # as the second best. An element that is outbid bids again, if the price has risen.
         free_count = left
         for turn in range(TURNS):
             at = 0

@@ -12,8 +12,8 @@ from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 
-cdef double ROOM = -0.05   # a row with multiplier 0 and more room than this is not looked at ...
-cdef int REST = 4          # ... in so many steps or sweeps
+cdef double ROOM = -0.05   # a row with multiplier 0 rests if left minus right side is below this
+cdef int REST = 4          # number of steps or sweeps in which a resting row is skipped
 
 
 def arrange(const offset_t[::1] starts, const element_t[::1] pairs, const signed char[::1] signs, const uint64_t[::1] words):

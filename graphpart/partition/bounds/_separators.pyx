@@ -144,9 +144,9 @@ def cuts(const offset_t[::1] starts, const element_t[::1] neighbours, const offs
 
     Arcs of a lead to ``neighbours[starts[a]:starts[a + 1]]``; ``mate`` is the arc back, and both have one capacity. The
     value of ``{a, others[i]}`` is ``values[i]`` for i from ``rows[a]`` to ``rows[a + 1]``; an element that has no value
-    with a or b is not in a cut. Pairs ``{near[i], far[i]}``, which are no arcs, take their turn from `begin` on, until
-    all had it, `limit` cuts are found, or so many arcs are looked at.
-    Returns (starts, elements as of a cut in `inequalities`, violations, whose turn it would be).
+    with a or b is not in a cut. Pairs ``{near[i], far[i]}``, which are no arcs, take their turn from `begin` on. The
+    search ends when all pairs had their turn, `limit` cuts are found, or `work` arcs are examined.
+    Returns (starts, elements as of a cut in `inequalities`, violations, the next pair).
     """
     cdef Py_ssize_t n = starts.shape[0] - 1, count = near.shape[0], turn, i, k, size
     cdef offset_t arcs = neighbours.shape[0], e, x, z, place, at

@@ -29,7 +29,7 @@ from graphpart.stopping import Stopping
 __all__ = ["Assignment", "assign", "sides_of"]
 
 Floats = NDArray[np.float64]
-DIGITS = 50  # binary digits of a weight
+DIGITS = 50  # number of binary digits of a weight
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Assignment:
     allowance : float
         What another matching may cost less, since weights are rounded; 0 if they are not.
     components : int
-        How many components these are, without single elements.
+        The number of these components, without single elements.
     is_all : bool
-        Whether all components with several elements are among them.
+        Whether these are all components with several elements.
     """
 
     elements: NDArray[np.int64] = field(repr=False)

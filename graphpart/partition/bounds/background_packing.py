@@ -3,19 +3,21 @@
 The algorithms are those of `cycle_packing` and `message_passing`. But the pairs that close stars and cycles are mostly
 not listed: the capacity of such a pair is its background, and the pair is added when an inequality first uses it. Only
 listed pairs attract. (If the background attracts, all of its negative terms are part of the bound, in the certificate.)
-A pair of a group at price inf has no end of capacity, so that it is not added.
+A pair of a group at price inf has unlimited capacity and is not added.
 
 0. Where a subset has at most one member of a group, group stars are packed first, and again after each round (see
-`group_stars`): the packing uses what they leave of the attraction. 1. For each element, the star of this element and
-the elements that it attracts is packed, with half of the capacity of each pair for the star at either end. Where all
-pairs attract as much, an element has the whole capacity, half of it, or none. At the two ends of a pair, these shares
-add up to at least one; and their sum over all elements, from each of which a star leaves one pair, is as small as it
-can be: they are a fractional vertex cover (Nemhauser & Trotter 1975). If no two neighbours of an element are neighbours
-of each other, this is the best bound that stars prove. 2. Stars and cycles are packed into the capacity that is left:
-large stars first, then conflicted triangles, then longer cycles along shortest paths. 3. Message passing redistributes
-capacities. Steps 2 and 3 take turns.
+   `group_stars`). The packing uses the attraction that group stars leave.
+1. For each element, the star of this element and the elements that it attracts is packed. Each of the two stars at the
+   ends of a pair gets half of the capacity of the pair. Where all pairs attract equally, the star of an element gets
+   the whole capacity, half of it, or none. The two shares of a pair then add up to at least one. The sum of the shares
+   over all elements is as small as possible, because the star of each element leaves one pair unused. So the shares are
+   a minimum fractional vertex cover (Nemhauser & Trotter 1975). If no two neighbours of an element are neighbours of
+   each other, this is the best bound that stars prove.
+2. Stars and cycles are packed into the remaining capacity: large stars first, then conflicted triangles, then longer
+   cycles along shortest paths.
+3. Message passing redistributes capacities. Steps 2 and 3 take turns.
 
-Memory is in proportion to the number of listed pairs: at most some times as many other pairs are added.
+Memory is in proportion to the number of listed pairs, because the number of added pairs is limited to a multiple of it.
 """
 
 from __future__ import annotations
@@ -41,11 +43,11 @@ from graphpart.stopping import Stopping
 __all__ = ["ImplicitPacking", "memberships", "pack_implicit", "pass_messages_implicit"]
 
 Floats = NDArray[np.float64]
-LARGEST_STAR = 64  # leaves of a star
-COVERED = 3_000_000  # pairs, up to which a vertex cover takes few seconds
-SHARES = (1.0, 0.25, 0.05, 0.0)  # of the mean attraction, that amounts of stars reach at least, in turn
-MADE = 16  # times as many pairs as are listed are made, at most,
-FEW = 100_000  # and some more
+LARGEST_STAR = 64  # most leaves of a star
+COVERED = 3_000_000  # most pairs for which a vertex cover is computed; it takes some seconds
+SHARES = (1.0, 0.25, 0.05, 0.0)  # least amounts of stars in successive stages, as shares of the mean attraction
+MADE = 16  # most pairs that are made, as a multiple of the number of listed pairs
+FEW = 100_000  # number of pairs that may be made in addition
 
 
 class ImplicitPacking:

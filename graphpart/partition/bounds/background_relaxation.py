@@ -23,7 +23,7 @@ from graphpart.stopping import Stopping
 __all__ = ["solve_implicit_relaxation"]
 
 Floats = NDArray[np.float64]
-ADDED = 1.0  # inequalities added in a round, at most, per listed pair
+ADDED = 1.0  # most inequalities added in a round, per listed pair
 
 
 class ImplicitRelaxation(Relaxation):

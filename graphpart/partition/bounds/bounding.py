@@ -1,10 +1,10 @@
 """Bounds of a problem that is too large for branch and cut: from quick ones to better ones, step by step.
 
 1. A packing of conflicted cycles (see `cycle_packing`).
-2. Rounds of message passing, from there.
-3. Rounds of the relaxation, from the last of these, if the problem has no more than some pairs.
+2. Rounds of message passing, which start from the packing.
+3. Rounds of the relaxation, which start from the result of message passing, if the problem has few enough pairs.
 
-Each step raises the bound or leaves it. A step that is longer than the time that is left is not begun.
+No step lowers the bound. A step that is longer than the remaining time is not begun.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ __all__ = ["Bounding", "BoundingParameters"]
 
 @dataclass(frozen=True)
 class BoundingParameters:
-    """How much of the ladder of bounds is climbed."""
+    """Which of the bounds are computed, depending on the size of the problem and the time."""
 
-    least: float = 5e-7  #: seconds for each pair of a matrix, before anything is packed
-    packing: float = 3e-6  #: seconds of a packing for each pair, about, and of what proves its bound
-    dense: float = 2e-9  #: and for each triple of elements of a matrix
-    relaxed: int = 500_000  #: pairs with a cost, up to which the relaxation follows message passing
+    least: float = 5e-7  #: seconds per pair of a matrix; in less time nothing is packed
+    packing: float = 3e-6  #: seconds per pair, roughly, for a packing and the proof of its bound
+    dense: float = 2e-9  #: further seconds per triple of elements of a matrix
+    relaxed: int = 500_000  #: most pairs with a cost for which the relaxation follows message passing
 
 
 class Bounding:
@@ -52,13 +52,13 @@ class Bounding:
         Without required joins.
     labels : ndarray of int32, shape (n,)
     bound : float
-        What is known beforehand.
+        A lower bound that is already known.
     raised : callable, optional
         Called with the bound whenever it is better.
     seconds : float
-        For the packing; what does not fit into it is packed with the rounds of message passing.
+        Time for the packing. The rounds of message passing pack what is left after this time.
     judge : Judge, optional
-        Of the problem, if known.
+        The judge of the problem, if it exists already.
     parameters : BoundingParameters
     """
 

@@ -1,7 +1,8 @@
 """Violated cuts of a relaxation of a problem whose subsets have to be connected.
 
-Only lifted pairs that attract, or are joined, ask for one. Where the cycle inequalities hold, all others can be lowered
-to the largest value that some path requires, and this is at most the value of each of its pairs, hence of each cut.
+Cuts are sought only for lifted pairs that attract or are joined. If the cycle inequalities hold, the value of any other
+lifted pair can be lowered to the largest value that some path requires. This is at most the value of each pair of the
+path, and a cut contains one of them, so that no cut is violated.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Connecting:
         ends, others = np.concatenate([u, v]), np.concatenate([v, u])
         order, self._rows = group(ends, p.n)
         self._others, self._pairs = others[order], order % max(1, len(u))
-        self._turn = 0.0  # which share of the pairs had its turn
+        self._turn = 0.0  # share of the pairs that had their turn
 
     def cuts(
         self, y: Floats, wanted: NDArray[np.bool_], tolerance: float, limit: int, work: float, stopping: Stopping

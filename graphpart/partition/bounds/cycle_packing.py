@@ -25,9 +25,9 @@ from graphpart.stopping import Stopping
 __all__ = ["DENSE_UP_TO", "STAGES", "pack", "pack_matrix", "pack_pairs"]
 
 Floats = NDArray[np.float64]
-LEAVES = (4, 6, 12)  # the most that stars have
-SHARES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.0)  # of the mean absolute cost, that amounts of stars reach at least, in turn
-DENSE_UP_TO = 400  # elements of a matrix on which O(n^3) steps take little time: more is tried there
+LEAVES = (4, 6, 12)  # largest numbers of leaves of stars
+SHARES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.0)  # least amounts of stars, in turn, as shares of the mean absolute cost
+DENSE_UP_TO = 400  # most elements of a matrix on which O(n^3) steps are fast, so that more is tried
 STAGES = (3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 32, 48, 64, 128)
 
 

@@ -2,11 +2,11 @@
 
 For each element a and each group g at price inf, the star of a and the members of g that a attracts has a multiplier
 (see `graphpart.partition.certificates.inequalities`). The bound is the sum over all pairs of what the multipliers leave
-of their attraction, plus the multipliers themselves. Each multiplier in turn is changed to one that is best while the
-others stay; forwards and backwards in turn. With two groups this is the dual of the assignment problem, and nothing
-else is needed; then `assignment` finds the best multipliers.
+of their attraction, plus the multipliers themselves. Coordinate ascent sets each multiplier to its best value while the
+others stay, in sweeps that alternate between forwards and backwards. With two groups, the problem of the best
+multipliers is the dual of the assignment problem, which `assignment` solves exactly.
 
-No pair is made: O(m) memory for m pairs that attract.
+No pairs are added, so m attracting pairs need O(m) memory.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def _nothing(p: SetPartition, stopping: Stopping) -> Found:
     return Inequalities.none(), np.zeros(0)
 
 
-SMALL = 60_000  # pairs with a cost, up to which "auto" solves the relaxation
+SMALL = 60_000  # most pairs with a cost for which "auto" solves the relaxation
 
 
 def _fitting(p: SetPartition, stopping: Stopping) -> Found:
@@ -60,7 +60,7 @@ BOUNDS: dict[str, Callable[[SetPartition, Stopping], Found]] = {
 }
 #: Their further names.
 ALSO = {"cycle-packing": ("icp",), "lp": ("cutting-planes",), "semidefinite": ("sdp",)}
-EIGENVECTORS_UP_TO = 2000  # elements; those of a matrix of that size take some seconds
+EIGENVECTORS_UP_TO = 2000  # most elements of a matrix whose eigenvectors are computed; that takes some seconds
 
 
 def _fitting_implicit(p: SetPartition, stopping: Stopping) -> Found:

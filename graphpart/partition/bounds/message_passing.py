@@ -31,9 +31,9 @@ from graphpart.stopping import Stopping
 __all__ = ["CRUMB", "LITTLE", "ROUNDS", "SWEEPS", "pass_messages", "rounds_of_messages"]
 
 Floats = NDArray[np.float64]
-SWEEPS = 20  # of one call of a coordinate ascent, at most
-CRUMB = 1e-9  # share of the capacity of a pair that is not worth packing
-LITTLE = 1e-4  # share of the whole gain so far; a round or a sweep that gains less is the last
+SWEEPS = 20  # most sweeps of one call of a coordinate ascent
+CRUMB = 1e-9  # share of the capacity of a pair up to which a remainder is not packed
+LITTLE = 1e-4  # a round or sweep is the last if it gains at most this share of the gain so far
 ROUNDS = 100
 ORDERS = 6
 

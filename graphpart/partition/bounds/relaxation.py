@@ -15,10 +15,10 @@ that is fixed takes no part, either.
 If all pairs are variables, the inequalities are triangles, then 2-partitions (Grötschel & Wakabayashi 1989, 1990),
 then, when none of these is violated any more, odd wheels (Chopra & Rao 1993). 2-partitions are found by a few steps of
 tabu search that starts from pairs of elements and from inequalities with a positive multiplier; they have at most 12
-elements each, or as `largest` and `patience` say. If only pairs with a cost are variables, the inequalities are
-conflicted cycles found along shortest paths. Cycles of near elements come first. If few of these are found, far cycles
-follow: pairs with y = 1 connect elements to sets, and paths lead from set to set. In each round, at most a twentieth as
-many far cycles as variables are added.
+elements each, unless `largest` and `patience` are changed. If only pairs with a cost are variables, the inequalities
+are conflicted cycles found along shortest paths. Cycles of near elements come first. If few of these are found, far
+cycles follow: pairs with y = 1 connect elements to sets, and paths lead from set to set. In each round, at most a
+twentieth as many far cycles as variables are added.
 
 If subsets have to be connected, all base pairs are variables, also at cost 0, and paths of cycles lead along all of
 them. Violated cuts of base pairs follow in each round (see `connecting`).
@@ -64,31 +64,35 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RelaxationParameters:
-    """Parameters of the relaxation; numbers "per variable" are shares of the number of variables."""
+    """Parameters of the relaxation; numbers "per variable" are shares of the number of variables.
 
-    complete_up_to: int = 40  #: elements up to which all pairs are variables
-    complete_from: float = 0.2  #: share of pairs with a cost from which on all pairs are variables, too
-    iterations: int = 50  #: between two restarts; up to eight times as many if rounds do not raise the bound
-    early: float = 0.3  #: violation above which rounds are half as long, because new inequalities help more
-    violated: float = 0.02  #: an inequality is added if the point violates it by at least this, at first,
-    finest: float = 1e-4  #: and at last
-    few: float = 0.01  #: inequalities per variable; if fewer are added, the two numbers above are halved
-    slack: float = 0.1  #: an inequality with multiplier 0 and more room than this is dropped,
-    tight: tuple[int, float] = (3_000, 0.02)  #: variables from which on less room is allowed, since rows cost time
-    triangles: float = 4.0  #: triangle inequalities per variable that a round adds at most,
-    others: float = 0.2  #: 2-partitions from pairs, 2-partitions near others, odd wheels, cuts of base pairs: of each
-    far: float = 0.05  #: far cycles, which take longer to find
-    largest: int = 12  #: elements of a 2-partition at most; half as many at first, as small ones take less time
-    quickly: tuple[int, int] = (200, 10)  #: 2-partitions from which near ones are searched, and steps from each,
-    thoroughly: tuple[int, int] = (4000, 20)  #: when the quick search finds few;
-    deeply: tuple[int, float] = (4000, 3.0)  #: where `patience` says the steps: starts, and times as many are added
-    work: int = 100  #: pairs per variable that the search for far cycles looks at
-    nothing: float = 1e-6  #: shorter pairs count as of length 0
-    reach: int = 50  #: elements that are reached for near cycles through one element
-    scale: float = 0.2  #: of multipliers to variables, in mean absolute costs
-    little: float = 1e-6  #: a round that raises the bound by a smaller share of it is idle
-    idle: int = 12  #: the run ends after this number of idle rounds at the finest violations, else after five times it
-    quick: int = 200_000  #: variables up to which message passing has two rounds only: the relaxation soon overtakes it
+    A search near 2-partitions starts from those with a positive multiplier. It is quick at first, thorough in rounds
+    that find few other inequalities, and deep if `Relaxation.patience` is set.
+    """
+
+    complete_up_to: int = 40  #: largest number of elements for which all pairs are variables, whatever their costs
+    complete_from: float = 0.2  #: share of pairs with a cost from which on all pairs are variables
+    iterations: int = 50  #: iterations of a round; doubled after a round without gain, up to eight times this number
+    early: float = 0.3  #: violation from which on rounds are half as long, because new inequalities help more
+    violated: float = 0.02  #: least violation of inequalities that the first rounds add
+    finest: float = 1e-4  #: limit to which rounds that find few inequalities lower the least violation
+    few: float = 0.01  #: a round finds few inequalities if it adds at most this number per variable
+    slack: float = 0.1  #: room (right minus left side) from which on an inequality with multiplier 0 is dropped
+    tight: tuple[int, float] = (3_000, 0.02)  #: number of variables from which on the second value replaces `slack`
+    triangles: float = 4.0  #: most triangle inequalities that a round adds, per variable
+    others: float = 0.2  #: most inequalities of each other kind that a round adds, per variable
+    far: float = 0.05  #: most far cycles that a round adds, per variable; they take longer to find
+    largest: int = 12  #: most elements of a 2-partition; half as many in the first rounds, which then take less time
+    quickly: tuple[int, int] = (200, 10)  #: quick search near 2-partitions: most starts; steps from each
+    thoroughly: tuple[int, int] = (4000, 20)  #: thorough search near 2-partitions: most starts; steps from each
+    deeply: tuple[int, float] = (4000, 3.0)  #: deep search near 2-partitions: most starts; a factor of `others`
+    work: int = 100  #: pairs that one search for far cycles or for cuts looks at, per variable
+    nothing: float = 1e-6  #: length below which a pair counts as of length 0 in the search for far cycles
+    reach: int = 50  #: most elements that the search for near cycles reaches from one element
+    scale: float = 0.2  #: ratio of multipliers to variables, in mean absolute costs
+    little: float = 1e-6  #: a round is idle if it raises the bound by at most this share of the bound
+    idle: int = 12  #: idle rounds after which a run ends; five times as many before `finest` is reached
+    quick: int = 200_000  #: most variables for which message passing has two rounds: the relaxation soon overtakes it
 
 
 PARAMETERS = RelaxationParameters()
@@ -108,16 +112,17 @@ class Relaxation:
     y : ndarray of float64, shape (m,)
         The point now.
     bound : float
-        The best bound that any multipliers proved so far, for the bounds of the variables as they were then.
+        The best bound that any multipliers have proved. It holds for the bounds of the variables at that time.
     largest, patience : int
-        The largest number of elements in a 2-partition; the number of steps of the search for each, few if 0.
+        The largest number of elements in a 2-partition. The number of steps of the search from each 2-partition; 0
+        stands for the numbers in the parameters.
     small : bool
-        Whether 2-partitions are smaller than that as yet: until few violated ones are found.
+        Whether 2-partitions are still limited to fewer elements; this ends when few violated ones are found.
     given, constant : ndarray of float64, shape (m,), float
         The given costs; after `set_squares` has changed `cost`, all partitions cost at least `cost` plus `constant`.
     """
 
-    connecting: Connecting | None = None  # what subsets that have to be connected ask for
+    connecting: Connecting | None = None  # separation of cuts, if subsets have to be connected
 
     def __init__(self, p: SetPartition, stopping: Stopping, complete: bool = False) -> None:
         self.n, self.stopping = p.n, stopping
@@ -155,7 +160,7 @@ class Relaxation:
         self.violation = np.inf
         self.tolerance = PARAMETERS.violated
         self.largest, self.patience, self.small = PARAMETERS.largest, 0, True
-        self.far, self._turn = False, 0.0  # whether far cycles are sought, and whose turn it is, from 0 to 1
+        self.far, self._turn = False, 0.0  # whether far cycles are sought; where the next search starts, from 0 to 1
 
     def _positions(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """The positions of the pairs ``{a, b}`` with keys ``a * n + b`` among the variables."""
@@ -342,7 +347,7 @@ class Relaxation:
         Karrenbauer & Andres 2018).
         """
         leads = (self.cost < 0) | (self.lower > 0)
-        if self.connecting is not None:  # base pairs that repel are not free to fall: cuts may hold them up
+        if self.connecting is not None:  # cuts may keep the values of base pairs that repel above 0
             leads |= self.connecting.links
         joins = np.flatnonzero(leads & (self.y > tolerance))
         cuts = np.flatnonzero(((self.cost > 0) | (self.upper < 1)) & (self.y < 1.0 - tolerance))

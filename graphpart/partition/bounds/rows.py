@@ -1,4 +1,4 @@
-"""The present inequalities of a relaxation: each once, written out over its variables, with multipliers."""
+"""The current inequalities of a relaxation, without duplicates, as rows over its variables, with multipliers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphpart.partition.certificates.inequalities import Inequalities
 __all__ = ["BASIC", "Rows"]
 
 Floats = NDArray[np.float64]
-BASIC = 1  # how HiGHS calls an inequality that is not tight
+BASIC = 1  # the status that HiGHS gives to an inequality that is not tight
 
 
 class Rows:

@@ -53,14 +53,14 @@ from graphpart.stopping import Stopping
 __all__ = ["Semidefinite", "solve_semidefinite"]
 
 Floats = NDArray[np.float64]
-ITERATIONS = 50  # between two separations
-MOVE = 1.6  # of M, in multiples of Z - Y
-BALANCE, UNEQUAL, CHANGE = 20, 2.0, 1.3  # iterations between changes of the penalty; the ratio for one; its factor
-WIDEST = 1e4  # the penalty is within this factor of the mean cost
-SMALLEST_TWO_PARTITION, LARGEST_TWO_PARTITION = 8, 16  # elements of those looked for, at first and at last
-STEPS, MOST_STEPS = 100, 10_000  # of the search for a 2-partition; doubled each time all sizes had their turn
-AT_LEAST, SLOWER = 5, 0.25  # rounds with each size; a size ends with a gain below this share of its mean gain
-IDLE, GAIN = 25, 1e-5  # the run ends after IDLE rounds in turn that raise the bound by a smaller share
+ITERATIONS = 50  # iterations between two separations
+MOVE = 1.6  # step length of M, in multiples of Z - Y
+BALANCE, UNEQUAL, CHANGE = 20, 2.0, 1.3  # iterations between changes of the penalty; ratio needed for one; its factor
+WIDEST = 1e4  # largest factor between the penalty and the mean cost, in both directions
+SMALLEST_TWO_PARTITION, LARGEST_TWO_PARTITION = 8, 16  # most elements of a 2-partition at first, and at last
+STEPS, MOST_STEPS = 100, 10_000  # steps of the search for a 2-partition: doubled when all sizes had their turn
+AT_LEAST, SLOWER = 5, 0.25  # least rounds with each size; a size ends with a gain below this share of its mean
+IDLE, GAIN = 25, 1e-5  # the run ends after IDLE rounds in turn that raise the bound by less than this share
 
 
 class Semidefinite:

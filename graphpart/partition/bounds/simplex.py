@@ -1,6 +1,6 @@
 """The relaxation solved to a vertex by the dual simplex method of HiGHS, warm-started from the last basis.
 
-The primal-dual method approaches the optimum fast; a vertex and its exact multipliers close the gap that is left.
+The primal-dual method approaches the optimum fast. A vertex and its exact multipliers close the remaining gap.
 Bounds are always computed from the multipliers, never read from the solver.
 """
 

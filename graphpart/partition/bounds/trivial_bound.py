@@ -15,7 +15,7 @@ from graphpart.partition.problem import SetPartition
 
 __all__ = ["lowered", "trivial_bound"]
 
-FEW = 2**17  # numbers that are added without any rounding; 10 ms
+FEW = 2**17  # most numbers that are added without any rounding; this takes 10 ms
 
 
 def trivial_bound(p: SetPartition) -> float:

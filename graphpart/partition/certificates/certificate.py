@@ -41,9 +41,9 @@ from graphpart.partition.problem.groups import Groups
 __all__ = ["Certificate", "certify", "common_step", "fingerprint", "finite_costs", "proven_bound", "reduced_costs"]
 
 Floats = NDArray[np.float64]
-CHUNK = 1 << 19  # inequalities written out at a time
-WIDEST = 1 << 14  # elements in general 2-partitions: these are added up in a matrix over them
-TALL = 4096  # rows of a factor of that matrix, at a time
+CHUNK = 1 << 19  # number of inequalities that are written out at a time
+WIDEST = 1 << 14  # most elements in all general 2-partitions, which are added up in a matrix over them
+TALL = 4096  # rows of a factor of that matrix that are processed at a time
 
 
 @dataclass(frozen=True)

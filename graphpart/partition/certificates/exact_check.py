@@ -1,4 +1,4 @@
-"""A check of certificates that shares nothing with the code that makes them.
+"""A check of certificates that shares no code with the modules that make them.
 
 Plain Python in exact rational arithmetic: slow, short, and meant to be read.
 """

@@ -12,7 +12,7 @@ from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    LONGEST = 1000      # an element with more neighbours does not follow others
+    LONGEST = 1000      # most neighbours of an element that may follow others
 
 
 # ------------------------------------------------------------------------------------------- sets that joining forms

@@ -34,10 +34,10 @@ from graphpart.stopping import Stopping
 __all__ = ["Changes", "cheapest_changes"]
 
 Floats = NDArray[np.float64]
-LARGEST_COMPONENT = 15  # elements of a component whose pairs are exact
-LARGEST_CLUSTER = 20  # elements of a cluster of which all splits are tried
-WORK = 2.0**28  # steps for all components, and for all splits; the smallest come first
-LOOKS = 64  # elements that are looked at, at most, as ones that may follow a change of a pair
+LARGEST_COMPONENT = 15  # most elements of a component whose pairs are exact
+LARGEST_CLUSTER = 20  # most elements of a cluster of which all splits are tried
+WORK = 2.0**28  # most steps for all components, and for all splits; the smallest come first
+LOOKS = 64  # most elements that are looked at as ones that may follow a change of a pair
 
 
 @dataclass
@@ -77,7 +77,7 @@ def cheapest_changes(q: SetPartition, labels: Labels, exactly: bool, stopping: S
     q : SetPartition
         Without required joins.
     labels : ndarray of int32, shape (n,)
-        Of finite cost.
+        A partition of finite cost.
     exactly : bool
         Whether small components and small clusters are solved exactly.
     stopping : Stopping

@@ -2,8 +2,8 @@
 
 A pair that is apart and has the doubt of joining its two clusters stands for this join. One that has the doubt of
 moving one of its elements to the cluster of the other stands for this move. A pair that is together stands for the move
-of one of its elements, or for the best split of its cluster. Other pairs of the same clusters and the same doubt stand
-for one change that is not named further. Of each decision the pair that speaks most for the change is kept.
+of one of its elements, or for the best split of its cluster. Other pairs of the same clusters with the same doubt stand
+for one unspecified change. Each decision keeps the pair whose cost is the strongest argument for the change.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["Examined", "as_given", "decisions_of", "in_words"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 CHANGES = np.array(["join", "split", "move"])
-SCOPES = np.array(["clusters", "clusters", "element", "pair"])  # by the kinds below
+SCOPES = np.array(["clusters", "clusters", "element", "pair"])  # scope of each kind of change, for the kinds below
 JOIN, SPLIT, MOVE, OTHER = range(4)
-RELATIVE = 1e-9  # doubts that differ by less are equal
+RELATIVE = 1e-9  # relative difference below which two doubts are equal
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ __all__ = ["Doubts", "doubts"]
 
 METHODS = ("auto", "exact", "local-search")
 NAMES = np.array(["local search", "exact"])
-SLACK = 16  # times the tolerance of the problem, and at least the size of the largest cluster
+SLACK = 16  # least factor of the tolerance of the problem; the size of the largest cluster if that is larger
 WITHOUT = (
     "a problem without that; gp.solve(problem.require(apart=[pair])), or (together=[pair]), tells what another "
     "decision of one pair costs"
@@ -52,8 +52,8 @@ TABLES = ("pairs", "elements", "clusters", "decisions")
 class Doubts:
     """The doubts of a partition. In each table the rows are sorted by `doubt`, the least first.
 
-    ``doubts[:10]`` is a table of the ten least sure decisions, as `to_frame` shows them, ``doubts[0]`` the first of
-    them as a dictionary; ``len`` is the number of decisions.
+    ``doubts[:10]`` is a table of the ten least certain decisions, as `to_frame` shows them. ``doubts[0]`` is the first
+    decision as a dictionary. ``len(doubts)`` is the number of decisions.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ cdef enum:
     IN = 1
     OUT = 2
     TENURE = 6
-    TANGENTS = 8        # points at which the square is bounded from below, at most, in one node
+    TANGENTS = 8        # most points in one node at which the square is bounded from below
 
 
 cdef inline void toggle(Py_ssize_t chosen, double sign, const RowView* triples, const element_t* right,

@@ -1,30 +1,32 @@
 """Branch and cut: the best partition, with a proof that there is no better one.
 
-1. Pairs that are joined or cut in some optimal partition are so from the start (see `persistency`). Then no partition
-   needs to join elements that no path of attractive pairs connects, so each component of the attractive pairs is solved
-   apart, and so are its blocks, which share no more than one element with each other (see `blocks`), the smallest
-   first. If subsets have to be connected, it is the components of base pairs: an element that attracts nobody may link
-   others.
-2. Local search gives a first partition; the relaxation (see `relaxation`) a lower bound, raised by cutting planes. On
-   the way, points of the relaxation are rounded to partitions and these refined by local search.
-3. Where the bound plus the reduced cost of a pair reaches the cost of the best partition, no better one has this pair
-   the other way: it is fixed.
-4. Where few pairs have a cost, and many of them are fixed so at the root, what is left is contracted, reduced, and
-   taken apart anew: 1 to 4 once more, on a smaller problem.
-5. What is left is divided into two: a pair joined, or cut, with all that follows from it for other pairs. The node with
-   the least bound comes first; from time to time, a dive follows the point of the relaxation down to a partition.
+1. Pairs that are known to be joined or cut in some optimal partition are fixed first (see `persistency`). Then some
+   optimal partition joins no elements between components of the attractive pairs. So each component is solved
+   separately, the smallest first, and so are its blocks, which share at most one element with each other (see
+   `blocks`). If subsets have to be connected, the components are those of base pairs, because an element that attracts
+   no other element may still link others.
+2. Local search finds a first partition. The relaxation (see `relaxation`) proves a lower bound, and cutting planes
+   raise it. Points of the relaxation are rounded to partitions, which local search improves.
+3. If the bound plus the absolute reduced cost of a pair reaches the cost of the best partition, all better partitions
+   agree on this pair, and it is fixed.
+4. If few pairs have a cost, and many of these are fixed at the root, the remaining problem is contracted and reduced,
+   and steps 1 to 4 are applied to it.
+5. Otherwise the problem is divided into two nodes: in one, a pair is joined, in the other, it is cut, with all
+   consequences for other pairs. The node with the least bound comes first. From time to time, a dive follows the point
+   of the relaxation down to a partition.
 
-A node is closed once its bound shows that it holds no better partition. Bounds come from multipliers (see
-`certificate`), less all that rounding may have added. If all costs are multiples of one number, a better partition is
-better by that.
+A node is closed once its bound shows that it contains no better partition. Bounds are computed from multipliers (see
+`certificate`), less the largest possible rounding error. If all costs are multiples of one number, a better partition
+costs less by at least this number.
 
-The roots of all components come first, then what is left of each, so that no small one takes the time of all others.
+The roots of all components come first, then the rest of each tree, so that no small component uses up the time of the
+others.
 
 The proof is one sequence of steps, which pauses after each round of a relaxation and after each region. So others can
 search in turn with it (see `graphpart.common.race`), and it takes over the partitions that they find.
 
-1 and 4 stand here, the rest in `tree`. A line per second goes to the logger ``graphpart.partition.exact``, at level
-INFO.
+This module has steps 1 and 4; `tree` has the others. The logger ``graphpart.partition.exact`` gets a line per second,
+at level INFO.
 """
 
 from __future__ import annotations
@@ -53,18 +55,18 @@ from graphpart.stopping import Stopping
 
 __all__ = ["BranchAndCut", "Smaller"]
 
-BY_PAIRS = 16  # neighbours on average, below which Kernighan-Lin on pairs of subsets is fast, and ends lower
-SLOWEST = 4e-6  # seconds for each pair with a cost, until the first relaxation stands
+BY_PAIRS = 16  # average number of neighbours below which Kernighan-Lin on pairs of subsets is fast, and ends lower
+SLOWEST = 4e-6  # seconds per pair with a cost, until the first relaxation can begin
 LOGGER = logging.getLogger("graphpart.partition.exact")
 
 
 class Smaller(NamedTuple):
-    """What is left of a problem to decide. Each better partition of the problem is a partition of what is left."""
+    """The undecided part of a problem. Each better partition of the problem corresponds to a partition of this part."""
 
     problem: SetPartition
-    constant: float  #: added to the cost of a partition of it, this is the cost in the whole problem
-    labels: Labels  #: its best partition known
-    lift: Callable[[Labels], Labels]  #: to labels of the problem
+    constant: float  #: what to add to the cost of a partition of `problem` to get the cost in the whole problem
+    labels: Labels  #: the best known partition of `problem`
+    lift: Callable[[Labels], Labels]  #: turns labels of `problem` into labels of the whole problem
 
 
 class BranchAndCut:
@@ -75,13 +77,13 @@ class BranchAndCut:
     p : SetPartition
         Without required joins and background.
     labels : ndarray of int32, shape (n,)
-        Where to start; canonical.
+        Canonical labels of the partition to start from.
     bound : float
-        What is known beforehand.
+        A lower bound that is already known.
     improved : bool
-        Whether local search has improved them; else it does so first, on what the reduction leaves.
+        Whether local search has improved the labels. If not, local search on the reduced problem comes first.
     threads : int
-        For HiGHS.
+        Number of threads for HiGHS.
     raised : callable, optional
         Called with the bound whenever it is better.
     parameters : TreeParameters, optional
@@ -90,7 +92,7 @@ class BranchAndCut:
     ----------
     work : Work
     allowance : float
-        By how much less a partition may cost, although the best one known is proven.
+        Largest amount by which a partition may cost less than the best one, although that is proven.
     """
 
     name, proves = "branch and cut", True
@@ -165,7 +167,7 @@ class BranchAndCut:
         return self._search is not None and self._search.proven
 
     def _all_steps(self, stopping: Stopping) -> Iterator[None]:
-        apart = stopping.child(plus=math.inf)  # costs are those of what is left, or have another unit
+        apart = stopping.child(plus=math.inf)  # costs belong to the reduced problem, or have another unit
         self._small = small = reduced(self.p, apart)
         yield
         q, exponent = in_fitting_unit(cut_huge(small.problem))
@@ -238,16 +240,16 @@ class Search:
     p : SetPartition
     labels : ndarray of int32, shape (n,)
     stopping : Stopping
-        For kernels: no costs are told it.
+        Only for kernels; costs are not reported to it.
     threads : int
     constant, unit : float
-        What partitions cost beside p, and in which unit p is.
+        Added to the cost in p; unit of the costs of p.
     told : callable
-        ``told(search, is_better)`` after each change of the cost or the bound.
+        Called as ``told(search, is_better)`` after each change of the cost or the bound.
     ends : callable
-        Whether the run has to end.
+        ``ends(search)`` is true if the run has to end.
     allowance : float
-        By how much less a partition may cost than a proven one.
+        Largest amount by which a partition may cost less than a proven one.
     parameters : TreeParameters
     """
 

@@ -15,9 +15,9 @@ from graphpart.partition.bounds.relaxation import Relaxation
 
 __all__ = ["PseudoCosts"]
 
-LEAST = 1e-6  # of the scale of costs: smaller expected rises count as this one
-NEAREST = 0.05  # the variable counts as moved by at least so much
-INTEGRAL = 1e-3  # pairs so near to 0 or 1 come last
+LEAST = 1e-6  # least expected rise, in units of the scale of costs; smaller ones count as this one
+NEAREST = 0.05  # least distance by which a decision counts as having moved a variable
+INTEGRAL = 1e-3  # pairs nearer than this to 0 or 1 come last
 
 
 class PseudoCosts:

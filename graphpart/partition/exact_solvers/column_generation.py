@@ -11,13 +11,13 @@ often the optimum (du Merle, Hansen, Jaumard & Mladenovic 1999; Aloise, Cafieri,
 2010).
 
 1. The linear program over some subsets gives u. A search looks for subsets with c(S) < u(S), which are added (column
-   generation), at first for a u halfway to the last one, so that u does not swing.
-2. When the search finds none, and some gap is left, triples of elements are added: at most one subset of a partition
-   contains two or three of the three. Such inequalities have penalties, which subsets pay, so that u may be larger (see
-   `subset_rows`), and 1 goes on. Those without a penalty are taken out.
-3. When neither is found, or inequalities hardly close the gap any more, a branch and bound over subsets finds all that
-   are missing, or proves that there is none (see `pricing`). Then the sum of u, less that of the penalties, is a bound,
-   for all partitions.
+   generation). The search first uses a u halfway to the last one, so that u does not oscillate.
+2. When the search finds no subset, but a gap is left, inequalities of triples are added: at most one subset of a
+   partition contains two or three elements of a triple. These inequalities have penalties, which subsets pay, so that u
+   may be larger (see `subset_rows`). Then step 1 is repeated. Inequalities without a penalty are removed.
+3. When neither subsets nor triples are found, or inequalities hardly close the gap any more, a branch and bound over
+   subsets finds all missing subsets, or proves that there are none (see `pricing`). Then the sum of u, less the sum of
+   the penalties, is a lower bound for all partitions.
 4. A partition that is better than the best one known has only subsets whose reduced cost is below the gap. If these are
    not too many, they are enumerated by the same branch and bound (Baldacci, Christofides & Mingozzi 2008), and the best
    choice among them is found by linear programs, dividing at pairs that are together in some of the chosen subsets and
@@ -49,18 +49,18 @@ from graphpart.stopping import Stopping
 __all__ = ["ColumnGeneration"]
 
 Floats = NDArray[np.float64]
-LARGEST = 10  # the largest cost is below 2 to the power of that; tolerances of HiGHS are absolute
-PROGRESS, SLOW = 0.03, 2  # inequalities end after SLOW times in turn that close less than this share of the gap
-TIGHTER = 20  # the largest number of times that inequalities are added in `_choose`
+LARGEST = 10  # costs are scaled below 2 to this power, because tolerances of HiGHS are absolute
+PROGRESS, SLOW = 0.03, 2  # rounds of inequalities end after SLOW in turn that close less than PROGRESS of the gap
+TIGHTER = 20  # most times that inequalities are added in `_choose`
 HALFWAY, TRIES = 0.5, 8  # weight of the last prices in the first attempt to find subsets; number of attempts
 BEST, CHANGED = 150, 2.0  # the search starts from the subsets of least reduced cost, with some elements changed in each
-KEPT = 15  # subsets per element that the parts of a divided problem take over
-FOUND, MOST_ADDED = 50, 200  # the exact search ends with this number of subsets; the most that are added at once
-ROOM, WORK = 20_000, 1_000_000  # the largest number of enumerated subsets, and of nodes of the search for them
+KEPT = 15  # most subsets per element that each part of a divided problem takes over
+FOUND, MOST_ADDED = 50, 200  # number of subsets with which the exact search ends; most subsets added at once
+ROOM, WORK = 20_000, 1_000_000  # most enumerated subsets; most nodes of the search for them
 NEAR, NEARER = 0.005, 0.7  # the gap, as a share of the cost, at which bounds are proven; its factor after a failure
 ROUNDING, ROUNDINGS = 10, 20  # linear programs between two roundings; partitions that each rounding makes
-TOLERANCE = 1e-10  # reduced costs that count, for HiGHS, too
-USED, DECIDED = 1e-6, 1e-4  # values of subsets that count; pairs that are nearer to 0 or 1 are decided
+TOLERANCE = 1e-10  # least absolute reduced cost that counts, also for HiGHS
+USED, DECIDED = 1e-6, 1e-4  # least value of a subset that counts; pairs nearer than this to 0 or 1 are decided
 
 
 class Unsolved(Exception):

@@ -4,16 +4,15 @@
     subject to  y[a,b] + y[b,c] - 1 <= y[a,c]   for all distinct a, b, c
                 y in {0, 1}
 
-Required joins are contracted, required cuts fix y = 0, connected components of the non-zero pairs are solved apart,
-each from the partition that local search finds.
+Required joins are contracted, and required cuts fix y = 0. The connected components of the non-zero pairs are solved
+separately, each starting from the partition that local search finds.
 
 * ``full`` states all 3 C(n, 3) inequalities at once.
 * ``cutting-plane`` starts with none and adds violated ones round by round: first for solutions of the relaxation
   0 <= y <= 1, until none is violated or the bound hardly rises; then for integer solutions, until one violates none.
-  The multipliers of the inequalities in a relaxation prove a lower bound; where the bound and the multiplier of a pair
-  together exceed the cost of the best partition known, no better partition has this pair the other way: it is fixed.
-  A component in which few pairs have a cost has variables for these only, and the inequalities of its cycles; no
-  variable is introduced for pairs without cost.
+  The multipliers of the inequalities in a relaxation prove a lower bound. If the bound plus the multiplier of a pair
+  exceeds the cost of the best partition known, all better partitions agree on this pair, and it is fixed.
+  If few pairs of a component have a cost, only these pairs are variables, with the inequalities of their cycles.
 
 Where sizes are limited, all pairs are variables, and for each element a the sum of y[a,b] is at most the largest size
 less one. Where the number of subsets is limited, r[a] = 1 says that a is the first element of its subset: r[a] >= 1 -
@@ -64,11 +63,11 @@ __all__ = ["ilp"]
 Floats = NDArray[np.float64]
 
 FORMULATIONS = ("cutting-plane", "full")
-LARGEST_FULL = 60  # elements of a component: 102660 inequalities
-SLACK = 0.2  # an inequality with more room than this in a relaxation is dropped
-STALLED = 8  # rounds of relaxations that raise the bound by little, after which integer rounds begin
-LITTLE = 0.01  # share of the remaining gap
-ROWS_PER_PAIR = 2  # the largest number of inequalities added in a round, per variable
+LARGEST_FULL = 60  # most elements of a component with all triangle inequalities: 102660 of them
+SLACK = 0.2  # room in a relaxation from which on an inequality is dropped
+STALLED = 8  # successive rounds with little gain after which integer rounds begin
+LITTLE = 0.01  # share of the remaining gap below which the gain of a round is little
+ROWS_PER_PAIR = 2  # most inequalities added in a round, per variable
 
 
 @interruptible

@@ -25,10 +25,10 @@ __all__ = ["Pricing", "fitting_weights"]
 
 Floats = NDArray[np.float64]
 Subsets = NDArray[np.uint8]
-REPEATS, CLOSE = 10, 1e-12  # of the fit; the relative error of weights, which are reduced by it
-FITS = 0.8  # share of the pairs that repel, for which products of weights have to be right
-ATTRACTING = 10  # pairs that attract, for each element, at most: with more, bounds on subsets are weak
-STEPS = 40  # of the search from each subset
+REPEATS, CLOSE = 10, 1e-12  # repetitions of the fit; relative error of weights, by which they are reduced
+FITS = 0.8  # least share of the repelling pairs whose costs are products of the weights
+ATTRACTING = 10  # most attracting pairs per element; with more, bounds on subsets are weak
+STEPS = 40  # steps of the search from each subset
 
 
 def fitting_weights(cost: Floats) -> Floats | None:

@@ -1,27 +1,27 @@
-"""A bound raised region by region, where the gap between a relaxation and a partition stands in few places.
+"""A bound raised region by region, where the gap between a relaxation and a partition arises in few places.
 
 Let r be the reduced costs of a relaxation's multipliers l of inequalities a y <= b (see `certificate`). For the best
 partition y known, its cost is above the bound by
 
     sum over pairs of (r y - min(0, r))  +  sum over inequalities of l (b - a y),
 
-all of whose terms are at least 0: they say where the gap is. In large problems it is in few places, which branching on
-one pair after the other would have to combine; but each place can be looked at by itself:
+where each term is at least 0. So the positive terms show where the gap arises. In large problems these places are few.
+Branching on one pair after the other would have to combine them all, but each place can be examined separately:
 
-1. Elements of pairs and inequalities whose term is not 0 become regions: those that share one are one region. A region
-   takes the elements of all inequalities with a multiplier that it touches.
-2. For a region S, the inequalities within it are taken out of the reduced costs. A partition of all elements is, on S,
-   a partition of S; so the sum of what the bound says outside S and what the best partition of S costs, for these
-   costs, is a bound, too. The problem of S is solved by branch and cut. Regions have no element in common, so all that
-   they gain adds up.
-3. Where the known partition is the best of S for these costs, the gap in S is gone. Where not, it is improved there:
-   the elements of S and the subsets next to them, as they are without S, make a problem of their own.
-4. Regions that still have a gap take in more around them, and what they meet; then 2 and 3 again.
+1. The elements of pairs and inequalities with a positive term form regions. Pairs and inequalities that share an
+   element belong to one region. A region also contains all elements of each inequality with a positive multiplier that
+   shares an element with the region.
+2. For a region S, the inequalities within S are removed from the reduced costs. Each partition of all elements induces
+   a partition of S. So the bound outside S, plus the least cost of a partition of S in these reduced costs, is a lower
+   bound, too. Branch and cut computes this least cost. Regions are disjoint, so their gains add up.
+3. If the known partition is optimal in S for these costs, the gap in S is closed. Otherwise the known partition is
+   improved near S: the elements of S, and the adjacent subsets without S, form a problem of their own.
+4. Regions that still have a gap grow, and merge with regions that they meet. Then steps 2 and 3 are repeated.
 
 So the work is proportional to the number of places, not exponential in it.
 
-If subsets have to be connected, what a region has of them need not be, so the problems of regions do not ask for it in
-2. The reduced costs keep what cuts contribute (see `inequalities`).
+If subsets have to be connected, the part of a subset within a region may be disconnected. So the problems of regions in
+step 2 do not require connected subsets. The contributions of cuts to the reduced costs stay (see `inequalities`).
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ __all__ = ["Regions"]
 
 Floats = NDArray[np.float64]
 Solve = Callable[[SetPartition, Labels, float], tuple[Labels, float, bool]]
-WORTH, SHARE, LEAST = 1e-3, 1e-4, 1e-5  # a term makes a region from: a share of the scale; of the gap; at the least
-DIFFERENT = 0.1  # two values of a variable differ if they are farther apart
-LARGEST, SECONDS = 400, 1.0  # the largest region, in elements, and the time for it; both at effort 1
-PROGRESS, IDLE = 0.05, 1  # a pass is idle if it closes a smaller share of the gap; after more idle passes, it is over
+WORTH, SHARE, LEAST = 1e-3, 1e-4, 1e-5  # least terms of regions: share of the scale; of the gap; lower limit
+DIFFERENT = 0.1  # two values of a variable differ if their distance exceeds this
+LARGEST, SECONDS = 400, 1.0  # most elements of a region, and seconds for it, at effort 1
+PROGRESS, IDLE = 0.05, 1  # share of the gap below which a pass is idle; most idle passes
 
 
 @dataclass

@@ -20,7 +20,7 @@ __all__ = ["Rows", "all_triangles", "violated_cycles", "violated_triangles"]
 
 Rows = tuple[csr_array, NDArray[np.float64]]
 Floats = NDArray[np.float64]
-HOP = 1e-6  # added to the length of each pair, so that of shortest paths one with few pairs is found
+HOP = 1e-6  # added to the length of each pair, so that of equally short paths one with few pairs is found
 
 
 def pair_index(n: int) -> NDArray[np.int64]:

@@ -10,8 +10,8 @@ Let u be prices of elements, and ``s >= 0`` penalties of triples. The reduced co
 
 The subsets of a partition together pay the penalty of each triple at most once. So the partition costs at least the sum
 of u, less the sum of all penalties, plus the sum of ``r(S)`` over its subsets. If no reduced cost is negative, the sum
-of u less that of the penalties is a bound, and a partition that costs less than this plus a gap has only subsets of
-reduced cost below the gap.
+of u less the sum of the penalties is a lower bound. If a partition costs less than this lower bound plus a gap, then
+the reduced costs of all its subsets are below the gap.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ __all__ = ["Prices", "contained", "joined_triples", "violated"]
 Floats = NDArray[np.float64]
 Subsets = NDArray[np.uint8]
 Triples = NDArray[np.int32]
-VIOLATED = 0.05  # by which values exceed 1
-AT_ONCE, EACH = 40, 4  # triples that are added at once, and of these, with each element
+VIOLATED = 0.05  # least violation: by how much the values of subsets have to exceed 1
+AT_ONCE, EACH = 40, 4  # most triples added at once; most of these with the same element
 
 
 @dataclass(frozen=True)

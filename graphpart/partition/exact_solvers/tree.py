@@ -39,7 +39,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Tree", "TreeParameters", "Work"]
 
-Decisions = tuple[tuple[int, bool, float], ...]  # variable, whether it is joined, and how far it was from that
+Decisions = tuple[tuple[int, bool, float], ...]  # variable; whether it is joined; distance of its value from that
 Start = tuple[Inequalities, NDArray[np.float64], NDArray[np.float64]]
 Children = Generator[None, None, list[tuple[float, Decisions]]]
 
@@ -51,23 +51,23 @@ class TreeParameters:
     resolution: float = 1e-7  #: smaller differences of cost do not count, relative to the largest cost that may be paid
     integral: float = 1e-6  #: a point is a partition if each variable is this near to 0 or 1
     idle: int = 4  #: after this number of rounds without progress, a vertex is computed or the node is divided
-    progress: float = 0.01  #: share of what is missing to close a node that counts as progress
-    converged: float = 5e-4  #: the same at the root of a problem with regions
-    window: int = 5  #: the last rounds, whose gain predicts how fast the bound rises
-    most_rounds: float = 20.0  #: a node is divided if the prediction is that more rounds are needed to close it
-    remembered: int = 16  #: the largest number of open nodes whose starting points are kept
-    vertex_terms: int = 3_000  #: the simplex method computes a vertex of relaxations with up to this number of terms
-    semidefinite: int = 80  #: problems with at least this number of elements use the semidefinite relaxation
+    progress: float = 0.01  #: least share of the gap of a node that a round has to close to count as progress
+    converged: float = 5e-4  #: the same share at the root of a problem with regions
+    window: int = 5  #: number of last rounds whose gain predicts how fast the bound rises
+    most_rounds: float = 20.0  #: a node is divided if more rounds than this are predicted until it is closed
+    remembered: int = 16  #: largest number of open nodes whose starting points are kept
+    vertex_terms: int = 3_000  #: largest number of terms of a relaxation of which the simplex method computes a vertex
+    semidefinite: int = 80  #: least number of elements for the semidefinite relaxation
     far: float = (
         0.01  #: the gap, as a share of the cost, above which the semidefinite relaxation gains more than division
     )
     columns: tuple[int, int] = (30, 400)  #: least and largest number of elements for column generation
-    slow: float = 0.05  #: column generation begins after two rounds in turn that close a smaller share of the gap
-    shrunk: float = 0.3  #: what is left is solved anew once this share of the pairs with a cost has been fixed
-    dive: int = 20  #: the number of nodes between two dives
-    regions: int = 300  #: sparse problems with at least this number of elements are solved by regions at the root
-    regions_share: float = 0.9  #: the share of the remaining time for regions
-    effort: int = 16  #: the largest effort for regions; it is doubled while there is a gap
+    slow: float = 0.05  #: column generation begins after two rounds in turn that close at most this share of the gap
+    shrunk: float = 0.3  #: share of the pairs with a cost that has to be fixed before what is left is solved anew
+    dive: int = 20  #: number of nodes from one dive to the next
+    regions: int = 300  #: least number of elements of a sparse problem that is solved by regions at the root
+    regions_share: float = 0.9  #: share of the remaining time that regions may take
+    effort: int = 16  #: largest effort for regions; the effort starts at 1 and is doubled while there is a gap
 
 
 @dataclass
@@ -78,11 +78,11 @@ class Work:
     rounds: int = 0
     cuts: int = 0
     lp_seconds: float = 0.0
-    columns: int = 0  #: blocks that column generation took over
+    columns: int = 0  #: number of blocks that column generation took over
 
 
 class Whole(Protocol):
-    """What a tree knows of the whole problem, of which its own problem is a block."""
+    """The interface of the whole problem to the tree of one of its blocks."""
 
     cost: float
     work: Work
@@ -97,7 +97,7 @@ class Whole(Protocol):
         """Better labels of a small problem, a lower bound of its cost, and whether the labels are optimal."""
 
     def note(self, cost: float, bound: float) -> None:
-        """By how much the tree changed its cost and its bound."""
+        """Take note of a change of the cost and of the bound of the tree."""
 
     def ends(self) -> bool:
         """Whether the run has to end."""
@@ -137,7 +137,7 @@ class Tree:
         finite = p.pairs()[2]
         largest = float(np.abs(finite[np.isfinite(finite)]).max(initial=0.0))
         self.bound = trivial_bound(p)
-        largest = min(largest, -self.bound)  # no partition that is worth it pays more than all that attracts
+        largest = min(largest, -self.bound)  # partitions that pay more than all attraction cost more than 0
         finest = min(self.parameters.resolution * share * largest, allowance)
         step = (self.step, 0.0) if self.step else decimal_step(finite[np.isfinite(finite)])
         self.judge = judge_of(*step, finest)
@@ -156,7 +156,7 @@ class Tree:
         return self.judge.meets(bound, self.cost)
 
     def steps(self, nodes: float = math.inf) -> Iterator[None]:
-        """Improve partition and bound until they meet, the run is stopped, or so many nodes more are solved.
+        """Improve partition and bound until they meet, the run is stopped, or `nodes` further nodes are solved.
 
         Pauses after each round of a relaxation and each region, so that others can have their turn. `offer` takes over
         the partitions that others find meanwhile.
@@ -217,7 +217,7 @@ class Tree:
         self._count = 0
 
     def _raise(self, bound: float) -> None:
-        """Take over a bound for all better partitions; up to the cost of the best one known, it holds for all."""
+        """Take over a bound for all better partitions. Limited to the least known cost, it holds for all partitions."""
         bound = min(round_up(bound, self.step) if math.isfinite(bound) else bound, self.cost)
         if bound > self.bound:
             self.bound = bound
@@ -248,7 +248,7 @@ class Tree:
         self._raise(bound)
 
     def _solve(self, decisions: Decisions, known: float) -> Children:
-        """Work on one node. Returns no nodes if it is closed; else the two nodes that divide it, each with a bound."""
+        """Solve one node. Returns no nodes if it is closed, else the two nodes that divide it, each with a bound."""
         r, a = self.relaxation, self.parameters
         if not self._decide(decisions):
             return []
@@ -292,7 +292,7 @@ class Tree:
                 break
             missing = self.cost - self.resolution - r.bound
             progress = r.bound - before > a.progress * missing
-            if not decisions and self._has_regions():  # no division makes up for a relaxation that is not solved
+            if not decisions and self._has_regions():  # division does not compensate for an unsolved relaxation
                 progress = r.bound - before > a.converged * missing or (added > 0 and not r.is_thorough)
             idle = 0 if progress else idle + 1
             bounds.append(r.bound)
@@ -327,7 +327,7 @@ class Tree:
         return self._divide(decisions, max(known, r.bound))
 
     def _is_better_divided(self, bounds: list[float], missing: float) -> bool:
-        """Whether little is missing, but at the rate of the last rounds many more would follow.
+        """Whether the gap is small, but closing it would take many more rounds at the rate of the last rounds.
 
         Cutting planes raise the bound more and more slowly, but after a decision it rises fast again.
         """
@@ -337,7 +337,7 @@ class Tree:
         return missing * a.window > a.most_rounds * (bounds[-1] - bounds[-1 - a.window])
 
     def _start(self) -> Start | None:
-        """Where the relaxation starts in a node that follows from this one, but is not worked on next."""
+        """The starting point of the relaxation in a child node that is not solved next."""
         r = self.relaxation
         large = r.complete and len(r.rows.pairs) > self.parameters.vertex_terms
         if not large or self.semidefinite is not None or len(self.open) >= self.parameters.remembered:
@@ -379,7 +379,7 @@ class Tree:
         return not self.relaxation.complete and self.p.n >= self.parameters.regions
 
     def _solve_regions(self) -> Generator[None, None, float]:
-        """Raise the bound for all better partitions where the gap is (see `regions`), and fix what follows from it."""
+        """Raise the bound for all better partitions by regions (see `regions`), and fix pairs that follow from it."""
         self._round_point()
         r = self.relaxation
         regions = Regions(self.p, r, self.labels, self.search.solve_region, self.stopping)
@@ -410,7 +410,7 @@ class Tree:
         return bool(fixed > self.parameters.shrunk * (np.count_nonzero(self.relaxation.cost) - self.fixed_before))
 
     def _count_fixed(self) -> int:
-        """How many pairs with a cost are cut, or within a set that can be contracted."""
+        """The number of pairs with a cost that are cut, or within a set that can be contracted."""
         r = self.relaxation
         fixed = (r.lower == r.upper) & (r.cost != 0)
         if r.connecting is not None:
@@ -421,9 +421,9 @@ class Tree:
     def _start_again(self, bound: float) -> Children:
         """Solve what is left of the problem once pairs are fixed: contracted, reduced, and taken apart.
 
-        All partitions better than the one known are partitions of what is left, so its bound is one for them. If
-        subsets have to be connected, a set that only lifted pairs connect is not contracted: what links its elements is
-        not decided.
+        All partitions better than the one known are partitions of the remaining problem, so the bound of the remaining
+        problem holds for them. If subsets have to be connected, a set that only lifted pairs connect is not contracted,
+        because it is undecided which base pairs link its elements.
         """
         r, p = self.relaxation, self.p
         merged = self._connected_bounds()
@@ -481,7 +481,7 @@ class Tree:
 
     def _round_point(self) -> None:
         """Round the point of the relaxation to partitions, and refine these by local search."""
-        r, apart = self.relaxation, self.stopping.child(plus=math.inf)  # other costs than those of the whole
+        r, apart = self.relaxation, self.stopping.child(plus=math.inf)  # its costs are not those of the whole problem
         lifted = None if r.connecting is None else ~r.connecting.links
         dense = None if lifted is None else False
         near = SetPartition._of_pairs(range(self.p.n), r.u, r.v, 0.5 - r.y, rules=Rules(lifted=lifted), dense=dense)
@@ -527,7 +527,7 @@ class Tree:
         return connected(self.p.n, r.u[joined], r.v[joined])
 
     def _is_partition(self) -> bool:
-        """Whether the point is a partition, and this closes the node, whose best partition it is then."""
+        """Whether the point is a partition that closes the node. This partition is then the best one of the node."""
         y = self.relaxation.y
         if (np.minimum(y, 1 - y) > self.parameters.integral).any():
             return False
@@ -538,7 +538,7 @@ class Tree:
         return self.closed(self.relaxation.bound)
 
     def _divide(self, decisions: Decisions, bound: float) -> list[tuple[float, Decisions]]:
-        """Two nodes: a pair cut, and joined. The one that is nearer to the point comes last, and is worked on first."""
+        """Two nodes: a pair cut, and joined. The node nearer to the point comes last, and is solved first."""
         r = self.relaxation
         free = r.lower < r.upper
         if not free.any():

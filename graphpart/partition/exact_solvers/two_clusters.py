@@ -19,7 +19,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["TwoClusters"]
 
-ROUNDS = 200  # linear programs of a turn without a time at which it ends
+ROUNDS = 200  # linear programs in a turn that has no time limit
 
 
 class TwoClusters:

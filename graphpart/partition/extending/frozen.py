@@ -12,8 +12,8 @@ from graphpart.partition.problem.derived import connected
 
 __all__ = ["place_new"]
 
-MOST_CUTS = 2_000_000  # between copies of old clusters, of which all are written out, the smallest components first
-ROUNDS = 5  # in which further cuts are added
+MOST_CUTS = 2_000_000  # most cuts between copies of old clusters that are written out, smallest components first
+ROUNDS = 5  # rounds in which further cuts are added
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
@@ -64,7 +64,7 @@ def _solve_components(
 ) -> None:
     """Place the new elements in components of several new elements; their labels are written to `out`."""
     x, cluster, sums = outside
-    # A cluster that attracts nobody in a component can be left out there.
+    # A cluster that attracts no element of a component can be left out there.
     of = component[x].astype(np.int64) * max(k, 1) + cluster
     useful = np.isin(of, of[sums < 0]) & ~alone[x]
     x, sums, of = x[useful], sums[useful], of[useful]

@@ -16,7 +16,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Solver"]
 
-LARGEST_AUTO = 100_000  # pairs up to which more than greedy joining and moving is worth its time
+LARGEST_AUTO = 100_000  # most pairs for which more than greedy joining and moving is worth its time
 
 
 class Solver:
@@ -33,7 +33,7 @@ class Solver:
         if self.plain and q.m > LARGEST_AUTO:
             return self._in_turn(q, start)
         self.runs += 1
-        part = self.stopping.child(plus=math.inf)  # nobody knows what the rest costs as long as it is not placed
+        part = self.stopping.child(plus=math.inf)  # the cost of the rest is unknown until it is placed
         r = self.method.run(
             q,
             time_limit=part.remaining,

@@ -70,7 +70,7 @@ cdef inline void rate(State* s, element_t a) noexcept nogil:
 
 
 cdef bint reserve(State* s, Py_ssize_t rows) noexcept nogil:
-    """Room for so many subsets."""
+    """Make room for `rows` subsets."""
     cdef Py_ssize_t capacity = s.capacity
     cdef fixed_t* table
     cdef element_t* cuts

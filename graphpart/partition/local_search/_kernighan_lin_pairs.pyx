@@ -623,13 +623,13 @@ cdef class Pairs:
     labels : ndarray of int32, shape (n,)
         Canonical.
     magnitude, tolerance, cost : float
-        Of the problem, and of the labels.
+        Magnitude and tolerance of the problem, and cost of the labels.
     patience : int
-        A sequence ends after so many switches without a new best prefix,
+        Number of switches without a new best prefix after which a sequence may end.
     height : float
-        if it costs by now so much more than that prefix.
+        Amount above the cost of the best prefix at which such a sequence ends.
     whole : int
-        Of two subsets with at most so many elements, half of all elements may switch without a new best prefix.
+        In two subsets with at most `whole` elements, half of all elements may switch without a new best prefix.
     terms : Terms, optional
         Of a background, groups and sizes, see `graphpart.partition.local_search.sums`.
 

@@ -34,7 +34,7 @@ from graphpart.stopping cimport Stopping
 cdef fixed_t NONE = INT64_MAX       # the cost of what cannot be done
 
 cdef enum:
-    TERMS = 16      # more terms of a background than anybody has
+    TERMS = 16      # most terms of a background
     AHEAD = 8       # elements of the queue whose rows are fetched before they are looked at
 
 

@@ -662,11 +662,11 @@ cdef class Chains:
     magnitude, tolerance : float
         Of the problem.
     patience : int
-        A chain ends after so many moves without a new best prefix.
+        Number of moves without a new best prefix after which a chain ends.
     longest : int
-        And after so many in all.
+        Largest number of moves in a chain.
     hub : int
-        An element with more stored pairs starts chains of one move, and continues none.
+        An element with more than `hub` stored pairs starts only chains of one move, and continues none.
     terms : Terms, optional
         Of a background, groups and sizes, see `graphpart.partition.local_search.sums`.
 

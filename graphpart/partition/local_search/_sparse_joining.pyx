@@ -89,7 +89,7 @@ cdef void push(Queue* q, Queued item) noexcept nogil:
 # ------------------------------------------------------------------------------------------------- neighbour tables
 
 cdef enum:
-    LIST = 32       # a table with more neighbours is hashed
+    LIST = 32       # most neighbours in a table that is not hashed
 
 
 cdef struct Entry:
@@ -136,8 +136,8 @@ cdef struct Tables:
 # Pieces of 2**k entries, all of which are freed together at the end.
 
 cdef enum:
-    SMALLEST = 2            # k of the smallest piece
-    BLOCK = 1 << 22         # bytes that are asked for at once
+    SMALLEST = 2            # binary logarithm of the number of entries of the smallest piece
+    BLOCK = 1 << 22         # bytes that one allocation asks for
 
 
 cdef Entry* take_piece(Tables* s, int k) noexcept nogil:
@@ -165,7 +165,7 @@ cdef Entry* take_piece(Tables* s, int k) noexcept nogil:
 
 
 cdef inline void give_back(Tables* s, Entry* entries, Py_ssize_t capacity) noexcept nogil:
-    """Room for so many entries, which need not be a power of two."""
+    """Take back the memory of `capacity` entries, which need not be a power of two."""
     cdef int k
     if capacity >= (1 << SMALLEST):
         k = 63 - leading_zeros(<uint64_t>capacity)

@@ -68,13 +68,13 @@ from graphpart.stopping import Stopping, interruptible
 __all__ = ["kernighan_lin_pairs"]
 
 # What other values do: docs/explanation/tried.md.
-SWITCHES = 20  # without a new best prefix, after which a sequence may end
-HEIGHT = 0.75  # how far a sequence may climb, in mean absolute costs of the pairs of an element
-MANY, WHOLE = 8, 400  # average stored pairs of an element, from which pairs come first; elements of two small subsets
-CHAIN = 10  # moves without a new best prefix, after which a chain ends
-EJECTING = 4  # the same where chains of ejections follow
-LONGEST = 256  # the next chain goes on from there; a chain takes quadratic time in its length
-HUB = 100  # on a star, all chains through its centre would take quadratic time
+SWITCHES = 20  # switches without a new best prefix after which a sequence may end
+HEIGHT = 0.75  # largest rise of a sequence above its best prefix, in mean absolute costs of the pairs of an element
+MANY, WHOLE = 8, 400  # mean stored pairs per element above which pairs come first; most elements of two small subsets
+CHAIN = 10  # moves without a new best prefix after which a chain ends
+EJECTING = 4  # moves without a new best prefix after which a chain ends, if chains of ejections follow
+LONGEST = 256  # most moves of a chain, whose time is quadratic in its length; the next one goes on from there
+HUB = 100  # most stored pairs inside a chain: on a star, all chains through its centre would take quadratic time
 REST, LONG = 5, 5  # on small problems, n / 10 is too little
 
 

@@ -1,12 +1,12 @@
 """Local search for problems that limit the sizes or the number of clusters.
 
-The kernels for listed pairs obey limits (kernels/groups.pxd), those for matrices do not; so a matrix becomes a list of
-all pairs. Greedy joining leaves at least the least number of subsets. If it ends with more than the largest number, it
-goes on with the joins that cost least, then with those of subsets that no listed pair links. Where sizes, groups or
-required cuts forbid all of these, elements are packed anew: the largest first, each into the subset in which it costs
-least of those that are open to it. If none is, elements that are in the way leave a subset, and wait for another one.
-That ends after EVICTIONS times as many elements have left as there are: it need not find a partition, which may be as
-hard as to colour a graph.
+The kernels for listed pairs obey limits (kernels/groups.pxd), those for matrices do not. So a matrix becomes a list of
+all pairs. Greedy joining stops at the smallest allowed number of subsets. If it ends with more than the largest allowed
+number, it continues with the joins that raise the cost least, then with joins of subsets that no listed pair links. If
+sizes, groups or required cuts forbid all of these joins, elements are packed anew. The largest elements come first, and
+each joins the allowed subset in which it costs least. If no subset is allowed, conflicting elements leave a subset, and
+wait for another one (eviction). Packing ends after at most EVICTIONS evictions per element. It may fail to find a
+partition, since this problem can be as hard as graph colouring.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["few_enough", "has_room", "packed"]
 
-EVICTIONS = 100  # for each element
+EVICTIONS = 100  # most evictions, as a multiple of the number of elements
 
 
 def has_room(p: SetPartition, labels: Labels) -> bool:

@@ -9,16 +9,16 @@ One iteration starts from a partition of the elements, and goes up level by leve
    Van Eck 2019). The sets are the elements of the next level. The partition of the next level is that of 1, so that
    parts of a subset can move to other subsets. If all elements stay alone, the subsets themselves are the elements of
    the next level.
-3. The next level begins with 1, until each element is in a subset of its own. 4. The partition is carried down level by
-   level, and on each level elements move as in 1 (Rotta & Noack 2011).
+3. The next level begins with step 1, until each element is in a subset of its own.
+4. The partition is carried down level by level, and on each level elements move as in step 1 (Rotta & Noack 2011).
 
-The next iteration starts from the result. In the first iteration, elements join in 2 in their order, in later ones in
-random order, so that each finds other sets. The method ends after PATIENCE iterations that do not lower the cost. Then
-no move of one element lowers the cost.
+The next iteration starts from the result. In step 2, elements join in their given order in the first iteration, and in
+random order in later iterations, so that each iteration finds other sets. The method ends after PATIENCE iterations
+that do not lower the cost. Then no move of one element lowers the cost.
 
-To take a background into account, the method only keeps sums of weights for each subset, on each level; for groups,
-also the number of members of each in each subset. On each level, all moves obey groups and limits,
-and keep subsets connected where they have to be.
+For a background, the method only keeps the sums of weights of each subset on each level. For groups, it also keeps the
+number of members of each group in each subset. On each level, all moves obey groups and limits, and keep subsets
+connected where this is required.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["improve_by_levels", "multilevel", "start_of_sequences"]
 
-PATIENCE = 3  # iterations that do not lower the cost; with 1: docs/explanation/tried.md
+PATIENCE = 3  # iterations without a lower cost after which the method ends; for 1, see docs/explanation/tried.md
 
 
 @interruptible

@@ -13,24 +13,24 @@ from graphpart.partition.problem.groups import Groups
 
 __all__ = ["Terms", "neighbours_of", "terms_of"]
 
-BITS = 61  # of the sum of absolute weights
-LEAST = -1020  # exponent of a factor that still has all its digits
+BITS = 61  # binary digits of the sum of absolute weights
+LEAST = -1020  # smallest binary exponent of a factor that still has all its digits
 
 
 class Terms(NamedTuple):
     """The background of elements a and b is ``sum(factor[t] * weights[a, partner[t]] * weights[b, t])``."""
 
-    weights: NDArray[np.int64]  #: of shape (n, k)
-    partner: NDArray[np.int32]  #: of shape (k,)
-    factor: NDArray[np.float64]  #: of shape (k,)
+    weights: NDArray[np.int64]  #: integer weights, of shape (n, k)
+    partner: NDArray[np.int32]  #: index of the other weight of each term, of shape (k,)
+    factor: NDArray[np.float64]  #: factor of each term, of shape (k,)
     repels: bool
     groups: Groups | None = None
-    sizes: NDArray[np.int64] | None = None  #: of elements, where subsets have a largest size
-    max_size: int = 0  #: which is this; 0 if it is not limited
-    least: int = 1  #: number of subsets
-    most: int = 0  #: which is at most this; 0 if it is not limited
-    lifted: NDArray[np.bool_] | None = None  #: of each pair, where base pairs have to connect subsets; else None
-    row_flags: NDArray[np.uint8] | None = None  #: the same for each entry of the compressed rows
+    sizes: NDArray[np.int64] | None = None  #: sizes of the elements, if subsets have a largest size; else None
+    max_size: int = 0  #: largest size of a subset; 0 if there is no limit
+    least: int = 1  #: smallest number of subsets
+    most: int = 0  #: largest number of subsets; 0 if there is no limit
+    lifted: NDArray[np.bool_] | None = None  #: which pairs are lifted; None unless base pairs have to connect subsets
+    row_flags: NDArray[np.uint8] | None = None  #: `lifted` for each entry of the compressed rows
 
 
 def terms_of(p: SetPartition) -> Terms:

@@ -51,7 +51,7 @@ cdef inline void put_memberships(const Scratch* t, element_t a, double* counts, 
 
 
 cdef inline double paid_with(const Scratch* t, element_t a, const double* counts) noexcept nogil:
-    """What an element pays for being with so many members of groups."""
+    """The price that element a pays for being with `counts` members of each group."""
     cdef element_t i = t.first[a]
     cdef double total = 0.0
     while i >= 0:

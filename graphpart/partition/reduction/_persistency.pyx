@@ -30,7 +30,7 @@ from graphpart.partition.reduction._pair_criteria cimport (
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    HOPELESS = 2                # times what the seed had to outweigh: a set that has to outweigh more is given up
+    HOPELESS = 2                # a set is given up if it has to outweigh this many times what its seed had to
 
 cdef double ROUNDING = 2.0**-51
 

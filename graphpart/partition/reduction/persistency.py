@@ -4,9 +4,9 @@ A criterion for joining a pair considers all partitions in which the pair is cut
 after which the pair is joined. If, for every such partition, one of the changes does not increase the cost, some
 optimal partition joins the pair. Criteria for cutting a pair work in the same way.
 
-If subsets have to be connected, most of these changes may be none: what remains of a subset that elements leave, or
-that is split, need not be connected. An element that attracts nobody may link others. So none of the criteria below
-holds, except that elements are cut between which there is no path of base pairs (**component**).
+If subsets have to be connected, most of these changes may be forbidden: a subset that elements leave, or that is split,
+may become disconnected. An element that attracts no other element may still link others. So none of the criteria below
+applies, except **component**, with paths of base pairs: elements without such a path between them are cut.
 
 **Joins** of a pair {a, b} of negative cost; in the given partition, a and b are apart:
 
@@ -77,7 +77,7 @@ __all__ = ["PartitionReduction", "Persistency", "persistency", "reduce", "reduce
 
 CRITERIA = ("", "edge", "neighbourhood", "pair", "triangle", "subgraph", "cut-set", "node", "component")
 COMPONENT = CRITERIA.index("component")
-FEW = 2000  # elements, up to which sets may grow large
+FEW = 2000  # most elements of a problem in which sets may grow large
 LARGE_SETS, SMALL_SETS = 256, 32
 
 
