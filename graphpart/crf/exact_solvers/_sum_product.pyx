@@ -247,7 +247,7 @@ cdef class LoopyMessages:
     def __init__(self, View view, tables, weight, start, base):
         cdef const Factors* g = &view.g
         self.view, self.tables, self.weight, self.start, self.base = view, tables, weight, start, base
-        self.messages, self.beliefs = np.zeros(start[-1]), np.array(base)
+        self.messages, self.beliefs = np.zeros(start[len(start) - 1]), np.array(base)
         self.message, self.belief = self.messages, self.beliefs
         self.work = np.empty(g.largest_table)
         self.rest, self.to = np.empty(g.largest_arity * g.largest_domain), np.empty(g.largest_arity * g.largest_domain)
