@@ -384,8 +384,7 @@ class _Solver:
             return None
         seconds = BRANCHING * self._seconds if self._limited else None
         cutting.run(self.stopping.child(seconds, plus=math.inf), None)
-        assert cutting.solver is not None
-        return Found(cutting.labels, cutting.cost if cutting.solver.done else cutting.certified, cutting.solver.done)
+        return Found(cutting.labels, cutting.cost if cutting.proven else cutting.certified, cutting.proven)
 
     def _by_branch_and_bound(self, part: FactorGraph) -> Found | None:
         """A few nodes, which are enough for most small components."""

@@ -222,7 +222,7 @@ class HardComponent:
         """Whether the labels are optimal, up to rounding."""
         if not self.race.proven:
             return False
-        if self.branching.done or max(self.relaxing.bound, self.cutting.bound) >= self.cost:  # complete by themselves
+        if self.branching.done or self.relaxing.bound >= self.cost:  # complete by themselves
             return True
         return judge_of_labels(self.f, self.labels).meets(max(one.certified for one in self.contestants), self.cost)
 

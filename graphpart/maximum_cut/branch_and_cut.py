@@ -6,8 +6,8 @@
    better sides, so it is fixed.
 4. Where rounds no longer raise the bound by much, the node is divided in two: an edge is satisfied, or frustrated.
    Sides of nodes that fixed edges connect determine each other, so further edges are fixed. A node is closed when its
-   bound, rounded up to the next possible cost, reaches the best cost known. The node of the least bound is next, but
-   after a division its likelier half.
+   bound, rounded up to the next possible cost, reaches the best cost known, or when all of its edges are fixed. The
+   node of the least bound is next, but after a division its likelier half.
 5. After each linear program, sides that agree with its most decided values are improved by changes of single nodes.
 
 See Barahona, Grötschel, Jünger & Reinelt 1988; Charfreitag, Jünger, Mallach & Mutzel 2022.
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.steps import round_up
 from graphpart.maximum_cut import _odd_walks
-from graphpart.maximum_cut.odd_cycles import OddCycles
+from graphpart.maximum_cut.odd_cycles import INTEGRAL, OddCycles
 from graphpart.maximum_cut.reduction import Reduction
 from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
 from graphpart.stopping import Stopping
@@ -64,9 +64,10 @@ class BranchAndCut:
     bound : float
         No sides cost less.
     done : bool
-        Whether the best sides are proven optimal.
+        Whether no node is open: then `bound` is at most `resolution` below `cost`, unless a linear program was not
+        accurate enough.
     resolution : float
-        Differences of costs that count as errors of rounding, if weights have no common step.
+        A node is closed if its bound is at most this below the best cost. For weights without a common step.
     nodes, rounds : int
         Nodes that were divided, and linear programs solved.
     """
@@ -76,7 +77,12 @@ class BranchAndCut:
         self.bound, self.done, self.nodes = g.least, False, 0
         self.resolution = RESOLUTION * float(np.abs(g.weight).sum())
         self._reduction: Reduction | None = None
-        self._ends: Callable[[], bool] = lambda: False
+        self._remaining: Callable[[], float] = lambda: math.inf
+
+    @property
+    def certified(self) -> float:
+        """The bound, less what rounding may have added when weights were added up."""
+        return self.bound - 2.0**-40 * (float(np.abs(self.g.weight).sum()) + abs(self.g.constant))
 
     @property
     def rounds(self) -> int:
@@ -95,7 +101,14 @@ class BranchAndCut:
         A linear program is interrupted if it would make a turn twice as long; the next turn goes on with it.
         """
         latest = math.inf if until is None else 2 * until - stopping.seconds
-        self._ends = lambda: stopping.check(self.cost) or stopping.seconds > latest
+
+        def remaining() -> float:
+            if stopping.check(self.cost):
+                return 0.0
+            left = math.inf if stopping.remaining is None else stopping.remaining
+            return max(0.0, min(left, latest - stopping.seconds))
+
+        self._remaining = remaining
         if self._reduction is None:
             self._begin()
         last = math.inf if rounds is None else self.rounds + rounds
@@ -107,15 +120,16 @@ class BranchAndCut:
     def _begin(self) -> None:
         self._reduction = Reduction(self.g)
         small = self._small = self._reduction.graph
-        self._relaxation = OddCycles(small, lambda: self._ends())
+        self._relaxation = OddCycles(small, lambda: self._remaining())
         self._lower, self._upper = np.zeros(small.m), np.ones(small.m)  # for all nodes
         self._open: list[_Node] = []
+        self._closed = math.inf  # least bound of the closed nodes
         self._numbers = 0
         self._node: _Node | None = _Node(small.least, 0, ())
         self._values: list[float] = []  # bounds of the rounds of this node
-        if not small.m:
+        if not small.m:  # all is decided
             self._improve()
-            self._close()
+            self._close(small.constant)
         self._tell()
 
     def _rounded(self, bound: float) -> float:
@@ -134,7 +148,7 @@ class BranchAndCut:
             return
         fixed = self._fixed(node)
         if fixed is None:  # only worse sides obey this
-            self._close()
+            self._close(math.inf)
             return
         relaxation.confine(*fixed)
         solved = relaxation.solve()
@@ -142,24 +156,27 @@ class BranchAndCut:
         if solved:
             self._improve()
         if self._closes(node.bound):
-            self._close()
+            self._close(node.bound)
             return
         self._tell()
         if not solved:
+            if self._remaining() > 0:  # it was not interrupted, but failed
+                self._divide(node)
             return
         if not node.decided:
             self._fix(node.bound)
         values = self._values
         values.append(node.bound)
         missing = self.cost - node.bound
+        fractional = relaxation.fractional
         steady = len(values) > STEADY and values[-1] - values[-1 - STEADY] < GAIN * missing
-        if steady and relaxation.fractional.any():
+        if steady and fractional.any():
             self._divide(node)
         elif not relaxation.separate(stopping) and not stopping.check(self.cost):
-            if relaxation.fractional.any():
+            if fractional.any():
                 self._divide(node)
-            else:  # the values are those of sides, which were found
-                self._close()
+            else:  # the values are those of sides, which are known; the bound is theirs but for rounding
+                self._close(node.bound)
 
     def _improve(self) -> None:
         assert self._reduction is not None
@@ -169,7 +186,7 @@ class BranchAndCut:
 
     def _fix(self, bound: float) -> None:
         """Fix edges that keep their values in all better sides."""
-        missing = self.cost - bound
+        missing = self.cost - bound + 2.0**-40 * float(np.abs(self.g.weight).sum())
         reduced = self._relaxation.reduced
         self._upper[reduced > missing] = 0.0
         self._lower[-reduced > missing] = 1.0
@@ -195,9 +212,18 @@ class BranchAndCut:
         return lower, upper
 
     def _divide(self, node: _Node) -> None:
-        values = self._relaxation.values
+        """Divide a node by an undecided edge of large weight, or by the least decided one that is free."""
+        relaxation = self._relaxation
+        free = relaxation.program.lower < relaxation.program.upper
+        if not free.any():  # one point is left
+            relaxation.values = relaxation.program.lower.copy()
+            self._improve()
+            self._close(math.inf)
+            return
+        values, weight = relaxation.values, np.abs(self._small.weight)
         open_ = np.minimum(values, 1.0 - values)
-        edge = int(np.argmax((open_ > 0.15) * np.abs(self._small.weight) + open_ * 1e-3 * self.resolution / RESOLUTION))
+        score = (open_ > UNDECIDED) * weight + 1e-3 * (open_ + INTEGRAL) * weight.min()
+        edge = int(np.argmax(np.where(free, score, -1.0)))
         first = int(values[edge] > 0.5)
         likelier, other = (
             _Node(node.bound, self._numbers + k, (*node.decided, (edge, frustrated)))
@@ -208,7 +234,9 @@ class BranchAndCut:
         heapq.heappush(self._open, other)
         self._node, self._values = likelier, []
 
-    def _close(self) -> None:
+    def _close(self, bound: float) -> None:
+        """Close the node, whose sides all cost at least `bound`, or are known."""
+        self._closed = min(self._closed, bound)
         self._node = None
         self._next()
 
@@ -217,13 +245,14 @@ class BranchAndCut:
         self._values = []
         while self._open and self._node is None:
             node = heapq.heappop(self._open)
-            self._node = None if self._closes(node.bound) else node
-        if self._node is None:
-            self.done = True
+            if self._closes(node.bound):
+                self._closed = min(self._closed, node.bound)
+            else:
+                self._node = node
+        self.done = self._node is None
         self._tell()
 
     def _tell(self) -> None:
-        """The bound of all open nodes."""
+        """The bound of all nodes that were not divided."""
         open_ = [node.bound for node in (self._node, *self._open[:1]) if node is not None]
-        bound = self.cost if self.done else min(self._rounded(min(open_)), self.cost)
-        self.bound = max(self.bound, bound)
+        self.bound = max(self.bound, min(self._rounded(min([self._closed, *open_])), self.cost))

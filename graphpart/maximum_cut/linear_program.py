@@ -6,6 +6,7 @@ highspy, SciPy's HiGHS solves each program from the beginning.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -88,8 +89,8 @@ class LinearProgram:
         Rows that could be left out without changing the optimum.
     """
 
-    def __init__(self, cost: Floats) -> None:
-        self.cost = cost
+    def __init__(self, cost: Floats, remaining: Callable[[], float]) -> None:
+        self.cost, self._remaining = cost, remaining
         self.lower, self.upper = np.zeros(len(cost)), np.ones(len(cost))
         self.rows = Rows.none()
         self.x, self.multipliers, self.slack = np.zeros(len(cost)), np.zeros(0), np.zeros(0, bool)
@@ -109,14 +110,16 @@ class LinearProgram:
         self.lower, self.upper = lower.copy(), upper.copy()
 
     def solve(self) -> bool:
-        """Solve it; False if it was interrupted, or no point satisfies the rows. Multipliers are new in all cases."""
+        """Solve it; False if it was interrupted, or HiGHS failed. The multipliers are those of the last solution."""
         from scipy.optimize import linprog
         from scipy.sparse import csr_array
 
         rows = self.rows
         matrix = csr_array((-rows.entries, rows.columns, rows.starts), shape=(len(rows), len(self.cost)))
         bounds = np.stack([self.lower, self.upper], 1)
-        found = linprog(self.cost, matrix if len(rows) else None, -rows.least if len(rows) else None, bounds=bounds)
+        options = {} if math.isinf(seconds := self._remaining()) else {"time_limit": seconds}
+        given = (matrix, -rows.least) if len(rows) else (None, None)
+        found = linprog(self.cost, *given, bounds=bounds, options=options)
         if found.status != 0:
             return False
         self.x = np.clip(found.x, self.lower, self.upper)
@@ -137,12 +140,12 @@ class LinearProgram:
 class _WarmStarted(LinearProgram):
     """The same by highspy, which goes on from the last basis."""
 
-    def __init__(self, cost: Floats, ends: Callable[[], bool]) -> None:
+    def __init__(self, cost: Floats, remaining: Callable[[], float]) -> None:
         import highspy
 
-        super().__init__(cost)
+        super().__init__(cost, remaining)
         self._module = highspy
-        self._highs: Any = simplex(1, ends)
+        self._highs: Any = simplex(1, lambda: remaining() <= 0)
         for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             self._highs.setOptionValue(option, 1e-10)  # so that proofs do not fail for want of digits
         n = len(cost)
@@ -170,7 +173,7 @@ class _WarmStarted(LinearProgram):
             self._highs.changeColsBounds(len(changed), changed, lower[changed], upper[changed])
 
     def solve(self) -> bool:
-        """Solve it; False if it was interrupted, or no point satisfies the rows."""
+        """Solve it; False if it was interrupted, or HiGHS failed. The multipliers are those of its last basis."""
         highs, module = self._highs, self._module
         highs.run()
         solution = highs.getSolution()
@@ -186,6 +189,6 @@ class _WarmStarted(LinearProgram):
         return True
 
 
-def linear_program(cost: Floats, ends: Callable[[], bool]) -> LinearProgram:
-    """A linear program with variables in [0, 1] and no rows; `ends` is asked whether a run has to end."""
-    return LinearProgram(cost) if fault() is not None else _WarmStarted(cost, ends)
+def linear_program(cost: Floats, remaining: Callable[[], float]) -> LinearProgram:
+    """A linear program with variables in [0, 1] and no rows; `remaining` says how many seconds a run may take."""
+    return (LinearProgram if fault() is not None else _WarmStarted)(cost, remaining)

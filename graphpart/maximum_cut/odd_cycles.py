@@ -50,11 +50,11 @@ class OddCycles:
         Linear programs solved, and inequalities added, so far.
     """
 
-    def __init__(self, g: SignedGraph, ends: Callable[[], bool]) -> None:
+    def __init__(self, g: SignedGraph, remaining: Callable[[], float]) -> None:
         self.g = g
         size = np.abs(g.weight)
         self._scale = math.ldexp(1.0, math.frexp(float(size.mean()) if g.m else 1.0)[1])
-        self.program = linear_program(size / self._scale, ends)
+        self.program = linear_program(size / self._scale, remaining)
         self._generator = np.random.default_rng(0)
         self._slack = np.zeros(0, np.int64)  # rounds in a row for which each row has been slack
         self.values, self.reduced = np.zeros(g.m), size
@@ -71,7 +71,7 @@ class OddCycles:
         self.program.confine(lower, upper)
 
     def solve(self) -> bool:
-        """Solve the linear program; False if it was interrupted. `bound` is valid in any case."""
+        """Solve the linear program; False if it was interrupted or failed. `bound` is valid in any case."""
         self.rounds += 1
         solved = self.program.solve()
         bound, reduced = self.program.bound()
@@ -90,8 +90,9 @@ class OddCycles:
         g = self.g
         nodes = self._generator.permutation(g.n).astype(np.int32)
         hits = np.zeros(g.n, bool)  # nodes of fractional edges, which more often are on a violated walk
+        fractional = self.fractional
         for ends in (g.u, g.v):
-            hits[ends[self.fractional]] = True
+            hits[ends[fractional]] = True
         nodes = np.concatenate([nodes[hits[nodes]], nodes[~hits[nodes]]])
         found = Rows.none()
         for first in range(0, g.n, ADDED):

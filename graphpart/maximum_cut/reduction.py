@@ -13,6 +13,7 @@ whole numbers remain exact.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
 import numpy as np
@@ -36,7 +37,7 @@ class Reduction:
         self._n = g.n
         self._rows: list[dict[int, float]] = [{} for _ in range(g.n)]
         self._taken: list[tuple[int, tuple[tuple[int, float], ...]]] = []  # nodes and their edges when they were taken
-        self._paid = 0.0
+        self._paid = [g.constant]  # what the nodes that were taken cost
         for a, b, w in zip(g.u.tolist(), g.v.tolist(), g.weight.tolist(), strict=True):
             self._rows[a][b] = self._rows[b][a] = w
         self._reduce()
@@ -46,7 +47,7 @@ class Reduction:
         edges = [(place[a], place[b], w) for a in left for b, w in self._rows[a].items() if a < b]
         u, v, w = (np.array(column) for column in zip(*edges, strict=True)) if edges else ([], [], [])
         self.graph = SignedGraph.from_pairs(
-            len(left), np.array(u, np.int32), np.array(v, np.int32), np.array(w, np.float64), g.constant + self._paid
+            len(left), np.array(u, np.int32), np.array(v, np.int32), np.array(w, np.float64), math.fsum(self._paid)
         )
         del self._rows
 
@@ -100,7 +101,7 @@ class Reduction:
         total = sum(w for _, w in edges)
         together = min(0.0, total)  # what it costs if its neighbours are together,
         rise = [min(w, total - w) - together for _, w in edges]  # and how much more if one of them is alone
-        self._paid += together
+        self._paid.append(together)
         if len(edges) == 2:
             self._add(edges[0][0], edges[1][0], rise[0])
         elif len(edges) == 3:
@@ -112,12 +113,12 @@ class Reduction:
         """Take out a node that some optimum has on the side that its strongest edge wants."""
         self._take(a, edges)
         if w < 0:
-            self._paid += w
+            self._paid.append(w)
         for c, x in edges:
             if c == b:
                 continue
             if w < 0:
-                self._paid += x
+                self._paid.append(x)
             self._add(b, c, -x if w < 0 else x)
 
     def _add(self, a: int, b: int, w: float) -> None:

@@ -95,7 +95,7 @@ def test_without_highspy_scipy_solves_the_programs(g):
 @settings(max_examples=150, deadline=None)
 def test_inequalities_hold_for_all_sides_and_cut_off_the_point(g, seed):
     """Each inequality is satisfied by all sides, and violated by the values that it was found for."""
-    relaxation = OddCycles(g, lambda: False)
+    relaxation = OddCycles(g, lambda: math.inf)
     rng = np.random.default_rng(seed)
     relaxation.values = rng.choice([0.0, 0.1, 0.3, 0.5, 1.0], g.m)
     count = relaxation.separate(Stopping())
@@ -118,7 +118,7 @@ def test_inequalities_hold_for_all_sides_and_cut_off_the_point(g, seed):
 @settings(max_examples=200, deadline=None)
 def test_separation_is_complete_on_triangles(g):
     """If a triangle's inequality is violated, some inequality is found."""
-    relaxation = OddCycles(g, lambda: False)
+    relaxation = OddCycles(g, lambda: math.inf)
     rng = np.random.default_rng(g.m)
     values = relaxation.values = rng.choice([0.0, 0.2, 0.5, 1.0], g.m)
     place = {(a, b): e for e, (a, b) in enumerate(zip(g.u.tolist(), g.v.tolist(), strict=True))}
@@ -162,3 +162,53 @@ def test_it_goes_on_where_it_was_stopped():
         parts.run(Stopping(), rounds=1)
     assert (whole.cost, whole.nodes, whole.rounds) == (parts.cost, parts.nodes, parts.rounds)
     assert whole.done
+
+
+def complete(n: int, seed: int) -> SignedGraph:
+    u, v = (x.astype(np.int32) for x in np.triu_indices(n, 1))
+    return SignedGraph.from_pairs(n, u, v, np.random.default_rng(seed).choice([-1.0, 1.0], len(u)))
+
+
+@pytest.mark.parametrize("failing", [1, 2, 3])
+def test_a_linear_program_that_fails_divides_the_node(failing, monkeypatch):
+    """HiGHS may end without a solution and without being interrupted. Then the tree grows instead."""
+    g = complete(10, failing)
+    solve, calls = OddCycles.solve, itertools.count(1)
+    monkeypatch.setattr(OddCycles, "solve", lambda self: solve(self) and bool(next(calls) % failing))
+    solver = BranchAndCut(g, np.zeros(g.n, np.uint8))
+    solver.run(Stopping(), rounds=5_000)
+    assert solver.done
+    assert solver.cost == by_enumeration(g)
+
+
+def test_nodes_are_divided_by_free_edges_only():
+    """Also where no value is far from 0 or 1, and no difference of costs counts as a rounding error."""
+    g = complete(9, 4)
+    solver = BranchAndCut(g, np.zeros(g.n, np.uint8))
+    solver.resolution = 0.0
+    solver.run(Stopping(), rounds=1)
+    node = solver._node
+    assert node is not None
+    solver._relaxation.values[:] = 0.01
+    lower, upper = np.zeros(solver._small.m), np.ones(solver._small.m)
+    upper[: solver._small.m // 2] = 0.0
+    solver._relaxation.confine(lower, upper)
+    solver._divide(node)
+    assert solver._node is not None
+    assert [edge >= solver._small.m // 2 for edge, _ in solver._node.decided] == [True]
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_linear_programs_keep_to_the_time(installed, monkeypatch):
+    """One program of 400 nodes takes longer than this; it is interrupted, with highspy or without."""
+    if not installed:
+        monkeypatch.setattr(linear_program, "fault", lambda: RuntimeError("not installed"))
+    rng = np.random.default_rng(0)
+    u, v = (x.astype(np.int32) for x in np.triu_indices(400, 1))
+    kept = rng.random(len(u)) < 0.15
+    g = SignedGraph.from_pairs(400, u[kept], v[kept], rng.normal(size=np.count_nonzero(kept)))
+    solver = BranchAndCut(g, np.zeros(400, np.uint8))
+    stopping = Stopping(0.5)
+    solver.run(stopping)
+    assert stopping.seconds < 2.0
+    assert not solver.done and solver.bound <= solver.cost

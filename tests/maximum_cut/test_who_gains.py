@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 import graphpart as gp
+from graphpart.partition.exact_solvers.two_clusters import TwoClusters
+from graphpart.stopping import Stopping
 
 
 def network(n: int, degree: int, seed: int) -> nx.Graph:
@@ -65,3 +67,13 @@ def test_one_cluster_is_not_called_optimal_where_two_are_required():
     assert r.n_clusters == 2
     assert r.cost >= -76.0
     assert r.lower_bound <= r.cost
+
+
+def test_where_one_cluster_is_best_the_contestant_ends():
+    """Branch and cut without the requirement is complete then; it does not take turns from search."""
+    graph = nx.random_regular_graph(4, 40, seed=1)
+    p = gp.SetPartition.from_pairs(40, list(graph.edges), [-1.0] * 80).require(n_clusters=2)
+    contestant = TwoClusters(p, (np.arange(40) < 20).astype(np.int32))
+    contestant.run(Stopping(), None)
+    assert contestant.done
+    assert contestant.bound == -80.0 < contestant.cost

@@ -61,16 +61,19 @@ class Cutting(Contestant):
         """Go on until `stopping` says so, seconds `until` have passed, or after this number of rounds."""
         solver = self.solver
         assert solver is not None  # it takes no part otherwise
-        solver.resolution = self.judge.tolerance
+        solver.resolution = self.judge.tolerance / 2
         solver.run(stopping, until, rounds)
         labels = labels_of_sides(solver.sides)
         self.take(labels, self.f.evaluate_labels(labels))
-        self.done = solver.done
-        self.bound = self.cost if solver.done else solver.bound
+        self.done, self.bound = solver.done, solver.bound
         self.certify()
+
+    @property
+    def proven(self) -> bool:
+        """Whether its bound shows that its labels are optimal."""
+        return self.judge.meets(self.certified, self.cost)
 
     def certify(self) -> None:
         """Its bound, less what rounding may have added when the form was computed."""
         if self.solver is not None:
-            size = float(np.abs(self.solver.g.weight).sum()) + abs(self.solver.g.constant)
-            self.certified = max(self.certified, self.judge.rounded(self.solver.bound - 2.0**-40 * size))
+            self.certified = max(self.certified, self.judge.rounded(self.solver.certified))

@@ -236,7 +236,7 @@ class _Run:
         assert cutting is not None
         cutting.offer(part.labels, part.cost)
         cutting.go_on(self.stopping.child(plus=others), None, ROUNDS << part.turns - 1)
-        part.labels, part.cost, part.proven = cutting.labels, cutting.cost, cutting.done
+        part.labels, part.cost, part.proven = cutting.labels, cutting.cost, cutting.proven
         part.bound = max(part.bound, cutting.certified)
 
     def _eliminate(self, part: _Part, share: float) -> bool:

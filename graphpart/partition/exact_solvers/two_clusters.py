@@ -40,7 +40,8 @@ class TwoClusters:
         u, v, costs = p.listed()
         graph = SignedGraph.from_pairs(p.n, u, v, -costs, float(costs.sum()))
         self.solver = BranchAndCut(graph, self._sides(labels))
-        self.solver.resolution = judge_of_partition(p).tolerance
+        self._judge = judge_of_partition(p)
+        self.solver.resolution = self._judge.tolerance / 2
         self.done = False
 
     @staticmethod
@@ -60,8 +61,8 @@ class TwoClusters:
 
     @property
     def bound(self) -> float:
-        """No feasible partition costs less."""
-        return self.cost if self.done else self.solver.bound
+        """No feasible partition costs less; where two clusters are required and one is better, its own cost is more."""
+        return self._judge.rounded(self.solver.certified)
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a better partition."""
@@ -76,8 +77,7 @@ class TwoClusters:
         feasible = self.p.limits is not None and self.p.limits.violation(labels) is None
         if feasible and cost < self.cost:
             self.labels, self.cost = labels, cost
-        # With one cluster only, the bound holds, but it is not met where two are required.
-        self.done = self.solver.done and self.cost <= cost
+        self.done = self.solver.done
 
     @staticmethod
     def _sides(labels: Labels) -> Sides:
