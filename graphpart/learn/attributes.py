@@ -25,14 +25,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
-from graphpart.learn.objective import float_rows
+from graphpart.learn.objective import BLOCK, float_rows
 
 __all__ = ["Kind", "attribute_names", "element_rows", "flat", "pair_attributes", "pair_indices", "total_width"]
 
 Array = NDArray[np.float64]
 Kind = str | Callable[[Array, Array], ArrayLike] | Sequence[Any]
-
-BLOCK = 1 << 17  # numbers in a block of element attributes, so that a block stays in the cache
 
 
 def _absolute_difference(x: Array, z: Array) -> Array:

@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 Trace = list[tuple[float, float]]  #: (objective, norm of the gradient) at each point
 
 ARMIJO = 1e-4
-ROUNDING = 1e-13  # relative decreases below this cannot be told from rounding in a sum over many samples
+ROUNDING = 1e-12  # relative decreases below this cannot be told from rounding in a sum over many samples
 
 
 def newton(objective: Objective, tolerance: float, trace: Trace) -> tuple[Array, Status]:

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.learn.descent import ROUNDING
 from graphpart.partition.problem import canonical
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
@@ -34,7 +35,6 @@ from graphpart.stopping import Stopping
 __all__ = ["kernel_kmeans", "kernel_kmeans_objective"]
 
 Array = NDArray[np.float64]
-ROUNDING = 1e-12  # changes of J below this share of the first term of J count as 0
 
 
 def kernel_kmeans(
@@ -148,7 +148,7 @@ def _move(K: Array, k: int, w: Array, labels: NDArray[np.int64], stopping: Stopp
     table = K @ member  # table[a, C] = sum over b in C of w_b K_ab
     size = member.sum(axis=0)
     count = np.bincount(labels, minlength=k)
-    small = ROUNDING * float(w @ np.abs(diagonal))
+    small = ROUNDING * float(w @ np.abs(diagonal))  # of the first term of J
     try:
         while True:
             mass = np.bincount(labels, w * table[every, labels], minlength=k)

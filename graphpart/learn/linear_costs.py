@@ -5,24 +5,25 @@ from __future__ import annotations
 import json
 import math
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import FormatError, InvalidOption, InvalidProblem
 from graphpart.files.source import opened, replacing
-from graphpart.learn.objective import Array, float_rows
+from graphpart.learn.objective import BLOCK, Array, float_rows
 
-__all__ = ["LinearCosts", "content_of", "is_number", "rows_of_matrix"]
+__all__ = ["LinearCosts", "check_scales", "content_of", "is_number", "names_of", "rows_of_matrix", "write_json"]
 
-ROWS = 8192  # rows that are scored at a time
 NUMBERS = 1 << 22  # entries of a sparse matrix that are made dense at a time
 
 
 class LinearCosts:
     """The cost of joining a pair with attributes x is -<theta, x>."""
 
+    FORMAT: ClassVar[str]  # the name of its files
     theta_: Array
     attributes_: tuple[str, ...] | None
     objective_: float
@@ -41,7 +42,7 @@ class LinearCosts:
         if X.ndim != 2 or X.shape[1] != columns:
             raise InvalidProblem(f"X has shape {X.shape}: expected (pairs, {columns})")
         scores = np.empty(X.shape[0])
-        step = ROWS if dense else min(ROWS, max(1, NUMBERS // max(1, columns)))
+        step = max(1, (BLOCK if dense else NUMBERS) // max(1, columns))
         for first in range(0, len(scores), step):
             part = slice(first, first + step)
             block = X[part] if dense else X[part].toarray()
@@ -65,12 +66,12 @@ class LinearCosts:
 
     # ------------------------------------------------------------------------------------------------------- files
 
-    def _write(self, path: str | os.PathLike[str], name: str, more: dict[str, Any]) -> None:
-        """Write parameters and names to a JSON file."""
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a JSON file, with all digits; ``"-"`` is standard output."""
         if not hasattr(self, "theta_"):
             raise InvalidOption("the model is not fitted: call fit first")
         content = {
-            "format": name,
+            "format": self.FORMAT,
             "version": 1,
             "sigma": self.sigma,
             "intercept": self.intercept,
@@ -78,14 +79,33 @@ class LinearCosts:
             "theta": self.theta_.tolist(),
             "objective": self.objective_ if math.isfinite(self.objective_) else None,
             "samples": self.n_samples_,
-        } | more
-        with replacing(path) as stream:
-            stream.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+            "status": str(getattr(self, "status_", "")),
+        }
+        write_json(path, content | self._more())
+
+    def _more(self) -> dict[str, Any]:
+        """What else a file of this kind of model has."""
+        return {}
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that :meth:`save` wrote; ``"-"`` is standard input.
+
+        Raises
+        ------
+        FormatError
+            If the file is not such a model.
+        """
+        return cls._of(path, content_of(path, cls.FORMAT))
+
+    @classmethod
+    def _of(cls, path: Any, content: dict[str, Any]) -> Self:
+        model = cls()
+        model._take(path, content)
+        return model
 
     def _take(self, path: Any, content: dict[str, Any]) -> None:
-        """Take parameters and names from the content of a file that `_write` wrote."""
-        if content.get("version") != 1:
-            raise FormatError(path, None, f"version is {content.get('version')!r}: expected 1")
+        """Take parameters and names from the content of a file that `save` wrote."""
         names = ("theta", "sigma", "intercept", "attributes", "objective", "samples")
         values: list[Any] = [content.get(name) for name in names]
         theta, sigma, intercept, attributes, objective, samples = values
@@ -120,7 +140,37 @@ def content_of(path: str | os.PathLike[str], *names: str) -> dict[str, Any]:
         raise FormatError(path, None, "nested too deeply: expected a model in JSON") from None
     if not isinstance(content, dict) or content.get("format") not in names:
         raise FormatError(path, None, f'no "format": "{names[0]}" at the top: expected a model that graphpart wrote')
+    if content.get("version") != 1:
+        raise FormatError(path, None, f"version is {content.get('version')!r}: expected 1")
     return content
+
+
+def write_json(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
+    """Write a model to a JSON file; ``"-"`` is standard output."""
+    with replacing(path) as stream:
+        stream.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def check_scales(model: Any) -> None:
+    """Raise InvalidOption unless `sigma` is positive and finite, and `tol` finite and not negative, or None."""
+    for name, text in (("sigma", "> 0"), ("tol", ">= 0")):
+        value = getattr(model, name)
+        if name == "tol" and value is None:
+            continue
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not (number and math.isfinite(value) and (value > 0 if name == "sigma" else value >= 0)):
+            raise InvalidOption(f"{name} is {value!r}: expected a finite number {text}")
+
+
+def names_of(attributes: Sequence[Any] | None, X: Any, width: int | None = None) -> tuple[str, ...] | None:
+    """Names of attributes: those given, or the columns of a frame; raises InvalidProblem if there are not `width`."""
+    given = getattr(X, "columns", None) if attributes is None else attributes
+    if given is None:
+        return None
+    names = tuple(str(name) for name in given)
+    if width is not None and len(names) != width:
+        raise InvalidProblem(f"{len(names)} names for {width} attributes: expected one for each")
+    return names
 
 
 def rows_of_matrix(X: Any) -> Any:

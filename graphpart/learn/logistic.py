@@ -13,7 +13,6 @@ subsets; without the constraint that decisions form a partition, y = 1 where f >
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -22,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem, warn
 from graphpart.learn.descent import Trace, newton, steepest_descent
-from graphpart.learn.linear_costs import NUMBERS, LinearCosts, content_of, rows_of_matrix
-from graphpart.learn.objective import LN2, Array, Blocks, Objective, check_lengths
+from graphpart.learn.linear_costs import NUMBERS, LinearCosts, check_scales, names_of, rows_of_matrix
+from graphpart.learn.objective import LN2, Blocks, Objective, check_lengths
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
@@ -31,7 +30,6 @@ __all__ = ["LogisticRegression"]
 
 SOLVERS = {"newton": newton, "steepest-descent": steepest_descent}
 LIMITS = {"newton": 200, "steepest-descent": 10_000}
-FORMAT = "graphpart logistic regression"
 
 
 class LogisticRegression(LinearCosts):
@@ -89,9 +87,7 @@ class LogisticRegression(LinearCosts):
     array([-3.9, -2.2,  2.7,  4.3])
     """
 
-    theta_: Array
-    attributes_: tuple[str, ...] | None
-    objective_: float
+    FORMAT = "graphpart logistic regression"
     gradient_norm_: float
     history_: Trace
     n_iter_: int
@@ -155,8 +151,7 @@ class LogisticRegression(LinearCosts):
         InvalidOption
             If a parameter of the model has no meaning.
         """
-        if attributes is None and hasattr(X, "columns"):
-            attributes = [str(name) for name in X.columns]
+        attributes = names_of(attributes, X)
         X, y, dense = rows_of_matrix(X), np.asanyarray(y), not hasattr(X, "tocsr")
         weights = None if sample_weight is None else np.asanyarray(sample_weight)
         if X.ndim != 2:
@@ -200,9 +195,7 @@ class LogisticRegression(LinearCosts):
         self._check_options()
         if n_attributes + self.intercept < 1:
             raise InvalidProblem("X has no columns: expected at least one attribute")
-        names = None if attributes is None else tuple(str(name) for name in attributes)
-        if names is not None and len(names) != n_attributes:
-            raise InvalidProblem(f"{len(names)} names for {n_attributes} attributes: expected one for each")
+        names = names_of(attributes, None, n_attributes)
         limit = LIMITS[self.solver] if self.max_iterations is None else self.max_iterations
         stopping = Stopping(time_limit, limit, None, callback)
         objective = Objective(blocks, n_attributes, self.sigma, self.intercept, stopping)
@@ -221,12 +214,7 @@ class LogisticRegression(LinearCosts):
         return self
 
     def _check_options(self) -> None:
-        for name in ("sigma", "tol"):
-            value = getattr(self, name)
-            positive = value > 0 if name == "sigma" else value >= 0
-            if isinstance(value, bool) or not (positive and math.isfinite(value)):
-                least = "> 0" if name == "sigma" else ">= 0"
-                raise InvalidOption(f"{name} is {value!r}: expected a finite number {least}")
+        check_scales(self)
         if self.solver not in SOLVERS:
             raise InvalidOption(f"solver is {self.solver!r}: expected {' or '.join(SOLVERS)}")
 
@@ -237,26 +225,3 @@ class LogisticRegression(LinearCosts):
         larger, smaller = 1.0 / (1.0 + e), e / (1.0 + e)
         joins = scores >= 0
         return np.stack([np.where(joins, smaller, larger), np.where(joins, larger, smaller)], axis=1)
-
-    # ------------------------------------------------------------------------------------------------------- files
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a JSON file, with all digits; ``"-"`` is standard output."""
-        self._write(path, FORMAT, {"status": str(getattr(self, "status_", ""))})
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> LogisticRegression:
-        """Read a model that :meth:`save` wrote; ``"-"`` is standard input.
-
-        Raises
-        ------
-        FormatError
-            If the file is not such a model.
-        """
-        return cls._of(path, content_of(path, FORMAT))
-
-    @classmethod
-    def _of(cls, path: Any, content: dict[str, Any]) -> LogisticRegression:
-        model = cls()
-        model._take(path, content)
-        return model

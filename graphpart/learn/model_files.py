@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 
-from graphpart.learn import logistic
 from graphpart.learn.linear_costs import content_of
 from graphpart.learn.logistic import LogisticRegression
-from graphpart.learn.max_margin import model as max_margin
 from graphpart.learn.max_margin.model import MaxMarginPartition
 
 __all__ = ["load_model"]
@@ -21,6 +19,7 @@ def load_model(path: str | os.PathLike[str]) -> LogisticRegression | MaxMarginPa
     FormatError
         If the file is not such a model.
     """
-    content = content_of(path, logistic.FORMAT, max_margin.FORMAT)
-    kind = MaxMarginPartition if content["format"] == max_margin.FORMAT else LogisticRegression
-    return kind._of(path, content)  # type: ignore[no-any-return]
+    content = content_of(path, LogisticRegression.FORMAT, MaxMarginPartition.FORMAT)
+    if content["format"] == MaxMarginPartition.FORMAT:
+        return MaxMarginPartition._of(path, content)
+    return LogisticRegression._of(path, content)

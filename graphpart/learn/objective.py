@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 Blocks = Callable[[], Iterator[tuple[Any, ...]]]  #: each call starts a new pass over (X, y) or (X, y, weights) blocks
 
 LN2 = math.log(2.0)
-BLOCK = 1 << 17  # numbers in a block, approximately
+BLOCK = 1 << 17  # numbers in a block, approximately, which stays in the cache
 VECTOR_WORK = 1 << 13  # largest number of multiplications of a slice with a vector
 MATRIX_WORK = 1 << 18  # largest number of multiplications of a slice with itself
 

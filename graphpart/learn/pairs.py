@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.learn._differences import add_differences, mirror
 from graphpart.learn.attributes import (
-    BLOCK,
     Array,
     Kind,
     attribute_blocks,
@@ -33,7 +32,7 @@ from graphpart.learn.attributes import (
     width,
 )
 from graphpart.learn.candidates import cut_into_problems, equal_keys, nearest_neighbors, training_pairs
-from graphpart.learn.objective import Blocks
+from graphpart.learn.objective import BLOCK, Blocks
 from graphpart.learn.rich_attributes import walk_similarities
 from graphpart.machine import processors
 from graphpart.partition.problem import SetPartition, check_matrix_fits

@@ -34,8 +34,6 @@ __all__ = ["RichAttributes", "walk_similarities"]
 
 Array = NDArray[np.float64]
 STEPS = (2, 4, 8, 16)
-SHRINKAGE = 0.5
-NEIGHBORS = 10
 NEARNESS = ("distance", "cosine")
 NAMES = tuple(
     f"{near}{suffix}" for near in NEARNESS for suffix in ("", *(f", walks of {steps} steps" for steps in STEPS))
@@ -85,10 +83,10 @@ class RichAttributes:
         scatter = (residual * w[:, None]).T @ residual
         variance = float(np.trace(scatter)) / len(scatter)
         target = (variance if variance > 0 else 1.0) * np.eye(len(scatter))
-        values, axes = np.linalg.eigh((1.0 - SHRINKAGE) * scatter + SHRINKAGE * target)
+        values, axes = np.linalg.eigh(0.5 * (scatter + target))
         self.map_ = axes / np.sqrt(values)
         sizes = np.bincount(codes)
-        self.neighbors_ = int(np.clip(np.median(sizes) / 2, 2, NEIGHBORS))
+        self.neighbors_ = int(np.clip(np.median(sizes) / 2, 2, 10))
         mapped = Z @ self.map_
         squares = np.einsum("nv,nv->n", mapped, mapped)
         mean = mapped.mean(axis=0)

@@ -15,7 +15,6 @@ same evidence, it counts this evidence many times.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphpart.errors import InvalidOption, InvalidProblem
-from graphpart.learn.linear_costs import LinearCosts, content_of
+from graphpart.learn.linear_costs import LinearCosts, check_scales, names_of
 from graphpart.learn.logistic import LogisticRegression
 from graphpart.learn.max_margin.frank_wolfe import Found, History, Machine, minimise
 from graphpart.learn.max_margin.oracle import ORACLES
@@ -35,7 +34,6 @@ from graphpart.stopping import Stopping
 
 __all__ = ["MaxMarginPartition"]
 
-FORMAT = "graphpart max margin partition"
 SOLVERS = ("frank-wolfe", "perceptron")
 LIMITS = {"frank-wolfe": 1000, "perceptron": 20}
 
@@ -115,6 +113,7 @@ class MaxMarginPartition(LinearCosts):
     (True, True, True)
     """
 
+    FORMAT = "graphpart max margin partition"
     start_: Array
     bound_: float
     gap_: float
@@ -197,8 +196,6 @@ class MaxMarginPartition(LinearCosts):
             If a parameter of the model has no meaning.
         """
         self._check_options()
-        if attributes is None and hasattr(X, "columns"):
-            attributes = [str(name) for name in X.columns]
         limit = LIMITS[self.solver] if self.max_iterations is None else self.max_iterations
         if not hasattr(limit, "__index__") or limit < 1:
             raise InvalidOption(f"max_iterations is {limit!r}: expected a whole number of at least 1")
@@ -207,9 +204,7 @@ class MaxMarginPartition(LinearCosts):
         width = parts[0].X.shape[1] if parts else (np.shape(X)[1] if np.ndim(X) == 2 else 0) + self.intercept
         if width < 1:
             raise InvalidProblem("X has no columns: expected at least one attribute")
-        names = None if attributes is None else tuple(str(name) for name in attributes)
-        if names is not None and len(names) != width - self.intercept:
-            raise InvalidProblem(f"{len(names)} names for {width - self.intercept} attributes: expected one for each")
+        names = names_of(attributes, X, width - self.intercept)
         base = self._start(parts, width, stopping)
         found = self._solve(parts, base, stopping)
         stopping.reraise()
@@ -249,12 +244,7 @@ class MaxMarginPartition(LinearCosts):
         return LogisticRegression(self.sigma).fit_blocks(blocks, width, time_limit=stopping.remaining).theta_
 
     def _check_options(self) -> None:
-        for name in ("sigma", "tol"):
-            value = getattr(self, name)
-            positive = value > 0 if name == "sigma" else value >= 0
-            if isinstance(value, bool) or not (positive and math.isfinite(value)):
-                least = "> 0" if name == "sigma" else ">= 0"
-                raise InvalidOption(f"{name} is {value!r}: expected a finite number {least}")
+        check_scales(self)
         if self.seed is not None and (not hasattr(self.seed, "__index__") or self.seed < 0):
             raise InvalidOption(f"seed is {self.seed!r}: expected a whole number of at least 0, or None")
         if self.solver not in SOLVERS:
@@ -262,34 +252,6 @@ class MaxMarginPartition(LinearCosts):
         if self.oracle not in ORACLES:
             raise InvalidOption(f"oracle is {self.oracle!r}: expected one of {', '.join(ORACLES)}")
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a JSON file, with all digits; ``"-"`` is standard output."""
-        if not hasattr(self, "theta_"):
-            raise InvalidOption("the model is not fitted: call fit first")
+    def _more(self) -> dict[str, Any]:
         bound = getattr(self, "bound_", math.nan)
-        self._write(
-            path,
-            FORMAT,
-            {
-                "bound": bound if math.isfinite(bound) else None,
-                "certified": getattr(self, "certified_", False),
-                "status": str(getattr(self, "status_", "")),
-            },
-        )
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> MaxMarginPartition:
-        """Read a model that :meth:`save` wrote; ``"-"`` is standard input.
-
-        Raises
-        ------
-        FormatError
-            If the file is not such a model.
-        """
-        return cls._of(path, content_of(path, FORMAT))
-
-    @classmethod
-    def _of(cls, path: Any, content: dict[str, Any]) -> MaxMarginPartition:
-        model = cls()
-        model._take(path, content)
-        return model
+        return {"bound": bound if math.isfinite(bound) else None, "certified": getattr(self, "certified_", False)}

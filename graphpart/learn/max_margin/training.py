@@ -31,7 +31,6 @@ from graphpart.partition.problem import SetPartition
 __all__ = ["TrainingProblem", "training_problems"]
 
 Flags = NDArray[np.bool_]
-DENSE_FROM = 0.5  # share of pairs that are given, from which on costs go into a matrix
 
 
 class TrainingProblem:
@@ -72,7 +71,6 @@ class TrainingProblem:
         self.signed_loss = np.where(same, self.loss, -self.loss)
         self.truth = (self.share * same) @ X  # sum of a_p x_p over true joins
         self.constant = float(self.loss[same].sum())  # the loss of cutting every pair
-        self.dense = len(pairs) >= DENSE_FROM * self.n * (self.n - 1) / 2
 
     def costs(self, theta: Array) -> Array:
         """a_p c_p for each pair, without the loss."""
@@ -88,12 +86,7 @@ class TrainingProblem:
 
     def problem(self, costs: Array) -> SetPartition:
         """The set partition problem with given costs of the pairs."""
-        if not self.dense:
-            return SetPartition.from_pairs(self.n, self.pairs, costs)
-        matrix = np.zeros((self.n, self.n))
-        u, v = self.pairs.T
-        matrix[u, v] = matrix[v, u] = costs
-        return SetPartition.from_matrix(matrix)
+        return SetPartition.from_pairs(self.n, self.pairs, costs)
 
     def decisions(self, labels: NDArray[np.integer[Any]]) -> Flags:
         """Which of the pairs a partition joins."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphpart.errors import FormatError, InvalidOption
-from graphpart.files.source import opened, replacing
+from graphpart.learn.linear_costs import content_of, write_json
 from graphpart.learn.random_fields.labels import class_of
 from graphpart.learn.random_fields.templates import Template, tie_of
 from graphpart.result import Status
@@ -41,21 +40,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "objective": model.objective_ if math.isfinite(model.objective_) else None,
         "status": str(model.status_),
     }
-    with replacing(path) as stream:
-        stream.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+    write_json(path, content)
 
 
 def load(cls: Any, path: str | os.PathLike[str]) -> Any:
     """Read a model of class `cls`."""
-    try:
-        with opened(path) as source:
-            content = json.loads(source.read().decode("utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise FormatError(path, None, f"{error}: expected a model in JSON") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise FormatError(path, None, f'no "format": "{FORMAT}" at the top: expected a model that graphpart wrote')
-    if content.get("version") != 1:
-        raise FormatError(path, None, f"version is {content.get('version')!r}: expected 1")
+    content = content_of(path, FORMAT)
     try:
         if not isinstance(content["intercept"], bool):
             raise ValueError(f"intercept is {content['intercept']!r}: expected true or false")

@@ -10,37 +10,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.learn.frank_wolfe import Oracle, Solution, block_frank_wolfe
+from graphpart.learn.frank_wolfe import Oracle
 from graphpart.learn.random_fields.inference import factor_graph, solve, solver_for
 from graphpart.learn.random_fields.structures import Packed
 from graphpart.learn.random_fields.templates import Template
-from graphpart.stopping import Stopping
 
-__all__ = ["train"]
+__all__ = ["oracle"]
 
 Array = NDArray[np.float64]
-
-
-def train(
-    template: Template,
-    structures: list[Packed],
-    labels: list[NDArray[np.int32]],
-    sigma: float,
-    solver: str,
-    tolerance: float,
-    stopping: Stopping,
-    seed: int | None,
-) -> Solution:
-    """Parameters of small objective, with the duality gap that the oracle proves, if it is exact."""
-    return block_frank_wolfe(
-        len(structures),
-        np.zeros(template.size),
-        oracle(template, structures, labels, solver),
-        sigma,
-        tolerance,
-        stopping,
-        seed,
-    )
 
 
 def oracle(template: Template, structures: list[Packed], labels: list[NDArray[np.int32]], solver: str) -> Oracle:

@@ -18,12 +18,14 @@ from graphpart.crf.bucket_elimination import marginals as exact_marginals
 from graphpart.crf.problem import FactorGraph
 from graphpart.display.progress import showing
 from graphpart.errors import InvalidOption, InvalidProblem, warn
-from graphpart.learn.random_fields import max_margin
+from graphpart.learn.frank_wolfe import block_frank_wolfe
+from graphpart.learn.linear_costs import check_scales
 from graphpart.learn.random_fields.descent import Trace, minimise
 from graphpart.learn.random_fields.files import load, save
 from graphpart.learn.random_fields.inference import check_solver, factor_graph, solve
 from graphpart.learn.random_fields.labels import encode, find_classes
-from graphpart.learn.random_fields.objective import Likelihood, Pseudolikelihood, expectations
+from graphpart.learn.random_fields.max_margin import oracle
+from graphpart.learn.random_fields.objective import MEMORY, Likelihood, Pseudolikelihood, expectations
 from graphpart.learn.random_fields.structures import Packed, pack
 from graphpart.learn.random_fields.templates import Template, tie_of
 from graphpart.result import Status
@@ -36,8 +38,6 @@ TRAININGS = ("auto", "likelihood", "pseudolikelihood", "max-margin")
 TOLERANCES = {"likelihood": 1e-6, "pseudolikelihood": 1e-6, "max-margin": 1e-2}
 LIMITS = {"likelihood": 1000, "pseudolikelihood": 1000, "max-margin": 200}
 NARROW = 20_000  # largest number of variables of structures with cycles for which exact marginals are tried
-TOLERANCE = 1e-4  # tolerance of loopy messages, in natural logarithms, if only probabilities are computed
-WIDTH_MEMORY = 2**28  # largest number of bytes for exact marginals of structures with cycles
 
 
 class RankedLabels(NamedTuple):
@@ -249,8 +249,14 @@ class ConditionalRandomField:
         if pair_columns:  # a structure without pairs has no attributes of pairs either
             parts = [p if len(p.pairs) else replace(p, pair_features=np.zeros((0, pair_columns))) for p in parts]
         with np.errstate(over="ignore", invalid="ignore"):  # told in one line
-            solution = max_margin.train(
-                self._template, parts, data.split(y), self.sigma, self.solver, tolerance, stopping, self.seed
+            solution = block_frank_wolfe(
+                len(parts),
+                np.zeros(self._template.size),
+                oracle(self._template, parts, data.split(y), self.solver),
+                self.sigma,
+                tolerance,
+                stopping,
+                self.seed,
             )
         if not np.isfinite(solution.w).all():
             raise InvalidProblem("attributes are so large that scores overflow: expected them rescaled")
@@ -258,14 +264,7 @@ class ConditionalRandomField:
         self.objective_, self.gap_ = solution.primal, solution.gap
 
     def _check_options(self) -> None:
-        for name in ("sigma", "tol"):
-            value = getattr(self, name)
-            if name == "tol" and value is None:
-                continue
-            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-            if not (number and math.isfinite(value) and (value > 0 if name == "sigma" else value >= 0)):
-                least = "> 0" if name == "sigma" else ">= 0"
-                raise InvalidOption(f"{name} is {value!r}: expected a finite number {least}")
+        check_scales(self)
         if self.training not in TRAININGS:
             raise InvalidOption(f"training is {self.training!r}: expected one of {', '.join(TRAININGS)}")
         check_solver(self.solver)
@@ -333,7 +332,7 @@ class ConditionalRandomField:
         if method == "auto":
             if f.n <= NARROW or f.is_acyclic:  # larger ones have small width too seldom for the search of an order
                 with suppress(InvalidOption):
-                    return exact_marginals(f, memory_limit=WIDTH_MEMORY, time_limit=options.get("time_limit"))
+                    return exact_marginals(f, memory_limit=MEMORY, time_limit=options.get("time_limit"))
             method = "sum-product"
         if method == "exact":
             return exact_marginals(f, **options)
@@ -354,7 +353,7 @@ class ConditionalRandomField:
             return data.split(expectations(self._template, data, scores, numbers)[1])
         out, open_ones = [], []
         for k, structure in enumerate(data):
-            options = {} if method == "exact" else {"tol": TOLERANCE}
+            options = {} if method == "exact" else {"tol": 1e-4}  # enough where only probabilities are computed
             found = self.marginals(structure, method=method, **options)
             out.append(found.probabilities.flat.reshape(-1, len(self.classes_)))
             if not getattr(found, "converged", True):

@@ -28,9 +28,8 @@ __all__ = ["Likelihood", "Pseudolikelihood", "expectations"]
 Array = NDArray[np.float64]
 Labels = NDArray[np.int32]
 RANGE = 600.0  # of the logarithms of numbers that stay normal, with room for what they are multiplied by
-ENTRIES = 2**27  # of tables that show elimination the pairs of labels
 SUMS = 2.0**30  # largest number of entries of the sums of elimination, times pairs of labels
-MEMORY = 2**29  # largest number of bytes for the messages of elimination
+MEMORY = 2**29  # largest number of bytes for the messages of elimination; its tables may take twice as many
 
 
 class Likelihood:
@@ -136,7 +135,7 @@ def _counts(template: Template, together: Array, shared: bool) -> Array:
 def order_of(template: Template, data: Packed) -> list[int]:
     """An order of elimination in which pairs of labels come first; raises InvalidOption if it takes too much memory."""
     L, m = template.labels, len(data.pairs)
-    if m * L**4 > ENTRIES:
+    if 8 * m * L**4 > 2 * MEMORY:
         raise InvalidOption(
             f"the structures have cycles, {m} pairs and {L} labels, too many for exact probabilities: "
             "expected training='pseudolikelihood' or 'max-margin'"

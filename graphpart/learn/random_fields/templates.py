@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption
+from graphpart.learn.objective import MATRIX_WORK
 from graphpart.learn.random_fields.structures import Packed
 
 __all__ = ["Template", "tie_of"]
 
 Array = NDArray[np.float64]
-WORK = 1 << 18  # of a product of a slice, at most: the BLAS does not wake its threads for less
 
 
 def product(X: Any, W: Array) -> Array:
@@ -32,7 +32,7 @@ def product(X: Any, W: Array) -> Array:
         return np.ascontiguousarray(X @ W)
     out = np.empty((len(X), W.shape[1]))
     W = np.ascontiguousarray(W)
-    rows = max(1, WORK // max(1, W.size))
+    rows = max(1, MATRIX_WORK // max(1, W.size))
     whole = len(X) - len(X) % rows
     if rows < 32:  # large enough to be worth it
         rows = whole = 0
@@ -46,7 +46,7 @@ def sum_of_products(X: Any, D: Array) -> Array:
     """X.T @ D, likewise."""
     if not isinstance(X, np.ndarray):
         return np.asarray(X.T @ D)
-    rows = max(1, WORK // max(1, X.shape[1] * D.shape[1]))
+    rows = max(1, MATRIX_WORK // max(1, X.shape[1] * D.shape[1]))
     whole = len(X) - len(X) % rows
     if rows < 32:
         rows = whole = 0

@@ -216,7 +216,8 @@ def test_max_margin_by_enumeration():
         return total
 
     for sigma in (0.2, 0.7):
-        s = max_margin.train(template, parts, labels, sigma, "auto", 0.02, Stopping(max_iterations=300), 0)
+        answers = max_margin.oracle(template, parts, labels, "auto")
+        s = block_frank_wolfe(len(parts), np.zeros(template.size), answers, sigma, 0.02, Stopping(max_iterations=300))
         assert s.status == gp.Status.OPTIMAL and s.gap <= 0.02
         assert s.primal == pytest.approx(objective(s.w, sigma))
         for _ in range(20):
