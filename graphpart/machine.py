@@ -7,8 +7,9 @@ import os
 import sys
 from collections.abc import Iterator
 
-__all__ = ["can_limit", "forget_peak", "limited", "memory", "peak", "processors", "scarce"]
+__all__ = ["CHUNK", "can_limit", "forget_peak", "limited", "memory", "peak", "processors", "scarce"]
 
+CHUNK = 2**22  # numbers held at a time, where a whole array would be too large: 32 MB
 STACK = 2**24  # bytes, more than a thread needs to start
 
 

@@ -7,12 +7,12 @@ import math
 from pathlib import Path
 from typing import Any
 
+from graphpart.common.steps import ROUNDING
 from graphpart.errors import FormatError
 from graphpart.folders import MANIFEST
 
 __all__ = ["MANIFEST", "Manifests"]
 
-ROUNDING = 1e-9  # relative difference between costs that counts as none
 FILE, VALUE, FAMILY = "file", "best", "family"
 
 

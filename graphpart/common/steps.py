@@ -9,8 +9,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RunningSum", "are_multiples", "decimal_step", "round_up", "step_of", "sum_down"]
+__all__ = ["ROUNDING", "RunningSum", "are_multiples", "decimal_step", "round_up", "step_of", "sum_down"]
 
+ROUNDING = 1e-9  # a smaller relative difference of two costs counts as none
 LARGEST_WHOLE = 2.0**50
 DECIMALS, NEAR = 6, 1e-6  # decimals of costs at most, and how far from a whole number a scaled cost may be
 

@@ -18,9 +18,6 @@ __all__ = ["grid_of", "grid_of_problem"]
 Integers = NDArray[np.integer[Any]]
 TWO = re.compile(r"\D*(\d{1,6})\D+(\d{1,6})\D*")
 LEAST = 9  # elements that make a grid
-FILLED = 0.5  # share of the cells of a grid that have an element, at least
-CONFIRMED = 0.9  # share of the pairs of neighbours that are there, at least
-FEW_LONG = 0.5  # pairs that are not neighbours, as a share of those that are
 
 
 def grid_of(
@@ -88,7 +85,7 @@ def _by_name(names: Sequence[Any], u: Integers, v: Integers) -> tuple[Integers, 
         return None
     row, column = grid[:, 0] - grid[:, 0].min(), grid[:, 1] - grid[:, 1].min()
     height, width = int(row.max()) + 1, int(column.max()) + 1
-    if min(height, width) < 2 or len(names) < FILLED * height * width:
+    if min(height, width) < 2 or 2 * len(names) < height * width:
         return None
     index = np.full(height * width, -1, np.int64)
     index[row * width + column] = np.arange(len(names))
@@ -101,8 +98,8 @@ def _by_name(names: Sequence[Any], u: Integers, v: Integers) -> tuple[Integers, 
 
 
 def _is_grid(near: int, far: int, expected: int) -> bool:
-    """Whether nearly all pairs of neighbours are there, and not many others."""
-    return near >= CONFIRMED * expected and far <= FEW_LONG * expected
+    """Whether nine tenths of the pairs of neighbours are there, and at most half as many others."""
+    return near >= 0.9 * expected and 2 * far <= expected
 
 
 def _by_neighbours(n: int, u: Integers, v: Integers) -> tuple[Integers, Integers] | None:

@@ -10,9 +10,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["parts_in_rows", "springs"]
+__all__ = ["CLUSTERS", "DRAWN", "READABLE", "parts_in_rows", "springs"]
 
 Floats = NDArray[np.float64]
+READABLE = 60  # elements, clusters or bars that are told apart one by one
+CLUSTERS = 72  # on a map, at most
+DRAWN = 400  # points, or lines, of a graph as a whole
 
 
 def parts_in_rows(

@@ -14,14 +14,13 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.estimators.seeds import seed
 from graphpart.learn import pairs
+from graphpart.machine import CHUNK
 from graphpart.partition.inputs.embeddings import METRICS, points, scaled, uses_neighbors, with_others
 from graphpart.partition.inputs.neighbors import distances_of, neighbor_pairs
 from graphpart.partition.inputs.thresholds import drawn, otsu_threshold, path_threshold
 from graphpart.partition.problem import SetPartition, check_matrix_fits
 from graphpart.partition.problem.misreadings import check_values
 from graphpart.solve import run
-
-BLOCK = 1 << 22  # distances of new elements that are held at a time
 
 
 class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -184,7 +183,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return self._joined(values)
         X = validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)
         function = pairwise_distances if self.kind == "distance" else pairwise_kernels
-        rows = max(1, BLOCK // len(self.labels_))
+        rows = max(1, CHUNK // len(self.labels_))
         parts = [X[k : k + rows] for k in range(0, X.shape[0], rows)]
         return np.concatenate([self._joined(function(part, self._points, metric=self.metric)) for part in parts])
 

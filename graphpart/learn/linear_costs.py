@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.errors import FormatError, InvalidOption, InvalidProblem
 from graphpart.files.source import opened, replacing
 from graphpart.learn.objective import BLOCK, Array, float_rows
+from graphpart.machine import CHUNK
 
 __all__ = ["LinearCosts", "check_scales", "content_of", "is_number", "names_of", "rows_of_matrix", "write_json"]
-
-NUMBERS = 1 << 22  # entries of a sparse matrix that are made dense at a time
 
 
 class LinearCosts:
@@ -42,7 +41,7 @@ class LinearCosts:
         if X.ndim != 2 or X.shape[1] != columns:
             raise InvalidProblem(f"X has shape {X.shape}: expected (pairs, {columns})")
         scores = np.empty(X.shape[0])
-        step = max(1, (BLOCK if dense else NUMBERS) // max(1, columns))
+        step = max(1, (BLOCK if dense else CHUNK) // max(1, columns))
         for first in range(0, len(scores), step):
             part = slice(first, first + step)
             block = X[part] if dense else X[part].toarray()

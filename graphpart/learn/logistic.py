@@ -21,8 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem, warn
 from graphpart.learn.descent import Trace, newton, steepest_descent
-from graphpart.learn.linear_costs import NUMBERS, LinearCosts, check_scales, names_of, rows_of_matrix
+from graphpart.learn.linear_costs import LinearCosts, check_scales, names_of, rows_of_matrix
 from graphpart.learn.objective import LN2, Blocks, Objective, check_lengths
+from graphpart.machine import CHUNK
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
@@ -165,7 +166,7 @@ class LogisticRegression(LinearCosts):
             if dense:
                 yield samples
                 return
-            step = max(1, NUMBERS // max(1, X.shape[1]))
+            step = max(1, CHUNK // max(1, X.shape[1]))
             for first in range(0, X.shape[0], step):
                 part = [array[first : first + step] for array in samples]
                 yield (part[0].toarray(), *part[1:])

@@ -8,6 +8,7 @@ import numpy as np
 
 from graphpart.display import number, plural
 from graphpart.display.grids import grid_of
+from graphpart.display.layout import DRAWN
 from graphpart.errors import InvalidOption
 from graphpart.plotting.figures import axes_for
 from graphpart.plotting.graphs import draw_nodes
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_factor_graph"]
-
-LARGEST_FACTOR_GRAPH = 400  # variables and factors
 
 
 def plot_factor_graph(f: Any, labeling: Any = None, ax: Axes | None = None) -> Axes:
@@ -32,9 +31,9 @@ def plot_factor_graph(f: Any, labeling: Any = None, ax: Axes | None = None) -> A
             draw_labels(grid, found, ax)
             ax.set_title(f"{plural(f.n, 'variable')} on a grid, cost {number(f.evaluate_labels(found))}")
             return ax
-    if f.n + f.m > LARGEST_FACTOR_GRAPH:
+    if f.n + f.m > DRAWN:
         raise InvalidOption(
-            f"the factor graph has {f.n + f.m} variables and factors: expected at most {LARGEST_FACTOR_GRAPH} for a "
+            f"the factor graph has {f.n + f.m} variables and factors: expected at most {DRAWN} for a "
             "drawing, or a labeling of variables on a grid; plotting.plot_history draws the cost of a result against "
             "time"
         )

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphpart.display import number
-from graphpart.display.layout import parts_in_rows
+from graphpart.display.layout import CLUSTERS, parts_in_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["draw_map"]
 
-CLUSTERS = 36  # on a map, at most
-DOUBTFUL = 12  # of them, those of the least sure elements, without the clusters that attract these most
-LETTERS = 16  # of a name
+MOST = CLUSTERS // 2  # a picture cannot be zoomed
 ATTRACT, REPEL = "tab:blue", "tab:red"
 
 
@@ -64,7 +62,7 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
     ax.add_collection(discs)
     surest = _surest(labels, rises, len(sizes))
     for k, (cluster, r) in enumerate(zip(chosen.tolist(), radius.tolist(), strict=True)):
-        name = str(problem.nodes[surest[cluster]]).replace("$", r"\$")[:LETTERS]
+        name = str(problem.nodes[surest[cluster]]).replace("$", r"\$")[:16]
         text = f"{name}\n{_members(int(sizes[cluster]))}"
         ax.annotate(text, (points[k, 0], points[k, 1] - r), (0, -1), textcoords="offset points", ha="center", va="top",
                     fontsize=6, annotation_clip=True)  # fmt: skip
@@ -103,7 +101,7 @@ def _between(problem: Any, labels: Any, count: int) -> tuple[Any, Any, Any, Any]
 def _chosen(sizes: Any, doubt: Any, a: Any, b: Any, sums: Any) -> Any:
     """The clusters on the map, in ascending order."""
     chosen: dict[int, None] = {}
-    for k in np.argsort(doubt, kind="stable")[:DOUBTFUL].tolist():
+    for k in np.argsort(doubt, kind="stable")[: MOST // 3].tolist():
         if np.isfinite(doubt[k]):
             chosen[k] = None
             mine = np.flatnonzero((a == k) | (b == k))
@@ -111,7 +109,7 @@ def _chosen(sizes: Any, doubt: Any, a: Any, b: Any, sums: Any) -> Any:
                 best = mine[np.argmin(sums[mine])]
                 chosen[int(a[best] + b[best] - k)] = None
     for k in np.argsort(-sizes, kind="stable").tolist():
-        if len(chosen) >= CLUSTERS:
+        if len(chosen) >= MOST:
             break
         chosen[k] = None
     return np.sort(list(chosen))

@@ -8,6 +8,7 @@ import numpy as np
 
 from graphpart.display import number, plural
 from graphpart.display.grids import grid_of_problem
+from graphpart.display.layout import DRAWN, READABLE
 from graphpart.errors import InvalidOption
 from graphpart.plotting.figures import axes_for, pyplot
 from graphpart.plotting.graphs import draw_graph, places
@@ -20,11 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["plot_changes", "plot_partition"]
 
 KINDS = ("auto", "graph", "map", "image", "matrix")
-LARGEST_GRAPH = 60  # elements that are drawn as a graph by default
-LARGEST_EDGES = 400  # pairs in it, without a partition
-CELLS = 800  # rows of the picture of a matrix, at most: more elements share cells
-LINES = 100  # clusters whose borders are drawn, at most
-LARGEST_CHANGES = 60  # elements of two partitions side by side
 
 
 def plot_partition(problem: Any, partition: Any = None, ax: Axes | None = None, *, kind: str = "auto") -> Axes:
@@ -36,7 +32,7 @@ def plot_partition(problem: Any, partition: Any = None, ax: Axes | None = None, 
     if kind == "auto":
         if grid is not None:
             kind = "image"
-        elif problem.n <= LARGEST_GRAPH and (labels is not None or problem.m <= LARGEST_EDGES):
+        elif problem.n <= READABLE and (labels is not None or problem.m <= DRAWN):
             kind = "graph"
         else:
             kind = "matrix" if labels is None else "map"
@@ -100,7 +96,7 @@ def plot_changes(problem: Any, before: Any, after: Any, axes: Any = None) -> Any
         draw_clusters(grid, old, axes[0])
         draw_clusters(grid, colour[new], axes[1])
     else:
-        kept = _most_changed(old, new, same) if problem.n > LARGEST_CHANGES else np.arange(problem.n)
+        kept = _most_changed(old, new, same) if problem.n > READABLE else np.arange(problem.n)
         part = problem.restrict(kept)
         position = places(part, new[kept])
         rims = np.where(same[kept], "none", np.where(known[kept], "black", "red"))
@@ -123,12 +119,12 @@ def _most_changed(old: Any, new: Any, same: Any) -> Any:
     places = np.flatnonzero(~same)
     before = np.append(np.bincount(old[old >= 0]), 0)  # the last one for new elements, whose label is -1
     sizes = before[old[places]] + np.bincount(new)[new[places]]
-    return np.sort(places[np.lexsort((new[places], old[places], sizes))][:LARGEST_CHANGES])
+    return np.sort(places[np.lexsort((new[places], old[places], sizes))][:READABLE])
 
 
 def _draw_matrix(problem: Any, labels: Any, ax: Axes) -> None:
     n = max(1, problem.n)
-    cells = min(n, CELLS)
+    cells = min(n, 800)  # more elements share cells
     order = np.arange(problem.n) if labels is None else np.argsort(labels, kind="stable")
     place = np.empty(problem.n, np.int64)
     place[order] = np.arange(problem.n)
@@ -144,7 +140,7 @@ def _draw_matrix(problem: Any, labels: Any, ax: Axes) -> None:
         mean, cmap="RdBu_r", vmin=-largest, vmax=largest, interpolation="nearest", extent=(0, n, n, 0), aspect="equal"
     )
     ax.figure.colorbar(image, ax=ax, label="cost")
-    if labels is not None and 1 < labels.max(initial=0) + 1 <= LINES:
+    if labels is not None and 1 < labels.max(initial=0) + 1 <= READABLE:
         for end in np.cumsum(np.bincount(labels))[:-1].tolist():
             ax.axhline(end, color="black", linewidth=0.5)
             ax.axvline(end, color="black", linewidth=0.5)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_clusters", "draw_labels", "plot_segments"]
 
-OUTLINES = 50_000  # edges of pixels
-
 
 def draw_clusters(grid: Any, labels: Any, ax: Axes) -> None:
     """Draw labels on a grid as a picture, with outlines between them where there is room."""
@@ -32,7 +30,7 @@ def draw_clusters(grid: Any, labels: Any, ax: Axes) -> None:
     upright = np.stack([np.stack([x + 0.5, y - 0.5], 1), np.stack([x + 0.5, y + 0.5], 1)], 1)
     y, x = np.nonzero(codes[1:] != codes[:-1])
     level = np.stack([np.stack([x - 0.5, y + 0.5], 1), np.stack([x + 0.5, y + 0.5], 1)], 1)
-    if len(upright) + len(level) <= OUTLINES:
+    if len(upright) + len(level) <= 50_000:
         ax.add_collection(LineCollection([*upright, *level], colors="black", linewidths=0.6))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import number, plural
-from graphpart.display.layout import parts_in_rows
+from graphpart.display.layout import CLUSTERS, DRAWN, parts_in_rows
 from graphpart.reporting.charts import COLOURS, Chart, source
 from graphpart.reporting.pair_totals import PairTotals
 from graphpart.reporting.pictures import ATTRACT, REPEL, figure_for
@@ -18,16 +18,13 @@ from graphpart.reporting.pictures import ATTRACT, REPEL, figure_for
 __all__ = ["chosen_clusters", "map_chart"]
 
 Integers = NDArray[np.int64]
-CLUSTERS = 72  # on the map: more are not told apart
-DOUBTFUL = 48  # of them, those that take part in the most doubtful decisions
-LINES = 300
 
 
 def chosen_clusters(sizes: Integers, doubtful: Integers) -> Integers:
     """The clusters on the map, in ascending order: the largest, and those of the most doubtful decisions."""
     if len(sizes) <= CLUSTERS:
         return np.arange(len(sizes))
-    unsure = np.array(list(dict.fromkeys(doubtful.tolist()))[:DOUBTFUL], np.int64)
+    unsure = np.array(list(dict.fromkeys(doubtful.tolist()))[: 2 * CLUSTERS // 3], np.int64)
     largest = np.argsort(-sizes, kind="stable")
     largest = largest[~np.isin(largest, unsure)][: CLUSTERS - len(unsure)]
     return np.sort(np.concatenate([unsure, largest]))
@@ -60,8 +57,8 @@ def map_chart(
     """
     cost, pairs, attract = totals.between
     a, b = np.nonzero(np.triu(pairs, 1))
-    if len(a) > LINES:  # those that some pair would join first
-        kept = np.sort(np.lexsort((-np.abs(cost[a, b]), -attract[a, b]))[:LINES])
+    if len(a) > DRAWN:  # those that some pair would join first
+        kept = np.sort(np.lexsort((-np.abs(cost[a, b]), -attract[a, b]))[:DRAWN])
         a, b = a[kept], b[kept]
     radius = np.maximum(np.sqrt(sizes[chosen] / sizes.max()), 0.06)
     single = np.bincount(np.concatenate([a, b]), minlength=len(chosen)) == 0

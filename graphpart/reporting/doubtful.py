@@ -16,11 +16,10 @@ from graphpart.partition.inputs.given_rows import GivenRows
 from graphpart.partition.inputs.origin import Origin
 from graphpart.partition.problem import SetPartition
 from graphpart.reporting.page import Table, column
-from graphpart.reporting.payload import short
+from graphpart.reporting.payload import LEAST_SURE, short
 
 __all__ = ["PairRows", "decisions_table", "elements_table", "pixel_name"]
 
-LEAST_SURE = 200  # rows of each table
 WATERFALL = ("bf_", "mw_", "bits_")  # beginnings of names of columns: Bayes factors; weights in bits
 
 
@@ -118,7 +117,7 @@ def _plain(name: str, values: list[Any]) -> dict[str, Any]:
     numbers = [value for value in values if value is not None]
     if all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in numbers):
         return column(name, [np.nan if value is None else float(f"{value:.6g}") for value in values])
-    return column(name, ["" if value is None else short(value)[:60] for value in values], "text")
+    return column(name, ["" if value is None else short(value, 60) for value in values], "text")
 
 
 def elements_table(p: SetPartition, doubts: Doubts) -> Table:

@@ -11,10 +11,10 @@ from graphpart.crf.confidence.doubts import LabelDoubts
 from graphpart.crf.problem import FactorGraph
 from graphpart.display import number, plural
 from graphpart.display.grids import grid_of
-from graphpart.display.layout import springs
+from graphpart.display.layout import DRAWN, READABLE, springs
 from graphpart.reporting.charts import Chart
 from graphpart.reporting.page import Page, Table, column
-from graphpart.reporting.payload import packed, packed_costs, packed_names, short
+from graphpart.reporting.payload import LEAST_SURE, NAMED, ROWS, SEARCHED, packed, packed_costs, packed_names, short
 from graphpart.reporting.pictures import ATTRACT, REPEL, Links, bars, graph_chart, image_chart, legend_of
 from graphpart.reporting.progress import progress_chart
 from graphpart.reporting.words import facts_of, verdict
@@ -24,12 +24,6 @@ __all__ = ["energies_of", "labeling_page"]
 
 Integers = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
-VARIABLES = 400_000  # that can be searched for
-DRAWN, LINKS = 300, 2000  # variables of a graph that is drawn, and lines in it
-FACTORS = 2000  # rows of the table
-LEAST_SURE = 200
-BINS = 40
-SCOPE = 6  # names of a scope in the table
 KINDS = ("factors at their least energy", "factors above it")
 LINES = ((ATTRACT, "solid", 0.6), (REPEL, "solid", 0.7))  # colour, dash and opacity of each
 
@@ -62,7 +56,7 @@ def labeling_page(f: FactorGraph, result: Result, doubts: LabelDoubts | None, ti
             came.append(_graph(f, labels, above, remarks))
         else:
             remarks.append(f"The graph is not drawn: there are more than {DRAWN} variables, which lie on no grid.")
-        came += ["search"] if f.n <= VARIABLES else []
+        came += ["search"] if f.n <= SEARCHED else []
         came.append(_labels_chart(labels))
         page.parts.append(("What came out", came))
     if doubts is not None and f.n:
@@ -72,7 +66,7 @@ def labeling_page(f: FactorGraph, result: Result, doubts: LabelDoubts | None, ti
         tables = [_by_arity(f, energies, least), _factors(f, labels, energies, least, remarks)]
         good += [_energies_chart(energies), *tables]
     page.parts.append(("How good it is", [part for part in good if part is not None]))
-    if f.n and f.n <= VARIABLES:
+    if f.n and f.n <= SEARCHED:
         doubt, to = _of_variables(f, doubts)
         page.data |= {
             "elements": {
@@ -134,7 +128,7 @@ def _energies_chart(energies: Floats) -> Any:
         value = float(finite[0]) if len(finite) else 0.0
         edges = np.array([value - 0.5, value + 0.5])
     else:
-        edges = np.linspace(float(finite.min()), float(finite.max()), BINS + 1)
+        edges = np.linspace(float(finite.min()), float(finite.max()), READABLE + 1)
     place = np.clip(np.searchsorted(edges, finite, "right") - 1, 0, len(edges) - 2)
     counts = np.bincount(place, minlength=len(edges) - 1)
     texts = [
@@ -158,12 +152,10 @@ def _graph(f: FactorGraph, labels: Integers, above: Floats, remarks: list[str]) 
     u, v, excess = first[other], f.scope[other], above[owner[other]]
     kind = (excess > 0).astype(np.int64)
     x, y = springs(labels, u, v)
-    if len(u) > LINKS:
-        kept = np.sort(np.argsort(-excess, kind="stable")[:LINKS])
+    if len(u) > ROWS:
+        kept = np.sort(np.argsort(-excess, kind="stable")[:ROWS])
         u, v, excess, kind = u[kept], v[kept], excess[kept], kind[kept]
-        remarks.append(
-            f"The graph shows {number(LINKS)} lines, those of the factors furthest above their least energy."
-        )
+        remarks.append(f"The graph shows {number(ROWS)} lines, those of the factors furthest above their least energy.")
     counts = [int((above[arity > 1] <= 0).sum()), int((above[arity > 1] > 0).sum())]
     caption = (
         "Variables in the colours of their labels; lines are factors, from their first variable to each other one, and "
@@ -198,17 +190,17 @@ def _by_arity(f: FactorGraph, energies: Floats, least: Floats) -> Table:
 
 def _factors(f: FactorGraph, labels: Integers, energies: Floats, least: Floats, remarks: list[str]) -> Table:
     above = energies - least
-    rows = np.argsort(-above, kind="stable")[:FACTORS]
-    if f.m > FACTORS:
+    rows = np.argsort(-above, kind="stable")[:ROWS]
+    if f.m > ROWS:
         remarks.append(
-            f"The table of factors has {number(FACTORS)} of {number(f.m)}: those furthest above their least energy."
+            f"The table of factors has {number(ROWS)} of {number(f.m)}: those furthest above their least energy."
         )
     scopes, own = [], []
     for k in rows.tolist():
         scope = f.factor(k)[0]
-        more = ", ..." if len(scope) > SCOPE else ""
-        scopes.append(", ".join(short(f.variables[i])[:40] for i in scope[:SCOPE]) + more)
-        own.append(", ".join(str(labels[i]) for i in scope[:SCOPE]) + more)
+        more = ", ..." if len(scope) > NAMED else ""
+        scopes.append(", ".join(short(f.variables[i], 40) for i in scope[:NAMED]) + more)
+        own.append(", ".join(str(labels[i]) for i in scope[:NAMED]) + more)
     return Table(
         "factors",
         plural(f.m, "factor"),

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.machine import CHUNK
 from graphpart.partition.problem import Labels, SetPartition
 
 __all__ = ["KINDS", "LIFTED_KINDS", "PairTotals", "pair_totals"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-BLOCK = 1 << 22  # pairs looked at together
 KINDS = ("together, attract", "apart, repel", "together though they repel", "apart though they attract")
 LIFTED_KINDS = tuple(f"lifted: {kind}" for kind in KINDS)
 
@@ -144,12 +144,12 @@ def _blocks(p: SetPartition) -> Iterator[tuple[Integers, Integers, Floats, NDArr
     """All pairs, and which of them are lifted, a block at a time."""
     if p.matrix is None:
         u, v, cost = p.listed()
-        for start in range(0, len(u), BLOCK):
-            some = slice(start, start + BLOCK)
+        for start in range(0, len(u), CHUNK):
+            some = slice(start, start + CHUNK)
             far = np.zeros(len(u[some]), bool) if p.lifted is None else p.lifted[some]
             yield u[some].astype(np.int64), v[some].astype(np.int64), cost[some], far
     else:
-        rows = max(1, BLOCK // max(p.n, 1))
+        rows = max(1, CHUNK // max(p.n, 1))
         for start in range(0, p.n, rows):
             i, j = np.nonzero(np.arange(start, min(start + rows, p.n))[:, None] < np.arange(p.n)[None, :])
             yield i + start, j, p.matrix[i + start, j], np.zeros(len(i), bool)

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from graphpart.common.groups import first_of
 from graphpart.display import number, plural
 from graphpart.display.grids import grid_of_problem
+from graphpart.display.layout import READABLE
 from graphpart.partition.confidence.doubts import Doubts
 from graphpart.partition.problem import SetPartition
 from graphpart.reporting.cluster_map import chosen_clusters, map_chart
 from graphpart.reporting.doubtful import PairRows, decisions_table, elements_table
 from graphpart.reporting.page import Page, Table, column
 from graphpart.reporting.pair_totals import KINDS, LIFTED_KINDS, PairTotals, pair_totals
-from graphpart.reporting.payload import packed, packed_costs, packed_names, rounded, short
+from graphpart.reporting.payload import NAMED, ROWS, SEARCHED, packed, packed_costs, packed_names, rounded, short
 from graphpart.reporting.pictures import Links, graph_chart, image_chart, matrix_chart, sizes_chart
 from graphpart.reporting.progress import progress_chart
 from graphpart.reporting.words import facts_of, verdict
@@ -26,11 +27,7 @@ __all__ = ["partition_page"]
 
 Integers = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
-SMALL = 60  # elements whose graph is drawn as a whole, without a map of clusters
-SUBSETS = 2000  # rows of the table
 PAIRS = 240_000  # that the page gets one by one
-NAMES = 5  # members of a cluster in the table
-ELEMENTS = 400_000  # that can be searched for
 
 
 def partition_page(
@@ -78,7 +75,7 @@ def partition_page(
     if len(p.must_join):
         counts["pairs required together"] = len(p.must_join)
     page = Page(title, headline, sentence, facts_of(result, counts), remarks)
-    searched = 0 < p.n <= ELEMENTS
+    searched = 0 < p.n <= SEARCHED
     if p.n:
         came: list[Any] = []
         if (grid := grid_of_problem(p)) is not None:
@@ -87,7 +84,7 @@ def partition_page(
                 shape = origin.shape if known else [int(axis.max()) + 1 for axis in grid]
                 page.data["shape"] = list(shape)
             came.append(image_chart(*grid, labels, "cluster", "element", remarks))
-        elif p.n > SMALL and len(sizes) > 1:
+        elif p.n > READABLE and len(sizes) > 1:
             names = [short(p.nodes[i]) for i in first[chosen].tolist()]
             came.append(map_chart(chosen, shown, sizes, names, totals, remarks, doubts is not None))
         came += ["search", _graph(totals)] if searched else []
@@ -118,7 +115,7 @@ def partition_page(
             "scores": None if origin is None or origin.kind == "cost" else _scores(origin),
         }
     elif p.n:
-        remarks.append(f"Elements cannot be searched for: there are more than {number(ELEMENTS)}.")
+        remarks.append(f"Elements cannot be searched for: there are more than {number(SEARCHED)}.")
     return page
 
 
@@ -134,14 +131,14 @@ def _doubtful(doubts: Doubts | None, shown: Integers) -> NDArray[np.int64]:
     if doubts is None:
         return np.zeros(0, np.int64)
     code = dict(zip(shown.tolist(), range(len(shown)), strict=True))
-    head = doubts.decisions.head(SUBSETS)
+    head = doubts.decisions.head(ROWS)
     both = np.stack([head["cluster"], head["other"]], 1).ravel()
     return np.array([code[k] for k in both.tolist() if k in code], np.int64)
 
 
 def _first_looked_at(p: SetPartition, doubts: Doubts | None, shown: Integers, sizes: Integers) -> list[int]:
     """The clusters that are drawn at first: all, or those of the most doubtful decision, or the largest one."""
-    if p.n <= SMALL:
+    if p.n <= READABLE:
         return [int(k) for k in shown]
     if doubts is not None and doubts.decisions.rows:
         head = doubts.decisions.head(1)
@@ -215,19 +212,19 @@ def _clusters(
             )
     by_size = np.argsort(-sizes, kind="stable")
     rows = by_size
-    if k > SUBSETS:
-        unsure = np.argsort(doubt, kind="stable")[: SUBSETS // 2]
-        rows = np.unique(np.concatenate([np.arange(k)[by_size][: SUBSETS // 2], unsure]))
+    if k > ROWS:
+        unsure = np.argsort(doubt, kind="stable")[: ROWS // 2]
+        rows = np.unique(np.concatenate([np.arange(k)[by_size][: ROWS // 2], unsure]))
         rows = rows[np.argsort(-sizes[rows], kind="stable")]
         remarks.append(
-            f"The table has {number(len(rows))} of {plural(k, 'cluster')}: the {number(SUBSETS // 2)} largest"
-            + (f" and the {number(SUBSETS // 2)} that are least sure." if doubts is not None else ".")
+            f"The table has {number(len(rows))} of {plural(k, 'cluster')}: the {number(ROWS // 2)} largest"
+            + (f" and the {number(ROWS // 2)} that are least sure." if doubts is not None else ".")
         )
     start = np.zeros(k, np.int64)
     start[by_size] = np.cumsum(sizes[by_size]) - sizes[by_size]
-    members = [order[start[s] : start[s] + min(NAMES, sizes[s])].tolist() for s in rows.tolist()]
+    members = [order[start[s] : start[s] + min(NAMED, sizes[s])].tolist() for s in rows.tolist()]
     texts = [
-        ", ".join(short(p.nodes[i])[:40] for i in some) + (", ..." if sizes[s] > NAMES else "")
+        ", ".join(short(p.nodes[i], 40) for i in some) + (", ..." if sizes[s] > NAMED else "")
         for s, some in zip(rows.tolist(), members, strict=True)
     ]
     columns = [

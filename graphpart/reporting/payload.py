@@ -16,9 +16,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["json_block", "packed", "packed_costs", "packed_names", "rounded", "short"]
+__all__ = [
+    "LEAST_SURE",
+    "NAMED",
+    "ROWS",
+    "SEARCHED",
+    "json_block",
+    "packed",
+    "packed_costs",
+    "packed_names",
+    "rounded",
+    "short",
+]
 
-LONGEST_NAME = 100  # letters of a name
+ROWS = 2000  # of a table, lines of a graph, steps of a curve: what is more is left out
+LEAST_SURE = 200  # rows of a table of doubts
+NAMED = 5  # members of a cluster, or variables of a factor, that a table names
+SEARCHED = 400_000  # elements or variables that can be searched for, at most
 ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
@@ -74,9 +88,9 @@ def packed_names(nodes: Sequence[Any]) -> dict[str, str] | None:
     return {"dtype": "text", "gzip": base64.b64encode(gzip.compress(text, 6, mtime=0)).decode()}
 
 
-def short(name: Any) -> str:
-    """A name in one line of at most 100 letters, without halves of letters, which no browser shows."""
+def short(name: Any, longest: int = 100) -> str:
+    """A name in one line of at most `longest` letters, without halves of letters, which no browser shows."""
     text = " ".join(str(name).split())
     if not text.isascii():
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 3] + "..."
+    return text if len(text) <= longest else text[: longest - 3] + "..."

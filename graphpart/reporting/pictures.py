@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import number, plural
+from graphpart.display.layout import READABLE
 from graphpart.reporting.charts import COLOURS, Chart, figure, models, source
 from graphpart.reporting.payload import packed
 
@@ -40,9 +41,6 @@ LINKS = (  # colour, dash, opacity by kind, see pair_totals.KINDS
     (PALE_ATTRACT, "dashed", 0.9),
 )
 SHOWN = (600, 100, 600, 600, 300, 100, 300, 300)  # lines up to which a kind is shown at first
-FEW, DOTS = 0.02, 5000  # share of cells with a cost up to which dots are drawn, and how many
-TINY, HUGE = 1e-20, 1e20
-BARS = 60
 
 
 class Links(NamedTuple):
@@ -146,7 +144,7 @@ def matrix_chart(cells: Floats, n: int, sizes: Integers, largest: float, caption
     largest : float
         The absolute cost that has the full colour.
     """
-    scale = 1.0 if TINY < largest < HUGE else 2.0 ** int(np.log2(largest))  # cells are in single precision
+    scale = 1.0 if 1e-20 < largest < 1e20 else 2.0 ** int(np.log2(largest))  # cells are in single precision
     with np.errstate(over="ignore", under="ignore"):
         cells = (cells / scale).astype(np.float32)
     drawn = figure((0, n), (n, 0), aspect=1.0)
@@ -183,10 +181,8 @@ def matrix_chart(cells: Floats, n: int, sizes: Integers, largest: float, caption
 def _dots(drawn: Any, cells: Floats, n: int, mapper: Any) -> None:
     """Where few cells have a cost, a dot on each: a cell may be smaller than a pixel."""
     i, j = np.nonzero(np.triu(np.nan_to_num(cells, posinf=1.0, neginf=-1.0)))
-    if not len(i) or len(i) > FEW * cells.size:
+    if not len(i) or len(i) > 0.02 * cells.size:
         return
-    kept = np.sort(np.argsort(-np.abs(cells[i, j]), kind="stable")[:DOTS])
-    i, j = i[kept], j[kept]
     costs, scale = np.nan_to_num(cells[i, j], posinf=1e30, neginf=-1e30), n / len(cells)
     x, y = (np.concatenate(pair) * scale + scale / 2 for pair in ((i, j), (j, i)))
     dots = source("dots", x=x, y=y, cost=np.concatenate([costs, costs]))
@@ -231,7 +227,7 @@ def legend_of(what: str, labels: Integers) -> list[dict[str, str]]:
 def sizes_chart(sizes: Integers) -> Chart:
     """How many clusters there are of each size; sizes that differ by less than a factor of two together if many."""
     values, counts = np.unique(sizes, return_counts=True)
-    if len(values) <= BARS and int(values.max(initial=0)) <= BARS:
+    if len(values) <= READABLE and int(values.max(initial=0)) <= READABLE:
         low, high = values, values
         left, right = values - 0.45, values + 0.45
         log = False

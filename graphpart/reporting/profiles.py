@@ -12,11 +12,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graphpart.common.steps import ROUNDING
+
 __all__ = ["best_costs", "gaps", "profile", "ratios", "times_to"]
 
 Run = Mapping[str, Any]
-SHORTEST = 1e-3  # seconds: shorter times count as this, they are noise
-ROUNDING = 1e-9  # relative difference of costs that counts as none
 
 
 def best_costs(runs: Sequence[Run]) -> dict[str, float]:
@@ -50,7 +50,7 @@ def times_to(runs: Sequence[Run], tolerance: float) -> dict[str, dict[str, float
         seconds = math.inf
         if run["cost"] <= wanted:
             seconds = next((float(s) for s, cost in run.get("history") or () if cost <= wanted), run["seconds"])
-            seconds = max(min(seconds, run["seconds"]), SHORTEST)
+            seconds = max(min(seconds, run["seconds"]), 1e-3)  # shorter times are noise
         times.setdefault(run["method"], {})[run["instance"]] = seconds
     return times
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from graphpart.reporting.charts import Chart, figure, source
+from graphpart.reporting.payload import ROWS
 from graphpart.result import Result
 
 __all__ = ["progress_chart"]
 
-MOST = 1000  # steps of a curve that are drawn
 COST, BOUND = "#4477aa", "#ee6677"
 
 
@@ -23,9 +23,9 @@ def progress_chart(result: Result, remarks: list[str]) -> Chart | None:
     if not costs:
         return None
     longest = max(len(costs), len(bounds))
-    if longest > MOST:
+    if longest > ROWS:
         remarks.append(
-            f"Cost over time: {MOST} of {longest} steps of a curve are drawn, at equal distance in their order."
+            f"Cost over time: {ROWS} of {longest} steps of a curve are drawn, at equal distance in their order."
         )
     costs, bounds = _thinned(costs), _thinned(bounds)
     ends = [value for _, value in costs + bounds]
@@ -49,9 +49,9 @@ def progress_chart(result: Result, remarks: list[str]) -> Chart | None:
 
 
 def _thinned(curve: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    if len(curve) <= MOST:
+    if len(curve) <= ROWS:
         return curve
-    return [curve[i * (len(curve) - 1) // (MOST - 1)] for i in range(MOST)]
+    return [curve[i * (len(curve) - 1) // (ROWS - 1)] for i in range(ROWS)]
 
 
 def _last(curve: list[tuple[float, float]]) -> float:

@@ -6,6 +6,7 @@ import math
 import os
 from typing import Any, BinaryIO
 
+from graphpart.common.steps import ROUNDING
 from graphpart.display import number
 from graphpart.errors import InvalidOption, InvalidPartition, known_arguments
 from graphpart.partition.inputs.frames import table_of
@@ -19,7 +20,6 @@ from graphpart.solve import problem_kind
 __all__ = ["report"]
 
 LARGEST_MATRIX = 3000  # elements of a problem stored as a matrix, up to which doubts are looked for
-SLACK = 2.0**-30  # relative difference of costs that is rounding
 
 
 @known_arguments
@@ -133,7 +133,7 @@ def report(
 def _check_costs(problem: Any, result: Result) -> None:
     """Raise InvalidPartition if the result is that of another problem."""
     cost = problem.evaluate_labels(problem.labels(result))
-    if cost == result.cost or abs(cost - result.cost) <= SLACK * max(abs(cost), abs(result.cost)):
+    if cost == result.cost or abs(cost - result.cost) <= ROUNDING * max(abs(cost), abs(result.cost)):
         return
     size = problem.n * problem.tolerance if hasattr(problem, "tolerance") else 0.0
     if not abs(cost - result.cost) <= size:

@@ -93,7 +93,7 @@ def test_grids_are_found_and_nothing_else():
 def test_sums_over_pairs(seed, dense, monkeypatch):
     from graphpart.reporting import pair_totals as module
 
-    monkeypatch.setattr(module, "BLOCK", 17)  # several blocks
+    monkeypatch.setattr(module, "CHUNK", 17)  # several blocks
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 25))
     u, v = np.triu_indices(n, 1)
