@@ -10,8 +10,7 @@ methods that applies:
 1. enumeration, if there are few labelings;
 2. a minimum cut, if pairs are submodular;
 3. elimination, if the tables along an elimination order that is quickly found are small;
-4. branch and bound with few nodes, which are enough for a small component; if labels are two and pairs are sparse, the
-   first rounds of odd cycles instead;
+4. branch and bound with few nodes, which are enough for a small component;
 5. quick reduction: some labels of an optimal labeling are fixed, other labels are removed, and the remaining factor
    graph is solved in the same way;
 6. message passing, which may prove its labeling optimal;
@@ -38,7 +37,6 @@ from graphpart.common.components import share_out
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.rounds import Saver
 from graphpart.common.steps import round_up
-from graphpart.crf.bounds.cutting import Cutting
 from graphpart.crf.branch_and_bound.contestant import Branching, BranchingParameters
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered
 from graphpart.crf.bucket_elimination.order import find_order
@@ -75,8 +73,8 @@ ORDERING = 2e-7  # seconds for each factor that an elimination order takes at le
 BRANCHED = 2**19  # largest number of table entries of a component that is first tried by branch and bound
 PASSES = 20  # iterations of message passing before the first branch and bound
 NODES = 10_000  # largest number of nodes of the first branch and bound
-NODE_ENTRIES = 2**31  # largest product of the numbers of nodes and of table entries in the first branch and bound
-BRANCHING = 0.3  # share of the remaining time for the first branch and bound, or the first rounds of odd cycles
+NODE_ENTRIES = 2**22  # largest product of nodes and table entries in the first branch and bound, which takes seconds
+BRANCHING = 0.3  # share of the remaining time for the first branch and bound
 REDUCED = 2**18  # table entries for each second that is left, below which quick reduction is tried
 QUICK = 0.1  # share of the remaining time for quick reduction
 MAPPING = 2**20  # table entries for each second that is left, below which improving mappings are tried
@@ -266,9 +264,7 @@ class _Solver:
         first, bound = _best_unary(part) if start is None else start, -math.inf
         roundings = merged + 3 * (part.m + part.n)
         if not self.stopping.check(math.inf):
-            ways = [self._by_enumeration, self._by_graph_cut, self._by_elimination]
-            ways.append(self._by_odd_cycles if Cutting.fits(part) else self._by_branch_and_bound)
-            for way in ways:
+            for way in (self._by_enumeration, self._by_graph_cut, self._by_elimination, self._by_branch_and_bound):
                 found = way(part)
                 if found is None:
                     continue
@@ -376,15 +372,6 @@ class _Solver:
             return minimum_cut(part, self.stopping.child(plus=math.inf))
         except InvalidProblem:
             return None
-
-    def _by_odd_cycles(self, part: FactorGraph) -> Found | None:
-        """The first rounds, which are enough for many sparse graphs."""
-        cutting = Cutting(part, labels := _best_unary(part), part.evaluate_labels(labels))
-        if cutting.done:
-            return None
-        seconds = BRANCHING * self._seconds if self._limited else None
-        cutting.run(self.stopping.child(seconds, plus=math.inf), None)
-        return Found(cutting.labels, cutting.cost if cutting.proven else cutting.certified, cutting.proven)
 
     def _by_branch_and_bound(self, part: FactorGraph) -> Found | None:
         """A few nodes, which are enough for most small components."""

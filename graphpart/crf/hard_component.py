@@ -1,12 +1,14 @@
 """A component of a factor graph for which no method is exact: the best labeling and a bound within the time.
 
-Iterated conditional modes give a first labeling. If labels are two and pairs are sparse, branch and cut over odd cycles
-and search have the time to themselves at first. Then the contestants take turns: message passing, strips of a grid, a
-semidefinite relaxation where pairs are dense, expansions, search, and branch and bound. Mini-buckets take part as long
-as only forbidden labelings are known. See `contestants` for what each of them does, and `common/race.py` for the order
-of the turns. On a grid, strips replace the cycles that tighten message passing. Strips have most of the time at first,
-since their labelings are better than the final ones of search. Without a time limit, each contestant has one turn,
-whose length is a number of iterations.
+Iterated conditional modes give a first labeling. Then the contestants take turns: message passing, branch and cut over
+odd cycles where labels are two and pairs are sparse, strips of a grid, a semidefinite relaxation where pairs are dense,
+expansions, search, and branch and bound. Mini-buckets take part as long as only forbidden labelings are known. See
+`contestants` for what each of them does, and `common/race.py` for the order of the turns.
+
+Odd cycles are tried first, for a tenth of the time, since their bound is of use only near its end. They go on alone if
+they leave little of the gap. On a grid, strips replace the cycles that tighten message passing. Strips have most of the
+time at first, since their labelings are better than the final ones of search. Without a time limit, each contestant has
+one turn, whose length is a number of iterations.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ from graphpart.stopping import Stopping
 __all__ = ["HardComponent"]
 
 Labels = NDArray[np.int32]
+# Odd cycles have shares of the time for themselves, each only if they have left no more than this share of the gap.
+TRIALS = ((0.1, 1.0), (0.2, 0.2), (0.3, 0.05))
 
 
 class HardComponent:
@@ -95,12 +99,12 @@ class HardComponent:
             ready=self._ready, told=told,
         )  # fmt: skip
         self._seconds = nominal  # for the current run
-        self._all = self._running = False
+        self._all = self._running = self._trying = False
 
     def begin(self, stopping: Stopping) -> None:
-        """Run message passing and odd cycles alone without a time limit; else the race for the time of `stopping`."""
+        """Run odd cycles and message passing alone without a time limit; else the race for the time of `stopping`."""
         if stopping.remaining is not None:
-            self._prepare(stopping.remaining)
+            self._prepare(stopping)
         self._run(stopping)
         if self.race.proven:  # up to rounding
             self.passing.certify()
@@ -108,7 +112,7 @@ class HardComponent:
     def run(self, stopping: Stopping) -> bool:
         """Continue the race, then certify the bounds; return whether any contestant had a turn."""
         remaining, parameters = stopping.remaining, self.parameters
-        self._prepare(parameters.nominal if remaining is None else remaining)
+        self._prepare(stopping)
         passed = parameters.certifying * len(self.f.tables)
         if remaining is not None:
             needed = passed + (self.squaring.proving if self.squaring.begins(remaining) else 0.0)
@@ -135,26 +139,39 @@ class HardComponent:
         """End the search in another thread."""
         self.searching.close()
 
-    def _prepare(self, seconds: float) -> None:
-        """Let all contestants take part, for this number of seconds."""
-        self._seconds, first = seconds, self.searching.first_round()
+    def _prepare(self, stopping: Stopping) -> None:
+        """Let all contestants take part, for the remaining time."""
+        remaining, first = stopping.remaining, self.searching.first_round()
+        self._seconds = seconds = self.parameters.nominal if remaining is None else remaining
         if self._searches_late() and self.stripping.grid is None and first <= self.parameters.large_round * seconds:
             self.searching.begin(self._stopping)
         if not self._all:
             self._all = True
+            if remaining is not None and not self.cutting.done:
+                self._try_cycles(stopping, remaining)
             for one in self.others:
                 self.race.join(one)
 
+    def _try_cycles(self, stopping: Stopping, seconds: float) -> None:
+        """Give odd cycles the first part of the time, and more as long as little of the gap is left."""
+        self._trying = True
+        for share, most in TRIALS:
+            if self.open_share <= most:
+                self.race.run(stopping, share * seconds)
+        self._trying = False
+
     def _ready(self, one: Contestant) -> bool:
         """Whether a contestant may have the next turn, or leaves the time to others."""
-        if one is not self.cutting and one is not self.searching and self._cycles_lead():
-            return False
+        if self._trying:
+            return one is self.cutting
         if one is self.passing:
             return not self.stripping.bound > self.passing.bound > -math.inf
         if one is self.stripping:
             return not self.passing.structured or self.passing.rests or not self._ready(self.passing)
         if one is self.searching and (self.searching.begun or self._searches_late()):
             return self.searching.begun or not self._no_search()
+        if one is self.cutting:
+            return True
         return not self._strips_lead() and not (one is self.branching and self._too_large)
 
     @property
@@ -174,11 +191,6 @@ class HardComponent:
             return True
         hard = race.cost == math.inf or race.cost - race.bound > self.parameters.hard * (race.cost - self.least)
         return not (self.passing.rests and hard)
-
-    def _cycles_lead(self) -> bool:
-        """Whether others than search leave the time to odd cycles, whose bound is above that of messages."""
-        lead = math.inf if self.limit is None else self.parameters.leading * self.limit
-        return not self.cutting.done and self.race.spent().get(self.cutting.name, 0.0) < lead
 
     def _strips_lead(self) -> bool:
         """Whether others leave the time to strips. They do not if tables are structured, so that messages are fast."""

@@ -25,15 +25,17 @@ from numpy.typing import NDArray
 
 from graphpart.common.steps import round_up
 from graphpart.maximum_cut import _odd_walks
+from graphpart.maximum_cut.linear_program import LARGEST
 from graphpart.maximum_cut.odd_cycles import INTEGRAL, OddCycles
 from graphpart.maximum_cut.reduction import Reduction
 from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
 from graphpart.stopping import Stopping
 
-__all__ = ["BranchAndCut"]
+__all__ = ["WORK", "BranchAndCut"]
 
 Floats = NDArray[np.float64]
 RESOLUTION = 2.0**-34  # of the sum of all weights, unless the caller says otherwise
+WORK = 20_000  # iterations of the simplex method of a turn without a time limit: some seconds
 STEADY = 5  # rounds whose gain tells whether to go on,
 GAIN = 0.02  # if it is at least this share of what is missing
 UNDECIDED = 0.15  # an edge that divides a node is this far from being satisfied or frustrated, if any is
@@ -95,8 +97,8 @@ class BranchAndCut:
         if cost < self.cost:
             self.sides, self.cost = sides.copy(), cost
 
-    def run(self, stopping: Stopping, until: float | None = None, rounds: int | None = None) -> None:
-        """Go on until `stopping` says so, seconds `until` have passed, or after this number of linear programs.
+    def run(self, stopping: Stopping, until: float | None = None, work: int | None = None) -> None:
+        """Go on until `stopping` says so, seconds `until` have passed, or after `work` simplex iterations.
 
         A linear program is interrupted if it would make a turn twice as long; the next turn goes on with it.
         """
@@ -111,8 +113,10 @@ class BranchAndCut:
         self._remaining = remaining
         if self._reduction is None:
             self._begin()
-        last = math.inf if rounds is None else self.rounds + rounds
-        while not self.done and self.rounds < last and not stopping.check(self.cost):
+        program = self._relaxation.program
+        last = math.inf if work is None else program.iterations + work
+        program.most = LARGEST if work is None else program.iterations + 2 * work
+        while not self.done and program.iterations < last and not stopping.check(self.cost):
             self._round(stopping)
             if until is not None and stopping.seconds >= until:
                 break
@@ -160,7 +164,7 @@ class BranchAndCut:
             return
         self._tell()
         if not solved:
-            if self._remaining() > 0:  # it was not interrupted, but failed
+            if relaxation.program.failed:
                 self._divide(node)
             return
         if not node.decided:

@@ -18,6 +18,7 @@ from graphpart.highs import fault, simplex
 __all__ = ["LinearProgram", "Rows", "linear_program"]
 
 Floats = NDArray[np.float64]
+LARGEST = 2**31 - 1  # of the integers of HiGHS
 
 
 class Rows:
@@ -87,10 +88,15 @@ class LinearProgram:
         Of the rows, at least 0. Whatever they are, `bound` is valid.
     slack : ndarray of bool
         Rows that could be left out without changing the optimum.
+    iterations, most : int
+        Iterations of the simplex method so far, and how many are allowed in all.
+    failed : bool
+        Whether the last run ended without an optimum, although it was not interrupted.
     """
 
     def __init__(self, cost: Floats, remaining: Callable[[], float]) -> None:
         self.cost, self._remaining = cost, remaining
+        self.iterations, self.most, self.failed = 0, LARGEST, False
         self.lower, self.upper = np.zeros(len(cost)), np.ones(len(cost))
         self.rows = Rows.none()
         self.x, self.multipliers, self.slack = np.zeros(len(cost)), np.zeros(0), np.zeros(0, bool)
@@ -110,16 +116,20 @@ class LinearProgram:
         self.lower, self.upper = lower.copy(), upper.copy()
 
     def solve(self) -> bool:
-        """Solve it; False if it was interrupted, or HiGHS failed. The multipliers are those of the last solution."""
+        """Solve it; False if there is no optimum yet. The multipliers are those of the last optimum."""
         from scipy.optimize import linprog
         from scipy.sparse import csr_array
 
         rows = self.rows
         matrix = csr_array((-rows.entries, rows.columns, rows.starts), shape=(len(rows), len(self.cost)))
         bounds = np.stack([self.lower, self.upper], 1)
-        options = {} if math.isinf(seconds := self._remaining()) else {"time_limit": seconds}
+        options: dict[str, float] = {"maxiter": max(1, self.most - self.iterations)}
+        if math.isfinite(seconds := self._remaining()):
+            options["time_limit"] = seconds
         given = (matrix, -rows.least) if len(rows) else (None, None)
         found = linprog(self.cost, *given, bounds=bounds, options=options)
+        self.iterations += found.nit
+        self.failed = found.status > 1
         if found.status != 0:
             return False
         self.x = np.clip(found.x, self.lower, self.upper)
@@ -173,15 +183,19 @@ class _WarmStarted(LinearProgram):
             self._highs.changeColsBounds(len(changed), changed, lower[changed], upper[changed])
 
     def solve(self) -> bool:
-        """Solve it; False if it was interrupted, or HiGHS failed. The multipliers are those of its last basis."""
+        """Solve it; False if there is no optimum yet. The multipliers are those of the last basis."""
         highs, module = self._highs, self._module
+        highs.setOptionValue("simplex_iteration_limit", max(1, self.most - self.iterations))
         highs.run()
+        self.iterations += highs.getInfo().simplex_iteration_count
+        status, known = highs.getModelStatus(), module.HighsModelStatus
+        self.failed = status not in (known.kOptimal, known.kInterrupt, known.kTimeLimit, known.kIterationLimit)
         solution = highs.getSolution()
         if not solution.dual_valid:
             self.multipliers = np.zeros(len(self.rows))
             return False
         self.multipliers = np.maximum(np.array(solution.row_dual), 0.0)
-        if highs.getModelStatus() != module.HighsModelStatus.kOptimal:
+        if status != known.kOptimal:
             return False
         self.x = np.clip(np.array(solution.col_value), self.lower, self.upper)
         basic = module.HighsBasisStatus.kBasic

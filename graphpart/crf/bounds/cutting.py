@@ -9,15 +9,14 @@ from graphpart.crf.binary_quadratic.form import quadratic_form
 from graphpart.crf.binary_quadratic.two_sides import labels_of_sides, sides_of_labels, signed_graph
 from graphpart.crf.bounds.contestant import Contestant
 from graphpart.crf.problem import FactorGraph
-from graphpart.maximum_cut.branch_and_cut import BranchAndCut
+from graphpart.maximum_cut.branch_and_cut import WORK, BranchAndCut
 from graphpart.stopping import Stopping
 
 __all__ = ["Cutting"]
 
 Labels = NDArray[np.int32]
-SPARSE = 16.0  # most pairs for each variable: in denser problems a semidefinite relaxation gives a better bound
-LARGEST = 400_000  # largest number of pairs: beyond this number, a linear program takes too many seconds
-ROUNDS = 60  # largest number of linear programs of a turn without a time limit
+SPARSE = 6.0  # most pairs for each variable: in denser problems a semidefinite relaxation gives a better bound
+LARGEST = 200_000  # largest number of pairs: beyond this number, a linear program takes too many seconds
 
 
 class Cutting(Contestant):
@@ -26,7 +25,7 @@ class Cutting(Contestant):
     Attributes
     ----------
     solver : BranchAndCut or None
-        None if the factor graph has another form.
+        None before its first turn.
     """
 
     name = "branch and cut over odd cycles"
@@ -34,9 +33,8 @@ class Cutting(Contestant):
 
     def __init__(self, f: FactorGraph, labels: Labels, cost: float) -> None:
         super().__init__(f, labels, cost)
-        q = quadratic_form(f) if self.fits(f) else None
-        self.solver = None if q is None else BranchAndCut(signed_graph(q), sides_of_labels(labels))
-        self.done = self.solver is None
+        self.done = not self.fits(f)
+        self.solver: BranchAndCut | None = None
 
     @staticmethod
     def fits(f: FactorGraph) -> bool:
@@ -53,16 +51,21 @@ class Cutting(Contestant):
             self.solver.offer(sides_of_labels(labels))
 
     def run(self, stopping: Stopping, until: float | None) -> None:
-        """A turn; without `until` some rounds, and no more after these."""
-        self.go_on(stopping, until, ROUNDS if until is None else None)
+        """A turn; without `until` some iterations, and no more after these."""
+        self.go_on(stopping, until, WORK if until is None else None)
         self.done |= until is None
 
-    def go_on(self, stopping: Stopping, until: float | None, rounds: int | None) -> None:
-        """Go on until `stopping` says so, seconds `until` have passed, or after this number of rounds."""
+    def go_on(self, stopping: Stopping, until: float | None, work: int | None) -> None:
+        """Go on until `stopping` says so, seconds `until` have passed, or after iterations `work`."""
+        if self.solver is None:
+            q = quadratic_form(self.f)
+            if q is None:
+                self.done = True
+                return
+            self.solver = BranchAndCut(signed_graph(q), sides_of_labels(self.labels))
         solver = self.solver
-        assert solver is not None  # it takes no part otherwise
         solver.resolution = self.judge.tolerance / 2
-        solver.run(stopping, until, rounds)
+        solver.run(stopping, until, work)
         labels = labels_of_sides(solver.sides)
         self.take(labels, self.f.evaluate_labels(labels))
         self.done, self.bound = solver.done, solver.bound

@@ -27,7 +27,7 @@ class BranchingParameters:
     first_nodes: float = 0.02  #: share of the time that is left for the first nodes
     renewing: float = 0.4  #: share of the time that is left, in parts of which a better bound at the root is looked for
     nodes: int = 20_000  #: where there is no time limit, at most,
-    branched_in_all: float = 2.0**32  #: and this many entries of all tables times nodes
+    branched_in_all: float = 2.0**23  #: and this many entries of all tables times nodes, which take some seconds
     branched: float = 2.0**18  #: entries of all tables for each second that is left, up to which it is tried
 
 

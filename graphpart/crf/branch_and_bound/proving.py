@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.steps import round_up
-from graphpart.crf.bounds.cutting import ROUNDS, Cutting
+from graphpart.crf.bounds.cutting import Cutting
 from graphpart.crf.branch_and_bound.contestant import Branching, BranchingParameters
 from graphpart.crf.branch_and_bound.solver import BranchAndBound
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered
@@ -48,6 +48,7 @@ from graphpart.crf.problem.given_labels import start_of
 from graphpart.crf.problem.labeling import finish, trivial_bound
 from graphpart.crf.reduction.persistency import reduced
 from graphpart.machine import memory
+from graphpart.maximum_cut.branch_and_cut import WORK
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -235,7 +236,7 @@ class _Run:
         cutting = part.cutting
         assert cutting is not None
         cutting.offer(part.labels, part.cost)
-        cutting.go_on(self.stopping.child(plus=others), None, ROUNDS << part.turns - 1)
+        cutting.go_on(self.stopping.child(plus=others), None, (WORK // 8) << part.turns - 1)
         part.labels, part.cost, part.proven = cutting.labels, cutting.cost, cutting.proven
         part.bound = max(part.bound, cutting.certified)
 

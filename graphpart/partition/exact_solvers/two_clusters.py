@@ -11,15 +11,13 @@ import math
 
 import numpy as np
 
-from graphpart.maximum_cut.branch_and_cut import BranchAndCut
+from graphpart.maximum_cut.branch_and_cut import WORK, BranchAndCut
 from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
 from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.stopping import Stopping
 
 __all__ = ["TwoClusters"]
-
-ROUNDS = 200  # linear programs in a turn that has no time limit
 
 
 class TwoClusters:
@@ -70,8 +68,8 @@ class TwoClusters:
         self.solver.offer(self._sides(labels))
 
     def run(self, stopping: Stopping, until: float | None) -> None:
-        """A turn; without `until` some rounds."""
-        self.solver.run(stopping.child(plus=math.inf), until, ROUNDS if until is None else None)
+        """A turn; without `until` some iterations."""
+        self.solver.run(stopping.child(plus=math.inf), until, WORK if until is None else None)
         labels = canonical(self.solver.sides.astype(np.int32))
         cost = self.p.evaluate_labels(labels)
         feasible = self.p.limits is not None and self.p.limits.violation(labels) is None
