@@ -92,19 +92,17 @@ class RaceParameters:
     """How the time of a race is divided."""
 
     first: float = 0.1  #: seconds of the first turn of each contestant
-    soonest: float = 0.03  #: largest share of the time limit for a first turn
+    soonest: float = 0.03  #: largest share of the time limit for a first turn, and for the `few` first turns
     longer: float = 1.5  #: factor by which each turn of a contestant is longer than its turn before
     longest: float = 0.1  #: largest share of the remaining time for one turn
     far: float = 0.1  #: share of the time for provers if none is near
     near: float = 0.5  #: share of the time for provers if one of them is near
-    sure: float = 0.8  #: share of the time for provers if one is near and hardly any cost was gained lately
-    stuck: float = 0.5  #: share of the time for provers if none is near and hardly any cost was gained lately
+    sure: float = 0.8  #: least share of the time for provers if one is near and hardly any cost was gained lately
+    stuck: float = 0.5  #: least share of the time for provers if none is near and hardly any cost was gained lately
     pace: float = 3.0  #: a prover is near if its bound would meet the cost within this multiple of the remaining time
     fade: float = 0.5  #: factor by which the weight of earlier turns falls with each new turn
     floor: float = 0.1  #: share of the time of searchers, and of that of provers, that is divided equally
-    early: int = 2  #: number of first turns of a prover that say nothing about its pace, so that it counts as near
-    unknown: float = 0.03  #: share of the time after which a prover within its `early` turns no longer counts as near
-    barren: int = 2  #: if every searcher had this number of turns without gain in a row, nothing was gained lately
+    few: int = 2  #: first turns of a prover that do not show its pace; turns of a search that show that it is stuck
     idle: float = 1e-3  #: share of all gains so far; if no more is expected, hardly any cost was gained lately
 
 
@@ -275,7 +273,7 @@ class Race:
         record.turns += 1
         record.barren = 0 if self.cost < cost else record.barren + 1
         # The rise of the bound in the first turns of a prover says little about later turns.
-        counts = math.isfinite(bound) and record.turns > self.parameters.early
+        counts = math.isfinite(bound) and record.turns > self.parameters.few
         record.raised = fade * record.raised + (self.bound - bound if counts else 0.0)
         if counts:
             pace, before = (self.bound - bound) / took, record.pace
@@ -312,11 +310,10 @@ class Race:
         searchers = [record for record in able if not record.contestant.proves]
         gained = sum(record.gained / max(record.lately, 1e-9) for record in able) * left
         idle = gained <= parameters.idle * (self._first - self.cost) if self._first < math.inf else not gained
-        idle |= min((record.barren for record in searchers), default=0) >= parameters.barren
+        idle |= min((record.barren for record in searchers), default=0) >= parameters.few
         near = any(self._is_near(record, left) for record in provers)
-        proving = parameters.stuck if idle else parameters.far
-        if near:
-            proving = parameters.sure if idle else parameters.near
+        proving, least = (parameters.near, parameters.sure) if near else (parameters.far, parameters.stuck)
+        proving = max(proving, least) if idle else proving
         if not searchers or not provers:
             proving = 1.0 if provers else 0.0
         shares = dict.fromkeys(map(id, able), 0.0)
@@ -334,9 +331,9 @@ class Race:
 
     def _is_near(self, record: _Record, left: float) -> bool:
         """Whether the bound would meet the cost in time at its latest pace, or whether its pace is still unknown."""
-        if record.turns <= self.parameters.early:
+        if record.turns <= self.parameters.few:
             whole = left + sum(one.seconds for one in self._records)
-            return record.seconds <= self.parameters.unknown * whole
+            return record.seconds <= self.parameters.soonest * whole
         pace, time = record.raised / max(record.lately, 1e-9), self.parameters.pace * left
         if record.fall * time > 1e-9:  # the integral of exp(-fall * t)
             time = -math.expm1(-record.fall * time) / record.fall

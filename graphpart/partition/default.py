@@ -25,7 +25,6 @@ import numpy as np
 from graphpart.common.rounds import Saver, check_seed_and_threads
 from graphpart.display import percent
 from graphpart.files.labels import write_labels
-from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.anytime_search.checkpoint import saved
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.search import better_start
@@ -36,16 +35,13 @@ from graphpart.partition.conclusion import concluded
 from graphpart.partition.local_search.improve import problems_with_huge_costs_cut
 from graphpart.partition.problem import Labels, as_problem, canonical
 from graphpart.partition.problem.forms import explicit
-from graphpart.partition.races import Races, RacesParameters
+from graphpart.partition.races import PATIENCE, Races, RacesParameters
 from graphpart.partition.results.finish import finish, settled
 from graphpart.partition.within_limits import solve_within_limits
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["auto"]
-
-PATIENCE = 5.0  # seconds for search and proofs together, if there is no time limit
-PARAMETERS = RacesParameters(enumerated=ENUMERATED_ELEMENTS, searched=30, pairs=100_000, sparse=400_000)
 
 
 @interruptible
@@ -130,7 +126,7 @@ def auto(
     if checkpoint is not None:
         saver = Saver(checkpoint, lambda labels, path: write_labels(contraction.lift(labels), path, p))
     races = Races(
-        contraction.problem, contraction.project(labels), patience, replace(PARAMETERS, search=parameters),
+        contraction.problem, contraction.project(labels), patience, RacesParameters(search=parameters),
         contraction.constant, assigned=contraction.assigned, seed=seed or 0, saver=saver,
     )  # fmt: skip
     races.run(stopping.remaining is not None)

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from graphpart.common.race import RaceParameters
 from graphpart.errors import InvalidOption
 from graphpart.partition.anytime_search.start import start_with_background
 from graphpart.partition.beforehand import Beforehand, has_groups
@@ -25,7 +24,7 @@ from graphpart.partition.conclusion import concluded
 from graphpart.partition.exact_solvers.tree import Work
 from graphpart.partition.problem import as_problem, canonical
 from graphpart.partition.problem.forms import explicit, without_background
-from graphpart.partition.races import Races, RacesParameters
+from graphpart.partition.races import PROVING, Races, RacesParameters
 from graphpart.partition.reduction.persistency import reduced
 from graphpart.partition.results.starts import start_of
 from graphpart.partition.within_limits import solve_within_limits
@@ -40,7 +39,7 @@ PARAMETERS = RacesParameters(
     helped=60,
     pairs=math.inf,
     sparse=math.inf,
-    race=RaceParameters(first=0.5, far=0.85, near=0.9),
+    race=PROVING,
 )
 
 

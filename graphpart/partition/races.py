@@ -30,6 +30,7 @@ from graphpart.common.race import Contestant, Race, RaceParameters
 from graphpart.common.rounds import Saver
 from graphpart.common.steps import RunningSum
 from graphpart.machine import processors
+from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.anytime_search.levels import has_small_subsets
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.searcher import Searcher
@@ -48,9 +49,11 @@ from graphpart.partition.problem.forms import ELEMENTS, PAIRS, listed_within
 from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 
-__all__ = ["Races", "RacesParameters"]
+__all__ = ["PATIENCE", "PROVING", "Races", "RacesParameters"]
 
 Elements = NDArray[np.int64]
+PATIENCE = 5.0  # seconds for search and proofs together, if there is no time limit
+PROVING = RaceParameters(first=0.5, far=0.85, near=0.9)  # in the method `exact`
 TOGETHER = 400  # most elements of a component with a background that is solved together with others
 BOUND_SHARE = 0.07  # share of the time of a component that a packing may take, where branch and cut has no part
 
@@ -59,10 +62,10 @@ BOUND_SHARE = 0.07  # share of the time of a component that a packing may take, 
 class RacesParameters:
     """Which algorithms take part in the races of a method, and how each race divides its time."""
 
-    enumerated: int  #: most elements of a component that is enumerated
-    searched: int  #: least number of elements of a component for which a search always runs beside the proof
-    pairs: float  #: most pairs with a cost of a component that branch and cut works on
-    sparse: float  #: the same limit for a component with at most `few` neighbours per element
+    enumerated: int = ENUMERATED_ELEMENTS  #: most elements of a component that is enumerated
+    searched: int = 30  #: least number of elements of a component for which a search always runs beside the proof
+    pairs: float = 100_000  #: most pairs with a cost of a component that branch and cut works on
+    sparse: float = 400_000  #: the same limit for a component with at most `few` neighbours per element
     few: int = 50  #: average number of neighbours per element up to which `sparse` is the limit
     helped: float = math.inf  #: least number of elements for a search if the proof generates columns or lacks time
     hopeless: float = 0.5  #: largest share of a component's time that the beginning of branch and cut may take
@@ -313,7 +316,7 @@ class Races:
             contestants.append(prover)
         race = a.race
         if p.is_dense and prover is not part.prover:  # a gap that is large after the first turns stays large
-            race = replace(race, stuck=race.far)
+            race = replace(race, stuck=0.0)
         return Race(contestants, labels, part.cost, part.bound, lambda _: judge, race), stopping
 
     def _affords(self, p: SetPartition, seconds: float | None) -> bool:

@@ -1,18 +1,18 @@
 """Problems that limit the sizes or the number of clusters: what `auto` and `exact` do with them.
 
 1. Problems with very few elements are enumerated.
-2. For other problems, there is a race (see `graphpart.common.race`) between the search, which obeys the limits, and a
-   prover, which ignores them. The prover is branch and cut, or quicker bounds if there are too many pairs. Its lower
-   bounds hold within the limits, too. If the optimum without the limits obeys them, it is also the optimum within them.
-   If at most two clusters are allowed and pairs are few, odd cycles prove bounds that take this limit into account.
-3. If the optimum without the limits violates them, `exact` continues with the integer program, unless the problem has
-   too many elements.
+2. For other problems, there is one race (see `graphpart.common.race`) of the search, which obeys the limits, with
+   provers:
+   * branch and cut without the limits, or quicker bounds if there are too many pairs. Its lower bounds hold within the
+     limits, too. If the optimum without the limits obeys them, it is also the optimum within them.
+   * branch and cut over odd cycles, if at most two clusters are allowed and pairs are few. It takes the limit into
+     account.
+   * the integer program, which takes all limits into account, unless the problem has too many elements.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from graphpart.common.race import Race
@@ -33,55 +33,83 @@ from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import pairs_with_cost
 from graphpart.partition.problem.forms import as_pairs, explicit, without_limits
+from graphpart.partition.races import PATIENCE, PROVING, RacesParameters
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
 __all__ = ["LARGEST_PROVEN", "solve_within_limits"]
 
-LARGEST_PROVEN = 100  # most elements of a problem that `exact` gives to the integer program
-SPARSE = 16  # most pairs per element for which odd cycles bound partitions into two clusters
-WORTH = 400_000  # most pairs with a cost for which the prover is branch and cut
-PATIENCE = 5.0  # seconds for the race, if there is no time limit
-EXACT_SHARE = 0.5  # share of the time for the race, where the integer program may follow
+LARGEST_PROVEN = 100  # most elements of a problem that is given to the integer program
 
 
-@dataclass
-class _Unlimited:
-    """A prover of the problem without its limits, as a contestant for the problem with them."""
+class _Proofs:
+    """Two provers as one contestant: one without the limits, and the integer program if the problem is small enough.
 
-    p: SetPartition
-    inner: BranchAndCut | Bounding
-    name: str = "the optimum without limits"
-    proves: bool = True
+    Both have as much time. The integer program starts anew in each of its turns, each twice as long as the last. If no
+    later turn could be longer, it has all that is left.
+    """
 
-    @property
-    def labels(self) -> Labels:
-        return self.inner.labels
+    proves = True
 
-    @property
-    def cost(self) -> float:
-        return self.p.evaluate_labels(self.inner.labels)
-
-    @property
-    def bound(self) -> float:
-        return self.inner.bound
+    def __init__(self, p: SetPartition, contraction: Contraction, labels: Labels, inner: BranchAndCut | Bounding):
+        self.p, self.contraction, self.inner = p, contraction, inner
+        self.labels, self.cost = labels, contraction.problem.evaluate_labels(labels)
+        self.bound, self.name = -math.inf, "the optimum without limits"
+        self._solved = p.n > LARGEST_PROVEN  # whether the integer program has nothing to do
+        self._spent = self._last = 0.0  # seconds without the limits less those of the program; of its last turn
 
     @property
     def done(self) -> bool:
-        return self.inner.done
+        return self.inner.done and self._solved
 
     @property
     def needs(self) -> float:
-        return self.inner.needs
+        return self.inner.needs if self._solved or self._spent <= 0.0 else 0.0
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a partition: if it obeys the limits, it is also one without them."""
+        self.labels, self.cost = labels, cost
         if cost < self.inner.cost:
             self.inner.offer(labels, cost)
 
     def run(self, stopping: Stopping, until: float | None) -> None:
-        """Continue, without reporting costs of partitions that violate limits."""
-        self.inner.run(stopping.child(plus=math.inf), until)
+        """One turn of one of them; of both, if there is no time limit."""
+        began = stopping.seconds
+        if not self.inner.done and (self._solved or self._spent <= 0.0 or until is None):
+            self.inner.run(stopping.child(plus=math.inf), until)  # costs of partitions that violate limits are not told
+            cost = self.contraction.problem.evaluate_labels(self.inner.labels)
+            self._take(self.inner.labels, cost, self.inner.bound, "the optimum without limits")
+            self._spent += stopping.seconds - began
+            if until is not None or self.bound >= self.cost:
+                return
+        if not self._solved and not stopping.check(self.cost):
+            self._solve_program(stopping, until)
+
+    def _solve_program(self, stopping: Stopping, until: float | None) -> None:
+        began, constant, left = stopping.seconds, self.contraction.constant, stopping.remaining
+        if until is not None:
+            length = max(until - began, 2.0 * self._last)
+            left = length if left is None or 2.0 * length < left else left
+
+        def told(_: float, cost: float) -> bool:
+            if math.isfinite(cost):
+                stopping.record(cost - constant)
+            return stopping.check(cost - constant)
+
+        found = ilp(self.p, initial=self.contraction.lift(self.labels), time_limit=left, callback=told)
+        labels = self.contraction.project(found.labels)
+        cost = self.contraction.problem.evaluate_labels(labels)
+        bound = cost if found.status is Status.OPTIMAL else found.lower_bound - constant
+        self._take(labels, cost, bound, "integer program")
+        self._last = stopping.seconds - began
+        self._spent -= self._last
+        self._solved = found.status is Status.OPTIMAL or self._last < (left or math.inf) / 2
+
+    def _take(self, labels: Labels, cost: float, bound: float, name: str) -> None:
+        if cost < self.cost:
+            self.labels, self.cost = labels, cost
+        if bound > self.bound:
+            self.bound, self.name = bound, name
 
 
 def solve_within_limits(
@@ -119,30 +147,23 @@ def solve_within_limits(
         how = "search" if inner.reason else "brute force"
         return concluded(p, labels, bound, method, stopping, f"{how}; {p.limits}", start=known)
     labels = start_within(p, contraction, start, stopping)
-    free = without_limits(q)
     limit = stopping.remaining
-    exactly = method == "exact" and q.n <= LARGEST_PROVEN
-    seconds = PATIENCE if limit is None else limit
-    share = EXACT_SHARE * seconds if exactly else seconds
-    inner = stopping.child(seconds=None if method == "exact" and limit is None else share, plus=constant)
+    inner = stopping.child(seconds=PATIENCE if limit is None and method == "auto" else None, plus=constant)
     first = contraction.project(labels)
     cost = q.evaluate_labels(first)
     inner.record(cost)
-    prover = _Unlimited(q, _prover(free, first, stopping, constant, threads or processors(), limit))
-    provers: list[Any] = [prover]
-    if TwoClusters.fits(q) and pairs_with_cost(q) <= SPARSE * q.n:
-        provers.insert(0, TwoClusters(q, first))
-    searcher = Searcher(q, first, False, seed, threads or processors(), parameters=parameters)
+    free = without_limits(q)
+    contestants: list[Any] = [Searcher(q, first, False, seed, threads or processors(), parameters=parameters)]
+    if TwoClusters.fits(q):
+        contestants.append(TwoClusters(q, first))
+    inner_prover = _prover(free, first, stopping, constant, threads or processors(), limit)
+    contestants.append(_Proofs(p, contraction, first, inner_prover))
     judge = judge_of_partition(free)
-    race = Race([searcher, *provers], first, cost, judge=lambda _: judge)
-    race.run(inner, None if limit is None else share)
+    race = Race(contestants, first, cost, judge=lambda _: judge, parameters=PROVING if method == "exact" else None)
+    race.run(inner)
     bound = math.inf if race.proven else constant + race.bound
-    found, how = contraction.lift(race.labels), race.prover or "search"
-    if exactly and not race.proven and not stopping.check(constant + race.cost):
-        last = ilp(p, initial=found, time_limit=stopping.remaining, callback=_passed_on(stopping))
-        found, how = last.labels, "integer program"
-        bound = math.inf if last.status == Status.OPTIMAL else max(bound, last.lower_bound)
-    how = f"{how if bound == math.inf else 'search'}; {p.limits}"
+    how = f"{race.prover or 'search' if bound == math.inf else 'search'}; {p.limits}"
+    found = contraction.lift(race.labels)
     return concluded(p, found, bound, method, stopping, how, start=(labels, p.evaluate_labels(labels)))
 
 
@@ -155,18 +176,8 @@ def _prover(
     def raised(bound: float) -> None:
         stopping.raise_bound(constant + bound)
 
-    worth = found.background is None and pairs_with_cost(found) <= WORTH
-    if worth and (limit is None or 2 * BranchAndCut.needed(found) <= limit):
+    races = RacesParameters()
+    worth = found.background is None and pairs_with_cost(found) <= races.sparse
+    if worth and (limit is None or BranchAndCut.needed(found) <= races.hopeless * limit):
         return BranchAndCut(found, labels, threads=threads, raised=raised)
     return Bounding(found, labels, raised=raised)
-
-
-def _passed_on(stopping: Stopping) -> Any:
-    """A callback for a method inside that ends with the run outside, and tells it better costs."""
-
-    def callback(seconds: float, cost: float) -> bool:
-        if math.isfinite(cost):
-            stopping.record(cost)
-        return stopping.check(cost)
-
-    return callback

@@ -12,7 +12,7 @@ import graphpart as gp
 from graphpart.partition import auto, default
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.problem.derived import pairs_with_cost
-from graphpart.partition.races import Races
+from graphpart.partition.races import Races, RacesParameters
 from graphpart.stopping import Stopping
 
 
@@ -176,7 +176,7 @@ def test_time_that_is_left_over_goes_to_what_is_open():
 def test_branch_and_cut_begins_once_there_is_time_for_it():
     """At first, it needs more than the share of the component; later it proves what bounds alone do not."""
     p = gp.SetPartition.from_matrix(planted(40))
-    races = Races(p, np.zeros(p.n, np.int32), Stopping(60), default.PARAMETERS, 0.0)
+    races = Races(p, np.zeros(p.n, np.int32), Stopping(60), RacesParameters(), 0.0)
     races._solve(races._parts[0], BranchAndCut.needed(p))
     assert not races.provers and not races.proven
     races._solve(races._parts[0], 30.0)

@@ -10,12 +10,12 @@ import pytest
 
 import graphpart as gp
 from graphpart.common.steps import RunningSum
-from graphpart.partition import default, proving
+from graphpart.partition import proving
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.searcher import Searcher
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut, Rest, Smaller, _start_of
 from graphpart.partition.problem import canonical
-from graphpart.partition.races import Races
+from graphpart.partition.races import Races, RacesParameters
 from graphpart.partition.reduction.persistency import reduced
 from graphpart.stopping import Stopping
 
@@ -51,7 +51,7 @@ def stopped_enumeration(p, stopping):
 
 def test_what_a_proven_part_may_miss_is_subtracted_from_the_bound_of_all():
     p = apart(noisy(32, 1), noisy(36, 2))
-    races = Races(p, np.arange(p.n, dtype=np.int32), Stopping(), default.PARAMETERS, 0.0, improved=False)
+    races = Races(p, np.arange(p.n, dtype=np.int32), Stopping(), RacesParameters(), 0.0, improved=False)
     one, other = races._parts
     races._solve(one, None)
     assert one.race.proven and one.prover.allowance > 0 and other.race is None
@@ -73,7 +73,7 @@ def test_an_enumeration_that_was_stopped_is_no_proof(monkeypatch):
     r = gp.partition.brute_force(p)
     assert r.status == gp.Status.TIME_LIMIT and r.lower_bound < r.cost == 0.0
     start = np.arange(p.n, dtype=np.int32)
-    races = Races(p, start, Stopping(), default.PARAMETERS, 0.0, improved=True)
+    races = Races(p, start, Stopping(), RacesParameters(), 0.0, improved=True)
     (part,) = races._parts
     races._solve(part, None)
     assert not part.enumerated and not races.proven and races.bound < races.cost
@@ -120,7 +120,7 @@ def test_branch_and_cut_begins_with_labels_that_obey_required_cuts():
     assert prover.cost == pytest.approx(gp.partition.exact(p).cost)
 
 
-@pytest.mark.parametrize("method", [default.auto, proving.exact])
+@pytest.mark.parametrize("method", [gp.partition.auto, proving.exact])
 def test_the_constant_and_the_bound_add_up_to_no_more_than_in_exact_arithmetic(method, monkeypatch):
     """Required joins cost a sum of many numbers, which rounding may have made larger."""
     monkeypatch.setattr(Races, "proven", False)
@@ -141,7 +141,7 @@ def test_the_constant_and_the_bound_add_up_to_no_more_than_in_exact_arithmetic(m
 
 def test_labels_of_parts_become_labels_of_the_whole():
     p = apart(noisy(12, 6), noisy(31, 7))
-    races = Races(p, np.zeros(p.n, np.int32), Stopping(), default.PARAMETERS, 0.0, improved=False)
+    races = Races(p, np.zeros(p.n, np.int32), Stopping(), RacesParameters(), 0.0, improved=False)
     races.run(None)
     assert races.cost == pytest.approx(p.evaluate_labels(races.labels))
     assert races.labels.tolist() == canonical(races.labels).tolist() and races.proven
@@ -162,7 +162,7 @@ def test_numbers_of_a_sum_are_replaced_one_by_one(seed):
 @pytest.mark.parametrize("seconds", [None, 10.0])
 def test_bounds_and_labels_of_many_components_add_up(seconds):
     p = apart(*[noisy(6 + seed % 12, seed) for seed in range(60)])
-    races = Races(p, np.arange(p.n, dtype=np.int32), Stopping(seconds), default.PARAMETERS, 0.0, improved=False)
+    races = Races(p, np.arange(p.n, dtype=np.int32), Stopping(seconds), RacesParameters(), 0.0, improved=False)
     assert len(races._parts) > 20
     races.run(seconds)
     assert races.bound == pytest.approx(races._closed + math.fsum(part.bound for part in races._parts), abs=1e-9)

@@ -15,9 +15,12 @@ from graphpart.maximum_cut.branch_and_cut import WORK, BranchAndCut
 from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
 from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.derived import pairs_with_cost
 from graphpart.stopping import Stopping
 
 __all__ = ["TwoClusters"]
+
+SPARSE = 16  # most pairs per element for which odd cycles are worth it
 
 
 class TwoClusters:
@@ -44,7 +47,7 @@ class TwoClusters:
 
     @staticmethod
     def fits(p: SetPartition) -> bool:
-        """Whether a problem has the form that is needed. O(m)"""
+        """Whether a problem has the form that is needed, and few enough pairs. O(m)"""
         limits = p.limits
         return (
             limits is not None
@@ -55,6 +58,7 @@ class TwoClusters:
             and p.lifted is None
             and not len(p.must_join)
             and not p.has_must_cut
+            and pairs_with_cost(p) <= SPARSE * p.n
         )
 
     @property

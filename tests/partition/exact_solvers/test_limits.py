@@ -58,6 +58,21 @@ def test_integer_program(formulation, chunk):
         assert r.cost == pytest.approx(best, abs=1e-6) and r.status == "optimal", seed
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_a_proof_within_limits_does_not_wait_for_its_time_limit(seed):
+    """What the integer program proves at once: neither a limit nor the bounds without the limits delay it."""
+    rng = np.random.default_rng(seed)
+    u, v = np.triu_indices(30, 1)
+    chosen = rng.random(len(u)) < 0.15
+    cost = rng.integers(-5, 6, int(chosen.sum())).astype(float)
+    p = gp.SetPartition.from_pairs(30, (u[chosen], v[chosen]), cost, max_size=4)
+    best = gp.partition.ilp(p)
+    assert best.status == "optimal"
+    for r in (gp.partition.exact(p, time_limit=40), gp.solve(p, time_limit=40), gp.solve(p)):
+        assert (r.status, r.cost, r.lower_bound) == ("optimal", best.cost, best.cost)
+        assert r.seconds < 5
+
+
 def test_every_method_obeys_or_refuses():
     p = gp.SetPartition.from_pairs(7, [(a, b) for b in range(7) for a in range(b)], [-1.0] * 21)
     for q in (p.require(n_clusters=3), p.require(n_clusters=(2, 4), max_size=4)):
