@@ -27,10 +27,10 @@ import graphpart as gp
 from graphpart.generate.networks import clustered_network, community_network, scored_pairs
 from graphpart.partition.anytime_search.parameters import SearchParameters
 
-DENSE = ("restarts", "annealing", "population")
-SPARSE = ("annealing", "population", "slow annealing", "fusion")
+DENSE = ("restarts", "annealing")
+SPARSE = ("annealing", "slow annealing", "fusion")
 BACKGROUND = (*SPARSE, "multilevel", "evolution", "propagation")
-EDITING = (*BACKGROUND[2:], "reheating")
+EDITING = (*BACKGROUND[1:], "reheating")
 NAMES = (*dict.fromkeys((*DENSE, *BACKGROUND, *EDITING)),)
 
 
@@ -113,7 +113,7 @@ FAMILIES = {
     "dense 100, n=500": Family(generated("uniform-integers", n=500, largest=100), 2.5, DENSE),
     "signs, n=300": Family(signs(300), 2, DENSE),
     "planted, n=1000": Family(generated("planted-partition", n=1000, subsets=50, sigma=2.5), 1.5, DENSE),
-    "two clusters, degree 6": Family(two_clusters(400, 1200), 1, ("annealing", "population")),
+    "two clusters, degree 6": Family(two_clusters(400, 1200), 1, DENSE),
     "sparse random, degree 8": Family(generated("sparse-random", n=5000, m=20_000), 2.5, SPARSE),
     "sparse random, degree 20": Family(generated("sparse-random", n=5000, m=50_000), 2.5, SPARSE),
     "grid 80x80": Family(generated("grid", height=80, width=80), 2, SPARSE),

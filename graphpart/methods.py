@@ -162,7 +162,7 @@ METHODS: tuple[Method, ...] = (
            "the strongest pairs first: those that attract join, those that repel exclude that",
            refuses=frozenset({*SIZES, *CONNECTEDNESS}), also=("mws",)),
     Method("search", "partition", "graphpart.partition.anytime_search.search:search",
-           "simulated annealing, recombination and populations, for as long as there is time", LOCAL | {"seed"},
+           "simulated annealing, recombination and restarts, for as long as there is time", LOCAL | {"seed"},
            anytime=True),
     Method("ilp", "partition", "graphpart.partition.exact_solvers.ilp:ilp",
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100,

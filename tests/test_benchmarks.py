@@ -267,11 +267,11 @@ def test_groups_quick(tmp_path):
 def test_the_table_of_strategies_says_what_is_lost_without_each(tmp_path):
     script = PEERS.with_name("strategies.py")
     runs, csv_file = tmp_path / "runs.jsonl", tmp_path / "strategies.csv"
-    cost = {"": -100.0, "restarts": -90.0, "annealing": -100.0, "population": -101.0}
+    cost = {"": -100.0, "restarts": -90.0, "annealing": -101.0}
     lines = [json.dumps(["dense 5, n=60", 1, name, each]) for name, each in cost.items()]
     runs.write_text("\n".join(lines) + "\n")
     done = peers("--families", "none of them", "--runs", str(runs), "--csv", str(csv_file), script=script)
     assert done.returncode == 0, done.stderr
     row = next(csv.DictReader(csv_file.read_text().splitlines()))
     assert row["family"] == "dense 5, n=60" and row["gap of all"] == "0.990%" and row["fusion"] == ""
-    assert (row["restarts"], row["annealing"], row["population"]) == ("+9.901%", "0", "-0.990%")
+    assert (row["restarts"], row["annealing"]) == ("+9.901%", "-0.990%")

@@ -12,7 +12,6 @@ __all__ = [
     "AnnealingParameters",
     "DriftingParameters",
     "FusionParameters",
-    "PopulationParameters",
     "RestartParameters",
     "SearchParameters",
 ]
@@ -29,18 +28,6 @@ class AnnealingParameters:
     cool: float = 0.05  #: heat of annealing after recombination
     part: float = 0.25  #: largest share of all work so far that a round of slow annealing may take
     ahead: float = 3.0  #: rounds within which slow annealing has to reach the best cost, by extrapolation
-
-
-@dataclass(frozen=True)
-class PopulationParameters:
-    """Of rounds of populations."""
-
-    young: tuple[int, int] = (3, 3000)  #: sweeps of each member of the first population: per element, and at most
-    heat: float = 0.3  #: heat of the sweeps that make the first members
-    largest: float = 1e10  #: most nanoseconds for making the first members; above that, there are no populations
-    members: int = 16  #: most members of the first population
-    children: int = 6  #: children per member: an estimate, and a limit for members from the pool
-    elite: int = 8  #: members that restarts make for a population
 
 
 @dataclass(frozen=True)
@@ -87,8 +74,8 @@ class SearchParameters:
     work: float = 2e7  #: nanoseconds of a task at first, for strategies that can choose them
     pool: int = 12  #: most partitions in the pool
     patience: int = 12  #: rounds without improvement after which a run without any limit ends
-    slower: int = 4  #: rounds without improvement after which all strategies work longer
-    alone: int = 16  #: rounds of annealing before populations begin; two in a row without improvement are enough, too
+    slower: int = 16  #: rounds without improvement after which all strategies work longer
+    gaining: int = 4  #: rounds without improvement after which a strategy that changes little at a time gives way
     few: int = 200  #: least number of elements of a problem for fusion and drifting
     large: int = 300_000  #: largest number of elements of a problem that is annealed as a whole
     chains: float = 12.0  #: largest mean number of neighbours for which pairwise Kernighan-Lin is the stronger start
@@ -98,7 +85,6 @@ class SearchParameters:
     fade: float = 0.8  #: share of the recorded gain of a strategy that is kept at each of its rounds
     earned: float = 0.8  #: share of the time that is distributed by gains; the rest is distributed by fixed shares
     annealing: AnnealingParameters = field(default_factory=AnnealingParameters)
-    population: PopulationParameters = field(default_factory=PopulationParameters)
     fusion: FusionParameters = field(default_factory=FusionParameters)
     drifting: DriftingParameters = field(default_factory=DriftingParameters)
     restarts: RestartParameters = field(default_factory=RestartParameters)

@@ -36,7 +36,6 @@ from graphpart.partition.anytime_search.fusion import FusionRounds, LevelRounds
 from graphpart.partition.anytime_search.levels import has_small_subsets, polished
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
-from graphpart.partition.anytime_search.population import PopulationRounds
 from graphpart.partition.anytime_search.restarts import RestartRounds
 from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
 from graphpart.partition.anytime_search.start import improved_start
@@ -89,7 +88,6 @@ class Portfolio(RoundSearch[Any, Found]):
         most = parameters.pool  # of large problems, labels of as many take no more memory than the pairs
         self.pool = Pool(p, labels, most if p.n <= parameters.large else max(3, min(most, p.m // p.n)))
         self.worked = 0.0  # nanoseconds in all rounds
-        self.mature = False  # others than annealing may begin
         self.way, self.gains = 0, list[float]()  # the strategy of the current round, and what its tasks gained
         self.saver: Saver | None = None
         self.strategies: list[Strategy] = []
@@ -174,13 +172,12 @@ class Portfolio(RoundSearch[Any, Found]):
         )
         if p.limits is not None and p.limits.number:
             # What combines regions, or begins with all elements apart, does not keep the number of subsets.
-            rounds = AnnealingRounds(turn, all_.annealing, 0.4, polish)
-            return [rounds, PopulationRounds(turn, all_.population, 0.6, polish)]
+            return [AnnealingRounds(turn, all_.annealing, 0.4, polish), RestartRounds(turn, all_.restarts, 0.6)]
         if p.background is not None and sparse and not has_small_subsets(self.labels):
             # Communities: what does not move whole parts of them takes much time for little.
             return [AnnealingRounds(turn, all_.annealing, 0.05, polish), LevelRounds(turn, all_.fusion, 1.0)]
         strategies: list[Strategy] = []
-        restarts, until = None, math.inf
+        until = math.inf
         if p.is_dense and p.n <= all_.restarts.largest and RestartRounds.name not in all_.without:
             restarts = RestartRounds(turn, all_.restarts, 1.0)
             strategies.append(restarts)
@@ -189,8 +186,6 @@ class Portfolio(RoundSearch[Any, Found]):
         if not plateaus and (not light or p.n <= all_.large):
             share = 0.4 if sparse else 0.1
             strategies.append(AnnealingRounds(turn, all_.annealing, share, polish, until))
-            share = 0.4 if sparse or restarts else 0.9
-            strategies.append(PopulationRounds(turn, all_.population, share, polish, restarts is not None))
         if sparse:
             share = 0.2 if plateaus else 1.0
             if p.n <= all_.large:
@@ -208,11 +203,7 @@ class Portfolio(RoundSearch[Any, Found]):
         a, number = self.parameters, self.stopping.iterations
         rng = np.random.default_rng([self.seed, number])
         seeds = rng.integers(2**62, size=a.tasks).tolist()
-        self.mature = self.mature or self.idle >= 2 or number >= a.alone
-        self.slower = a.alone if self.mature else a.slower
-        return Turn(
-            self.pool, self.annealer, number, self.idle, self.level, self.worked, self.mature, seeds, rng, a.work
-        )
+        return Turn(self.pool, self.annealer, number, self.idle, self.level, self.worked, seeds, rng, a.work)
 
     def _chosen(self, turn: Turn) -> int:
         """The index of the strategy of this round."""
@@ -221,7 +212,7 @@ class Portfolio(RoundSearch[Any, Found]):
         tried = [k for k in ready if self.mean_work[k]]
         a = self.parameters
         drifting = [isinstance(strategy, Drifting) for strategy in self.strategies]
-        gaining = self.p.background is not None and turn.idle < (a.slower if any(drifting) else 1)
+        gaining = self.p.background is not None and turn.idle < (a.gaining if any(drifting) else 1)
         for k in ready:
             if self.strategies[k].due and not (gaining and any(drifting)):
                 return k

@@ -3,17 +3,23 @@
 On complete graphs with random costs, what an annealing ends with is decided at middle temperatures, and it takes many
 times as many sweeps to end slightly lower. Of many short annealings, a few end far lower than most. So each task makes
 up to 24 short ones that are independent of each other, from all elements apart or together, and keeps the best
-partitions, which are the first members of a population (see population.py). Its children, which take a fraction of the
-time of an annealing, soon find what the members miss.
+partitions, which are the first members of a population. Its children, which take a fraction of the time of an
+annealing, soon find what the members miss.
+
+For a child, two members, drawn at random, are recombined (see recombination.py): what both have in common is contracted
+and annealed from a high temperature; then all elements are annealed, from a low temperature and for a short time. The
+child replaces the worst member if it costs less than this and not the same as another member, since partitions of equal
+cost are often the same. The population ends when twice as many children in a row as it has members have replaced none.
+What good partitions have in common is mostly right, and the problem that is left when it is contracted is small.
 
 Then the best member is annealed again and again, from each of some low temperatures in turn (an iterated local search;
 Lourenço, Martin & Stützle 2003), and goes on with what costs no more, until this has found nothing better at each
 temperature twice. Short runs at low temperatures find the local optima around a good one.
 
 Tasks know nothing of each other or of the best partition. So their results, from different parts of the space, join
-the pool as they are, where populations recombine them. The first round is short, and each one that follows takes twice
-as long, up to a limit: with slower annealings, then with more of them. When rounds find nothing better, annealings are
-slower still.
+the pool as they are, where rounds of annealing recombine them. The first round is short, and each one that follows
+takes twice as long, up to a limit: with slower annealings, then with more of them. When rounds find nothing better,
+annealings are slower still.
 """
 
 from __future__ import annotations
@@ -25,12 +31,15 @@ import numpy as np
 from graphpart.partition.anytime_search.annealing import RUN, Annealer
 from graphpart.partition.anytime_search.annealing_rounds import other_start
 from graphpart.partition.anytime_search.parameters import RestartParameters
-from graphpart.partition.anytime_search.population import best_of_population
+from graphpart.partition.anytime_search.recombination import recombined
 from graphpart.partition.anytime_search.strategy import Found, Task, Turn
 from graphpart.partition.problem import Labels
 from graphpart.stopping import Stopping
 
-__all__ = ["RestartRounds", "RestartTask"]
+__all__ = ["RestartRounds", "RestartTask", "best_of_population"]
+
+HOT, COOL = 3.0, 0.1  # heats of annealing: of the contracted problem of two members; of all elements
+SWEEPS = (300, 100)  # sweeps for a child: of the contracted problem of two members, and of all elements
 
 
 @dataclass(frozen=True)
@@ -92,9 +101,8 @@ class RestartRounds:
             start, temperatures = other_start(p, task.start, k), (hots[k % len(hots)], cold)
             labels = annealer.run(start, task.sweeps, temperatures, int(rng.integers(2**62)), stopping)
             found.setdefault(p.evaluate_labels(labels), labels)
-        chosen = [found[cost] for cost in sorted(found)[: max(2, task.runs // a.runs[0])]]
-        seed = int(rng.integers(2**62))
-        labels = best_of_population(annealer, chosen.__getitem__, len(chosen), seed, stopping)
+        chosen = sorted(found.items())[: max(2, task.runs // a.runs[0])]
+        labels = best_of_population(annealer, chosen, int(rng.integers(2**62)), stopping)
         return Found(self._again(annealer, labels, task, rng, stopping), annealer.spent, independent=True)
 
     def _again(
@@ -116,3 +124,24 @@ class RestartRounds:
 
     def learn(self, found: Found, gain: float) -> None:
         pass
+
+
+def best_of_population(
+    annealer: Annealer, members: list[tuple[float, Labels]], seed: int, stopping: Stopping
+) -> Labels:
+    """The best member at the end, of members in the order of their costs."""
+    p, rng = annealer.p, np.random.default_rng(seed)
+    members = members.copy()
+    failures, cool = 0, annealer.temperatures(members[0][1], COOL)
+    while len(members) > 1 and failures < 2 * len(members) and not stopping.check(members[0][0]):
+        i, j = rng.choice(len(members), 2, replace=False).tolist()
+        x, y, draw = members[i][1], members[j][1], int(rng.integers(2**62))
+        labels = recombined(annealer, x, y, HOT, cool, SWEEPS, draw, stopping)
+        cost = p.evaluate_labels(labels)
+        if cost < members[-1][0] and all(abs(cost - other) > p.tolerance for other, _ in members):
+            members[-1] = (cost, labels)
+            members.sort(key=lambda member: member[0])
+            failures = 0
+        else:
+            failures += 1
+    return members[0][1]

@@ -4,10 +4,9 @@ The start is the fixed point of greedy joining and Kernighan-Lin. If elements ha
 Kernighan-Lin is used, which finds lower costs for such problems; with a background, the start is that of start.py, and
 elements that some optimal partition joins are contracted first, if all unlisted pairs cost the same. Then strategies
 take turns: annealing (annealing_rounds.py, slow_annealing.py), short annealings and their children (restarts.py),
-populations (population.py), fusion (fusion.py), localised evolution (evolution.py), label propagation and reheating
-(drifting.py). Strategies that have recently lowered
-the cost of this problem get more turns (see portfolio.py). Their parameters are in parameters.py. A strategy is one
-class with few methods (strategy.py).
+fusion (fusion.py), localised evolution (evolution.py), label propagation and reheating (drifting.py). Strategies that
+have recently lowered the cost of this problem get more turns (see portfolio.py). Their parameters are in parameters.py.
+A strategy is one class with few methods (strategy.py).
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ def search(
 
     Groups and limits are obeyed by all strategies, and all keep subsets connected, where they have to be: what two
     partitions have in common is divided into connected sets before it is contracted. If the number of clusters is
-    limited, the strategies are annealing and populations: with at most two clusters, they search for a maximum cut.
+    limited, the strategies are annealing and restarts: with at most two clusters, they search for a maximum cut.
 
     Memory: for dense problems the matrix in integers of 32 bits and, where sums fit, of 16; for each thread an integer
     for each element and subset; for sparse problems the pairs as compressed rows, and

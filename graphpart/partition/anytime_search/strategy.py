@@ -31,8 +31,6 @@ class Turn:
         Grows when rounds find no better partition; tasks are longer at higher levels.
     worked : float
         Nanoseconds of work in all rounds before.
-    mature : bool
-        Whether the first rounds, which only anneal, are over.
     seeds : list of int
         A seed for each task of the round.
     rng : numpy.random.Generator
@@ -46,7 +44,6 @@ class Turn:
     idle: int
     level: int
     worked: float
-    mature: bool
     seeds: list[int]
     rng: np.random.Generator
     first_work: float = 2e7

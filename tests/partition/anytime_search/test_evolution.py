@@ -234,7 +234,7 @@ def test_rounds_go_on_from_changes_without_gain_and_from_the_pool():
     p = gp.SetPartition.from_pairs(900, edges, np.full(len(edges), -1.0), missing=1.0, dense=False)
     start = gp.partition.greedy_joining(p).labels
     pool, costs = Pool(p, canonical(start), 5), []
-    turn = Turn(pool, Annealer(p), 0, 0, 0, 0.0, True, [1, 2, 3, 4], np.random.default_rng(0), 1e6)
+    turn = Turn(pool, Annealer(p), 0, 0, 0, 0.0, [1, 2, 3, 4], np.random.default_rng(0), 1e6)
     rounds = EvolutionRounds(turn, DriftingParameters(), 1.0)
     for _ in range(6):
         tasks = rounds.plan(turn)
@@ -260,7 +260,7 @@ def test_rounds_lower_the_cost_and_begin_where_the_last_one_ended(strategy, para
     edges = clustered_network(900, 4000, seed=2).edges
     p = gp.SetPartition.from_pairs(900, edges, np.full(len(edges), -1.0), missing=1.0, dense=False)
     pool, costs = Pool(p, np.arange(900, dtype=np.int32), 5), []
-    turn = Turn(pool, Annealer(p), 0, 0, 0, 0.0, True, [1, 2, 3, 4], np.random.default_rng(0), 1e5)
+    turn = Turn(pool, Annealer(p), 0, 0, 0, 0.0, [1, 2, 3, 4], np.random.default_rng(0), 1e5)
     rounds = strategy(turn, parameters, 1.0)
     for _ in range(4):
         tasks = rounds.plan(turn)

@@ -11,10 +11,14 @@ from strategies import partitions
 
 import graphpart as gp
 from graphpart.partition.anytime_search.annealing import Annealer
-from graphpart.partition.anytime_search.population import best_of_population
 from graphpart.partition.anytime_search.recombination import recombined
+from graphpart.partition.anytime_search.restarts import best_of_population
 from graphpart.partition.problem import Labels, canonical
 from graphpart.stopping import Stopping
+
+
+def members_of(p: gp.SetPartition, labels: list[Labels]) -> list[tuple[float, Labels]]:
+    return sorted(((p.evaluate_labels(each), each) for each in labels), key=lambda member: member[0])
 
 
 def random_labels(p: gp.SetPartition, seed: int) -> Labels:
@@ -33,8 +37,8 @@ def test_the_best_member_is_feasible_and_no_worse_than_the_first(p: gp.SetPartit
     q = p.contract(p.must_join_classes()) if len(p.must_join) else p
     first = [random_labels(q, seed) for seed in range(5)]
     costs = [q.evaluate_labels(labels) for labels in first]
-    found = best_of_population(Annealer(q), lambda k: first[k], 5, 1, Stopping())
-    again = best_of_population(Annealer(q), lambda k: first[k], 5, 1, Stopping())
+    found = best_of_population(Annealer(q), members_of(q, first), 1, Stopping())
+    again = best_of_population(Annealer(q), members_of(q, first), 1, Stopping())
     assert found.tolist() == again.tolist() == canonical(found).tolist()
     cost = q.evaluate_labels(found)
     assert gp.partition.brute_force(q).cost - q.tolerance <= cost <= min(costs) and cost < math.inf
@@ -50,7 +54,7 @@ def test_populations_find_what_their_members_do_not_have(dense: bool) -> None:
         optimum = gp.partition.brute_force(p).cost
         first = [random_labels(p, 100 * seed + k) for k in range(8)]
         assert all(p.evaluate_labels(labels) > optimum for labels in first)
-        found = best_of_population(Annealer(p), lambda k, first=first: first[k], 8, seed, Stopping())
+        found = best_of_population(Annealer(p), members_of(p, first), seed, Stopping())
         reached += p.evaluate_labels(found) == optimum
     assert reached >= 10
 
@@ -65,16 +69,7 @@ def test_recombination_of_equal_partitions_without_sweeps_is_that_partition() ->
 def test_a_stopped_population_gives_its_best_member_so_far() -> None:
     p = gp.generate.uniform_integers(40, 5, seed=4).problem
     first = [random_labels(p, k) for k in range(9)]
-    costs = [p.evaluate_labels(labels) for labels in first]
-    made = []
-
-    def make(k: int) -> Labels:
-        made.append(k)
-        if k == 3:
-            stopping.stop(gp.Status.INTERRUPTED)
-        return first[k]
-
     stopping = Stopping()
-    found = best_of_population(Annealer(p), make, 9, 0, stopping)
-    assert made == [0, 1, 2, 3]
-    assert p.evaluate_labels(found) == min(costs[:4])
+    stopping.stop(gp.Status.INTERRUPTED)
+    found = best_of_population(Annealer(p), members_of(p, first), 0, stopping)
+    assert p.evaluate_labels(found) == min(p.evaluate_labels(labels) for labels in first)

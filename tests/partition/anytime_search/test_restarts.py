@@ -21,7 +21,7 @@ def dense(n: int, seed: int, **options: object) -> gp.SetPartition:
 
 def turn_of(p: gp.SetPartition, level: int = 0) -> Turn:
     pool = Pool(p, np.arange(p.n, dtype=np.int32), 6)
-    return Turn(pool, Annealer(p), 0, 0, level, 0.0, True, [1, 2, 3, 4], np.random.default_rng(0))
+    return Turn(pool, Annealer(p), 0, 0, level, 0.0, [1, 2, 3, 4], np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -140,7 +140,7 @@ def test_same_result_on_any_number_of_threads(family: str) -> None:
         "small": lambda: gp.generate.machine_parts(14, 24, 7, outside=0.1, seed=3).problem,
     }[family]()
     fusion = replace(PARAMETERS.fusion, region=100 if family == "regions" else 20_000)
-    parameters = replace(PARAMETERS, alone=1, fusion=fusion)  # rounds before those of populations
+    parameters = replace(PARAMETERS, fusion=fusion)
     results = [search(p, max_iterations=6, seed=11, threads=threads, parameters=parameters) for threads in (1, 2, 4)]
     assert all(r.labels.tolist() == results[0].labels.tolist() for r in results)
     assert results[0].iterations == 6 and results[0].status == gp.Status.ITERATION_LIMIT

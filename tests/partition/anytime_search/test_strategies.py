@@ -19,7 +19,6 @@ from graphpart.partition.anytime_search.annealing import Annealer, narrowed
 from graphpart.partition.anytime_search.fusion import FusionRounds, FusionTask, fused, noisy_joining, regions
 from graphpart.partition.anytime_search.parameters import AnnealingParameters, FusionParameters, SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
-from graphpart.partition.anytime_search.population import PopulationRounds
 from graphpart.partition.anytime_search.portfolio import Portfolio
 from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
 from graphpart.partition.anytime_search.strategy import Turn
@@ -31,7 +30,7 @@ VARIATES = exponential_variates(65536, np.float32)
 
 def turn_of(p: gp.SetPartition, labels: np.ndarray, number: int = 0, members: int = 6) -> Turn:
     seeds = [4 * number + k for k in range(4)]
-    return Turn(Pool(p, labels, members), Annealer(p), number, 0, 0, 0.0, True, seeds, np.random.default_rng(number))
+    return Turn(Pool(p, labels, members), Annealer(p), number, 0, 0, 0.0, seeds, np.random.default_rng(number))
 
 
 def alone(p: gp.SetPartition) -> np.ndarray:
@@ -340,7 +339,7 @@ def test_strategies_begin_in_the_order_of_their_first_work(
     assert begun[0][0] == first
 
 
-def test_restarts_take_part_on_dense_problems_only_and_populations_wait_for_them() -> None:
+def test_restarts_take_part_on_dense_problems_and_within_limits() -> None:
     def strategies(p: gp.SetPartition, *without: str) -> dict[str, object]:
         parameters = SearchParameters(without=without)
         state = Portfolio(p, np.arange(p.n, dtype=np.int32), 0.0, 0, 1, Stopping(None, 3), parameters)
@@ -350,21 +349,21 @@ def test_restarts_take_part_on_dense_problems_only_and_populations_wait_for_them
     for n in (60, 130):
         p = gp.generate.uniform_integers(n, 9, seed=1).problem
         dense = strategies(p)
-        assert {"restarts", "annealing", "population"} == set(dense)
-        assert isinstance(dense["population"], PopulationRounds) and dense["population"].restarts
-        alone = strategies(p, "restarts", "annealing")
-        assert set(alone) == {"population"} and not alone["population"].restarts
-    assert "restarts" not in strategies(gp.generate.grid(12, 12, seed=1).problem)
+        assert {"restarts", "annealing"} == set(dense)
+        assert set(strategies(p, "annealing")) == {"restarts"}
+    grid = gp.generate.grid(12, 12, seed=1).problem
+    assert "restarts" not in strategies(grid)
+    assert {"restarts", "annealing"} == set(strategies(grid.require(n_clusters=(1, 3))))
 
 
 def test_without_some_strategies_the_others_search_and_none_is_an_error() -> None:
     p = gp.generate.uniform_integers(40, 9, seed=1).problem
     best = gp.partition.search(p, max_iterations=3).cost
-    for names in (("restarts",), ("annealing", "restarts"), ("population", "annealing")):
+    for names in (("restarts",), ("annealing",)):
         parameters = SearchParameters(without=names)
         r = gp.partition.search(p, max_iterations=3, parameters=parameters)
         assert r.iterations == 3 and best <= r.cost < 0
-    nothing = SearchParameters(without=("annealing", "restarts", "population"))
+    nothing = SearchParameters(without=("annealing", "restarts"))
     with pytest.raises(gp.InvalidOption, match="leaves no strategy"):
         gp.partition.search(p, max_iterations=3, parameters=nothing)
 
