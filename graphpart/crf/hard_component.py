@@ -37,7 +37,7 @@ __all__ = ["HardComponent"]
 
 Labels = NDArray[np.int32]
 # Odd cycles have shares of the time for themselves, each only if they have left no more than this share of the gap.
-TRIALS = ((0.1, 1.0), (0.2, 0.2), (0.3, 0.05))
+TRIALS = ((0.1, 1.0), (0.2, 0.1), (0.3, 0.03))
 
 
 class HardComponent:
