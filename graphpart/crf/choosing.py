@@ -37,11 +37,11 @@ from graphpart.common.components import share_out
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.rounds import Saver
 from graphpart.common.steps import round_up
-from graphpart.crf.branch_and_bound.contestant import Branching, BranchingParameters
-from graphpart.crf.bucket_elimination.elimination import eliminated, lowered
-from graphpart.crf.bucket_elimination.order import find_order
+from graphpart.crf.branch_and_bound.contestant import Branching
+from graphpart.crf.bucket_elimination.elimination import eliminated_soon, lowered
 from graphpart.crf.certificates.certificate import common_step, fingerprint
 from graphpart.crf.certificates.judging import judge_of_labels
+from graphpart.crf.contestant_parameters import ContestantParameters
 from graphpart.crf.exact_solvers import _min_sum
 from graphpart.crf.exact_solvers.brute_force import FEW, enumerated, labelings
 from graphpart.crf.exact_solvers.linear_functions import NOMINAL, by_integer_program, is_linear
@@ -54,34 +54,21 @@ from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import merge, rows_of, split
 from graphpart.crf.problem.given_labels import better_start
 from graphpart.crf.problem.labeling import Found, finish, places, trivial_bound
-from graphpart.crf.reduction.persistency import QUICK_STEPS, STEPS, LabelingReduction, reduced
+from graphpart.crf.reduction.persistency import AGAIN, QUICK_STEPS, STEPS, LabelingReduction, reduced
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.files.checkpoint import saved
 from graphpart.files.labels import write_labels
-from graphpart.machine import memory
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["auto"]
 
-ENTRIES = 2**26  # largest number of entries of all tables of elimination; about 1 ns each
-SPEED = 2**27  # largest number of entries of elimination for each second that is left, if this is more than ENTRIES
-MEMORY = 2**32  # largest number of bytes for elimination, unless a quarter of the machine's memory is less
-ORDER = 0.5  # largest number of seconds to find an elimination order
-ORDER_SHARE = 0.05  # largest share of the remaining time to find an elimination order
-ORDERING = 2e-7  # seconds for each factor that an elimination order takes at least
+PARAMETERS = ContestantParameters()
 BRANCHED = 2**19  # largest number of table entries of a component that is first tried by branch and bound
 PASSES = 20  # iterations of message passing before the first branch and bound
-NODES = 10_000  # largest number of nodes of the first branch and bound
-NODE_ENTRIES = 2**22  # largest product of nodes and table entries in the first branch and bound, which takes seconds
-BRANCHING = 0.3  # share of the remaining time for the first branch and bound
-REDUCED = 2**18  # table entries for each second that is left, below which quick reduction is tried
-QUICK = 0.1  # share of the remaining time for quick reduction
-MAPPING = 2**20  # table entries for each second that is left, below which improving mappings are tried
-MAPPED = 0.2  # share of the remaining time of a component for improving mappings
+SHARE = 0.3  # share of a component's time for the first branch and bound, or for the race before a reduction
+QUICK = 0.1  # share of the remaining time for a reduction
 MAPPED_GAP = 0.05  # largest share of the first gap that is left when improving mappings are tried
-WORTH = 0.9  # largest share of the table entries that a reduction may leave to be of use
-BEGINNING = 0.3  # share of a component's time for the race before improving mappings are tried
 
 Labels = NDArray[np.int32]
 
@@ -274,7 +261,7 @@ class _Solver:
                     return Known(found.labels, cost, cost, roundings)
                 bound = max(bound, found.bound)
                 first = found.labels if cost < part.evaluate_labels(first) else first
-        if not smaller and self._affordable(part, REDUCED) and not self.stopping.check(math.inf):
+        if not smaller and self._affordable(part, PARAMETERS.branching.branched) and not self.stopping.check(math.inf):
             small = self._smaller(part, QUICK_STEPS, QUICK * self._seconds)
             if small is not None:
                 return self._of_reduced(small, start, bound, merged)
@@ -302,11 +289,11 @@ class _Solver:
         within = self.stopping.child(seconds, plus=one.rest_of(self.root))
         if one.hard is None:
             one.hard = hard = HardComponent(one.part, one.labels, within, self.rng, lambda *_: self._tell())
-            if self._affordable(one.part, MAPPING):
-                hard.begin(within.child(None if seconds is None else BEGINNING * seconds))
+            if self._affordable(one.part, PARAMETERS.relaxed):
+                hard.begin(within.child(None if seconds is None else SHARE * seconds))
                 if not hard.proven and hard.open_share <= MAPPED_GAP:
                     hard.passing.certify()
-                    self._map(one, hard, MAPPED * (within.remaining or 0.0))
+                    self._map(one, hard, QUICK * (within.remaining or 0.0))
         turns = one.rest is not None or one.hard.run(within)
         self._tell()
         return turns
@@ -314,7 +301,7 @@ class _Solver:
     def _map(self, one: Open, hard: HardComponent, seconds: float) -> None:
         """Reduce a component by improving mappings, if this makes it notably smaller."""
         small = self._smaller(one.part, STEPS, seconds)
-        if small is not None and len(small.problem.tables) <= WORTH * len(one.part.tables):
+        if small is not None and len(small.problem.tables) <= (1.0 - AGAIN) * len(one.part.tables):
             hard.close()
             one.rest = self._of_reduced(small, hard.labels, one.bound)
 
@@ -337,7 +324,7 @@ class _Solver:
         remaining = self.stopping.remaining
         return NOMINAL if remaining is None else remaining
 
-    def _affordable(self, part: FactorGraph, each: int) -> bool:
+    def _affordable(self, part: FactorGraph, each: float) -> bool:
         return len(part.tables) < each * self._seconds
 
     def _smaller(self, part: FactorGraph, steps: Any, seconds: float) -> LabelingReduction | None:
@@ -355,17 +342,7 @@ class _Solver:
         return enumerated(part, self.stopping.child(plus=math.inf)) if labelings(part) <= FEW else None
 
     def _by_elimination(self, part: FactorGraph) -> Found | None:
-        """Elimination, if the tables along an order that is quickly found are small enough."""
-        seconds = min(ORDER, ORDER_SHARE * self._seconds)
-        if ORDERING * part.m > seconds:
-            return None
-        most = max(ENTRIES, SPEED * self._seconds)
-        inner = self.stopping.child(seconds if self._limited else None, plus=math.inf)
-        order = find_order(part, None, inner, entries=most)
-        limit = min(MEMORY, memory() // 4)
-        if order.plan is None or order.memory > limit or order.entries > most:
-            return None
-        return eliminated(part, order, self.stopping.child(plus=math.inf))
+        return eliminated_soon(part, self._seconds, self.stopping)
 
     def _by_graph_cut(self, part: FactorGraph) -> Found | None:
         try:
@@ -378,9 +355,8 @@ class _Solver:
         if len(part.tables) > BRANCHED:
             return None
         labels, cost = improve(part, _best_unary(part), self.stopping.child(plus=math.inf), "sweep")
-        branching = Branching(part, labels, cost, BranchingParameters(iterations=PASSES))
-        branching.nodes = min(NODES, int(NODE_ENTRIES / len(part.tables)))
-        seconds = BRANCHING * self._seconds if self._limited else None
+        branching = Branching(part, labels, cost, replace(PARAMETERS.branching, iterations=PASSES))
+        seconds = SHARE * self._seconds if self._limited else None
         branching.run(self.stopping.child(seconds, plus=math.inf), None)
         if branching.done:
             return Found(branching.labels, branching.cost, True)

@@ -20,14 +20,17 @@ from graphpart.crf.anytime_search import tasks
 from graphpart.crf.anytime_search.portfolio import Portfolio
 from graphpart.crf.binary_quadratic.form import quadratic_form
 from graphpart.crf.bounds.contestant import Contestant
-from graphpart.crf.bounds.message_passing import Ascent
+from graphpart.crf.bounds.cutting import SPARSE
+from graphpart.crf.bounds.message_passing import WINDOW, Ascent
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.bounds.semidefinite import LARGEST, Semidefinite
 from graphpart.crf.bounds.tightening import CANDIDATES
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered, relaxed
 from graphpart.crf.bucket_elimination.order import find_order
+from graphpart.crf.bucket_elimination.plan import DEFAULT_MEMORY
 from graphpart.crf.certificates.squares import bound_of_squares
 from graphpart.crf.contestant_parameters import ContestantParameters
+from graphpart.crf.exact_solvers.linear_functions import NOMINAL
 from graphpart.crf.graph_cuts._moves import Moves
 from graphpart.crf.graph_cuts.expansion import Expansions, random_expansions
 from graphpart.crf.problem import FactorGraph
@@ -38,7 +41,7 @@ from graphpart.stopping import Stopping
 __all__ = ["Expanding", "Passing", "Relaxing", "Searching", "Squaring"]
 
 Labels = NDArray[np.int32]
-WAIT = 0.05  # seconds between two looks at the clock while another thread works
+LOOK = 0.01  # seconds between two looks at the clock
 
 
 class Passing(Contestant):
@@ -54,7 +57,7 @@ class Passing(Contestant):
         self.parameters, self.tightening = parameters, tightening
         self.ascent: Ascent | None = None
         self._general: bool | None = None
-        self._each = parameters.iteration * len(f.tables)  # seconds for an iteration
+        self._each = parameters.entry * len(f.tables)  # seconds for an iteration
         self._resting = math.inf  # the cost at which message passing ended; it continues with a lower cost
 
     def offer(self, labels: Labels, cost: float) -> None:
@@ -68,7 +71,7 @@ class Passing(Contestant):
         """A turn; without `until` as many iterations as the size of the tables allows."""
         tables, parameters = len(self.f.tables), self.parameters
         if self.ascent is None:
-            if not self.affords(parameters.preparing * tables + self._each, stopping):
+            if not self.affords(parameters.entry * tables + self._each, stopping):
                 return
             self.ascent = Ascent(self.f, stopping.child(), self.labels, self.tightening and until is None)
         if until is None:
@@ -84,7 +87,7 @@ class Passing(Contestant):
     def _in_whole(self, ascent: Ascent, stopping: Stopping) -> None:
         left, before = self.parameters.passed, -1
         while left > 0 and ascent.iterations > before and not stopping.check(self.cost):
-            ascent.stopping, before = stopping.child(iterations=self.parameters.slice), ascent.iterations
+            ascent.stopping, before = stopping.child(iterations=WINDOW), ascent.iterations
             if ascent.run() != "stopped":
                 break
             added = self.f.domains[ascent.passes.structure.scopes].prod(axis=1, dtype=np.float64).sum()
@@ -114,14 +117,14 @@ class Passing(Contestant):
             if left <= 0:
                 return
             # Added triplets may make iterations many times as long, so the clock is read more often.
-            left = min(left, self.parameters.look) if ascent.tightening else left
+            left = min(left, LOOK) if ascent.tightening else left
             count = max(1, min(2 * count, int(left / max(self._each, 1e-9))))
 
     def _cycles(self) -> float:
         """Estimated seconds to look for cycles that tighten the bound, from paths of two pairs and labels^3."""
         degree, labels = np.diff(self.f.incidence()[0]).astype(np.float64), float(self.f.domains.mean())
         paths = min(float((degree * degree).sum()) / 2, float(CANDIDATES))
-        return self.parameters.tightening * len(self.f.tables) + self.parameters.cycle * paths * labels**3
+        return self.parameters.entry * len(self.f.tables) + self.parameters.operation * paths * labels**3
 
     def _rest(self) -> None:
         self.done, self._resting = True, self.cost
@@ -158,11 +161,11 @@ class Squaring(Contestant):
 
     def __init__(self, f: FactorGraph, labels: Labels, cost: float, parameters: ContestantParameters) -> None:
         super().__init__(f, labels, cost)
-        dense = f.n <= LARGEST and np.count_nonzero(np.diff(f.scope_start) == 2) >= parameters.pairs * f.n
+        dense = f.n <= LARGEST and np.count_nonzero(np.diff(f.scope_start) == 2) > SPARSE * f.n
         q = quadratic_form(f) if dense else None
         self.relaxation = None if q is None else Semidefinite(q)
         self.done = self.relaxation is None
-        self._each = 0.0 if q is None else parameters.rounding * float(q.n) ** 3  # seconds for a round
+        self._each = 0.0 if q is None else parameters.operation * float(q.n) ** 3  # seconds for a round
         self.proving = self._each  # seconds for the certified bound
 
     def begins(self, seconds: float) -> bool:
@@ -209,7 +212,7 @@ class Expanding(Contestant):
         self.parameters = parameters
         self.rng = rng
         self._moves: Expansions | None = None
-        self._each = parameters.move * len(f.tables)
+        self._each = parameters.entry * len(f.tables)
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """Perform a turn. Without `until`, it ends when no move improves."""
@@ -291,7 +294,7 @@ class Searching(Contestant):
         """Wait for the first round in another thread, or until `stopping` says so; return whether it ran."""
         ran = self.works_aside
         while self.works_aside and not stopping.check(self.cost):
-            wait([self._early[0]] if self._early else [], timeout=WAIT)
+            wait([self._early[0]] if self._early else [], timeout=LOOK)
         return ran
 
     def collect(self) -> None:
@@ -310,7 +313,7 @@ class Searching(Contestant):
             self.collect()
             return
         if self.portfolio is None:
-            if not self.affords(self.first_round() / parameters.large_round, stopping):
+            if not self.affords(self.first_round(), stopping):
                 return
             self.portfolio = Portfolio(self.f, self.labels, self.seed, prepared=True)
         self.portfolio.offer(self.labels, self.cost)
@@ -326,8 +329,8 @@ class Searching(Contestant):
 
     def first_round(self) -> float:
         """Estimated seconds for the preparation and the first round."""
-        sweeps = self.parameters.short if self._anneals_first() else self.parameters.sweeps
-        return self.parameters.modelling * len(self.f.tables) + 1e-9 * sweeps * self._sweep()
+        sweeps = tasks.LONG if self._anneals_first() else self.parameters.sweeps
+        return self.parameters.entry * len(self.f.tables) + 1e-9 * sweeps * self._sweep()
 
     def _anneals_first(self) -> bool:
         """Whether the first round is an annealing of all variables, with as many sweeps as fit into the time."""
@@ -355,19 +358,19 @@ class Relaxing(Contestant):
     def run(self, stopping: Stopping, until: float | None) -> None:
         """Perform the only turn of this contestant."""
         parameters, remaining = self.parameters, stopping.remaining
-        affordable = len(self.f.tables) <= parameters.relaxed * (parameters.nominal if remaining is None else remaining)
+        affordable = len(self.f.tables) <= parameters.relaxed * (NOMINAL if remaining is None else remaining)
         self.done = True
         if not affordable or self.cost < math.inf:
             return
-        inner = stopping.child(None if remaining is None else parameters.relaxing * remaining)
-        order = find_order(self.f, None, inner, parameters.memory)
-        if order.plan is not None and order.memory <= parameters.memory:
+        inner = stopping.child(None if remaining is None else parameters.first_round * remaining)
+        order = find_order(self.f, None, inner, DEFAULT_MEMORY)
+        if order.plan is not None and order.memory <= DEFAULT_MEMORY:
             found = eliminated(self.f, order, inner)
             self.take(found.labels, self.f.evaluate_labels(found.labels))
             self.bound = self.certified = found.bound
             if found.proven:
                 self.certified = lowered(self.f, found.bound, 3 * (self.f.m + self.f.n))
         else:
-            best = relaxed(self.f, order, parameters.memory, inner)
+            best = relaxed(self.f, order, DEFAULT_MEMORY, inner)
             self.take(best.labels, best.cost)
             self.bound = self.certified = best.bound

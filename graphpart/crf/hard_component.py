@@ -27,6 +27,7 @@ from graphpart.crf.branch_and_bound.contestant import Branching
 from graphpart.crf.certificates.judging import judge_of_labels
 from graphpart.crf.contestant_parameters import ContestantParameters
 from graphpart.crf.contestants import Expanding, Passing, Relaxing, Searching, Squaring
+from graphpart.crf.exact_solvers.linear_functions import NOMINAL
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import trivial_bound
@@ -75,7 +76,7 @@ class HardComponent:
         self.least = trivial_bound(f)
         labels, cost = improve(f, labels, stopping.child(), "sweep")
         seed = int(rng.integers(2**31))
-        nominal = parameters.nominal if self.limit is None else self.limit
+        nominal = NOMINAL if self.limit is None else self.limit
         self.stripping = Stripping(
             f, labels, cost, nominal, lambda: self.passing.passes if self.passing.structured else None
         )
@@ -111,9 +112,9 @@ class HardComponent:
 
     def run(self, stopping: Stopping) -> bool:
         """Continue the race, then certify the bounds; return whether any contestant had a turn."""
-        remaining, parameters = stopping.remaining, self.parameters
+        remaining = stopping.remaining
         self._prepare(stopping)
-        passed = parameters.certifying * len(self.f.tables)
+        passed = self.parameters.entry * len(self.f.tables)
         if remaining is not None:
             needed = passed + (self.squaring.proving if self.squaring.begins(remaining) else 0.0)
             needed += 0.0 if self.stripping.grid is None else self.stripping.proving
@@ -142,8 +143,8 @@ class HardComponent:
     def _prepare(self, stopping: Stopping) -> None:
         """Let all contestants take part, for the remaining time."""
         remaining, first = stopping.remaining, self.searching.first_round()
-        self._seconds = seconds = self.parameters.nominal if remaining is None else remaining
-        if self._searches_late() and self.stripping.grid is None and first <= self.parameters.large_round * seconds:
+        self._seconds = seconds = NOMINAL if remaining is None else remaining
+        if self._searches_late() and self.stripping.grid is None and first <= seconds:
             self.searching.begin(self._stopping)
         if not self._all:
             self._all = True

@@ -57,8 +57,10 @@ def test_every_way_against_enumeration(monkeypatch, seconds, passing):
     monkeypatch.setattr(AUTO, "FEW", 0)
     monkeypatch.setattr(AUTO._Solver, "_by_elimination", lambda self, part: None)
     monkeypatch.setattr(AUTO._Solver, "_by_graph_cut", lambda self, part: None)
-    monkeypatch.setattr(AUTO, "NODES", 1 if passing else 20)
-    few = HARD.ContestantParameters(rounds=2, branching=BranchingParameters(nodes=20), memory=100)
+    first = HARD.ContestantParameters(branching=BranchingParameters(nodes=1 if passing else 20))
+    monkeypatch.setattr(AUTO, "PARAMETERS", first)
+    monkeypatch.setattr(CONTESTANTS, "DEFAULT_MEMORY", 100)
+    few = HARD.ContestantParameters(rounds=2, branching=BranchingParameters(nodes=20))
     monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
     if not passing:
         monkeypatch.setattr(CONTESTANTS.Ascent, "run", lambda self: "stopped")
@@ -110,8 +112,8 @@ def test_messages():
 def test_without_a_time_limit_no_clock_counts(monkeypatch):
     """Bound and labels are good, and the same again."""
     f = frustrated(24, labels=6, scattered=True)
-    monkeypatch.setattr(AUTO, "NODES", 50)
     few = HARD.ContestantParameters(rounds=2, branching=BranchingParameters(nodes=50), passed=2.0**20)
+    monkeypatch.setattr(AUTO, "PARAMETERS", few)
     monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
     r, again = auto(f, seed=1), auto(f, seed=1)
     assert r.status == gp.Status.FEASIBLE and r.message.startswith(
@@ -124,8 +126,8 @@ def test_without_a_time_limit_no_clock_counts(monkeypatch):
 
 def test_asking_for_what_is_known_changes_nothing(monkeypatch):
     monkeypatch.setattr(AUTO._Solver, "_by_elimination", lambda self, part: None)
-    monkeypatch.setattr(AUTO, "NODES", 10)
     few = HARD.ContestantParameters(rounds=1, branching=BranchingParameters(nodes=10))
+    monkeypatch.setattr(AUTO, "PARAMETERS", few)
     monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
     solvers = []
     solve = AUTO._Solver.solve

@@ -2,7 +2,8 @@
 
 1. Factors over the same variables are merged, and variables whose labels follow from each other. Cyclic components
    are minimised apart, acyclic ones together, the smallest first: by elimination where the sums of tables are small,
-   else as follows.
+   else as follows. Each component has a share of the time (see `common/components.py`). Without a time limit, all have
+   turns of some nodes.
 2. Costs become whole numbers of a small unit: exactly where all are multiples of one number, else rounded down. So no
    sum in the search is ever rounded, and what it proves holds for the energies.
 3. What can be eliminated without larger tables goes (see `shrinking`); labels of which one at most can be chosen get
@@ -33,21 +34,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.components import share_out
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.steps import round_up
 from graphpart.crf.bounds.cutting import Cutting
 from graphpart.crf.branch_and_bound.contestant import Branching, BranchingParameters
 from graphpart.crf.branch_and_bound.solver import BranchAndBound
-from graphpart.crf.bucket_elimination.elimination import eliminated, lowered
-from graphpart.crf.bucket_elimination.order import find_order
+from graphpart.crf.bucket_elimination.elimination import eliminated_soon, lowered
 from graphpart.crf.certificates.certificate import common_step
+from graphpart.crf.exact_solvers.linear_functions import NOMINAL
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import merge, split
 from graphpart.crf.problem.given_labels import start_of
 from graphpart.crf.problem.labeling import finish, trivial_bound
 from graphpart.crf.reduction.persistency import reduced
-from graphpart.machine import memory
 from graphpart.maximum_cut.branch_and_cut import WORK
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -55,15 +56,6 @@ from graphpart.stopping import Stopping, interruptible
 __all__ = ["exact"]
 
 LOGGER = logging.getLogger("graphpart.crf.exact")
-ENTRIES = 2**26  # of all tables of a component that is eliminated, about a nanosecond each,
-SPEED = 2**26  # or so many for each second that is left
-MEMORY = 2**31  # bytes for them, or a quarter of what the machine has
-ORDER = 0.05  # share of the remaining time for the search for an elimination order
-LONGEST = 1.0  # longest time of the search for an elimination order, in seconds
-PREPARATION = 0.1  # share of the remaining time for message passing
-DIVIDING = 3e-8  # seconds to divide a factor graph into components, for each table entry
-ORDERING = 2e-7  # least time for an elimination order, in seconds for each factor
-SMALL = 2**22  # entries of all tables up to which changes of single labels are looked at best first, else one by one
 FIRST = 1000  # number of nodes of a component in its first turn; the number doubles in each further turn
 
 Labels = NDArray[np.int32]
@@ -133,7 +125,7 @@ def exact(
     small = reduced(f, (), stopping.child(plus=math.inf)) if f.has_forbidden else None
     inner = f if small is None or small.problem is f else _with_constant(small.problem, small.constant)
     start = start if small is None else small.project(start)
-    labels, cost = improve(inner, start, stopping.child(), "best" if len(f.tables) <= SMALL else "sweep")
+    labels, cost = improve(inner, start, stopping.child(), "best")
     run = _Run(inner, labels, cost, stopping)
     run.solve()
     bound = run.lower_bound()
@@ -156,11 +148,26 @@ class _Part:
     """A component: its variables, what is known, and its search once there is one."""
 
     def __init__(self, variables: NDArray[np.int64], f: FactorGraph, labels: Labels) -> None:
-        self.variables, self.f, self.labels = variables, f, labels
+        self.variables, self.f, self.labels, self.size = variables, f, labels, len(f.tables)
         self.cost, self.bound, self.proven = f.evaluate_labels(labels), trivial_bound(f), False
         self.cutting: Cutting | None = None
         self.search: Branching | None = None
         self.turns = 0
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the next step of the search takes longer than the remaining time."""
+        return self.search is not None and self.search.needs > 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is left to do."""
+        return not self.proven and not self.too_long
+
+    def take(self, found: Branching | Cutting, proven: bool) -> None:
+        """Take over labels and bound of a turn."""
+        self.labels, self.cost, self.proven = found.labels, found.cost, proven
+        self.bound = max(self.bound, found.certified)  # the cost of a complete tree is no bound: parts add up
 
 
 class _Run:
@@ -176,29 +183,20 @@ class _Run:
 
     def solve(self) -> None:
         """Each component in turn, until all are proven or there is no time left."""
-        f, stopping = self.f, self.stopping
+        stopping = self.stopping
         if stopping.check(self.cost):
             return
-        if stopping.remaining is not None and len(f.tables) * DIVIDING > stopping.remaining:
-            stopping.stop(Status.TIME_LIMIT)  # what cannot end in time is not begun
-            return
-        simple = merge(f)
-        pieces = split(simple, _pieces(simple))
-        self.parts = [_Part(variables, part, self.labels[variables]) for variables, part in pieces]
-        self.parts.sort(key=lambda part: len(part.f.tables))
-        waiting = list(self.parts)
-        while waiting:
-            for k, part in enumerate(waiting):
-                if stopping.check(self.cost):
-                    self.note()
-                    return
-                self._turn(part, 1.0 / (len(waiting) - k))
-                if part.search is not None or k == len(waiting) - 1:
-                    self.note()
-                    self.log()
-            waiting = [part for part in waiting if not part.proven and not (part.search and part.search.needs > 0)]
+        simple = merge(self.f)
+        self.parts = [
+            _Part(variables, part, self.labels[variables]) for variables, part in split(simple, _pieces(simple))
+        ]
+        limited, moved = stopping.remaining is not None, True
+        while moved and not stopping.check(self.cost):
+            share_out(self.parts, self._work_on, stopping, lambda: self.cost, limited)
+            moved = any(part.is_open for part in self.parts)
+        self.note()
         self.proven = all(part.proven for part in self.parts)
-        if any(part.search is not None and part.search.needs > 0 for part in self.parts):
+        if any(part.too_long for part in self.parts):
             stopping.stop(Status.TIME_LIMIT)
 
     @property
@@ -210,49 +208,42 @@ class _Run:
     def _trees(self) -> list[BranchAndBound]:
         return [part.search.tree for part in self.parts if part.search is not None and part.search.tree is not None]
 
-    def _turn(self, part: _Part, share: float) -> None:
+    def _work_on(self, part: _Part, seconds: float | None) -> bool:
+        """Elimination, or turns for so many seconds; without a time limit one turn."""
         others = math.inf if math.isinf(self.cost) or math.isinf(part.cost) else self.cost - part.cost
-        if not part.turns and self._eliminate(part, share):
-            return
+        within = self.stopping.child(seconds, plus=others)
+        if not part.turns and self._eliminate(part):
+            return True
+        self._turn(part, within)
+        while seconds is not None and part.is_open and not within.check(part.cost):
+            self._turn(part, within)
+        return True
+
+    def _turn(self, part: _Part, stopping: Stopping) -> None:
+        """A turn of branch and cut over odd cycles, or of branch and bound: each twice as long as the one before."""
         part.turns += 1
         if part.cutting is None:
             part.cutting = Cutting(part.f, part.labels, part.cost)
         if not part.cutting.done:
-            self._cut(part, others)
-            if part.proven or part.turns % 2:  # branch and bound has every other turn
-                return
-        if part.search is None:
-            parameters = BranchingParameters(preparation=PREPARATION * share)
-            part.search = Branching(part.f, part.labels, part.cost, parameters)
-        search = part.search
-        search.nodes = min(FIRST << part.turns - 1, self.stopping.max_iterations - self.nodes)
-        search.run(self.stopping.child(plus=others), None)
-        part.labels, part.cost, part.proven = search.labels, search.cost, search.done
-        part.bound = max(part.bound, search.certified)  # the cost of a complete tree is no bound: parts add up
-        self.stopping.iterations = self.nodes
+            part.cutting.offer(part.labels, part.cost)
+            part.cutting.go_on(stopping, None, (WORK // 8) << part.turns - 1)
+            part.take(part.cutting, part.cutting.proven)
+        if not part.proven and (part.cutting.done or part.turns % 2 == 0):  # else it is the turn of odd cycles only
+            if part.search is None:
+                part.search = Branching(part.f, part.labels, part.cost, BranchingParameters())
+            part.search.nodes = min(FIRST << part.turns - 1, self.stopping.max_iterations - self.nodes)
+            part.search.run(stopping, None)
+            part.take(part.search, part.search.done)
+            self.stopping.iterations = self.nodes
+        self.note()
+        self.log()
 
-    def _cut(self, part: _Part, others: float) -> None:
-        """A turn of branch and cut over odd cycles, twice as long as the one before."""
-        cutting = part.cutting
-        assert cutting is not None
-        cutting.offer(part.labels, part.cost)
-        cutting.go_on(self.stopping.child(plus=others), None, (WORK // 8) << part.turns - 1)
-        part.labels, part.cost, part.proven = cutting.labels, cutting.cost, cutting.proven
-        part.bound = max(part.bound, cutting.certified)
-
-    def _eliminate(self, part: _Part, share: float) -> bool:
+    def _eliminate(self, part: _Part) -> bool:
         """Whether a component was minimised by elimination."""
         remaining = self.stopping.remaining
-        seconds = LONGEST / ORDER if remaining is None else share * remaining
-        if ORDERING * part.f.m > min(LONGEST, ORDER * seconds):
+        found = eliminated_soon(part.f, NOMINAL if remaining is None else remaining, self.stopping)
+        if found is None:
             return False
-        limit = min(MEMORY, memory() // 4)
-        inner = self.stopping.child(None if remaining is None else min(LONGEST, ORDER * seconds), plus=math.inf)
-        most = max(ENTRIES, SPEED * seconds)
-        order = find_order(part.f, None, inner, entries=most)
-        if order.plan is None or order.memory > limit or order.entries > most:
-            return False
-        found = eliminated(part.f, order, self.stopping.child(plus=math.inf))
         cost, part.proven = part.f.evaluate_labels(found.labels), found.proven
         if part.proven or cost < part.cost:
             part.labels, part.cost = found.labels, cost

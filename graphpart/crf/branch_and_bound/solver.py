@@ -28,13 +28,12 @@ __all__ = ["BranchAndBound"]
 FINEST = 16  # largest binary logarithm of the number of units in a common step of all costs
 LATER = 5000  # number of nodes after which better bounds at the root are tried
 RELAXED = 100_000  # largest number of finite entries for which the linear relaxation is solved
-RELAXING = 0.3  # share of the remaining time for the linear relaxation
 ROUNDS = 300  # largest number of iterations of each attempt at a better bound
 TRIPLETS = 2**22  # largest number of table entries of all triplets
 COUNT = 50_000  # largest number of triplets
 WORTH = 0.2  # share of the gap that triplets must close, because they take time at each node
 HEAVY, WORTH_HEAVY = 32, 0.9  # growth of the table entries above which triplets must close a larger share, that share
-TIGHTENING = 0.15  # share of the remaining time for message passing with triplets
+RELAXING = 0.1  # share of the remaining time for message passing with triplets, and for the linear relaxation
 ROOM = 2**26  # bytes for open nodes, unless twice the size of the tables is more
 
 Labels = NDArray[np.int32]
@@ -228,11 +227,11 @@ class BranchAndBound:
     def _relax(self, stopping: Stopping) -> None:
         """Start anew from a better bound at the root, if one is found."""
         self._relaxed = True
-        ways = [(self._tightened, TIGHTENING), (self._linear, RELAXING)]
-        for way, part in ways if self._cliques is None else ways[::-1]:
+        ways = [self._tightened, self._linear]
+        for way in ways if self._cliques is None else ways[::-1]:
             if self.search.done or stopping.check(self.cost):
                 return
-            seconds = None if stopping.remaining is None else part * stopping.remaining
+            seconds = None if stopping.remaining is None else RELAXING * stopping.remaining
             inner = stopping.child(seconds, ROUNDS, math.inf)
             found = way(inner)
             if found is None:

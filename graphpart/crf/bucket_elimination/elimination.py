@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.steps import LARGEST_WHOLE
 from graphpart.crf.bucket_elimination import _descend
-from graphpart.crf.bucket_elimination.order import EliminationOrder, order_of
+from graphpart.crf.bucket_elimination.order import EliminationOrder, find_order, order_of
 from graphpart.crf.bucket_elimination.plan import (
     Messages,
     Plan,
@@ -36,15 +37,16 @@ from graphpart.crf.bucket_elimination.plan import (
 )
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import Found, finish, least_entries, trivial_bound
+from graphpart.machine import memory
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["eliminated", "elimination", "lowered", "relaxed"]
+__all__ = ["eliminated", "eliminated_soon", "elimination", "lowered", "relaxed"]
 
 FIRST = 2**10  # largest number of entries of a message of the first mini-buckets
-LONG = 1e7  # number of table entries above which a time limit may be reached
-LOOKED_AT = 1000  # number of entries examined first, because a fractional entry is usually among them
-EXACT_WHOLE = 2.0**52  # sum of whole numbers up to which no rounding happens
+SPEED = 2**26  # entries of all tables that elimination may have for each second, a small part of what it can do
+ORDERING = 0.05  # largest share of the time for an elimination order
+ORDERED = 2e-7  # seconds for each factor that an elimination order takes at least
 
 
 @interruptible
@@ -159,12 +161,24 @@ def _nothing_yet(f: FactorGraph) -> Incumbent:
     return Incumbent(np.zeros(f.n, np.int32), lowered(f, trivial_bound(f), f.m))
 
 
+def eliminated_soon(f: FactorGraph, seconds: float, stopping: Stopping) -> Found | None:
+    """The minimum, if elimination takes a small share of so many seconds, and a quarter of the memory at most."""
+    if ORDERED * f.m > ORDERING * seconds:
+        return None
+    most = SPEED * max(seconds, 1.0)
+    share = None if stopping.remaining is None else ORDERING * seconds
+    order = find_order(f, None, stopping.child(share, plus=math.inf), entries=most)
+    if order.plan is None or order.memory > memory() // 4 or order.entries > most:
+        return None
+    return eliminated(f, order, stopping.child(plus=math.inf))
+
+
 def eliminated(f: FactorGraph, found: EliminationOrder, stopping: Stopping) -> Found:
     """The minimum along an order whose tables have less than 2^62 entries; if it was stopped, what is known so far."""
     plan = found.plan
     assert plan is not None
     best = _nothing_yet(f)
-    if found.entries > LONG and stopping.remaining is not None:
+    if stopping.remaining is not None and found.entries > SPEED * stopping.remaining:
         # Should the time not suffice, small mini-buckets have a bound and a labeling.
         small = make_plan(f, found.indices, FIRST)
         if isinstance(small, Plan) and small.bytes_to_keep <= found.memory:
@@ -240,7 +254,7 @@ def lowered(f: FactorGraph, value: float, operations: int) -> float:
     ``2^-53 * 4 A``; minima have none. If all entries are whole and A is below 2^50, all results are exact.
     """
     size = magnitude(f)
-    if size < EXACT_WHOLE / 4 and _whole(f):
+    if size < LARGEST_WHOLE and _whole(f):
         return value
     return math.nextafter(value - (operations + 4) * size * 2.0**-50, -math.inf)
 
@@ -249,7 +263,5 @@ def _whole(f: FactorGraph) -> bool:
     kept = f._cache.get("whole")
     if kept is None:
         with np.errstate(invalid="ignore"):
-            some = f.tables[:LOOKED_AT]
-            whole = not (some != np.floor(some)).any() and bool((f.tables == np.floor(f.tables)).all())
-        kept = f._cache["whole"] = whole
+            kept = f._cache["whole"] = bool((f.tables == np.floor(f.tables)).all())
     return bool(kept) and f.constant == math.floor(f.constant)
