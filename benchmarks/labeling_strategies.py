@@ -1,7 +1,7 @@
 """What each family of factor graphs loses if `gp.crf.search` does without one of its strategies.
 
     python benchmarks/labeling_strategies.py --runs runs.jsonl --csv docs/benchmarks/labeling_strategies.csv
-    python benchmarks/labeling_strategies.py --runs runs.jsonl --families grid --without blocks regions --seeds 1
+    python benchmarks/labeling_strategies.py --runs runs.jsonl --families grid --without regions --seeds 1
 
 Each run has one thread and a limit in processor seconds, so other work on the machine does not count. The gap of a run
 is (cost - best) / |best|, where best is the least cost of all runs on the instance. A cell of the table is the mean gap
@@ -28,7 +28,7 @@ from strategies import table
 import graphpart as gp
 from graphpart.crf.anytime_search.parameters import STRATEGIES, LabelingParameters
 
-ANY = ("message passing", "annealing", "fresh starts", "regions", "blocks", "parts")
+ANY = ("message passing", "annealing", "fresh starts", "regions", "parts")
 PAIRS = (*ANY, "expansion")
 SPARSE = ("quadratic form", "low degree", "contraction", "lines", "parts")
 DENSE = ("quadratic form", "tabu search", "families")

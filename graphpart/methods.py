@@ -196,7 +196,7 @@ METHODS: tuple[Method, ...] = (
            "branch and bound with soft local consistency, best first", LOCAL, exact=True,
            also=("branch-and-bound",)),
     Method("search", "crf", "graphpart.crf.anytime_search.searching:search",
-           "annealing, optimal changes of large blocks of variables, and recombination, for as long as there is time",
+           "annealing, optimal changes of regions, and recombination, for as long as there is time",
            LOCAL | {"seed"}, anytime=True),
     Method("ilp", "crf", "graphpart.crf.exact_solvers.ilp:ilp",
            "local polytope with integer indicators, through PuLP", frozenset({"initial"}), exact=True, largest=100,

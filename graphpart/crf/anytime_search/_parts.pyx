@@ -1,4 +1,4 @@
-"""Kernels of parts of a factor graph: the better parts of two labelings, and what a region leaves of the factor graph.
+"""Kernels of parts of a factor graph: the better parts of two labelings, regions, and what a region leaves of it.
 
 Two labelings differ in parts: connected components of variables that have different labels and share factors. Each
 factor meets one part at most, so what is better in one part does not depend on the others.
@@ -10,8 +10,9 @@ factor with several variables inside becomes a smaller table.
 import numpy as np
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
+from graphpart.kernels.random cimport random_below
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 cdef int64_t FORBIDDEN = <int64_t>1 << 60    # an entry from half of this on forbids
@@ -57,6 +58,36 @@ cdef class Arrays:
                 if g.scope_start[f + 1] - g.scope_start[f] > 1:
                     total += selected(g, f, &labels[0], &forbidden)
         return total, forbidden
+
+    def around(self, Py_ssize_t size, uint64_t seed) -> NDArray[np.int32]:
+        """So many variables around a random one, the nearest first; fewer if its component has fewer."""
+        cdef Graph* g = &self.g
+        cdef Py_ssize_t count = 1, at = 0
+        cdef offset_t i, begin, length, shift
+        cdef element_t u
+        size = min(size, g.n)
+        out = np.empty(max(size, 1), np.int32)
+        cdef element_t[::1] found = out
+        cdef char[::1] seen = np.zeros(g.n + 1, np.int8)
+        with nogil:
+            found[0] = <element_t>random_below(&seed, g.n)
+            seen[found[0]] = True
+            while at < count and count < size:
+                begin = g.near_start[found[at]]
+                length = g.near_start[found[at] + 1] - begin
+                at += 1
+                if length == 0:
+                    continue
+                shift = random_below(&seed, length)
+                for i in range(length):
+                    u = g.near[begin + (i + shift) % length]
+                    if not seen[u]:
+                        seen[u] = True
+                        found[count] = u
+                        count += 1
+                        if count == size:
+                            break
+        return out[:count]
 
     def better_parts(self, const element_t[::1] one, const element_t[::1] other) -> NDArray[np.int32]:
         """Labels of `one`, with those of `other` in the parts where these cost less."""

@@ -89,10 +89,12 @@ class LabelingSearch(RoundSearch[Task, Found]):
 
     def _kinds(self) -> list[str]:
         """The kinds of tasks that this factor graph has a use for."""
+        # Where all labels are two and allowed, annealing finds the same sooner than regions.
+        several = int(self.model.domains.max(initial=0)) > 2 or self.model.f.has_forbidden
         fits = {
             "annealing": True,
             "expansion": self.model.pairs,
-            "regions": len(self.model.f.tables) <= WHOLE and int(self.model.domains.max(initial=0)) > 2,
+            "regions": len(self.model.f.tables) <= WHOLE and several,
         }
         return [kind for kind in KINDS if fits[kind] and kind in self.parameters] or ["annealing"]
 
@@ -182,7 +184,7 @@ class LabelingSearch(RoundSearch[Task, Found]):
         credit = np.cumsum([self.credit[kind] + FLOOR for kind in self.kinds])
         shares = np.cumsum(self.heat_credit)
         earned = self.credit.get("regions", 0.0) + FLOOR
-        solving = earned / (earned + FLOOR)  # the chance that regions follow annealing, not blocks
+        solving = earned / (earned + FLOOR)  # the chance that regions follow annealing
         tasks = []
         for seed in rng.integers(2**62, size=TASKS).tolist():
             kind = self.kinds[int(np.searchsorted(credit, rng.random() * credit[-1]))]

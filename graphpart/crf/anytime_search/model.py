@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.anytime_search._annealing import Annealing
-from graphpart.crf.anytime_search._block_moves import Blocks
 from graphpart.crf.anytime_search._parts import Arrays
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.derive import condition_on, merge, rows_of
@@ -112,9 +111,9 @@ class Model:
         """The labels of `one`; in each part where the two differ and `other` costs less, the labels of `other`."""
         return self.arrays.better_parts(one, other)
 
-    def blocks(self, room: int) -> Blocks:
-        """The kernel of blocks, for one thread."""
-        return Blocks(self.arrays, room)
+    def around(self, size: int, seed: int) -> Labels:
+        """So many variables around a random one, the nearest first; fewer if its component has fewer."""
+        return np.asarray(self.arrays.around(size, seed))
 
     def annealing(self, variates: NDArray[np.float64]) -> Annealing:
         """The kernel of annealing, for one thread, with a table of exponential variates."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from graphpart.errors import unknown
+from graphpart.errors import deprecated, unknown
 
 __all__ = ["STRATEGIES", "LabelingParameters"]
 
@@ -18,7 +18,6 @@ STRATEGIES = {
     "annealing": "simulated annealing over single labels",
     "fresh starts": "some annealing starts from random labels",
     "regions": "branch and bound minimises over one region after the other",
-    "blocks": "elimination of bounded width minimises over blocks after annealing",
     "parts": "the best labeling takes over the parts in which another one is better",
     "quadratic form": "binary factor graphs of pairs are searched by moves of their own, with the strategies below",
     "low degree": "variables with at most three neighbours are eliminated from a quadratic form",
@@ -47,7 +46,10 @@ class LabelingParameters:
     without: Iterable[str] = ()  #: names of strategies that take no part
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "without", frozenset(self.without))
+        without = frozenset(self.without)
+        if "blocks" in without:
+            deprecated("the name 'blocks' of a strategy", "none instead, since the search has no blocks any more")
+        object.__setattr__(self, "without", without - {"blocks"})
         for name in self.without:
             if name not in STRATEGIES:
                 raise unknown("strategy", name, STRATEGIES)

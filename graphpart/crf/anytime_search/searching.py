@@ -1,4 +1,4 @@
-"""Search: annealing, and exact minimisation over regions and blocks, for as long as there is time.
+"""Search: annealing, and exact minimisation over regions, for as long as there is time.
 
 Labels that are not needed for an optimal labeling are left out first (see `reduction/`), and components with few
 labelings are enumerated. If all variables have two labels and all factors at most two variables, `binary_quadratic`
@@ -7,11 +7,10 @@ two variables, expansions improve the labeling that message passing rounds to. A
 which run in parallel and independently of each other. There are three kinds of tasks:
 
 * **annealing** over single labels (Kirkpatrick, Gelatt & Vecchi 1983), one run or several shorter ones. The result is
-  improved by blocks or by regions. A *block* is a random set of variables, over which elimination of bounded width
-  minimises exactly, given the labels of all others;
+  sometimes improved by regions;
 * **expansion**: expansions of the best labeling, where factors are pairs;
 * **regions**: branch and bound minimises exactly over one region after the other, each so large that this takes few
-  nodes (see `regions`). With two labels, blocks do the same sooner.
+  nodes (see `regions`). With two labels and no forbidden entries, annealing does the same sooner.
 
 The best labeling takes over the parts in which a result is better. The result joins the pool of the best labelings,
 which all have different energies. In large factor graphs a task changes one region only, so small that there is time
@@ -116,7 +115,7 @@ def search(
     Notes
     -----
     Memory in addition to the tables of the problem: for each thread a few numbers for each factor and for each label of
-    each variable, and 16 MB for the tables of blocks.
+    each variable.
 
     Examples
     --------

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from graphpart.common.variates import exponential_variates
 from graphpart.crf.anytime_search._annealing import Annealing
-from graphpart.crf.anytime_search._block_moves import Blocks
 from graphpart.crf.anytime_search.model import Model
 from graphpart.crf.anytime_search.parameters import LabelingParameters
 from graphpart.crf.anytime_search.regions import Regions
@@ -28,15 +27,10 @@ __all__ = ["Found", "Operators", "Task"]
 
 Labels = NDArray[np.int32]
 COLD = 0.05  # final temperature of annealing, as a share of the initial temperature
-EACH, ENTRY = 1200.0, 0.8  # nanoseconds for each variable of a block, and for each entry of the block's tables
-FILL = 1 / 16  # typical number of entries of a block's table, as a share of the limit
-ROOM = 2**20  # largest number of entries of all messages of a block
-NARROW, WIDE = 9, 18  # range of the limit on entries of a block's table, as binary logarithms
-VISIT, LINK, UPDATE = 6.0, 1.5, 2.0  # nanoseconds of annealing: a variable, a label of a neighbour, an updated sum
+VISIT, LINK = 6.0, 2.0  # nanoseconds of annealing: a variable, and a label of a neighbour, whose sum may change
 MOST = 3e8  # nanoseconds of a task at first, at most
 LONG = 100  # sweeps of the first annealing of a large factor graph, unless the time is too short
 SWEEPS = 300  # least number of sweeps of a run of annealing, unless the time is too short
-STALE = 3  # consecutive blocks without improvement after which a descent ends
 ITERATIONS = 200  # largest number of iterations of message passing
 BEGIN = 0.4  # share of the remaining time for message passing, for expansions, and for the first annealing
 FEWEST = 8.0  # initial and smallest number of variables of a region
@@ -66,7 +60,7 @@ class Task:
     solved : float
         The number of variables of the first region that branch and bound solves; 0 if nothing is known.
     solving : bool
-        Whether regions are solved after annealing, in place of descent by blocks.
+        Whether regions are solved after annealing.
     """
 
     kind: str
@@ -94,14 +88,6 @@ class Found:
     solved: float = 0.0
 
 
-@dataclass
-class _Worker:
-    """The kernels of one thread."""
-
-    blocks: Blocks
-    annealing: Annealing
-
-
 class Operators:
     """The tasks of one model; safe to use from several threads.
 
@@ -114,23 +100,24 @@ class Operators:
     def __init__(self, model: Model, parameters: LabelingParameters) -> None:
         self.model, self.parameters = model, parameters
         self.n = model.f.n
-        self.idle: SimpleQueue[_Worker] = SimpleQueue()
+        self.idle: SimpleQueue[Annealing] = SimpleQueue()
         self.moves: SimpleQueue[Moves] = SimpleQueue()
         self._regions: Regions | None = None
         links = len(model.near)
         self.sweep = VISIT * self.n + LINK * links * (1.0 if model.binary else float(model.domains.mean()))
 
-    def _worker(self) -> _Worker:
+    def _annealing(self) -> Annealing:
+        """A kernel that no other thread uses."""
         try:
             return self.idle.get_nowait()
         except Empty:
-            return _Worker(self.model.blocks(ROOM), self.model.annealing(exponential_variates()))
+            return self.model.annealing(exponential_variates())
 
     def unit(self, labels: Labels) -> float:
         """A typical cost of changing one label, as unit of temperature: the median, costs weighted by themselves."""
-        worker = self._worker()
-        costs = worker.annealing.changes(labels, self.model.penalty)
-        self.idle.put(worker)
+        annealing = self._annealing()
+        costs = annealing.changes(labels, self.model.penalty)
+        self.idle.put(annealing)
         costs = np.sort(costs[(costs > self.model.tolerance) & (costs < self.model.penalty / 2)])
         if not len(costs):
             return max(self.model.range, 1.0)
@@ -139,15 +126,10 @@ class Operators:
 
     def descend(self, labels: Labels, stopping: Stopping) -> Labels:
         """Change single labels until no change lowers the energy."""
-        worker = self._worker()
-        found = self._anneal(worker, labels, NONE, np.zeros(0), self.model.penalty, 0, stopping)
-        self.idle.put(worker)
+        annealing = self._annealing()
+        found = self._anneal(annealing, labels, NONE, np.zeros(0), self.model.penalty, 0, stopping)
+        self.idle.put(annealing)
         return found
-
-    def _block(self, limit: float) -> tuple[int, float]:
-        """The number of variables in a block whose tables have so many entries, and the nanoseconds that it takes."""
-        size = int(min(self.n, max(16.0, ROOM / (limit * FILL))))
-        return size, size * (EACH + ENTRY * FILL * limit)
 
     def affordable(self, work: float) -> int:
         """The number of variables that can be annealed in the available time."""
@@ -162,20 +144,18 @@ class Operators:
             return Found(self._pass(task.start, rng, stopping))
         if task.kind == "expansion":
             return Found(self._expand(task.start, rng, stopping, int(self.model.domains.max())))
-        worker = self._worker()
+        annealing = self._annealing()
         labels, allowed, solved = task.start, True, 0.0
-        inside = NONE if task.size >= self.n else worker.blocks.around(task.size, _draw(rng))
+        inside = NONE if task.size >= self.n else self.model.around(task.size, _draw(rng))
         if task.kind == "annealing":
-            labels, allowed = self._best_run(worker, labels, inside, task, rng, stopping)
+            labels, allowed = self._best_run(annealing, labels, inside, task, rng, stopping)
         elif task.kind == "first annealing":
             temperatures = geometric(task.heat, COLD * task.heat, max(1, round(task.work / self.sweep)))
-            labels = self._anneal(worker, labels, inside, temperatures, task.weight, _draw(rng), stopping)
+            labels = self._anneal(annealing, labels, inside, temperatures, task.weight, _draw(rng), stopping)
+        self.idle.put(annealing)
         if task.kind == "regions" or (task.solving and not len(inside)):
             share = task.work if task.kind == "regions" else task.work / 2
-            labels, solved = self._solve_regions(worker, labels, max(FEWEST, task.solved), share, rng, stopping)
-        elif "blocks" in self.parameters:
-            labels = self._descend_blocks(worker, labels, inside, task.work / 2, rng, stopping)
-        self.idle.put(worker)
+            labels, solved = self._solve_regions(labels, max(FEWEST, task.solved), share, rng, stopping)
         return Found(labels, allowed, solved)
 
     def _pass(self, labels: Labels, rng: np.random.Generator, stopping: Stopping) -> Labels:
@@ -208,59 +188,42 @@ class Operators:
         return stopping.child(left, iterations, np.inf)
 
     def _best_run(
-        self, worker: _Worker, labels: Labels, inside: Labels, task: Task, rng: np.random.Generator, stopping: Stopping
-    ) -> tuple[Labels, bool]:
+        self, annealing: Annealing, labels: Labels, inside: Labels, task: Task, rng: np.random.Generator,
+        stopping: Stopping,
+    ) -> tuple[Labels, bool]:  # fmt: skip
         """The best of several runs of annealing, and whether it is allowed."""
         most = max(1.0, task.work / (self.sweep * (len(inside) or self.n) / self.n))
         runs = int(rng.integers(1 + max(0, int(most / SWEEPS).bit_length() - 1)))
         temperatures = geometric(task.heat, COLD * task.heat, int(most / 2**runs))
-        began, best, best_energy, allowed = worker.annealing.work, labels, np.inf, True
+        began, best, best_energy, allowed = annealing.work, labels, np.inf, True
         while True:
             if task.fresh:
                 drawn = rng.integers(0, self.model.domains, dtype=np.int32)
                 labels = task.start.copy()
                 labels[inside if len(inside) else slice(None)] = drawn[inside] if len(inside) else drawn
-            found = self._anneal(worker, labels, inside, temperatures, task.weight, _draw(rng), stopping)
+            found = self._anneal(annealing, labels, inside, temperatures, task.weight, _draw(rng), stopping)
             energy, forbidden = self.model.measured(found)
             if energy < best_energy:
                 best, best_energy, allowed = found, energy, not forbidden
-            if UPDATE * (worker.annealing.work - began) > 0.7 * task.work or stopping.check(np.inf):
+            if LINK * (annealing.work - began) > 0.7 * task.work or stopping.check(np.inf):
                 return best, allowed
 
     def _anneal(
-        self, worker: _Worker, labels: Labels, inside: Labels, temperatures: NDArray[np.float64], weight: float,
+        self, annealing: Annealing, labels: Labels, inside: Labels, temperatures: NDArray[np.float64], weight: float,
         seed: int, stopping: Stopping,
     ) -> Labels:  # fmt: skip
         tolerance = self.model.tolerance
-        return worker.annealing.run(labels, inside, temperatures, weight, tolerance, seed, stopping)[0]
-
-    def _descend_blocks(
-        self, worker: _Worker, labels: Labels, inside: Labels, work: float, rng: np.random.Generator, stopping: Stopping
-    ) -> Labels:
-        """Improve labels within blocks, all of tables of a random size, which there is time for."""
-        blocks, spent, stale = worker.blocks, 0.0, 0
-        limit = 2.0 ** max(NARROW, int(rng.integers(WIDE + 1)))
-        while limit > 2.0**NARROW and 8 * self._block(limit)[1] > work:
-            limit /= 2
-        limit = max(limit, float(self.model.domains.max()) ** 2)
-        size = len(inside) or self._block(limit)[0]
-        most = STALE if len(inside) else STALE * max(1, self.n // size)
-        while spent < work and stale < most and not stopping.check(np.inf):
-            before = blocks.work
-            labels, gain = blocks.run(labels, inside, size, limit, 1, _draw(rng), stopping)
-            spent += size * EACH + (blocks.work - before) * ENTRY
-            stale = 0 if gain < 0 else stale + 1
-        return labels
+        return annealing.run(labels, inside, temperatures, weight, tolerance, seed, stopping)[0]
 
     def _solve_regions(
-        self, worker: _Worker, labels: Labels, size: float, work: float, rng: np.random.Generator, stopping: Stopping
+        self, labels: Labels, size: float, work: float, rng: np.random.Generator, stopping: Stopping
     ) -> tuple[Labels, float]:
         """Improve labels in one region after another. The size of regions adapts to what branch and bound solves."""
         if self._regions is None:
             self._regions = Regions(self.model.f)
         spent = 0.0
         while spent < work and not stopping.check(np.inf):
-            inside = worker.blocks.around(int(size), _draw(rng))
+            inside = self.model.around(int(size), _draw(rng))
             labels, proven, took = self._regions.improved(labels, inside, stopping)
             if proven and len(inside) == self.n:
                 break

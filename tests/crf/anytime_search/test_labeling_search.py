@@ -34,10 +34,6 @@ def start_of(model: Model, seed: int) -> np.ndarray:
     return rng.integers(0, model.domains, dtype=np.int32) if model.f.n else np.zeros(0, np.int32)
 
 
-def one_block(blocks, labels: np.ndarray, limit: float, seed: int, inside=NONE):
-    return blocks.run(labels, inside, len(labels), limit, 1, seed, Stopping())
-
-
 def test_is_a_function_of_the_package() -> None:
     assert search_of_package is search
 
@@ -64,56 +60,28 @@ def test_model_has_the_energies_of_the_factor_graph(f: gp.FactorGraph, seed: int
         assert energy == pytest.approx(exact, abs=1e-9) and model.measured(labels)[1] == 0
 
 
-@pytest.mark.parametrize("limit", [4, 9, 30, 1e6])
-def test_a_block_is_the_best_of_all_labels_of_its_variables(limit: float) -> None:
-    """Given the labels of the others, by enumeration; and with tables large enough it is the optimum."""
-    rng = np.random.default_rng(int(limit))
-    sizes = []
-    for case in range(250):
-        f = random_factor_graph(rng, max_arity=4, forbidden=rng.choice([0.0, 0.2]), whole=bool(rng.integers(2)))
-        try:
-            model = Model(f)
-        except InfeasibleProblem:
-            continue
-        labels = start_of(model, case)
-        blocks = model.blocks(2**16)
-        inside = np.flatnonzero(rng.random(model.f.n) < 0.7).astype(np.int32) if case % 3 == 0 else NONE
-        found, gain = one_block(blocks, labels, limit, case, inside)
-        members = blocks.members() if model.f.n else NONE
-        sizes.append(len(members))
-        assert len(set(members.tolist())) == len(members)
-        assert set(members.tolist()) <= set(inside.tolist()) or not len(inside)
-        kept = np.setdiff1d(np.arange(model.f.n), members)
-        assert (found[kept] == labels[kept]).all()
-        least = math.inf
-        for choice in itertools.product(*(range(model.domains[v]) for v in members)):
-            other = labels.copy()
-            other[members] = choice
-            least = min(least, model.energy(other))
-        assert model.energy(found) == pytest.approx(least, abs=1e-6), case
-        assert model.energy(found) - model.energy(labels) == pytest.approx(gain, abs=1e-6)
-        if limit == 1e6 and not len(inside):
-            assert len(members) == model.f.n
-            optimum = all_energies(f).min()
-            if optimum < math.inf:
-                assert model.energy(found) + model.f.constant == pytest.approx(optimum, abs=1e-6)
-    assert np.mean(sizes) > 0.8
-
-
-def test_blocks_of_forests_and_of_bounded_width_have_small_tables() -> None:
-    """The work that a block says it took bounds its tables: no message of more entries than allowed."""
-    f = gp.generate.factor_grid(20, 20, "mixed", seed=1).problem
+def test_variables_around_a_random_one_are_connected_and_the_nearest() -> None:
+    f = gp.generate.factor_grid(12, 12, "mixed", seed=1).problem
     model = Model(f)
-    for limit in (4, 16, 256):
-        blocks = model.blocks(2**18)
-        found, gain = one_block(blocks, start_of(model, 1), limit, 3)
-        members = blocks.members()
-        assert gain < 0 and model.energy(found) < model.energy(start_of(model, 1))
-        assert blocks.work <= 6 * limit * len(members)
-        if limit == 4:  # an induced forest: fewer edges than variables
-            inside = np.isin(np.arange(f.n), members)
-            edges = sum(inside[list(f.factor(k)[0])].all() for k in range(f.m) if len(f.factor(k)[0]) == 2)
-            assert 150 < edges + 1 <= len(members)
+    near = [set(model.near[model.near_start[v] : model.near_start[v + 1]].tolist()) for v in range(model.f.n)]
+    first = set()
+    for seed in range(40):
+        inside = model.around(1 + 4 * seed, seed).tolist()
+        assert len(inside) == len(set(inside)) == min(1 + 4 * seed, 144)
+        first.add(inside[0])
+        distance = {inside[0]: 0}
+        for k, v in enumerate(inside[1:], 1):
+            distance[v] = 1 + min(distance[u] for u in near[v] & set(inside[:k]))
+        assert list(distance.values()) == sorted(distance.values())
+        assert model.around(1 + 4 * seed, seed).tolist() == inside
+    assert len(first) > 20
+    apart = Model(gp.FactorGraph.from_arrays([2] * 4, [([[0, 1], [2, 3]], np.zeros((2, 2, 2)))]))
+    assert sorted(apart.around(4, 1).tolist()) in ([0, 1], [2, 3])
+
+
+def test_a_strategy_that_is_gone_warns() -> None:
+    with pytest.warns(DeprecationWarning, match="no blocks any more"):
+        assert "annealing" in LabelingParameters(without=["blocks"])
 
 
 class NaiveAnnealing:
