@@ -23,6 +23,7 @@ from typing import Any
 
 from graphpart.errors import GraphPartError, InvalidOption, MissingFile, check_callback
 from graphpart.files.labels import write_labels
+from graphpart.files.source import BLOCK
 from graphpart.result import Result, Status
 from graphpart.solve import solve
 
@@ -30,7 +31,6 @@ __all__ = ["MANIFEST", "Records", "SolvedFile", "digest_of", "in_processes", "in
 
 MANIFEST = "manifest.csv"
 RESULTS = "results.jsonl"
-CHUNK = 1 << 20
 BROKEN = "broken"  # the status of a file that has no result
 COLUMNS = (  # of a record
     "file", "elements", "pairs", "method", "cost", "objective", "lower_bound", "gap", "status", "clusters", "subsets",
@@ -271,7 +271,7 @@ def digest_of(path: str) -> str:
     """A digest of the content of a file."""
     digest = hashlib.sha256()
     with open(path, "rb") as stream:
-        while chunk := stream.read(CHUNK):
+        while chunk := stream.read(BLOCK):
             digest.update(chunk)
     return digest.hexdigest()
 

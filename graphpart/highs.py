@@ -14,7 +14,6 @@ from graphpart.errors import GraphPartError, MissingDependency, SolverError
 __all__ = ["fault", "silent", "simplex"]
 
 NEEDED = ("resetGlobalScheduler", "HandleUserInterrupt", "cancelSolve")  # highspy has all of them since 1.8
-SERVICE = 0.05  # seconds between two looks at limits and signals
 
 
 def fault() -> GraphPartError | None:
@@ -89,7 +88,7 @@ def simplex(threads: int, ends: Callable[[], bool]) -> Any:
         """Called at every step of the simplex method, so that Ctrl-C, callbacks and limits end it at once."""
         nonlocal looked
         now = time.perf_counter()
-        if now > looked + SERVICE:
+        if now > looked + 0.05:
             looked = now
             into.user_interrupt = ends()
 

@@ -38,7 +38,6 @@ def __dir__() -> list[str]:
 Solver = Callable[..., PartitionResult]
 
 TOLERANCE = 1e-7  # of a bound, relative to the largest absolute cost of a pair; far below any difference that is meant
-PROMPT = 10.0  # seconds in which a run with a time limit of 0 ends, on the slowest machine
 
 
 def check_method(
@@ -224,7 +223,7 @@ def _check_no_time(solver: Solver, p: SetPartition) -> None:
         return
     started = time.perf_counter()
     r = solver(p, time_limit=0)
-    assert time.perf_counter() - started < PROMPT, "time_limit=0 is not obeyed"
+    assert time.perf_counter() - started < 10, "time_limit=0 is not obeyed"
     check_result(p, r)
 
 

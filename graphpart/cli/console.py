@@ -6,6 +6,7 @@ import errno
 import json
 import math
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -28,7 +29,7 @@ __all__ = [
     "shown",
 ]
 
-INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+INTERRUPTED = 128 + signal.SIGINT  # as shells report it
 _files: list[str | None] = [None]  # that are being worked on, the last one now
 
 

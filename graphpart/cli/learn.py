@@ -31,7 +31,6 @@ HELP = "learn costs of pairs from labelled pairs"
 SCORES = ["pairs", "joins", "accuracy", "precision", "recall", "f1", "bits"]
 
 Blocks = list[tuple[Any, ...]]
-SAMPLE = 60  # elements of a sample
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -213,12 +212,12 @@ def cut(X: Any, y: Any, pairs: Any) -> Blocks:
     from graphpart.learn.pairs import cut_into_problems
 
     n = int(pairs.max()) + 1
-    if n <= SAMPLE:
+    if n <= 60:  # the elements of a sample
         return [(X, y, pairs)]
     joined = pairs[y == 1].T.astype(np.int32)  # the components of SciPy 1.11 take no other indices
     truth = connected_components(coo_array((np.ones(joined.shape[1]), joined), shape=(n, n)), directed=False)[1]
     parts = []
-    for sample in cut_into_problems(truth, 50, SAMPLE, seed=0):
+    for sample in cut_into_problems(truth, seed=0):
         at = np.isin(pairs, sample).all(axis=1)
         if at.any():
             parts.append((X[at], y[at], pairs[at]))

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["fetch", "file"]
 
-SECONDS = 60.0  # without an answer
-
 
 def fetch(name: str, cache: str | os.PathLike[str] | None = None) -> SetPartition | FactorGraph:
     """A public instance as a problem: downloaded when it is asked for first, and checked.
@@ -119,7 +117,7 @@ def _download(pooch: Any, address: str, checksum: str, path: Path) -> None:
         return
     pooch.get_logger().setLevel("ERROR")
     expected = f"sha256:{checksum}" if checksum else None
-    downloader = pooch.HTTPDownloader(timeout=SECONDS)
+    downloader = pooch.HTTPDownloader(timeout=60)
     try:
         pooch.retrieve(address, expected, path.name, path.parent, downloader=downloader)
     except ValueError as error:  # of a checksum

@@ -31,7 +31,6 @@ from graphpart.distributed.pairs import Level
 __all__ = ["NOBODY", "count_ends", "divide", "packed", "whole"]
 
 CLASSES = 16  # number of classes of strength
-SAMPLE = 2**16  # costs sampled from each range to choose the classes, approximately
 TOGETHER = 2**20  # largest number of pairs of a task of small components, unless there are more elements
 NOBODY = -1
 
@@ -117,7 +116,7 @@ def _blocks(
     samples = []
     for k in range(level.ranges):
         cost = pairs.load(folder, level.stage, k)[2]
-        step = max(1, len(cost) // SAMPLE)
+        step = max(1, len(cost) // 2**16)  # costs that are sampled from each range
         taken = np.asarray(cost[::step])
         samples.append(taken[taken < 0])
     attractive = np.sort(np.concatenate(samples))

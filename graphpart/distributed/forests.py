@@ -16,7 +16,7 @@ from graphpart.distributed.folder import Folder, Work
 
 __all__ = ["MOST", "save", "united"]
 
-MOST = 2**31 - 1  # larger than any element
+MOST = int(np.iinfo(np.int32).max)  # larger than any element
 SPARSE = 8  # largest range of the elements of a chunk, divided by its rows; above, its rows are the forest
 
 

@@ -25,9 +25,6 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Labels = NDArray[np.int64]
 Model = LogisticRegression | MaxMarginPartition
-PROBLEMS, SIZE = 50, 60  # samples of training elements that are partitions to learn from
-REPEATS, LEAST = 10, 5  # fewer samples where each element would be in more than 10 of them, but 5
-SPLITS = 5  # sets of classes left out to choose the threshold
 
 
 class LearnedPartition(BaseEstimator):  # type: ignore[misc]
@@ -176,8 +173,8 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             names = pairs.attribute_names(self.kind, self.feature_names_in_.tolist())
         if self.loss == "max-margin":
-            number = int(np.clip(np.ceil(REPEATS * len(y) / SIZE), LEAST, PROBLEMS))
-            samples = pairs.cut_into_problems(y, number, SIZE, seed=drawn_by or 0, missing=None)
+            number = int(np.clip(np.ceil(len(y) / 6), 5, 50))  # an element is in about 10, of 60 elements each
+            samples = pairs.cut_into_problems(y, number, seed=drawn_by or 0, missing=None)
             if samples:
                 return rich, self._learn_from_partitions(X, y, weights, samples, rich, names)
         train, same = pairs.training_pairs(y, self.max_pairs, seed=drawn_by, missing=None)
@@ -235,7 +232,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
             w = None if weights is None else weights[learn]
             return self._cost_matrix(X[held], *self._learn(X[learn], y[learn], w, drawn_by))
 
-        found = cross_validate_threshold(costs, y, splits=SPLITS, seed=drawn_by or 0, missing=None)
+        found = cross_validate_threshold(costs, y, splits=5, seed=drawn_by or 0, missing=None)
         return found.threshold, found
 
     @property

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.estimators.seeds import seed
 from graphpart.images import RegionGraph, region_graph
+from graphpart.images.graph import CLIP
 from graphpart.learn import MaxMarginPartition
 from graphpart.metrics import information_of_counts
 from graphpart.partition.problem import SetPartition, costs_from_probabilities
@@ -34,11 +35,8 @@ __all__ = ["Segmenter"]
 Floats = NDArray[np.float64]
 
 THRESHOLDS = np.array([0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8])
-FOLDS = 5
-PURE = 0.5  # of the labelled voxels of a region that are in one segment, for the region to have it
 LOGARITHMS = {"length", "smaller", "larger"}
 LEFT_OUT = {"area"}
-CLIP = 0.001
 FEWEST = 10  # samples
 
 
@@ -205,7 +203,7 @@ class Segmenter(BaseEstimator):  # type: ignore[misc]
 
         starts = np.cumsum([0, *(int(k.sum()) for k in known)])
         every = np.concatenate(rows)
-        folds = min(FOLDS, int(decisions.sum()), int((~decisions).sum()))
+        folds = min(5, int(decisions.sum()), int((~decisions).sum()))
         split = StratifiedKFold(folds, shuffle=True, random_state=seed(self.random_state) or 0)
         odds = np.zeros(len(decisions))
         unseen = np.zeros(len(every))
@@ -349,7 +347,7 @@ def _samples(graph: RegionGraph, counts: Any) -> tuple[NDArray[np.bool_], NDArra
     most = order[last]
     total = np.bincount(element, number, graph.n)
     of = np.full(graph.n, -1, np.int64)
-    pure = number[most] > PURE * total[element[most]]
+    pure = 2 * number[most] > total[element[most]]  # most of its labelled voxels are in one segment
     of[element[most[pure]]] = segment[most[pure]]
     u, v = of[graph.pairs].T
     return (u >= 0) & (v >= 0), u == v

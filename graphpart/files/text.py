@@ -16,7 +16,6 @@ __all__ = ["INTEGER", "ROWS", "check_text", "identifier", "numbers", "write_rows
 
 ROWS = 1 << 16  # rows formatted at a time
 INTEGER = re.compile(r"0|-?[1-9][0-9]*")
-DIGITS = 4000  # of an integer, at most; Python reads no more than 4300
 
 
 def numbers(values: NDArray[Any]) -> list[Any]:
@@ -42,7 +41,7 @@ def write_rows(stream: BinaryIO, separator: str, *columns: NDArray[Any]) -> None
 
 def identifier(text: str) -> Hashable:
     """The name of an element: an integer if the text is written like one, else the text."""
-    return int(text) if len(text) <= DIGITS and INTEGER.fullmatch(text) else text
+    return int(text) if len(text) <= 4000 and INTEGER.fullmatch(text) else text  # Python reads 4300 digits
 
 
 def check_text(source: Source, line: int, field: str) -> None:

@@ -10,8 +10,6 @@ from graphpart.partition.problem import SetPartition, check_matrix_fits
 
 __all__ = ["correlations"]
 
-ROWS = 32  # rows of the cost matrix that are summed at a time
-
 
 def correlations(n: int, rows: int = 10, seed: int | None = 0) -> Instance:
     """Correlations of the columns of a random matrix: weight ``w = round(100 * correlation)``, maximise the sum within.
@@ -50,11 +48,12 @@ def correlations(n: int, rows: int = 10, seed: int | None = 0) -> Instance:
     samples -= _sum(samples) / rows
     samples /= np.sqrt(_sum(samples * samples))
     costs = np.empty((n, n))
-    for top in range(0, n, ROWS):
-        part, product = costs[top : top + ROWS], np.empty((min(ROWS, n - top), n))
+    step = 32  # rows of the cost matrix that are summed at a time
+    for top in range(0, n, step):
+        part, product = costs[top : top + step], np.empty((min(step, n - top), n))
         part.fill(0.0)
         for row in samples:  # not by BLAS, which adds in an order that depends on the processor
-            part += np.multiply(row[top : top + ROWS, None], row, out=product)
+            part += np.multiply(row[top : top + step, None], row, out=product)
     costs *= -100.0
     np.round(costs, out=costs)
     costs += 0.0  # no negative zeros

@@ -17,8 +17,6 @@ from graphpart.generate.instance import (
 
 __all__ = ["factor_tree"]
 
-LARGEST_TABLE = 2**24
-
 
 def factor_tree(
     n: int,
@@ -65,8 +63,8 @@ def factor_tree(
     """
     n, labels = check_integer("n", n, 0), check_integer("labels", labels, 1)
     arity = check_integer("arity", arity, 2, 20)
-    if labels**arity > LARGEST_TABLE:
-        raise InvalidOption(f"a table has {labels}^{arity} entries: expected at most {LARGEST_TABLE}")
+    if labels**arity > 2**24:
+        raise InvalidOption(f"a table has {labels}^{arity} entries: expected at most {2**24}")
     sigma = check_number("sigma", sigma, 0)
     rng = random_generator(seed)
     step = arity - 1

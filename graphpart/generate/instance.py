@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.matrices import symmetric_matrix as symmetric
 from graphpart.crf.problem import FactorGraph
 from graphpart.display import number, plural
 from graphpart.errors import InvalidOption
@@ -35,10 +36,6 @@ __all__ = [
     "symmetric_matrix",
     "unrank_pairs",
 ]
-
-TAIL = 3.65  # normal variates beyond this come from logarithms of the C library, whose last bits differ
-FINE = 2.0**26  # such variates are rounded to multiples of 1 / FINE
-BLOCK = 512  # rows and columns of a matrix that are mirrored at a time: two blocks fit in a cache
 
 
 class Instance(NamedTuple):
@@ -130,8 +127,8 @@ def standard_normal(rng: np.random.Generator, size: int | tuple[int, ...]) -> ND
     """
     values = rng.standard_normal(size)
     flat = values.reshape(-1)
-    far = np.flatnonzero(np.abs(flat) > TAIL)
-    flat[far] = np.rint(flat[far] * FINE) / FINE
+    far, fine = np.flatnonzero(np.abs(flat) > 3.65), 2.0**26
+    flat[far] = np.rint(flat[far] * fine) / fine
     return values
 
 
@@ -150,25 +147,9 @@ def cluster_labels(n: int, subsets: int, rng: np.random.Generator) -> Labels:
 
 
 def symmetric_matrix(n: int, draw: Callable[[int], NDArray[Any]]) -> NDArray[np.float64]:
-    """A symmetric matrix with zero diagonal; ``draw(k)`` makes the k entries of a row right of the diagonal."""
+    """As the function of this name in `common`, if such a matrix fits into memory."""
     check_matrix_fits(n)
-    matrix = np.zeros((n, n))
-    for a in range(n - 1):
-        matrix[a, a + 1 :] = draw(n - 1 - a)
-    mirror_upper(matrix)
-    return matrix
-
-
-def mirror_upper(matrix: NDArray[np.float64]) -> None:
-    """Copy the triangle above the diagonal to the one below, in place."""
-    n = len(matrix)
-    for top in range(0, n, BLOCK):
-        rows = slice(top, min(top + BLOCK, n))
-        corner = matrix[rows, rows]
-        corner[:] = np.triu(corner, 1) + np.triu(corner, 1).T
-        for left in range(top + BLOCK, n, BLOCK):
-            columns = slice(left, min(left + BLOCK, n))
-            matrix[columns, rows] = matrix[rows, columns].T
+    return symmetric(n, draw)
 
 
 def distinct_integers(total: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -22,14 +22,13 @@ __all__ = ["NICKNAMES", "PersonRecords", "person_records"]
 Texts = NDArray[np.object_]
 Integers = NDArray[np.int64]
 
-MOST = 100  # largest number of records of one person
-EXPONENT_4 = 9  # fourths: the number of records is k with weight k ** (-9 / 4)
-PER_PERSON = 2.0  # records per person; a little below the average, so that enough persons are drawn
 HOUSEHOLD = (0.35, 0.26, 0.15, 0.15, 0.09)  # shares of households of 1, 2, ... persons
-TWIN, NAMESAKE, SAME_SURNAME, GROWN = 0.04, 0.04, 0.75, 0.25  # of further children, of sons, of partners, of children
 MOVES = (0.6, 0.3, 0.1)  # shares of households with 1, 2, 3 addresses
-NICKNAME, MAIDEN, INITIAL, SWAPPED, DAY_AND_MONTH, NEW_YEAR = 0.3, 0.15, 0.04, 0.01, 0.01, 0.005  # of records
 ERRORS, TYPISTS = (0.015, 0.07, 0.3), (0.65, 0.27, 0.08)  # of fields by each kind of typist, and their shares
+SHARES = {
+    "twin": 0.04, "namesake": 0.04, "same surname": 0.75, "grown": 0.25,  # children, sons, partners, children
+    "nickname": 0.3, "maiden": 0.15, "initial": 0.04, "swapped": 0.01, "turned": 0.01, "unknown": 0.005,  # of records
+}  # fmt: skip
 MISSING = {"given": 0.01, "surname": 0.005, "birth": 0.1, "street": 0.06, "city": 0.04, "postcode": 0.06,
            "phone": 0.5, "email": 0.7}  # fmt: skip
 
@@ -119,8 +118,8 @@ def person_records(n: int = 10_000, seed: int | None = 0) -> PersonRecords:
     n = check_integer("n", n, 0, 2**31 - 1)
     rng = random_generator(seed)
     names = _names(rng)
-    persons = _persons(rng, max(20, int(n / PER_PERSON) + 20), names)
-    size = _zipf(rng, len(persons.given), 1.0 / np.sqrt(np.sqrt(np.arange(1.0, MOST + 1))) ** EXPONENT_4) + 1
+    persons = _persons(rng, n // 2 + 20, names)  # a little more than are needed, of 2.3 records each
+    size = _zipf(rng, len(persons.given), 1.0 / np.sqrt(np.sqrt(np.arange(1.0, 101.0))) ** 9) + 1  # k ** (-9 / 4)
     person = np.repeat(np.arange(len(size)), size)
     person = rng.permutation(person[:n])
     columns = _clean(rng, persons, person, names)
@@ -159,21 +158,21 @@ def _persons(rng: np.random.Generator, least: int, names: dict[str, Texts]) -> _
     woman[partner] = ~woman[first[partner]]
     given = _zipf(rng, count, 1.0 / (np.arange(len(names["given"]) // 2) + 8.0)) * 2 + ~woman
     own = _zipf(rng, count, 1.0 / (np.arange(len(names["surname"])) + 20.0))
-    takes = child | (partner & (rng.random(count) < SAME_SURNAME))
+    takes = child | (partner & (rng.random(count) < SHARES["same surname"]))
     surname = np.where(takes, own[first], own)
     low, high = np.array(["1935-01-01", "2000-01-01"], "datetime64[D]").astype(np.int64).tolist()
     birth = rng.integers(low, high, count)
     birth[partner] = birth[first[partner]] + rng.integers(-2000, 2000, int(partner.sum()))
     birth[child] = birth[first[child]] + rng.integers(22 * 365, 40 * 365, int(child.sum()))
-    twin = np.flatnonzero((place > 2) & (rng.random(count) < TWIN))
+    twin = np.flatnonzero((place > 2) & (rng.random(count) < SHARES["twin"]))
     birth[twin], same_sex = birth[twin - 1], rng.random(len(twin)) < 0.6
     given[twin] += np.where(same_sex, given[twin - 1] % 2 - given[twin] % 2, 0)
-    son = child & ~woman & ~woman[first] & (rng.random(count) < NAMESAKE)
+    son = child & ~woman & ~woman[first] & (rng.random(count) < SHARES["namesake"])
     given[son] = given[first[son]]
     homes = len(members)
     moves = _zipf(rng, homes, np.array(MOVES))
     addresses = np.stack([np.where(moves >= k, np.arange(homes) + k * homes, -1) for k in range(3)], axis=1)[household]
-    grown = np.flatnonzero(child & (rng.random(count) < GROWN))
+    grown = np.flatnonzero(child & (rng.random(count) < SHARES["grown"]))
     addresses[grown, 1:] = np.stack([3 * homes + np.arange(len(grown)), np.full(len(grown), -1)], axis=1)
     phone = np.where(rng.random(count) < 0.35, household, homes + np.arange(count))
     return _Persons(given, surname, np.where(partner & woman & takes, own, surname), birth, addresses, phone)
@@ -192,7 +191,7 @@ def _clean(rng: np.random.Generator, p: _Persons, person: Integers, names: dict[
     district, street = rng.integers(0, 20, where), _zipf(rng, where, 1.0 / (np.arange(len(names["street"])) + 50.0))
     house, code = rng.integers(1, 200, where), rng.permutation(45_000)[: 2000 * 20]
     phone = rng.integers(2_000_000, 9_999_999, int(p.phone.max(initial=0)) + 1)
-    maiden = rng.random(n) < MAIDEN
+    maiden = rng.random(n) < SHARES["maiden"]
     columns = {
         "given": names["given"][p.given[person]],
         "surname": names["surname"][np.where(maiden, p.maiden[person], p.surname[person])],
@@ -216,7 +215,7 @@ def _change(
     n = len(person)
     given, surname, birth = columns["given"], columns["surname"], columns["birth"]
     short = _objects([NICKNAMES.get(name, name) for name in names["given"].tolist()])
-    nick = rng.random(n) < NICKNAME
+    nick = rng.random(n) < SHARES["nickname"]
     given[nick] = short[p.given[person[nick]]]
     typist = _zipf(rng, n, np.array(TYPISTS))
     rate = np.array(ERRORS)[typist]
@@ -224,13 +223,13 @@ def _change(
         wrong = np.flatnonzero(rng.random(n) < rate)
         draws = rng.integers(0, 2**20, (len(wrong), 3)).tolist()
         column[wrong] = _objects([_typo(text, *d) for text, d in zip(column[wrong].tolist(), draws, strict=True)])
-    initial = np.flatnonzero(rng.random(n) < INITIAL)
+    initial = np.flatnonzero(rng.random(n) < SHARES["initial"])
     given[initial] = _objects([name[:1] for name in given[initial].tolist()])
-    turned = np.flatnonzero(rng.random(n) < DAY_AND_MONTH)
+    turned = np.flatnonzero(rng.random(n) < SHARES["turned"])
     birth[turned] = _objects([f"{b[:4]}-{b[8:10]}-{b[5:7]}" for b in birth[turned].tolist()])
-    unknown = np.flatnonzero(rng.random(n) < NEW_YEAR)
+    unknown = np.flatnonzero(rng.random(n) < SHARES["unknown"])
     birth[unknown] = _objects([f"{b[:4]}-01-01" for b in birth[unknown].tolist()])
-    swapped = np.flatnonzero(rng.random(n) < SWAPPED)
+    swapped = np.flatnonzero(rng.random(n) < SHARES["swapped"])
     given[swapped], surname[swapped] = surname[swapped], given[swapped]
     for name, share in MISSING.items():
         columns[name][rng.random(n) < share] = None

@@ -9,7 +9,6 @@ from graphpart.generate.instance import FactorInstance, check_integer, random_ge
 
 __all__ = ["radio_links"]
 
-DUPLEX = 238  # distance between the frequencies of the two directions of a link
 FREQUENCIES = np.concatenate([np.arange(begin, begin + 141, 14) for begin in (16, 254, 414, 652)])
 CHOICES = (FREQUENCIES, FREQUENCIES[np.arange(44) % 11 % 10 > 0], FREQUENCIES[np.arange(44) % 11 % 2 == 0])
 SHARES = (0.6, 0.25, 0.15)  # share of the links that have each choice of frequencies
@@ -70,7 +69,8 @@ def radio_links(
         f.add_variable(v, len(frequencies[v // 2]))
     for k, own in enumerate(frequencies):
         differ = np.abs(own[:, None] - own)
-        f.add_factor((2 * k, 2 * k + 1), np.where(differ == DUPLEX, 0.0, np.inf))
+        # 238: the distance between the frequencies of the two directions of a link
+        f.add_factor((2 * k, 2 * k + 1), np.where(differ == 238, 0.0, np.inf))
     i, j = np.triu_indices(links, 1)
     distance = ((place[i] - place[j]) ** 2).sum(axis=1) * (0.5 + rng.random(len(i)))
     left = total = min(count, 4 * len(i))

@@ -23,7 +23,6 @@ __all__ = ["scene"]
 Array = NDArray[np.float64]
 
 COLOURS = 3
-STEPS = 100  # largest number of steps of Newton's method, which needs about 10
 
 
 def scene(
@@ -130,7 +129,7 @@ def _learned(X: Array, y: NDArray[np.int64], classes: int) -> Array:
         return float(_surprise(x @ theta)[np.arange(len(y)), y].sum() + 0.5 * (penalty * theta * theta).sum())
 
     now = loss(theta)
-    for _ in range(STEPS):
+    for _ in range(100):  # about 10 are needed
         p = exp(-_surprise(x @ theta))
         gradient = x.T @ (p - wanted) + penalty * theta
         # d^2 loss / d theta[v, k] d theta[w, l] = sum of x[v] x[w] p[k] ([k = l] - p[l])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphpart.common.matrices import mirror_upper
 from graphpart.errors import InvalidOption
 from graphpart.generate.instance import (
     Instance,
     check_integer,
     check_number,
-    mirror_upper,
     random_generator,
 )
 from graphpart.partition.problem import SetPartition, check_matrix_fits

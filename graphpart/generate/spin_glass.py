@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from graphpart.crf.problem import FactorGraph
 from graphpart.errors import InvalidOption
+from graphpart.files.stream import LARGEST_COUNT
 from graphpart.generate.instance import (
     FactorInstance,
     check_integer,
@@ -19,7 +20,6 @@ from graphpart.generate.instance import (
 __all__ = ["lattice_pairs", "spin_glass"]
 
 COUPLINGS = ("signs", "normal")
-MOST_SPINS = 2.0**31 - 2  # largest number of spins
 
 
 def spin_glass(
@@ -70,7 +70,7 @@ def spin_glass(
     if couplings not in COUPLINGS:
         raise InvalidOption(f"couplings is {couplings!r}: expected one of {', '.join(COUPLINGS)}")
     dimensions = check_integer("dimensions", dimensions, 1, 6)
-    length = check_integer("length", length, 0, int(MOST_SPINS ** (1 / dimensions)))
+    length = check_integer("length", length, 0, int(LARGEST_COUNT ** (1 / dimensions)))
     field = check_number("field", field, 0)
     rng = random_generator(seed)
     pairs, n = lattice_pairs((length,) * dimensions, periodic), length**dimensions

@@ -13,11 +13,7 @@ from graphpart.partition.problem import Labels, SetPartition, canonical
 
 __all__ = ["volume"]
 
-VOXELS = 5  # edge of the cube with the average volume of a region, in voxels
-LEAST = 0.01  # smallest probability; the largest one is 1 - LEAST
-STEPS = 10  # number of steps between the smallest and the largest probability
-SURE, ODDS = 2.2, 0.45  # of a face of average area: half the distance of the two means, standard deviation per noise
-FLAT = 2.0  # bodies are so many times as far from each other along an axis as across it
+SHARES = (0.01, *(k / 10 for k in range(1, 10)), 1 - 0.01)  # the probabilities of a boundary that faces may have
 
 
 def volume(
@@ -70,11 +66,10 @@ def volume(
     truth = _bodies(points, rng.random((bodies, 3)), rng.integers(3, size=bodies))
     u, v, area = _faces(points)
     certainty = np.sqrt(np.minimum(area / max(1.0, float(area.sum()) / max(1, len(area))), 4.0))
-    signal = np.where(truth[u] == truth[v], -SURE, SURE) * certainty
-    boundary = 0.5 + signal * ODDS / 2 + noise * ODDS * standard_normal(rng, len(u))
-    step = np.clip(np.round(boundary * STEPS), 0, STEPS).astype(np.int64)
-    odds = [min(max(k / STEPS, LEAST), 1 - LEAST) for k in range(STEPS + 1)]
-    costs = np.array([round(math.log(share / (1 - share)), 4) for share in odds])
+    signal = np.where(truth[u] == truth[v], -2.2, 2.2) * certainty  # in standard deviations, as the noise
+    boundary = 0.5 + signal * 0.45 / 2 + noise * 0.45 * standard_normal(rng, len(u))
+    step = np.clip(np.round(boundary * 10), 0, 10).astype(np.int64)
+    costs = np.array([round(math.log(share / (1 - share)), 4) for share in SHARES])
     return Instance(SetPartition.from_pairs(regions, (u, v), costs[step]), canonical(truth))
 
 
@@ -82,7 +77,7 @@ def _bodies(points: NDArray[np.float64], centres: NDArray[np.float64], axes: NDA
     """The body of each point: that of the nearest centre, where distances along its axis count less."""
     nearest = np.full(len(points), np.inf)
     labels = np.zeros(len(points), np.int32)
-    stretched = np.ones((3, 3)) - (1 - 1 / FLAT) * np.eye(3)
+    stretched = np.ones((3, 3)) - 0.5 * np.eye(3)  # bodies are twice as long along their axes
     for k, (centre, axis) in enumerate(zip(centres, axes.tolist(), strict=True)):
         x, y, z = ((points - centre) * stretched[axis]).T
         distance = x * x + y * y + z * z
@@ -97,7 +92,7 @@ def _faces(points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.i
     from scipy.spatial import cKDTree
 
     n = len(points)
-    side = max(2, round((n * VOXELS**3) ** (1 / 3)))
+    side = max(2, round((n * 125) ** (1 / 3)))
     middles = (np.arange(side) + 0.5) / side
     voxels = np.stack(np.meshgrid(middles, middles, middles, indexing="ij"), -1).reshape(-1, 3)
     near = cKDTree(points).query(voxels, k=list(range(1, min(2, n) + 1)))[1]

@@ -35,9 +35,6 @@ from graphpart.stopping import Stopping
 
 __all__ = ["BlockSegmentation", "segment_blocks"]
 
-BYTES_OF_VOXEL = 140  # measured memory per voxel while a block with its halo is flooded
-MOST_VOXELS = 2**24  # largest number of voxels of a block with its halo
-
 
 class BlockSegmentation:
     """Segments of a volume whose labels are on disk.
@@ -303,7 +300,7 @@ def shape_of_blocks(volume: Volume, blocks: Any, memory: int) -> tuple[int, ...]
         if len(given) != axes or not all(x >= 8 for x in given):
             raise InvalidOption(f"blocks is {blocks!r}: expected {axes} whole numbers of voxels, at least 8 each")
         return tuple(min(x, n) for x, n in zip(given, volume.shape, strict=True))
-    most = min(MOST_VOXELS, int(0.7 * memory) // BYTES_OF_VOXEL)
+    most = min(2**24, int(0.7 * memory) // 140)  # 140 bytes per voxel were measured in flooding
     sides = [32] * axes
     while True:
         grown = [min(n, 2 * side) for side, n in zip(sides, volume.shape, strict=True)]

@@ -28,7 +28,6 @@ __all__ = [
 
 Floats = NDArray[np.float32]
 Regions = NDArray[np.int32]
-SPARSE = 4  # region numbers above so many times the number of voxels are replaced by 1, 2, ...
 
 
 def regions_of(regions: Any, name: str = "regions") -> tuple[Regions, NDArray[Any]]:
@@ -44,7 +43,7 @@ def regions_of(regions: Any, name: str = "regions") -> tuple[Regions, NDArray[An
         at = np.unravel_index(int(np.argmax(array < 0)), array.shape)
         raise InvalidProblem(f"{name} is {array[at]} at {place(at)}: expected numbers from 1, and 0 for no region")
     largest = int(array.max())
-    if largest <= min(2**31 - 2, SPARSE * array.size + 1000):
+    if largest <= min(2**31 - 2, 4 * array.size + 1000):  # not much larger than the array
         if array.dtype == np.uint32:
             array = array.view(np.int32)  # no copy
         return np.ascontiguousarray(array, np.int32), np.arange(largest + 1, dtype=np.int64)

@@ -19,8 +19,7 @@ from graphpart.images.checks import mask_of, probabilities_of, spacing_of
 
 __all__ = ["HALO", "watershed"]
 
-BOUNDARY = 0.5  # smallest probability that counts as a boundary when seeds are sought
-SEED_WIDTH, WIDTH = 2.5, 1.0  # standard deviations by which distances and boundaries are smoothed
+SEED_WIDTH = 2.5  # standard deviation by which distances are smoothed
 FARTHEST = 30.0  # distances are cut off here, since nothing farther away can change a region
 HALO = 16  # voxels around a block that are flooded with it, so that its regions do not shrink from its faces
 
@@ -90,7 +89,7 @@ def flooded(
     flood = _flood()
     least = min(sizes)
     relative = [size / least for size in sizes]
-    free = heights < BOUNDARY
+    free = heights < 0.5
     if inside is not None:
         free &= inside
     distance = np.zeros(heights.shape, np.float32)
@@ -111,7 +110,7 @@ def flooded(
             lowest = ndimage.minimum_position(heights, parts, bare)
             for k, at in enumerate(lowest, 1):
                 seeds[at] = number + k
-    smooth = ndimage.gaussian_filter(heights, [WIDTH / x for x in relative])
+    smooth = ndimage.gaussian_filter(heights, [1.0 / x for x in relative])
     regions: NDArray[np.int32] = flood(smooth, seeds, mask=inside).astype(np.int32)
     return regions
 

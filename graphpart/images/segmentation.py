@@ -32,8 +32,6 @@ from graphpart.solve import run
 
 __all__ = ["Segmentation", "segment"]
 
-SEVERAL = 5  # smallest number of regions for which a single segment is reported as unlikely to be wanted
-
 
 class Segmentation:
     """Segments of a picture or volume, and how they were found.
@@ -249,7 +247,7 @@ def segment(
     problem = graph.problem(graph.costs(threshold))
     result = run(problem, method, time_limit=time_limit, seed=seed, callback=callback)
     assert isinstance(result, PartitionResult)
-    if result.n_clusters == 1 and problem.n >= SEVERAL and threshold <= 0.5 and photograph is None:
+    if result.n_clusters == 1 and problem.n >= 5 and threshold <= 0.5 and photograph is None:
         most = number(float(heights.max()))
         warn(
             f"all {problem.n} regions are one segment: the values of the boundary map, at most {most}, are taken as "

@@ -18,7 +18,6 @@ from graphpart.errors import InvalidOption
 
 __all__ = ["cells"]
 
-BLUR = 1.0  # standard deviation of the blur of the noise, in voxels
 HALO = 6  # voxels around a block that are generated because of the blur
 
 
@@ -100,7 +99,7 @@ def cells(
         wall[tuple(lower)][differ] = 1
         wall[tuple(upper)][differ] = 1
     wall = 1.2 * ndimage.gaussian_filter(wall, 1.0)
-    scale = np.float32(noise * (4 * np.pi * BLUR**2) ** (truth.ndim / 4) * 12**0.5)
-    boundary = np.clip(wall + scale * ndimage.gaussian_filter(rough, BLUR), 0, 1)
+    scale = np.float32(noise * (4 * np.pi) ** (truth.ndim / 4) * 12**0.5)
+    boundary = np.clip(wall + scale * ndimage.gaussian_filter(rough, 1.0), 0, 1)
     core = tuple(slice(HALO, HALO + n) for n in shape)
     return np.ascontiguousarray(boundary[core]), np.ascontiguousarray(truth[core])

@@ -18,7 +18,6 @@ __all__ = ["plain_columns"]
 
 LEAST = 1 << 16  # bytes of a table for which pyarrow is imported
 AFTER_ZERO = np.frombuffer(b".,\r\n", np.uint8)
-BLOCK = 1 << 24  # bytes that it reads at a time
 
 
 def plain_columns(data: bytes, columns: list[str], ends: list[str], value: str, probability: bool) -> Any | None:
@@ -50,7 +49,7 @@ def plain_columns(data: bytes, columns: list[str], ends: list[str], value: str, 
             include_columns=[*ends, value],
             null_values=[],
         )
-        lines = csv.ReadOptions(column_names=columns, skip_rows=1, block_size=BLOCK)
+        lines = csv.ReadOptions(column_names=columns, skip_rows=1, block_size=1 << 24)
         try:
             return csv.read_csv(io.BytesIO(data), lines, convert_options=options)
         except pyarrow.ArrowException:

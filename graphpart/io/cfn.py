@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidProblem
 from graphpart.files.source import Source
 from graphpart.files.stream import LARGEST_COUNT
-from graphpart.files.text import numbers
+from graphpart.files.text import ROWS, numbers
 from graphpart.io._cfn import CLOSE, END, OPEN, WORD, Functions, Tokens, forbid
 from graphpart.io.automata import for_format, with_automata
 from graphpart.io.global_functions import Call, add_global, negated
@@ -57,7 +57,6 @@ BOUND = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
 NAME = re.compile(r"[^0-9+.\-\s/#\[\]{}\",:<>=][^\s/#\[\]{}\",:]*")
 EXACT = 15  # digits behind the point, up to which sums of costs are compared with the bound as whole numbers
 PRECISION = 2000  # digits of sums of costs between 1e-324 and 1e308, and of a bound of up to 1000 digits
-ROWS = 1 << 16  # costs written at a time
 FREE = ("wregular", "sgrammar", "sgrammardp", "max", "smaxdp")  # functions that have costs below 0, or may have
 HARD = (
     "MST", "cfnconstraint", "clique", "knapsack", "knapsackp", "knapsackv", "salldiffkp", "smstdp",

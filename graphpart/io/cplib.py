@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphpart.common.matrices import symmetric_matrix
 from graphpart.files._text import Numbers
 from graphpart.files.text import numbers
 from graphpart.io.pairs import joins_without_cost
@@ -19,8 +19,6 @@ from graphpart.partition.problem import LARGEST_N, SetPartition, check_matrix_fi
 
 if TYPE_CHECKING:
     from graphpart.files.source import Source
-
-TILE = 256
 
 
 def sniff(head: bytes) -> bool:
@@ -57,22 +55,9 @@ def read(source: Source) -> SetPartition:
     if weights.size < pairs:
         raise source.error(weights.last_line, f"the file ends after {weights.size} weights: expected {pairs}")
     check_matrix_fits(n)
-    matrix = _symmetric(n, np.subtract(0.0, weights.array()))
+    costs = iter(np.split(np.subtract(0.0, weights.array()), np.cumsum(np.arange(n - 1, 1, -1))))
+    matrix = symmetric_matrix(n, lambda _: next(costs))
     return SetPartition.from_matrix(matrix, copy=False, sense=-1)
-
-
-def _symmetric(n: int, upper: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The matrix with this upper triangle, mirrored tile by tile for the sake of the cache."""
-    matrix = np.zeros((n, n))
-    at = 0
-    for a in range(n - 1):
-        matrix[a, a + 1 :] = upper[at : at + n - 1 - a]
-        at += n - 1 - a
-    for i in range(0, n, TILE):
-        matrix[i : i + TILE, i : i + TILE] += matrix[i : i + TILE, i : i + TILE].T.copy()
-        for j in range(i + TILE, n, TILE):
-            matrix[j : j + TILE, i : i + TILE] = matrix[i : i + TILE, j : j + TILE].T
-    return matrix
 
 
 def write(problem: SetPartition, stream: BinaryIO) -> None:

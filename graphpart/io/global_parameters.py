@@ -48,7 +48,6 @@ FORMS = {
     "wcsp": "lb:C ub:C duplicatehard:N strongduality:N",
     **dict.fromkeys(("wdiverse", "whdiverse", "wtdiverse"), "distance:N values:[v]all"),
 }
-LARGEST = 2**24  # rows of a list
 DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
 
 
@@ -185,7 +184,7 @@ class Listed(Parameters):
 
     def _count(self, name: str) -> int:
         count = int(self.value(f"the length of {name}", "N", self.word(name)))
-        check(0 <= count <= LARGEST, f"{name} has the length {count}: expected 0 to {LARGEST}")
+        check(0 <= count <= 2**24, f"{name} has the length {count}: expected 0 to {2**24}")
         return count
 
     def rows(self, name: str, width: int, count: int | None) -> list[list[str]]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["add_grammar", "add_regular", "add_weighted_regular"]
 
 ZERO = Fraction(0)
-STACKS = 2**16  # of symbols that one label makes of one state, at most
 
 Steps = Iterable[tuple[Hashable, Fraction]]
 
@@ -135,7 +134,7 @@ def add_grammar(circuit: Circuit, call: Any) -> None:
                 if len(longer) <= longest and (longer not in best or total < best[longer]):
                     best[longer] = total
                     waiting.append(longer)
-            if len(best) > STACKS:
+            if len(best) > 2**16:
                 raise InvalidProblem("the grammar has too many derivations: expected fewer variables or rules")
         return [(one[1:], label, sum_ + cost) for one, sum_ in best.items() for label, cost in words[one[0]]]
 

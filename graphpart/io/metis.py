@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import FormatError
 from graphpart.files._text import Numbers
-from graphpart.files.text import numbers
+from graphpart.files.text import ROWS, numbers
 from graphpart.io.pairs import joins_without_cost, stored_pairs, sum_of_finite
 from graphpart.partition.problem import LARGEST_N, SetPartition
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 Elements = NDArray[np.int32]
 Triangle = tuple[Elements, Elements, NDArray[np.float64]]
-LINES = 1 << 12  # formatted at a time
 HEADER = "n m 1 (1: edges have weights)"
 
 
@@ -149,8 +148,8 @@ def write(problem: SetPartition, stream: BinaryIO) -> None:
     order = np.lexsort((others, ends))
     others, weights = others[order], weights[order]
     starts = np.searchsorted(ends[order], np.arange(n + 1)).tolist()
-    for first in range(0, n, LINES):
-        last = min(n, first + LINES)
+    for first in range(0, n, ROWS):
+        last = min(n, first + ROWS)
         part = slice(starts[first], starts[last])
         words = [f"{b} {w}" for b, w in zip(others[part].tolist(), numbers(weights[part]), strict=True)]
         places = [at - starts[first] for at in starts[first : last + 1]]

@@ -22,6 +22,7 @@ from graphpart.errors import InvalidProblem
 from graphpart.files._text import Pairs
 from graphpart.files.text import write_rows
 from graphpart.io.pairs import lifted_pairs, stored_pairs, sum_of_finite
+from graphpart.io.triples import GAPS
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.rules import Rules
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from graphpart.files.source import Source
 
 LIFTED = re.compile(rb"^[ \t]*LIFTED[ \t\r]*(?:\n|\Z)", re.MULTILINE)
-GAPS = 1000  # more elements than 1000 for each pair, and a million besides, are no plausible file
 
 
 def sniff(head: bytes) -> bool:

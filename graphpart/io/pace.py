@@ -24,8 +24,6 @@ from graphpart.partition.problem.pair_costs import DENSE_FROM
 if TYPE_CHECKING:
     from graphpart.files.source import Source
 
-LARGEST_MATRIX = 5000  # elements: 200 MB
-BYTES = 100  # for each element, in the course of reading
 HEADER = "p cep n m"
 
 
@@ -42,9 +40,9 @@ def read(source: Source) -> SetPartition:
     """Read a problem."""
     n, m = _header(source)
     at = source.line - 1
-    if BYTES * n > machine.memory():  # a header costs nothing
+    if 100 * n > machine.memory():  # bytes, in the course of reading; a header costs nothing
         raise source.error(at, f"{n} elements announced: expected a problem that fits into memory")
-    dense = n <= LARGEST_MATRIX or (m >= DENSE_FROM * (n * (n - 1) // 2) and check_matrix_fits(n))
+    dense = n <= 5000 or (m >= DENSE_FROM * (n * (n - 1) // 2) and check_matrix_fits(n))
     lines = Pairs(source.name, "u v", source.line, low=1, high=n, comment="c")
     for block in source.blocks():
         lines.feed(block)

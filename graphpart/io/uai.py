@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import FormatError, InvalidProblem
 from graphpart.files.stream import NumberStream, table_sizes
-from graphpart.files.text import numbers
+from graphpart.files.text import ROWS, numbers
 from graphpart.io._records import counted_records
 from graphpart.kernels.elementary import exp, log
 
@@ -33,7 +33,6 @@ Domains = NDArray[np.int32]
 Entries = NDArray[np.float64]
 
 KINDS = (b"MARKOV", b"BAYES")
-ENTRIES = 1 << 16  # table entries written at a time
 
 
 def sniff(head: bytes) -> bool:
@@ -129,8 +128,8 @@ def write_network(problem: FactorGraph, entries: Entries, constant: float, strea
     table_start = problem.table_start.tolist()
     for f in range(m):
         stream.write(f"\n{table_start[f + 1] - table_start[f]}\n".encode())
-        for at in range(table_start[f], table_start[f + 1], ENTRIES):
-            part = entries[at : min(at + ENTRIES, table_start[f + 1])]
+        for at in range(table_start[f], table_start[f + 1], ROWS):
+            part = entries[at : min(at + ROWS, table_start[f + 1])]
             stream.write((" ".join(map(str, numbers(part))) + "\n").encode())
     if extra:
         stream.write(f"\n1\n{constant!r}\n".encode())

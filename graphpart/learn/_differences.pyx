@@ -81,16 +81,3 @@ def add_differences(const double[:, ::1] rows, const double[:, ::1] columns, Py_
                 for b in range(k):
                     C[a, begin + b] += plus[b] - minus[b]
             start += STRIP
-
-
-def mirror(double[:, ::1] C):
-    """Copy the upper triangle to the lower one and set the diagonal to 0."""
-    cdef Py_ssize_t n = C.shape[0], i, j, a, b
-    with nogil:
-        for i in range(0, n, 32):
-            for j in range(i, n, 32):
-                for a in range(i, min(i + 32, n)):
-                    for b in range(max(j, a + 1), min(j + 32, n)):
-                        C[b, a] = C[a, b]
-            for a in range(i, min(i + 32, n)):
-                C[a, a] = 0.0

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from graphpart.common.matrices import mirror_upper
 from graphpart.errors import InvalidOption, InvalidProblem
-from graphpart.learn._differences import add_differences, mirror
+from graphpart.learn._differences import add_differences
 from graphpart.learn.attributes import (
     Array,
     Kind,
@@ -173,7 +174,7 @@ def cost_matrix(X: ArrayLike, model: Any, kind: Kind = "absolute-difference") ->
             weights = theta[first : first + width(part, elements)]
             first += len(weights)
             _subtract(part, elements, weights, C)
-    mirror(C)
+    mirror_upper(C)
     return _finite(C)
 
 

@@ -26,11 +26,8 @@ __all__ = ["Answer", "Program", "common_step"]
 
 Vector = NDArray[np.float64]
 
-MARGIN = 0.1  # share of the time left, but at most a second, that a solver has to leave for handing over its solution
-WHOLE = 2.0**20  # costs that are multiples of one number are scaled to whole numbers if these are at most so large
-MAGNITUDE = 2.0**10  # else the largest cost is scaled to about this
-INTEGRAL = 1e-5  # a bound this close below a whole number counts as that number
 RESOLUTION = 1e-6  # relative to the largest cost of a variable that is not fixed: what solvers do not tell apart
+INTEGRAL = 10 * RESOLUTION  # a bound this close below a whole number counts as that number
 
 
 @dataclass(frozen=True)
@@ -165,7 +162,7 @@ class Program:
         """
         if start is not None and not self.allows(start):
             start = None
-        unit = self.step or (math.ldexp(1.0, math.frexp(self.largest)[1]) / MAGNITUDE if self.largest else 1.0)
+        unit = self.step or (math.ldexp(1.0, math.frexp(self.largest)[1]) / 2.0**10 if self.largest else 1.0)
         lp = self._problem(start, unit)
         if stopping.check(cost):
             return Answer("stopped", None, -math.inf)
@@ -175,7 +172,7 @@ class Program:
         solver.mip = not relaxed
         solver.stopping, solver.best_cost, solver.start = stopping, cost, start
         left = math.inf if stopping.remaining is None else stopping.remaining
-        limit = max(left - 1, (1 - MARGIN) * left)
+        limit = max(left - 1, 0.9 * left)  # the rest is for handing over the solution
         if limit < (solver.timeLimit or math.inf):
             solver.timeLimit = limit
         try:
@@ -288,7 +285,7 @@ def common_step(costs: Vector) -> float:
     nonzero = np.abs(costs[costs != 0])
     if not len(nonzero):
         return 0.0
-    power = math.ldexp(1.0, math.frexp(float(nonzero.max()))[1]) / WHOLE
+    power = math.ldexp(1.0, math.frexp(float(nonzero.max()))[1]) / 2.0**20  # larger ones solvers take for fractions
     whole = nonzero / power if power else nonzero
     if not power or (whole != np.floor(whole)).any():
         return 0.0

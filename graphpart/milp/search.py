@@ -29,7 +29,6 @@ __all__ = ["EXACT", "UNPROVEN", "Search"]
 
 Vector = NDArray[np.float64]
 
-TOLERANCE = 1e-7  # relative to the cost of a solution that is called optimal
 EXACT = 2.0**-50  # relative to the largest cost: what sums of costs may be wrong by
 UNPROVEN = "the solver stopped at a limit of its own, or costs differ by more than it tells apart"
 TURNS = 20  # choices of values for large costs, after which the search ends without a proof
@@ -79,7 +78,7 @@ class Search(ABC):
             return 0.0
         own = self.cost + self.base
         scale = min(abs(own), abs(own + self.others), self.cost - self.least)
-        return max(TOLERANCE * scale, EXACT * max(self.program.largest, abs(self.base)))
+        return max(1e-7 * scale, EXACT * max(self.program.largest, abs(self.base)))
 
     @property
     def proven(self) -> bool:

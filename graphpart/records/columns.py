@@ -21,11 +21,8 @@ __all__ = ["SESSIONS", "Column", "blocking_rules", "comparison", "kind_of", "mos
 
 PER_RECORD = 15  # candidates that a rule may give for each record
 PAIRS = 150_000  # candidates that a rule may give however few the records are
-LETTERS = 4  # of a column, that a rule may be about
 SESSIONS = 4  # of expectation maximisation, at most
 DIFFER = (0.001, 0.05, 0.2, 0.5)  # shares by which numbers differ
-CATEGORIES = 30  # different values of a category, at most
-SAMPLE = 5000  # values whose form is looked at
 NUMBER = re.compile(r"[-+]?\d+[.,]\d+")
 DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 
@@ -41,12 +38,12 @@ class Column:
 def kind_of(values: Any) -> str:
     """What a column of texts, None where missing, holds."""
     texts = [text for text in values if text is not None]
-    some = texts[:: max(1, len(texts) // SAMPLE)] or [""]
+    some = texts[:: max(1, len(texts) // 5000)] or [""]
     if np.mean([DATE.fullmatch(text.strip()) is not None for text in some]) > 0.8:
         return "date"
     if np.mean([NUMBER.fullmatch(text.strip()) is not None for text in some]) > 0.5:
         return "number"
-    if len(set(texts)) <= CATEGORIES < len(texts) / 10:
+    if len(set(texts)) <= 30 < len(texts) / 10:
         return "category"
     digits = sum(c.isdigit() for text in some for c in text)
     if digits > 0.6 * sum(map(len, some)):
@@ -104,7 +101,7 @@ def blocking_rules(frame: Any, columns: list[Column]) -> list[tuple[str, ...]]:
     for column in columns:
         parts[f'"{column.name}"'] = frame[column.name]
         if column.kind not in ("category", "text", "number"):
-            parts[f'substr("{column.name}", 1, {LETTERS})'] = frame[column.name].str[:LETTERS]
+            parts[f'substr("{column.name}", 1, 4)'] = frame[column.name].str[:4]
     most = most_pairs(len(frame))
     rules: list[tuple[str, ...]] = []
     # Wider rules first: prefixes come after the column that they are of, so that reversing them suits.

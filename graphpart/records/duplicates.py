@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem, known_arguments, unknown, warn
+from graphpart.machine import CHUNK
 from graphpart.partition.inputs.arrays import names_of
 from graphpart.partition.inputs.embeddings import METRICS, points, scaled
 from graphpart.partition.inputs.neighbors import MIX, distances_of, equal_keys, near_pairs
@@ -31,10 +32,6 @@ __all__ = ["near_duplicates"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 WHOLE = 300  # elements of a component of which all pairs are listed
-LARGEST = 500  # elements of a cluster whose medoid is found by all distances
-FOUND = 0.995  # of the pairs of signatures at the threshold
-FEWEST, DRAWN = 20, 2000  # elements from which on pairs are drawn, to see how many are near; and such pairs
-MOST, MOST_FAR = 0.5, 0.1  # of these that may be near; of a threshold of half the way to elements that share nothing
 
 
 @known_arguments
@@ -130,11 +127,11 @@ def near_duplicates(
 def _check_threshold(P: Any, threshold: float, distance: Any, *, similarity: bool) -> None:
     """Warn if a large share of drawn pairs is within the threshold: it is probably meant as a similarity."""
     n = len(P)
-    if n < FEWEST:
+    if n < 20:
         return
-    u, step = np.random.default_rng(0).integers(0, [[n], [n - 1]], (2, DRAWN))
+    u, step = np.random.default_rng(0).integers(0, [[n], [n - 1]], (2, 2000))
     share = float((distance(P, u, (u + 1 + step) % n) <= threshold).mean())
-    if share <= (MOST_FAR if similarity and threshold >= 0.5 else MOST):
+    if share <= (0.1 if similarity and threshold >= 0.5 else 0.5):  # 0.5: half the way to what shares nothing
         return
     text = f"{share:.0%} of the pairs are within the threshold {threshold:g}: the threshold is a distance"
     if similarity:
@@ -167,7 +164,7 @@ def _medoids(P: Any, labels: NDArray[np.int32], distance: Any) -> Ints:
     sizes = np.diff(np.append(starts, len(labels)))
     for k in np.flatnonzero(sizes > 2).tolist():
         members = order[starts[k] : starts[k] + sizes[k]]
-        others = members[:: -(-len(members) // LARGEST)]
+        others = members[:: -(-len(members) // 500)]
         u, v = np.repeat(members, len(others)), np.tile(others, len(members))
         medoids[k] = members[int(distance(P, u, v).reshape(len(members), -1).sum(axis=1).argmin())]
     return medoids
@@ -186,7 +183,7 @@ def _signatures(X: Any) -> NDArray[np.uint64]:
 def _differing(P: NDArray[np.uint64], u: Ints, v: Ints) -> Floats:
     """The shares of hash values that differ."""
     out = np.empty(len(u))
-    step = max(1, (1 << 22) // P.shape[1])
+    step = max(1, CHUNK // P.shape[1])
     for start in range(0, len(u), step):
         part = slice(start, start + step)
         out[part] = (P[u[part]] != P[v[part]]).mean(axis=1)
@@ -198,7 +195,7 @@ def _equal_bands(P: NDArray[np.uint64], similarity: float) -> tuple[Ints, Ints]:
     n, values = P.shape
     width = 1
     for wider in range(2, values + 1):
-        if 1 - (1 - max(similarity, 0.0) ** wider) ** (values // wider) >= FOUND:
+        if 1 - (1 - max(similarity, 0.0) ** wider) ** (values // wider) >= 0.995:
             width = wider
     keys: Ints = np.zeros(0, np.int64)
     for first in range(0, values - width + 1, width):

@@ -41,8 +41,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 DENSE = 3000  # rows of labels of which all pairs are listed
 LISTED = 20_000_000  # pairs that share a label, up to which these are listed
-PASSES = 50
-SPARE = 64  # empty clusters beside those of a start
 
 
 @known_arguments
@@ -318,10 +316,10 @@ def _members(keys: Ints, size: Floats, labels: Ints, clusters: int, values: int)
 
 def _passes(keys: Ints, size: Floats, w: Floats, labels: Ints, order: Ints, values: int, stopping: Stopping) -> Ints:
     """Each row in turn moves to the cluster in which it costs least, or to a new one, until none does."""
-    for _ in range(PASSES):
+    for _ in range(50):
         moved = start = 0
         while start < len(order):
-            clusters = int(labels.max()) + 1 + SPARE
+            clusters = int(labels.max()) + 1 + 64  # with room for new ones
             counts, total = _members(keys, size, labels, clusters, values)
             more, seen = move_rows(keys, size, w, order[start:], labels, counts, total)
             moved, start = moved + more, start + seen

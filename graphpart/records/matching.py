@@ -7,7 +7,7 @@
 3. The prior, the share of pairs of one entity among all pairs, is the one that the candidates bear out: the fixed point
    of the sum of their probabilities, divided by the number of all pairs. With sources, only pairs of different ones are
    candidates, and the prior takes into account that a record has at most one partner in each other source.
-4. The cost of a candidate is minus the logarithm of its odds. A pair that is no candidate costs `MISSING`: that both
+4. The cost of a candidate is minus the logarithm of its odds. A pair that is no candidate costs 0 by default: that both
    records agree in no rule is evidence against them, but weak, since of one entity, too, many pairs have no key in
    common. On 2000 generated people, costs of 0, 0.5 and 2 gave nearly the same clusters.
 """
@@ -42,10 +42,8 @@ from graphpart.solve import run
 __all__ = ["match"]
 
 Floats = NDArray[np.float64]
-MISSING = 0.0  # the cost of a pair that is no candidate
 SOURCE = "__source"  # the column of sources
 SAMPLE = (2e6, 3e5)  # random pairs, without and with texts, whose comparison takes longer
-LOWEST = -15.0  # match weight, below which a candidate counts as this
 
 
 @known_arguments
@@ -59,7 +57,7 @@ def match(
     blocking: Sequence[Any] | None = None,
     comparisons: Sequence[Any] | None = None,
     prior: float | None = None,
-    missing: float = MISSING,
+    missing: float = 0.0,
     method: str = "auto",
     time_limit: float | None = None,
     progress: Callable[[str], object] | None = None,
@@ -142,7 +140,7 @@ def match(
     tell(f"candidates agree in one of {len(rules)} rules: {'; '.join(' and '.join(map(str, r)) for r in rules)}")
     scored = _scored(table, columns, rules, blocks, how, _labelled(pairs, names))
     u, v, weight = (scored.column(name).to_numpy() for name in ("record_l", "record_r", "match_weight"))
-    weight = np.maximum(weight, LOWEST)  # with even odds beforehand: the evidence alone
+    weight = np.maximum(weight, -15.0)  # with even odds beforehand: the evidence alone
     if prior is not None:
         share = prior
     else:

@@ -19,7 +19,6 @@ __all__ = ["KEY", "RARE", "with_words", "words_comparison"]
 WORD = re.compile(r"[^\W_]+")
 WORDS, NORM, KEY, RARE = (f"__{what}" for what in ("words", "norm", "key", "rare"))  # of a column, as further columns
 BITS = 32  # for the numbers of words, and sums of them
-LONGEST = 20  # words of a text that are compared: those that weigh most
 LEVELS = (0.9, 0.75, 0.6, 0.45, 0.3, 0.15)  # similarities that are told apart
 
 
@@ -44,7 +43,7 @@ def with_words(table: Any, name: str, most: int) -> None:
     starts = np.searchsorted(record, np.arange(len(texts) + 1))
     first = np.array([code[a] if a < b else -1 for a, b in pairwise(starts)])
     heavy = np.lexsort((-weight[code], record))
-    heavy = heavy[np.arange(len(heavy)) - starts[record] < LONGEST]
+    heavy = heavy[np.arange(len(heavy)) - starts[record] < 20]  # the words that are compared
     norm = np.sqrt(np.bincount(record[heavy], weight[code[heavy]], len(texts)))
     ends = np.searchsorted(record[heavy], np.arange(len(texts) + 1))
     lists = [number[code[heavy[a:b]]].tolist() for a, b in pairwise(ends)]

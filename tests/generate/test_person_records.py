@@ -5,7 +5,7 @@ import pytest
 
 import graphpart as gp
 from graphpart.generate import NICKNAMES, person_records
-from graphpart.generate.person_records import MISSING, MOST, _typo
+from graphpart.generate.person_records import MISSING, _typo
 
 FIELDS = ("given", "surname", "birth", "street", "city", "postcode", "phone", "email")
 
@@ -32,7 +32,7 @@ def test_shares():
         assert missing == pytest.approx(share, abs=0.01), name
         assert all(text is None or isinstance(text, str) for text in columns[name])
     sizes = np.bincount(person)
-    assert 2.0 < len(person) / len(sizes) < 2.6 and 60 < sizes.max() <= MOST
+    assert 2.0 < len(person) / len(sizes) < 2.6 and 60 < sizes.max() <= 100
     assert 0.6 < np.mean(sizes == 1) < 0.75
 
 
