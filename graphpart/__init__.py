@@ -40,6 +40,7 @@ if _TYPE_CHECKING:
     from graphpart.folders import solve_files
     from graphpart.io import read, read_labels, write, write_labels
     from graphpart.reporting import report
+    from graphpart.signed_network import frustration
 
 __version__ = "0.3.0.dev0"
 
@@ -69,6 +70,7 @@ __all__ = [
     "costs_from_probabilities",
     "crf",
     "datasets",
+    "frustration",
     "generate",
     "images",
     "io",
@@ -110,6 +112,7 @@ _PARTS = {
 _WHERE = {
     "FactorGraph": "crf.problem",
     "consensus": "records",
+    "frustration": "signed_network",
     "match": "records",
     "near_duplicates": "records",
     "read": "io",

@@ -41,6 +41,7 @@ ALLOWED = {
     "learn": SHARED | {"partition", "crf", "metrics"},
     "solve": SHARED | {"partition", "crf"},
     "plotting": BASE | {"files"},
+    "signed_network": SHARED | {"partition"},
     "folders": SHARED | {"io", "solve"},
     "reporting": SHARED | {"partition", "crf", "solve"},
     "generate": SHARED | {"partition", "crf", "io", "learn"},

@@ -1,0 +1,80 @@
+"""The frustration index of signed networks against enumeration."""
+
+import itertools
+import math
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import graphpart as gp
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> nx.Graph:
+    n = draw(st.integers(0, 7))
+    graph = nx.empty_graph(n)
+    weights = draw(
+        st.sampled_from([st.sampled_from([-1, 1]), st.integers(-3, 3), st.sampled_from([-0.3, 0.1, 0.7, -1e6])])
+    )
+    for pair in itertools.combinations(range(n), 2):
+        if draw(st.booleans()):
+            graph.add_edge(*pair, sign=draw(weights))
+    return graph
+
+
+def weight(graph: nx.Graph, label) -> float:
+    return math.fsum(abs(s) for a, b, s in graph.edges(data="sign") if (label[a] == label[b]) == (s < 0))
+
+
+@given(networks())
+@settings(max_examples=150, deadline=None)
+def test_against_enumeration(graph):
+    r = gp.frustration(graph)
+    best = min(weight(graph, sides) for sides in itertools.product((0, 1), repeat=len(graph)))
+    assert str(r.status) == "optimal"
+    assert r.index == pytest.approx(best, rel=1e-9, abs=1e-9)
+    assert r.lower_bound == pytest.approx(best, rel=1e-9, abs=1e-9)
+    assert set(r.sides) == set(graph) and set(r.sides.values()) <= {0, 1}
+    assert weight(graph, r.sides) == pytest.approx(best, rel=1e-9, abs=1e-9)
+    assert math.fsum(abs(graph.edges[pair]["sign"]) for pair in r.pairs) == pytest.approx(best, rel=1e-9, abs=1e-9)
+    assert r.balanced == (not r.pairs)
+    groups = {node: k for k, group in enumerate(r.groups) for node in group}
+    assert r.groups_index == pytest.approx(weight(graph, groups), rel=1e-9, abs=1e-9)
+    assert r.groups_lower_bound - 1e-9 <= r.groups_index <= r.index + 1e-9
+
+
+def test_frames_and_graphs_agree():
+    columns = {"from": ["a", "b", "c", "a"], "to": ["b", "c", "a", "d"], "rating": [-2.0, -3.0, -5.0, 1.0]}
+    graph = nx.Graph()
+    for a, b, s in zip(*columns.values(), strict=True):
+        graph.add_edge(a, b, sign=s)
+    of_frame, of_graph = gp.frustration(columns, "from", "to", sign="rating"), gp.frustration(graph)
+    assert of_frame.index == of_graph.index == 2.0
+    assert [set(pair) for pair in of_frame.pairs] == [set(pair) for pair in of_graph.pairs] == [{"a", "b"}]
+    assert of_frame.groups_index == 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: gp.frustration({"a": [1], "b": [2], "sign": [1]}), "which columns name the nodes"),
+        (lambda: gp.frustration(nx.path_graph(3)), "attribute 'sign' of edge (0, 1) is missing"),
+        (lambda: gp.frustration(nx.DiGraph([(1, 2)])), "the graph is directed"),
+        (lambda: gp.frustration({"a": [1], "b": [2], "sign": ["+"]}, "a", "b"), "does not hold numbers"),
+    ],
+)
+def test_bad_input_gets_one_line(call, said):
+    with pytest.raises(gp.GraphPartError, match=r"^[^\n]*$") as error:
+        call()
+    assert said in str(error.value)
+
+
+def test_the_limit_is_kept():
+    graph = nx.gnm_random_graph(3000, 15_000, seed=2)
+    for k, edge in enumerate(graph.edges):
+        graph.edges[edge]["sign"] = 1 if k % 2 else -1
+    r = gp.frustration(graph, time_limit=1.0)
+    assert r.two.seconds + r.several.seconds < 2.0
+    assert 0 <= r.groups_lower_bound <= r.lower_bound <= r.index == weight(graph, r.sides) == len(r.pairs)
