@@ -131,7 +131,7 @@ def places(options: argparse.Namespace) -> Iterator[Row]:
         r, seconds = timed(call)
         return f1(r.labels.tolist(), entity.tolist()), f"{seconds:.2f}", proven(r)
 
-    components = gp.SetPartition.from_pairs(n, ends, -np.ones(len(u)), dense=False).components()
+    components = gp.SetPartition.from_pairs(n, ends, -np.ones(len(u)), dense=False)._components()
     yield "places", "connected components", f1(components.tolist(), entity.tolist()), "", ""
     yield "places", "graphpart, no groups", *solved(cost)
     for name, call in (("greedy by falling similarity", greedy), ("splink, single best links", best_links)):

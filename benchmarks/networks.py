@@ -154,7 +154,7 @@ def memetic(p: gp.SetPartition, seconds: float) -> Labels:
     """chszlablib's clustering of signed graphs."""
     from chszlablib import Decomposition, Graph
 
-    starts, neighbours, _ = p.rows().arrays
+    starts, neighbours, _ = p._rows().arrays
     edges = csr_array((np.ones(2 * p.m, np.int64), neighbours, starts), shape=(p.n, p.n))
     near = (edges @ edges).tocoo()
     keys = near.row.astype(np.int64) * p.n + near.col
@@ -236,7 +236,7 @@ def pairs(options: argparse.Namespace) -> Iterator[Row]:
         )
         peer, ratio = "-", "-"
         if n <= 20_000 and not options.brief and method != "auto":
-            q, took = timed(p.to_dense)
+            q, took = timed(p._to_dense)
             dense, more = timed(lambda q=q, method=method: gp.solve(q, method))
             peer = f"as a matrix {dense.cost:.4f} in {took + more:.1f} s, {8 * n * n / 1e6:.0f} MB"
             ratio = f"{r.cost - dense.cost:+.1g} in cost, {seconds / (took + more):.3f} of the time"
@@ -250,7 +250,7 @@ def pace(options: argparse.Namespace) -> Iterator[Row]:
     """Graphs of PACE 2021 as pairs with a background, and as matrices: partitions have the same costs in both."""
     same, graphs, lower, higher, seconds, dense = 0, 0, 0, 0, 0.0, 0.0
     for path in sorted((INSTANCES / "pace").glob("*.gr*"))[: options.graphs]:
-        q = gp.read(path).to_dense()
+        q = gp.read(path)._to_dense()
         u, v = np.nonzero(np.triu(q.matrix, 1) < 0)
         one = np.full(len(u), -1.0)
         p = gp.SetPartition.from_pairs(q.n, (u, v), one, missing=1.0, dense=False, offset=q.offset)

@@ -202,7 +202,7 @@ def contest(name: str, p: gp.SetPartition) -> Contest:
         objective.set_labels(labels)
         return solver.optimize(objective)
 
-    p.rows() if not p.is_dense else None  # made once for all methods
+    p._rows() if not p.is_dense else None  # made once for all methods
     runs: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         "with joining": (
             lambda: gp.partition.kernighan_lin_pairs(p).labels,

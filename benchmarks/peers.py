@@ -181,7 +181,7 @@ def networkx_modularity(arrays: Arrays, method: str) -> Run:
 def chszlab(arrays: Arrays) -> Run:
     from chszlablib import Decomposition, Graph
 
-    starts, neighbours, costs = problem_of(arrays).rows()
+    starts, neighbours, costs = problem_of(arrays)._rows()
     weights = np.rint(-1000 * costs).astype(np.int64)  # it takes integers only
     graph = Graph.from_csr(starts, neighbours.astype(np.int64), edge_weights=weights)
     return lambda: np.asarray(Decomposition.correlation_clustering(graph, seed=0).assignment)

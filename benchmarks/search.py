@@ -243,7 +243,7 @@ def leiden(p: gp.SetPartition) -> np.ndarray:
 def chszlab(p: gp.SetPartition, seconds: float | None) -> np.ndarray:
     from chszlablib import Decomposition, Graph
 
-    starts, neighbours, costs = p.rows().arrays
+    starts, neighbours, costs = p._rows().arrays
     weights = np.rint(-1000 * costs).astype(np.int64)
     graph = Graph.from_csr(starts, neighbours.astype(np.int64), edge_weights=weights)
     if seconds is None:
@@ -310,7 +310,7 @@ def measure(
                 PEERS[peer](SMALL, 0.01)  # imports
             except ImportError:
                 continue
-            p.pairs(), p.rows()
+            p.pairs(), p._rows()
             started = clock()
             labels = PEERS[peer](p, seconds)
             took = clock() - started

@@ -34,7 +34,7 @@ def problem(name: str) -> gp.SetPartition:
     family, options = INSTANCES[name]
     p = gp.generate.find_family(family).function(**options).problem
     if not p.is_dense:
-        p.rows()
+        p._rows()
     return p
 
 
@@ -66,7 +66,7 @@ def test_one_kernighan_lin_iteration(benchmark, name):
 def test_evaluate(benchmark, name):
     p, labels = problem(name), joined(name).labels
     benchmark.group = name
-    assert benchmark(p.evaluate_labels, labels) == joined(name).cost
+    assert benchmark(p._evaluate_labels, labels) == joined(name).cost
 
 
 @pytest.mark.parametrize("name", DENSE)
@@ -92,7 +92,7 @@ def test_rows(benchmark, name):
 
     def rows() -> None:
         p._rows = None  # kept once made
-        p.rows()
+        p._rows()
 
     benchmark(rows)
 

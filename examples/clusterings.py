@@ -66,7 +66,7 @@ def points(name: str, X: NDArray[np.float64], truth: Labels) -> dict[str, Any]:
     from sklearn.cluster import HDBSCAN, AgglomerativeClustering
 
     p = gp.SetPartition.from_embeddings(X)
-    u, v, cost = p.listed()
+    u, v, cost = p._listed()
     near = u[cost < 0], v[cost < 0]
     found = {
         "from_embeddings": gp.solve(p, time_limit=20).labels,

@@ -105,7 +105,7 @@ SIZES, CONNECTEDNESS = ("max_size", "n_clusters"), ("connected",)
 
 def required_by(problem: Any) -> dict[str, str]:
     """What a set partition problem requires of sizes, numbers and connectedness: by name, with words for a message."""
-    limits = getattr(problem, "limits", None)
+    limits = getattr(problem, "_limits", None)
     found = {}
     if limits is not None:
         text = f"limit the sizes or the number of clusters, but the problem has the limit {limits}"

@@ -336,7 +336,7 @@ class PartitionResult(Result):
 
         if graph is None:
             problem = self._problem()
-            graph = graph_of(self.nodes, *problem.listed())
+            graph = graph_of(self.nodes, *problem._listed())
         return clustering_of(graph, self.nodes, self.labels)
 
     def _counts(self) -> dict[str, Any]:

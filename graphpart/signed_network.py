@@ -155,7 +155,7 @@ def frustration(
     several = auto(p, time_limit=share, seed=seed)
     left = None if time_limit is None else time_limit - min(several.seconds, ANY_SHARE * time_limit)
     two = auto(p.require(n_clusters=(1, 2)) if p.n else p, time_limit=left, seed=seed)
-    a, b, costs = p.listed()
+    a, b, costs = p._listed()
     friends = float(-costs[costs < 0].sum())
     together = two.labels[a] == two.labels[b]
     frustrated = np.flatnonzero(together == (costs > 0))

@@ -202,7 +202,7 @@ def _near(p: SetPartition, start: Any, result: Result) -> Result:
     from graphpart.partition.problem.staying import near
 
     labels = near(p, start, result.labels)
-    cost = p.evaluate_labels(labels)
+    cost = p._evaluate_labels(labels)
     if not np.any(labels != result.labels):
         return result
     history = tuple(entry for entry in result.history if entry[1] > cost)

@@ -117,7 +117,7 @@ def check_result(p: SetPartition, r: PartitionResult, exact: bool = False) -> No
     assert isinstance(r, PartitionResult), f"got {type(r).__name__}: expected a PartitionResult"
     assert r.labels.shape == (p.n,) and r.labels.dtype == np.int32, "labels: expected n values of type int32"
     assert np.array_equal(r.labels, canonical(r.labels)), "labels are not in order of first appearance"
-    p.check_feasible(r.labels)
+    p._check_feasible(r.labels)
     assert r.cost == p.evaluate(r.labels), f"cost is {r.cost} but the labels cost {p.evaluate(r.labels)}"
     assert r.objective == p.objective(r.cost), f"objective is {r.objective}: expected {p.objective(r.cost)}"
     assert list(r.nodes) == list(p.nodes), "nodes are not those of the problem"
@@ -207,7 +207,7 @@ def _takes(solver: Solver, option: str) -> bool:
 def _check_initial(solver: Solver, p: SetPartition) -> None:
     if not _takes(solver, "initial"):
         return
-    for start in (p.must_join_classes(), brute_force(p).labels if p.n <= 9 else p.must_join_classes()):
+    for start in (p._must_join_classes(), brute_force(p).labels if p.n <= 9 else p._must_join_classes()):
         copy = start.copy()
         r = solver(p, initial=start)
         check_result(p, r)

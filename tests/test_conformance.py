@@ -84,7 +84,7 @@ def random_answer(p, rng=np.random.default_rng(0)):  # noqa: B008
         (too_high, "lower bound"),
         (stale_cost, "but the labels cost"),
         (not_canonical, "order of first appearance"),
-        (lambda p: p.must_join_classes(), "expected a PartitionResult"),
+        (lambda p: p._must_join_classes(), "expected a PartitionResult"),
         (random_answer, "second run|raised|must be"),
     ],
 )

@@ -254,7 +254,7 @@ def test_matches(capsys):
     found = study.study(2000, seed=1)
     r = found["result"]
     assert set(r.nodes) == set(columns["left"]) | set(columns["right"]) and r.lower_bound <= r.cost < 0
-    assert not len(found["problem"].must_join) and not found["problem"].has_must_cut
+    assert not len(found["problem"].must_join) and not found["problem"]._has_must_cut
     assert found["agreement"].joins_f1 > 0.8
     doubtful = found["doubtful"]
     assert len(doubtful["doubt"]) == 10 and doubtful["doubt"][0] >= 0 and doubtful["doubt"] == sorted(doubtful["doubt"])

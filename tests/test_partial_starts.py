@@ -46,7 +46,7 @@ def test_partitions(method: str) -> None:
             assert start_of(p, form).tolist() == expected.tolist()
             r = gp.solve(p, method, initial=form, **options)
             assert r.cost <= p.evaluate(expected)
-            p.check_feasible(r.labels)
+            p._check_feasible(r.labels)
 
 
 def test_greedy_joining_goes_on_from_what_is_given() -> None:

@@ -17,8 +17,6 @@ import graphpart
 API = Path(__file__).resolve().parents[1] / "docs" / "reference" / "api"
 ROOMS = ("", "partition", "crf", "learn", "estimators", "metrics", "plotting", "distributed", "images", "records")
 
-NOT_FOR_USERS = {"rules"}  # of `SetPartition`
-
 
 def listed():
     """The names that the pages list, by module."""
@@ -68,7 +66,7 @@ def test_all_that_is_public_is_on_a_page():
 
 def test_the_page_of_the_problem_lists_its_members():
     on_page = {name.removeprefix("SetPartition.") for name in listed()["graphpart"] if "." in name}
-    assert on_page == set(members(graphpart.SetPartition)) - NOT_FOR_USERS
+    assert on_page == set(members(graphpart.SetPartition))
 
 
 @pytest.mark.parametrize("room", [*ROOMS[1:], "generate", "io", "reporting", "testing"])
@@ -88,7 +86,7 @@ def test_the_inventory_has_the_public_names():
     for value, names in public():
         wanted = set()
         if inspect.isclass(value) and not issubclass(value, Exception):
-            wanted = {f".{member}" for member in set(members(value)) - NOT_FOR_USERS}
+            wanted = {f".{member}" for member in members(value)}
         ways = [{f"{module}.{name}{member}" for member in {"", *wanted}} for module, name in names]
         least = min((way - inventory for way in ways), key=len)
         missing += sorted(least)

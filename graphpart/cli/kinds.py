@@ -43,7 +43,7 @@ def evaluate(file: str, problem: Any, labels: Any) -> dict[str, Any]:
         check_allowed(problem, labels)
         clusters = None
     else:
-        problem.check_feasible(labels)
+        problem._check_feasible(labels)
         clusters = int(labels.max()) + 1 if len(labels) else 0
     cost = problem.evaluate(labels)
     return {
@@ -65,7 +65,7 @@ def evaluate(file: str, problem: Any, labels: Any) -> dict[str, Any]:
 def rounding(problem: Any) -> float:
     """The largest amount by which the recomputed cost of labels may be below the exact one."""
     if not is_factor_graph(problem):
-        return float(problem.n * problem.tolerance)
+        return float(problem.n * problem._tolerance)
     finite = problem.tables[np.isfinite(problem.tables)] if problem.has_forbidden else problem.tables
     return float(2.0**-50 * (abs(problem.constant) + np.abs(finite).sum()))
 
@@ -105,10 +105,10 @@ def describe_partition(problem: Any) -> dict[str, Any]:
     else:
         costs = problem.cost
         if problem.background is not None:  # of the pairs that are listed
-            costs = problem.listed()[2]
+            costs = problem._listed()[2]
         finite = costs[np.isfinite(costs)]
     possible = n * (n - 1) // 2
-    sizes = np.bincount(problem.components()) if n else np.zeros(0, np.int64)
+    sizes = np.bincount(problem._components()) if n else np.zeros(0, np.int64)
     return {
         "n": n,
         "pairs": problem.m,
@@ -116,7 +116,7 @@ def describe_partition(problem: Any) -> dict[str, Any]:
         "storage": "matrix" if problem.is_dense else "pairs",
         **({} if problem.background is None else {"background": repr(problem.background)}),
         **({} if problem.groups is None or not problem.is_dense else {"groups": repr(problem.groups)}),
-        **({} if problem.limits is None else {"limits": str(problem.limits)}),
+        **({} if problem._limits is None else {"limits": str(problem._limits)}),
         **({} if problem.lifted is None else {"lifted": int(problem.lifted.sum()), "connected": True}),
         "lowest_cost": float(finite.min()) if len(finite) else None,
         "highest_cost": float(finite.max()) if len(finite) else None,

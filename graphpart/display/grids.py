@@ -50,7 +50,7 @@ def grid_of(
 
 def grid_of_problem(problem: Any) -> tuple[Integers, Integers] | None:
     """Rows and columns of the elements of a SetPartition; of pairs, only those that are not lifted are looked at."""
-    shape = None if problem.origin is None else problem.origin.shape
+    shape = None if problem._origin is None else problem._origin.shape
     if not problem.n or (shape is None and problem.is_dense):  # of a matrix no neighbours can be told
         return None
     none = np.zeros(0, np.int64)

@@ -361,8 +361,8 @@ def _write_background(problem: SetPartition, names: list[str], stream: BinaryIO)
         ends = [f",,{price},{quoted(text)}\n" for price, text in zip(numbers(groups.price), texts, strict=True)]
         rows = zip(groups.element.tolist(), groups.group.tolist(), strict=True)
         stream.write("".join([names[a] + ends[g] for a, g in rows]).encode())
-    if problem.limits is not None:
-        limits = problem.limits
+    if problem._limits is not None:
+        limits = problem._limits
         if limits.max_size is not None:
             stream.write(f",,max_size,{limits.max_size}\n".encode())
         if limits.number:

@@ -256,7 +256,7 @@ def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
     if not known.holds(kind):
         names = ", ".join(other.name for other in FORMATS if other.holds(kind))
         raise InvalidProblem(f"format {known.name} does not hold a {type(problem).__name__}: expected one of {names}")
-    if kind == "partition" and problem.connected and known.name not in HOLDS_LIFTED:
+    if kind == "partition" and problem._connected and known.name not in HOLDS_LIFTED:
         raise InvalidProblem(
             f"format {known.name} does not hold lifted pairs: expected one of {', '.join(HOLDS_LIFTED)}"
         )

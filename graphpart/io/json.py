@@ -210,11 +210,11 @@ def write(problem: SetPartition | FactorGraph, stream: BinaryIO) -> None:
         ]
     if problem.lifted is not None:
         attributes["connected"] = True
-    if problem.limits is not None:
-        if problem.limits.max_size is not None:
-            attributes["max_size"] = problem.limits.max_size
-        if problem.limits.number:
-            attributes["n_clusters"] = [problem.limits.least, problem.limits.most]
+    if problem._limits is not None:
+        if problem._limits.max_size is not None:
+            attributes["max_size"] = problem._limits.max_size
+        if problem._limits.number:
+            attributes["n_clusters"] = [problem._limits.least, problem._limits.most]
     head = f'{{"directed": false, "multigraph": {json.dumps(multigraph)}, "graph": {json.dumps(attributes)},\n'
     stream.write(head.encode() + b'"nodes": [')
     separator = "\n"

@@ -102,7 +102,7 @@ def write(problem: SetPartition, stream: BinaryIO) -> None:
     stream.write(b"MULTICUT\n")
     lifted = lifted_pairs(problem)
     write_rows(stream, " ", u[~lifted], v[~lifted], 0.0 - cost[~lifted])
-    if problem.connected:
+    if problem._connected:
         stream.write(b"LIFTED\n")
         write_rows(stream, " ", u[lifted], v[lifted], 0.0 - cost[lifted])
     if problem.n and max(u.max(initial=-1), v.max(initial=-1)) < problem.n - 1:

@@ -206,8 +206,8 @@ def write(problem: SetPartition, stream: BinaryIO) -> None:
         arrays |= {"n": np.int64(problem.n), "u": problem.u, "v": problem.v, "cost": problem.cost}
     if problem.lifted is not None:
         arrays["lifted"] = problem.lifted
-    if problem.limits is not None:
-        limits = problem.limits
+    if problem._limits is not None:
+        limits = problem._limits
         arrays["limits"] = np.array([limits.max_size or 0, limits.least, limits.most or 0], np.int64)
     if (groups := problem.groups) is not None:
         arrays |= {"group_starts": groups.starts, "group": groups.group, "group_price": groups.price}

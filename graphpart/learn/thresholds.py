@@ -133,7 +133,7 @@ def _walk_down(p: SetPartition, thresholds: Array, found: list[Labels], stopping
         t = float(thresholds[k])
         values = cost - t * joined
         best = int(np.argmin(values))
-        if values[best] < values[k] - p.tolerance:
+        if values[best] < values[k] - p._tolerance:
             found[k] = canonical(improve_by_sequences(shifted(p, t), found[best], stopping))
             cost[k], joined[k] = _line(p, found[k])
 
@@ -142,9 +142,9 @@ def _line(p: SetPartition, labels: Labels) -> tuple[float, float]:
     """The cost of a partition, and the number of pairs with a cost that it joins."""
     if p.is_dense:
         sizes = np.bincount(labels)
-        return p.evaluate_labels(labels), float((sizes * (sizes - 1) // 2).sum())
+        return p._evaluate_labels(labels), float((sizes * (sizes - 1) // 2).sum())
     u, v, _ = p.pairs()
-    return p.evaluate_labels(labels), float((labels[u] == labels[v]).sum())
+    return p._evaluate_labels(labels), float((labels[u] == labels[v]).sum())
 
 
 @dataclass

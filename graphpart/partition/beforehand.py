@@ -93,7 +93,7 @@ class Beforehand:
         if q.background is None:
             return lowered(q, proven_bound(q, *pack(q, inner)))
         assert q.background.groups is not None
-        u, v, cost = q.listed()
+        u, v, cost = q._listed()
         stars = GroupStars(q.n, u, v, cost, q.background.groups)
         stars.improve(np.maximum(-cost, 0.0), inner)
         return proven_bound(q, *stars.found())
@@ -105,8 +105,8 @@ class Beforehand:
         """
         found = self._contraction.project(labels)
         if self._apart:
-            found = agreement(found, self.problem.components())
-        if np.isfinite(self.problem.evaluate_labels(found)):
+            found = agreement(found, self.problem._components())
+        if np.isfinite(self.problem._evaluate_labels(found)):
             return found
         return np.arange(self.problem.n, dtype=np.int32)
 

@@ -28,7 +28,7 @@ def concluded(
     status = Status.LOCAL_OPTIMUM if method == "auto" else Status.FEASIBLE
     if bound == math.inf:
         status = Status.OPTIMAL
-    elif p.background is None and p.limits is None and math.isfinite(bound):
+    elif p.background is None and p._limits is None and math.isfinite(bound):
         bound = lowered(p, bound)  # the constant of contracted elements has roundings of its own
     result = finish(p, labels, stopping, method, status, lower_bound=bound, **more)
     return replace(result, message=f"{MESSAGES[result.status]} ({how})")

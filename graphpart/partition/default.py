@@ -104,19 +104,19 @@ def auto(
     stopping = Stopping(time_limit, None, target, callback)
     check_seed_and_threads(seed, None)
     parameters = parameters or SearchParameters()
-    if given.limits is not None:
+    if given._limits is not None:
         known = better_start(given, initial, checkpoint)
         result = solve_within_limits(given, known, "auto", stopping, seed or 0, parameters=parameters)
         return saved(given, result, checkpoint)
     p = explicit(given) or given
     start = better_start(p, initial, checkpoint)
-    start = p.must_join_classes() if start is None else start
-    stopping.record(p.evaluate_labels(start))
+    start = p._must_join_classes() if start is None else start
+    stopping.record(p._evaluate_labels(start))
     contraction = Beforehand(p, stopping)
-    labels, cost = start, p.evaluate_labels(start)
+    labels, cost = start, p._evaluate_labels(start)
     if not stopping.check(cost):
         found = _improved(contraction, start, stopping, seed or 0, parameters)
-        if (reached := p.evaluate_labels(found)) <= cost:
+        if (reached := p._evaluate_labels(found)) <= cost:
             labels, cost = found, reached
     if stopping.reason is not None:
         bound = max(trivial_bound(p), contraction.bound)
@@ -154,7 +154,7 @@ def _improved(
     alone = int(labels.max(initial=-1)) + 1 == p.n
     inner = stopping.child(plus=contraction.constant)
     for q in problems_with_huge_costs_cut(p, labels):
-        if labels is not first and (inner.reason is not None or not np.isfinite(q.evaluate_labels(labels))):
+        if labels is not first and (inner.reason is not None or not np.isfinite(q._evaluate_labels(labels))):
             break
         labels = canonical(improved_start(q, labels, alone, inner, seed, parameters))
     stopping.iterations += inner.iterations

@@ -105,15 +105,15 @@ def exact(
     if not hasattr(threads, "__index__") or threads < 1:
         raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
     stopping = Stopping(time_limit, None, target, callback)
-    if p.limits is not None:
+    if p._limits is not None:
         known = None if initial is None else start_of(p, initial)
         return solve_within_limits(p, known, "exact", stopping, threads=threads)
     if has_groups(p):
         p = explicit(p) or p
     if p.background is not None and (p.n <= DENSE_UP_TO or not p.background.repels):
         p = without_background(p, "exact")
-    start = p.must_join_classes() if initial is None else start_of(p, initial)
-    cost = p.evaluate_labels(start)
+    start = p._must_join_classes() if initial is None else start_of(p, initial)
+    cost = p._evaluate_labels(start)
     stopping.record(cost)
     contraction = Beforehand(p, stopping)
     q, constant, assigned = contraction.problem, contraction.constant, contraction.assigned

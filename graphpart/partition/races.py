@@ -145,9 +145,9 @@ class Races:
     ) -> None:
         self.p, self.improved, self.constant, self.stopping = p, improved, constant, stopping
         self.parameters, self.seed, self.threads, self.saver = parameters, seed, threads or processors(), saver
-        self._component = p.components()
+        self._component = p._components()
         labels = agreement(labels, self._component)  # no optimum joins components, and parts know their own costs only
-        self.cost = p.evaluate_labels(labels)
+        self.cost = p._evaluate_labels(labels)
         self._labels = first_of(labels)[labels]  # by the least element of each subset, so that parts can change theirs
         self._slack: float | None = None  # what rounding may have added to a sum of bounds
         self._closed = 0.0  # the bounds of components that are proven
@@ -155,7 +155,7 @@ class Races:
         self.assigned = assigned
         if assigned is not None:
             _put(self._labels, assigned.elements, canonical(assigned.labels[assigned.elements]))
-            self.cost = p.evaluate_labels(self.labels)
+            self.cost = p._evaluate_labels(self.labels)
             self._closed = assigned.cost - assigned.allowance
         self._parts = sorted(self._open_parts(), key=lambda part: part.problem.n)
         self._bounds = RunningSum(part.bound for part in self._parts)
@@ -229,13 +229,13 @@ class Races:
             negative = np.bincount(component[u], np.minimum(cost, 0.0), len(sizes))
             within = self._labels[u] == self._labels[v]
             paid = np.bincount(component[u[within]], cost[within], len(sizes))
-            is_open &= paid > negative + p.tolerance * sizes
+            is_open &= paid > negative + p._tolerance * sizes
             self._closed = float(negative[~is_open].sum())
             self._tight = int(np.count_nonzero(~is_open & (sizes > 1)))
         parts, small = [], []
         for elements, part in split(p, component, is_open):
             bound = trivial_bound(part)
-            if part.evaluate_labels(canonical(self._labels[elements])) <= bound + part.tolerance * part.n:
+            if part._evaluate_labels(canonical(self._labels[elements])) <= bound + part._tolerance * part.n:
                 self._closed += bound
                 self._tight += 1
             elif self.parameters.enumerated < part.n < self.parameters.searched:
@@ -244,7 +244,7 @@ class Races:
                 parts.append(_Part(elements, part, bound, 1))
         if small:
             elements = np.sort(np.concatenate(small))
-            part = p.restrict(elements)
+            part = p._restrict(elements)
             parts.append(_Part(elements, part, trivial_bound(part), len(small)))
         return parts
 
@@ -262,13 +262,13 @@ class Races:
         """Continue the race of a part; return whether any contestant made a step."""
         p = part.problem
         if part.race is None and p.background is None and p.n <= self.parameters.enumerated:
-            others = self.cost - p.evaluate_labels(canonical(self._labels[part.elements]))
+            others = self.cost - p._evaluate_labels(canonical(self._labels[part.elements]))
             inner = self.stopping.child(plus=self.constant + others)
             labels = enumerated(p, inner)
-            self._take(part, labels, others + p.evaluate_labels(labels))
+            self._take(part, labels, others + p._evaluate_labels(labels))
             if inner.reason is None:
                 part.enumerated = True
-                self._raise(part, p.evaluate_labels(labels))
+                self._raise(part, p._evaluate_labels(labels))
             return True
         if part.race is None or part.stopping is None:
             part.race, part.stopping = self._begin(part, seconds)
@@ -289,7 +289,7 @@ class Races:
         """The race of a part, and what stops it."""
         p, a = part.problem, self.parameters
         labels = canonical(self._labels[part.elements])
-        part.cost = p.evaluate_labels(labels)
+        part.cost = p._evaluate_labels(labels)
         stopping = self.stopping.child(plus=self.constant + self.cost - part.cost)
         if p.background is not None and (part.count > 1 or p.n <= ELEMENTS or a.pairs == math.inf):
             p = listed_within(p) or p
@@ -402,5 +402,5 @@ def _of_background(
         chosen = np.zeros(len(sizes), bool)
         chosen[order[at:end]] = True
         elements = np.flatnonzero(chosen[component])
-        yield elements, (p if len(elements) == p.n else p.restrict(elements)), end - at
+        yield elements, (p if len(elements) == p.n else p._restrict(elements)), end - at
         at = end

@@ -53,7 +53,7 @@ class _Proofs:
 
     def __init__(self, p: SetPartition, contraction: Contraction, labels: Labels, inner: BranchAndCut | Bounding):
         self.p, self.contraction, self.inner = p, contraction, inner
-        self.labels, self.cost = labels, contraction.problem.evaluate_labels(labels)
+        self.labels, self.cost = labels, contraction.problem._evaluate_labels(labels)
         self.bound, self.name = -math.inf, "the optimum without limits"
         self._solved = p.n > LARGEST_PROVEN  # whether the integer program has nothing to do
         self._spent = self._last = 0.0  # seconds without the limits less those of the program; of its last turn
@@ -77,7 +77,7 @@ class _Proofs:
         began = stopping.seconds
         if not self.inner.done and (self._solved or self._spent <= 0.0 or until is None):
             self.inner.run(stopping.child(plus=math.inf), until)  # costs of partitions that violate limits are not told
-            cost = self.contraction.problem.evaluate_labels(self.inner.labels)
+            cost = self.contraction.problem._evaluate_labels(self.inner.labels)
             self._take(self.inner.labels, cost, self.inner.bound, "the optimum without limits")
             self._spent += stopping.seconds - began
             if until is not None or self.bound >= self.cost:
@@ -98,7 +98,7 @@ class _Proofs:
 
         found = ilp(self.p, initial=self.contraction.lift(self.labels), time_limit=left, callback=told)
         labels = self.contraction.project(found.labels)
-        cost = self.contraction.problem.evaluate_labels(labels)
+        cost = self.contraction.problem._evaluate_labels(labels)
         bound = cost if found.status is Status.OPTIMAL else found.lower_bound - constant
         self._take(labels, cost, bound, "integer program")
         self._last = stopping.seconds - began
@@ -133,24 +133,24 @@ def solve_within_limits(
     seed, threads : int
     parameters : SearchParameters, optional
     """
-    assert p.limits is not None
+    assert p._limits is not None
     p = as_pairs(p)
     contraction = Contraction(p)
     q, constant = contraction.problem, contraction.constant
     if q.n <= ENUMERATED_ELEMENTS:
         inner = stopping.child(plus=constant)
-        labels = contraction.lift(enumerated(q if q.is_dense else q.to_dense(), inner))
+        labels = contraction.lift(enumerated(q if q.is_dense else q._to_dense(), inner))
         if inner.reason is not None:
             stopping.stop(inner.reason)
         bound = trivial_bound(without_limits(p)) if inner.reason else math.inf
-        known = None if start is None else (start, p.evaluate_labels(start))
+        known = None if start is None else (start, p._evaluate_labels(start))
         how = "search" if inner.reason else "brute force"
-        return concluded(p, labels, bound, method, stopping, f"{how}; {p.limits}", start=known)
+        return concluded(p, labels, bound, method, stopping, f"{how}; {p._limits}", start=known)
     labels = start_within(p, contraction, start, stopping)
     limit = stopping.remaining
     inner = stopping.child(seconds=PATIENCE if limit is None and method == "auto" else None, plus=constant)
     first = contraction.project(labels)
-    cost = q.evaluate_labels(first)
+    cost = q._evaluate_labels(first)
     inner.record(cost)
     free = without_limits(q)
     contestants: list[Any] = [Searcher(q, first, False, seed, threads or processors(), parameters=parameters)]
@@ -162,9 +162,9 @@ def solve_within_limits(
     race = Race(contestants, first, cost, judge=lambda _: judge, parameters=PROVING if method == "exact" else None)
     race.run(inner)
     bound = math.inf if race.proven else constant + race.bound
-    how = f"{race.prover or 'search' if bound == math.inf else 'search'}; {p.limits}"
+    how = f"{race.prover or 'search' if bound == math.inf else 'search'}; {p._limits}"
     found = contraction.lift(race.labels)
-    return concluded(p, found, bound, method, stopping, how, start=(labels, p.evaluate_labels(labels)))
+    return concluded(p, found, bound, method, stopping, how, start=(labels, p._evaluate_labels(labels)))
 
 
 def _prover(

@@ -18,7 +18,7 @@ STRONGEST = 150  # pairs against the partition in a graph
 
 def places(problem: Any, labels: Any) -> Any:
     """Places of elements, the clusters one by one."""
-    u, v, cost = problem.listed()
+    u, v, cost = problem._listed()
     inside = (labels[u] == labels[v]) & ((cost < 0) if problem.lifted is None else ~problem.lifted)
     x, y = parts_in_rows(np.full(problem.n, 0.7), u[inside], v[inside], 1.5, labels)
     return dict(enumerate(zip(x.tolist(), (-y).tolist(), strict=True)))
@@ -33,7 +33,7 @@ def draw_graph(problem: Any, labels: Any, ax: Axes, position: Any = None, rims: 
 
     G = nx.Graph()
     G.add_nodes_from(range(problem.n))
-    u, v, cost = problem.listed()
+    u, v, cost = problem._listed()
     joins = np.asarray(problem.must_join).reshape(-1, 2)
     lifted = np.zeros(len(u) + len(joins), bool)
     if problem.lifted is not None:

@@ -85,7 +85,7 @@ def _members(size: int) -> str:
 
 def _between(problem: Any, labels: Any, count: int) -> tuple[Any, Any, Any, Any]:
     """Pairs of clusters, the summed cost of the pairs between them, and how many of these attract."""
-    u, v, cost = problem.listed()
+    u, v, cost = problem._listed()
     a, b = labels[u], labels[v]
     kept = (a != b) & np.isfinite(cost)
     low, high = np.minimum(a, b)[kept].astype(np.int64), np.maximum(a, b)[kept]

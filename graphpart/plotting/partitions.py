@@ -46,7 +46,7 @@ def plot_partition(problem: Any, partition: Any = None, ax: Axes | None = None, 
     else:
         {"graph": draw_graph, "matrix": _draw_matrix, "map": draw_map}[kind](problem, labels, ax)
     clusters = "" if labels is None else f", {plural(int(labels.max(initial=-1)) + 1, 'cluster')}"
-    cost = "" if labels is None else f", cost {number(problem.evaluate_labels(labels))}"
+    cost = "" if labels is None else f", cost {number(problem._evaluate_labels(labels))}"
     ax.set_title(f"{plural(problem.n, 'element')}{clusters}{cost}")
     return ax
 
@@ -97,17 +97,17 @@ def plot_changes(problem: Any, before: Any, after: Any, axes: Any = None) -> Any
         draw_clusters(grid, colour[new], axes[1])
     else:
         kept = _most_changed(old, new, same) if problem.n > READABLE else np.arange(problem.n)
-        part = problem.restrict(kept)
+        part = problem._restrict(kept)
         position = places(part, new[kept])
         rims = np.where(same[kept], "none", np.where(known[kept], "black", "red"))
         there = np.flatnonzero(known[kept])
         earlier = {i: position[k] for i, k in enumerate(there.tolist())}
-        draw_graph(problem.restrict(kept[there]), old[kept[there]], axes[0], earlier, rims[there])
+        draw_graph(problem._restrict(kept[there]), old[kept[there]], axes[0], earlier, rims[there])
         draw_graph(part, colour[new[kept]], axes[1], position, rims)
         if len(kept) < problem.n:
             titles = [f"{title}, {len(kept)} elements drawn" for title in titles]
     alone = np.where(known, old, len(sizes[0]) + np.arange(problem.n))  # new elements, so that they cost nothing
-    costs = [problem.evaluate_labels(x.astype(np.int32)) for x in (alone, new)]
+    costs = [problem._evaluate_labels(x.astype(np.int32)) for x in (alone, new)]
     more = "" if known.all() else f", {number(int((~known).sum()))} new"
     axes[0].set_title(f"{titles[0]}, cost {number(costs[0])}")
     axes[1].set_title(f"{titles[1]}, cost {number(costs[1])}\n{plural(changed, 'element')} in changed clusters{more}")
@@ -129,7 +129,7 @@ def _draw_matrix(problem: Any, labels: Any, ax: Axes) -> None:
     place = np.empty(problem.n, np.int64)
     place[order] = np.arange(problem.n)
     cell = place * cells // n
-    u, v, cost = problem.listed()
+    u, v, cost = problem._listed()
     finite = np.isfinite(cost) & (cost != 0)
     u, v, cost = cell[u[finite]], cell[v[finite]], cost[finite]
     total = np.bincount(u * cells + v, cost, cells * cells) + np.bincount(v * cells + u, cost, cells * cells)

@@ -79,7 +79,7 @@ def pair_totals(
     cell = np.empty(n, np.int64)
     cell[order] = np.arange(n) * cells // max(n, 1)
     inside, outside, own = np.zeros(k), np.zeros(k), np.zeros(n)
-    count = len(KINDS) + (len(LIFTED_KINDS) if p.connected else 0)
+    count = len(KINDS) + (len(LIFTED_KINDS) if p._connected else 0)
     kinds = np.zeros(count, np.int64)
     sums, counts = np.zeros(cells * cells), np.zeros(cells * cells)
     links = _none()
@@ -143,7 +143,7 @@ def _strongest(
 def _blocks(p: SetPartition) -> Iterator[tuple[Integers, Integers, Floats, NDArray[np.bool_]]]:
     """All pairs, and which of them are lifted, a block at a time."""
     if p.matrix is None:
-        u, v, cost = p.listed()
+        u, v, cost = p._listed()
         for start in range(0, len(u), CHUNK):
             some = slice(start, start + CHUNK)
             far = np.zeros(len(u[some]), bool) if p.lifted is None else p.lifted[some]

@@ -102,7 +102,7 @@ def report(
     origin = rows = None
     if is_partition:
         problem = as_problem(problem)
-        origin = problem.origin
+        origin = problem._origin
     if pairs is not None and (origin is None or origin.left is None):
         raise InvalidOption(
             "pairs is given, but the problem is not made from a frame: expected one from SetPartition.from_frame"
@@ -132,10 +132,10 @@ def report(
 
 def _check_costs(problem: Any, result: Result) -> None:
     """Raise InvalidPartition if the result is that of another problem."""
-    cost = problem.evaluate_labels(problem.labels(result))
+    cost = problem.evaluate(result)
     if cost == result.cost or abs(cost - result.cost) <= ROUNDING * max(abs(cost), abs(result.cost)):
         return
-    size = problem.n * problem.tolerance if hasattr(problem, "tolerance") else 0.0
+    size = problem.n * problem._tolerance if hasattr(problem, "_tolerance") else 0.0
     if not abs(cost - result.cost) <= size:
         raise InvalidPartition(
             f"the result costs {number(result.cost)}, its labels {number(cost)}: expected the problem that it solves"
@@ -163,10 +163,10 @@ def _doubts(problem: Any, result: Result, is_partition: bool, time_limit: float 
         return None
     if not is_partition:
         return crf.doubts(problem, result, time_limit=time_limit)
-    if problem.limits is not None:
-        remarks.append(f"What is least sure is not shown: it is not known within limits ({problem.limits}).")
+    if problem._limits is not None:
+        remarks.append(f"What is least sure is not shown: it is not known within limits ({problem._limits}).")
         return None
-    if problem.connected:
+    if problem._connected:
         remarks.append("What is least sure is not shown: it is not known where clusters have to be connected.")
         return None
     if problem.background is not None:

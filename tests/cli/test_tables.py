@@ -160,7 +160,7 @@ class TestColumns:
         path = tmp_path / "t.csv"
         path.write_text("w,a,b\n-inf,10,2\ninf,2,3\n1.5,3,10\n")
         p = read_pairs(path, cost="w")
-        assert list(p.nodes) == [2, 3, 10] and p.must_join.tolist() == [[0, 2]] and p.must_cut.tolist() == [[0, 1]]
+        assert list(p.nodes) == [2, 3, 10] and p.must_join.tolist() == [[0, 2]] and p._must_cut.tolist() == [[0, 1]]
         path.write_text('w,a,b\n1,7,"x, y"\n2,007,7\n')
         assert list(read_pairs(path, weight="w").nodes) == [7, "x, y", "007"]
 

@@ -116,7 +116,7 @@ def test_neighbours_only():
     model = CorrelationClustering(n_neighbors=6, threshold=6.0).fit(X)
     problem = model.result_.problem
     D = pairwise_distances(X) - 6.0
-    u, v, costs = problem.listed()
+    u, v, costs = problem._listed()
     assert costs == pytest.approx(D[u, v]) and model.cost_ == pytest.approx(problem.evaluate(model.labels_))
     near = {(int(a), int(b)) for a, b in pairs.nearest_neighbors(X, 6)}
     assert near < set(zip(u.tolist(), v.tolist(), strict=True)) and len(near) < len(u) < 2 * len(near)

@@ -276,7 +276,7 @@ def test_lifted_random_lists_all_pairs_within_the_radius():
 def test_lifted_grids_plant_connected_regions():
     for shape in ((9, 7, 1), (4, 5, 3), (0, 3, 1)):
         p, truth = gp.generate.lifted_grid(*shape, regions=3, lifted=1.0, reach=3, sigma=0.0, lifted_sigma=0.0, seed=2)
-        p.check_feasible(truth)
+        p._check_feasible(truth)
         assert p.n == np.prod(shape) and p.lifted.sum() == p.n
         u, v, cost = p.pairs()
         assert (cost[truth[u] == truth[v]] == -1).all() and set(cost) <= {-1.0, 1.0}

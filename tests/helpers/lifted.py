@@ -36,4 +36,4 @@ def lifted_problem(
 def connected_labels(rng: np.random.Generator, p: gp.SetPartition) -> Labels:
     """A random partition that obeys all that is required."""
     labels = connected_subsets(p, canonical(rng.integers(0, 3, p.n))) if p.n else np.zeros(0, np.int32)
-    return labels if np.isfinite(p.evaluate_labels(labels)) else p.must_join_classes()
+    return labels if np.isfinite(p._evaluate_labels(labels)) else p._must_join_classes()

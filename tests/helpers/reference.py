@@ -48,7 +48,7 @@ class Units:
     def __init__(self, p: gp.SetPartition) -> None:
         self.of = canonical(_blocks(p))
         self.n = max(self.of, default=-1) + 1
-        self.tolerance = Fraction(p.tolerance)
+        self.tolerance = Fraction(p._tolerance)
         self.base = Base(p, self.of)
         self.cost: dict[tuple[int, int], Fraction | float] = {}  # of stored pairs only
         for a, b, c in zip(*(x.tolist() for x in p.pairs()), strict=True):

@@ -38,7 +38,7 @@ def reference(
 ) -> np.ndarray:
     """The statement of the module, literally."""
     C, stored = cost_matrix(p)
-    n, x, tolerance = p.n, np.array(labels), p.tolerance
+    n, x, tolerance = p.n, np.array(labels), p._tolerance
     base = naive.Base(p, range(n))
     if base.any:
         stored = np.array([[b in base.near.get(a, ()) for b in range(n)] for a in range(n)]).reshape(n, n)
@@ -113,13 +113,13 @@ def reference_chains(
     p: gp.SetPartition, labels: np.ndarray, patience: int, hub: int = 99, longest: int = LONGEST
 ) -> list[int]:
     """Chains from each element in turn, literally, in exact arithmetic on costs rounded to fixed point."""
-    n, x, tolerance = p.n, labels.tolist(), Fraction(p.tolerance) * (1 if p.background is None else 64)
+    n, x, tolerance = p.n, labels.tolist(), Fraction(p._tolerance) * (1 if p.background is None else 64)
     far = np.zeros((n, n))  # the background of all pairs
     if p.background is not None:
         p.background.add_to(far)
     cost: dict[int, dict[int, float | Fraction]] = {a: {} for a in range(n)}
     # A sum along a chain is at most that of its moves, each at most twice the magnitude; it has 61 bits.
-    unit = Fraction(2) ** (math.frexp(2.0 * longest * p.magnitude)[1] - 61)
+    unit = Fraction(2) ** (math.frexp(2.0 * longest * p._magnitude)[1] - 61)
     for a, b, c in zip(*(z.tolist() for z in p.pairs()), strict=True):
         cost[a][b] = cost[b][a] = c if math.isinf(c) else round(Fraction(c) / unit) * unit
     unused = sorted(set(range(n + 1)) - set(x), reverse=True)
@@ -177,8 +177,8 @@ def reference_chains(
 
 
 def chained(p: gp.SetPartition, labels: np.ndarray, patience: int, hub: int = 99, longest: int = LONGEST) -> list[int]:
-    chains = Chains(*p.rows().arrays, labels, p.magnitude, p.tolerance, patience, longest, hub, terms_of(p))
-    cost = p.evaluate_labels(labels)
+    chains = Chains(*p._rows().arrays, labels, p._magnitude, p._tolerance, patience, longest, hub, terms_of(p))
+    cost = p._evaluate_labels(labels)
     after = chains.improve(cost, Stopping())
-    assert after == pytest.approx(p.evaluate(chains.labels), rel=1e-9, abs=1e-9 * p.magnitude)
+    assert after == pytest.approx(p.evaluate(chains.labels), rel=1e-9, abs=1e-9 * p._magnitude)
     return chains.labels.tolist()

@@ -109,9 +109,9 @@ def problem_and_start(draw: Any, *args: Any, **options: Any) -> tuple[gp.SetPart
 @st.composite
 def feasible_labels(draw: Any, p: gp.SetPartition) -> np.ndarray:
     """Labels, not always canonical, that satisfy the requirements of a problem."""
-    blocks = p.must_join_classes()
+    blocks = p._must_join_classes()
     k = int(blocks.max()) + 1 if p.n else 0
-    apart = {(int(a), int(b)) for a, b in blocks[p.must_cut]}
+    apart = {(int(a), int(b)) for a, b in blocks[p._must_cut]}
     label: list[int] = []
     for block in range(k):
         wanted = draw(st.integers(0, max(0, k - 1)))
@@ -124,4 +124,4 @@ def feasible_labels(draw: Any, p: gp.SetPartition) -> np.ndarray:
 
 def is_close(a: float, b: float, p: gp.SetPartition) -> bool:
     """Whether two costs of a problem are equal up to rounding in a sum of all its costs."""
-    return math.isclose(a, b, rel_tol=1e-12, abs_tol=2 * p.n * p.tolerance)
+    return math.isclose(a, b, rel_tol=1e-12, abs_tol=2 * p.n * p._tolerance)

@@ -33,7 +33,7 @@ def test_round_trips(format, named):
             )
         q = gp.read(io.BytesIO(written(p, format)), format)
         assert list(q.nodes) == list(p.nodes) and q.objective(1.5) == p.objective(1.5)
-        size = p.magnitude * p.n + 1e-300
+        size = p._magnitude * p.n + 1e-300
         for _ in range(5):
             labels = rng.integers(0, 3, p.n)
             a, b = p.evaluate(labels), q.evaluate(dict(zip(p.nodes, labels.tolist(), strict=True)))
@@ -163,7 +163,7 @@ def test_missing_is_that_of_the_constructor():
     wanted = gp.SetPartition.from_frame(frame, "a", "b", probability="p", missing=0.5)
     assert gp.io.read_pairs(table, probability="p", missing=0.5).evaluate([0, 0, 0]) == wanted.evaluate([0, 0, 0])
     joined = gp.read(io.BytesIO(b"u,v,cost\n0,1,-inf\n1,2,inf\n3,,\n"), "csv", missing=0.5)
-    assert len(joined.must_join) == 1 and joined.has_must_cut and joined.evaluate([0, 0, 1, 0]) == 1.5
+    assert len(joined.must_join) == 1 and joined._has_must_cut and joined.evaluate([0, 0, 1, 0]) == 1.5
 
 
 @pytest.mark.parametrize(

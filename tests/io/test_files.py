@@ -243,7 +243,7 @@ def test_weights_attract() -> None:
     assert list(p.nodes) == ["a, b", "c", "d", "lonely"]
     assert p.evaluate([{"a, b", "d"}, {"c"}, {"lonely"}]) == 0.0
     assert p.must_join.tolist() == [[0, 2]]
-    assert p.must_cut.tolist() == [[1, 2]]
+    assert p._must_cut.tolist() == [[1, 2]]
 
 
 def test_numbers_and_names_in_one_edge_list() -> None:

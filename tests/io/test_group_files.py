@@ -38,7 +38,7 @@ def test_round_trips(format, named):
     for seed in range(30):
         p, rng = problem(seed, named)
         q = gp.read(io.BytesIO(written(p, format)), format)
-        assert list(q.nodes) == list(p.nodes) and q.limits == p.limits
+        assert list(q.nodes) == list(p.nodes) and q._limits == p._limits
         assert repr(q.groups) == repr(p.groups)
         for _ in range(8):
             labels = rng.integers(0, 4, p.n)

@@ -26,7 +26,7 @@ def test_files_keep_what_is_lifted(format):
         if (format == "multicut" and p.n == 1) or (format == "npz" and case.startswith("named")):
             continue
         q = back(written(p, format))
-        assert q.n == p.n and q.connected, case
+        assert q.n == p.n and q._connected, case
         assert np.array_equal(q.must_join, p.must_join), case
         if format == "multicut" and q.m > p.m:  # the pair of cost 0 that names the last element
             assert q.lifted[-1] or q.lifted[np.flatnonzero(q.v == p.n - 1)].any()
@@ -45,11 +45,11 @@ def test_the_objective_of_multicut_is_the_weight_of_cut_pairs():
 
 
 def test_sections_may_be_empty_and_lines_have_other_ends():
-    assert back(b"MULTICUT\nLIFTED\n").connected
+    assert back(b"MULTICUT\nLIFTED\n")._connected
     p = back(b"MULTICUT\r\n0 1 1\r\n \tLIFTED \r\n\r\n0 2 1\r\n1 2 -inf")
     assert p.lifted.tolist() == [False, True, True] and p.cost.tolist() == [-1.0, -1.0, np.inf]
     assert back(b"MULTICUT\n0 1 1\nLIFTED").lifted.tolist() == [False]
-    assert not back(b"MULTICUT\n0 1 1\n").connected
+    assert not back(b"MULTICUT\n0 1 1\n")._connected
 
 
 def test_sections_are_found_in_any_block(monkeypatch):

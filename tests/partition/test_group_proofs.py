@@ -173,7 +173,7 @@ def test_two_groups_are_an_assignment_problem(seed, nothing_listed):
 
 def agrees_with_brute_force(p, seed, methods, best):
     for method in methods:
-        options = {"initial": p.must_join_classes()} if seed % 3 == 0 and p.limits is None else {}
+        options = {"initial": p._must_join_classes()} if seed % 3 == 0 and p._limits is None else {}
         r = gp.solve(p, method, **options)
         assert p.evaluate(r.labels) == r.cost >= best.cost - 1e-9 * max(1.0, abs(best.cost)), (seed, method)
         assert r.lower_bound <= best.cost + 1e-9 * max(1.0, abs(best.cost)), (seed, method)
@@ -240,7 +240,7 @@ def test_first_bound_and_joins_beforehand(nothing_listed):
         assert close(r.cost + left.constant, best) and left.bound <= best + 1e-9
         assert close(p.evaluate(left.lift(canonical(r.labels))), best)
         if left.assigned is not None:
-            rest = left.problem.restrict(left.assigned.elements)
+            rest = left.problem._restrict(left.assigned.elements)
             assert close(gp.partition.brute_force(rest).cost, left.assigned.cost)
 
 
@@ -283,11 +283,11 @@ def test_extend_with_groups():
             continue
         rng = np.random.default_rng(seed)
         old = np.sort(rng.choice(p.n, int(rng.integers(1, p.n)), replace=False))
-        part = p.restrict(old)
+        part = p._restrict(old)
         known = gp.solve(part).labels
         if seed % 3 == 0:  # clusters that no attraction holds together
             other = canonical(rng.integers(0, 2, part.n))
-            known = other if np.isfinite(part.evaluate_labels(other)) else known
+            known = other if np.isfinite(part._evaluate_labels(other)) else known
         given = dict(zip(part.nodes, known.tolist(), strict=True))
         frozen = gp.partition.extend(p, given)
         assert p.evaluate(frozen.labels) == pytest.approx(frozen.cost)

@@ -91,20 +91,20 @@ def test_the_search_begins_with_labels_that_obey_known_cuts(monkeypatch):
 
     class Portfolio(SEARCHER.Portfolio):
         def __init__(self, q, labels, *more):
-            starts.append(q.evaluate_labels(labels))
+            starts.append(q._evaluate_labels(labels))
             super().__init__(q, labels, *more)
 
         def offer(self, labels):
-            taken.append(self.p.evaluate_labels(labels))
+            taken.append(self.p._evaluate_labels(labels))
             super().offer(labels)
 
     monkeypatch.setattr(SEARCHER, "Portfolio", Portfolio)
     searcher = Searcher(p, joined, True, 0, 1, lambda: left)
     searcher.run(Stopping(max_iterations=1), None)
-    searcher.offer(joined, p.evaluate_labels(joined))
+    searcher.offer(joined, p._evaluate_labels(joined))
     searcher.offer(obeying, 0.0)
     assert starts == [0.0] and taken == [0.0]
-    assert math.isfinite(left.problem.evaluate_labels(searcher._portfolio.labels))
+    assert math.isfinite(left.problem._evaluate_labels(searcher._portfolio.labels))
 
 
 def test_branch_and_cut_begins_with_labels_that_obey_required_cuts():
@@ -113,8 +113,8 @@ def test_branch_and_cut_begins_with_labels_that_obey_required_cuts():
     p = gp.SetPartition.from_matrix(C)
     small = reduced(p, Stopping())
     joined = np.zeros(p.n, np.int32)
-    start = _start_of(small.problem, joined, small, p.evaluate_labels(joined), Stopping())
-    assert math.isfinite(small.problem.evaluate_labels(start))
+    start = _start_of(small.problem, joined, small, p._evaluate_labels(joined), Stopping())
+    assert math.isfinite(small.problem._evaluate_labels(start))
     prover = BranchAndCut(p, joined, improved=True)
     prover.run(Stopping(), None)
     assert prover.cost == pytest.approx(gp.partition.exact(p).cost)
@@ -143,7 +143,7 @@ def test_labels_of_parts_become_labels_of_the_whole():
     p = apart(noisy(12, 6), noisy(31, 7))
     races = Races(p, np.zeros(p.n, np.int32), Stopping(), RacesParameters(), 0.0, improved=False)
     races.run(None)
-    assert races.cost == pytest.approx(p.evaluate_labels(races.labels))
+    assert races.cost == pytest.approx(p._evaluate_labels(races.labels))
     assert races.labels.tolist() == canonical(races.labels).tolist() and races.proven
 
 
@@ -166,5 +166,5 @@ def test_bounds_and_labels_of_many_components_add_up(seconds):
     assert len(races._parts) > 20
     races.run(seconds)
     assert races.bound == pytest.approx(races._closed + math.fsum(part.bound for part in races._parts), abs=1e-9)
-    assert races.proven and races.cost == pytest.approx(p.evaluate_labels(races.labels), abs=1e-9)
+    assert races.proven and races.cost == pytest.approx(p._evaluate_labels(races.labels), abs=1e-9)
     assert races.cost == pytest.approx(gp.partition.ilp(p).cost, abs=1e-6)

@@ -185,7 +185,7 @@ def test_lifted_pairs_do_not_hide_a_grid():
 def test_new_elements_beside_an_old_result(n):
     p = planted_partition(n, n // 6, 1.5, seed=2).problem
     q = gp.SetPartition.from_pairs(n, tuple(p.pairs()[:2]), p.pairs()[2], nodes=[f"e{i}" for i in range(n)])
-    old = q.restrict(np.arange(n - 2))
+    old = q._restrict(np.arange(n - 2))
     r = gp.partition.greedy_joining(old)
     s = gp.partition.greedy_joining(q)
     left, right = plot_changes(q, r, s)

@@ -31,9 +31,9 @@ def test_totals_count_lifted_pairs_apart():
 def test_the_report_has_the_lifted_pairs():
     pytest.importorskip("bokeh")
     p, _ = solved()
-    r = gp.partition.brute_force(p.restrict(np.arange(8)))
+    r = gp.partition.brute_force(p._restrict(np.arange(8)))
     stream = io.BytesIO()
-    gp.report(p.restrict(np.arange(8)), r, stream)
+    gp.report(p._restrict(np.arange(8)), r, stream)
     page = stream.getvalue().decode()
     assert "lifted: together though they repel" in page and "lifted pairs" in page
     assert "it is not known where clusters have to be connected" in page

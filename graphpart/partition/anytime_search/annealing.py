@@ -113,16 +113,16 @@ class Annealer:
         if p.n < 2 or sweeps == 0:
             return start
         start = canonical(start)  # the kernels take each label below the largest for a subset in use
-        (hot, cold), cost = temperatures, p.evaluate_labels(start)
+        (hot, cold), cost = temperatures, p._evaluate_labels(start)
         self.spent += RUN + (1 if p.is_dense else 2) * sweeps * self.work(start)  # hot sweeps take longer
         if p.matrix is not None:
             matrix, scale = self.integers(hot)
             dense = _dense_annealing.Annealing(matrix, self.variates)
             out, _ = dense.run(start, sweeps, hot * scale, cold * scale, seed, cost, scale, stopping)
-            if p.has_must_cut and p.evaluate_labels(out) == np.inf:  # integers too coarse for what attracts less
+            if p._has_must_cut and p._evaluate_labels(out) == np.inf:  # integers too coarse for what attracts less
                 return start
         else:
-            sparse = _sparse_annealing.Annealing(*p.rows().arrays, p.tolerance, self.terms)
+            sparse = _sparse_annealing.Annealing(*p._rows().arrays, p._tolerance, self.terms)
             variates = exponential_variates(VARIATES)
             out, _ = sparse.run(start, sweeps, hot, cold, variates, seed, cost, stopping)
         return canonical(out)
@@ -131,8 +131,8 @@ class Annealer:
         """Canonical labels after `work` nanoseconds of localised evolution near some elements; they cost no more."""
         p, start = self.p, canonical(start)
         self.spent += RUN + work
-        sparse = _sparse_annealing.Annealing(*p.rows().arrays, p.tolerance, self.terms)
-        out, _ = sparse.evolve(start, elements, int(work / STEP), seed, p.evaluate_labels(start), stopping)
+        sparse = _sparse_annealing.Annealing(*p._rows().arrays, p._tolerance, self.terms)
+        out, _ = sparse.evolve(start, elements, int(work / STEP), seed, p._evaluate_labels(start), stopping)
         return canonical(out)
 
     def propagate(
@@ -140,8 +140,8 @@ class Annealer:
     ) -> Labels:
         """Canonical labels after a share of some elements is mutated, and all of them propagate labels in sweeps."""
         p, start = self.p, canonical(start)
-        sparse = _sparse_annealing.Annealing(*p.rows().arrays, p.tolerance, self.terms)
-        out, steps = sparse.propagate(start, elements, share, sweeps, seed, p.evaluate_labels(start), stopping)
+        sparse = _sparse_annealing.Annealing(*p._rows().arrays, p._tolerance, self.terms)
+        out, steps = sparse.propagate(start, elements, share, sweeps, seed, p._evaluate_labels(start), stopping)
         self.spent += RUN + STEP * steps
         return canonical(out)
 
@@ -186,7 +186,7 @@ class Annealer:
             own = sums[np.arange(len(a)), labels[a]]
             alone = np.where(size[labels[a]] > 1, -own, 0)
             return np.append(sums - own[:, None], alone) / self.scale, len(a)
-        starts, neighbours, costs = p.rows().arrays
+        starts, neighbours, costs = p._rows().arrays
         degree = 1 + 2 * p.m / p.n
         a = np.unique(np.linspace(0, p.n - 1, min(p.n, 16 + int(MOVES / degree))).astype(np.int64))
         degrees = starts[a + 1] - starts[a]

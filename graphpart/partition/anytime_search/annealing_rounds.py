@@ -128,8 +128,8 @@ def other_start(p: SetPartition, labels: Labels, kind: int) -> Labels:
 
     If the number of clusters is limited, these are the given labels, which a high temperature makes random.
     """
-    if p.limits is not None and p.limits.number:
+    if p._limits is not None and p._limits.number:
         return labels
-    if kind % 2 == 0 or p.has_must_cut or p.limits is not None:
+    if kind % 2 == 0 or p._has_must_cut or p._limits is not None:
         return np.arange(p.n, dtype=np.int32)
-    return np.zeros(p.n, np.int32) if p.lifted is None else p.components()
+    return np.zeros(p.n, np.int32) if p.lifted is None else p._components()

@@ -61,7 +61,7 @@ class Drifting:
     def __init__(self, turn: Turn, parameters: DriftingParameters, share: float) -> None:
         self.annealer, self.parameters, self.share = turn.annealer, parameters, share
         self.labels: Labels | None = None  # the end of the last round
-        self.elements: NDArray[np.int32] = np.flatnonzero(np.diff(turn.annealer.p.rows().starts)).astype(np.int32)
+        self.elements: NDArray[np.int32] = np.flatnonzero(np.diff(turn.annealer.p._rows().starts)).astype(np.int32)
 
     def ready(self, turn: Turn) -> bool:
         return len(self.elements) > 0

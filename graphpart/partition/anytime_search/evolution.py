@@ -65,7 +65,7 @@ def by_neighbourhood(p: SetPartition) -> NDArray[np.int32]:
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-    starts, neighbours, _ = p.rows().arrays
+    starts, neighbours, _ = p._rows().arrays
     rows = csr_matrix((np.ones(len(neighbours), np.int8), neighbours, starts), (p.n, p.n))
     component = connected_components(rows, directed=False)[1]
     ends = np.lexsort((np.diff(starts), component))

@@ -119,7 +119,7 @@ class FusionRounds:
         if task.elements is not None:
             if len(task.elements) < 2:
                 return Found(labels, RUN, arm=task.arm)
-            p, labels = p.restrict(task.elements), canonical(labels[task.elements])
+            p, labels = p._restrict(task.elements), canonical(labels[task.elements])
             stopping = stopping.child(plus=np.inf)
         annealer = Annealer(p) if p is not self.annealer.p else self.annealer.copy()
         rng = np.random.default_rng(task.seed)
@@ -184,7 +184,7 @@ def noisy_joining(p: SetPartition, strength: float, rng: np.random.Generator, st
     mean = float(np.abs(cost[finite]).mean()) if finite.any() else 0.0
     noisy = cost + rng.standard_normal(p.m) * (strength * mean)
     apart = stopping.child(plus=np.inf)  # other costs
-    return canonical(_sparse_joining.join_sparse(p.n, u, v, noisy, terms_of(p), p.tolerance, 0.0, apart))
+    return canonical(_sparse_joining.join_sparse(p.n, u, v, noisy, terms_of(p), p._tolerance, 0.0, apart))
 
 
 def fused(
@@ -194,9 +194,9 @@ def fused(
     p = annealer.p
     contraction = Contraction(p, common_sets(p, labels, proposal))
     small = contraction.problem
-    matrix = small.background is not None and small.limits is None
+    matrix = small.background is not None and small._limits is None
     if matrix and small.n <= SMALL and small.m >= WORTH * small.n * (small.n - 1) / 2:
-        small = small.to_dense()
+        small = small._to_dense()
     annealer.spent += 8 * CONTRACTION * (p.n + p.m)
     mine, theirs = contraction.project(labels), contraction.project(proposal)
     if small.n < 2:
@@ -220,7 +220,7 @@ def polished_changes(annealer: Annealer, before: Labels, labels: Labels, stoppin
     if 2 * len(elements) > p.n:
         annealer.spent += POLISH * (p.n + p.m)
         return best_of_regions(p, labels, polished(p, labels, stopping, thorough))
-    q = p.restrict(elements)
+    q = p._restrict(elements)
     annealer.spent += POLISH * (q.n + q.m) + 2 * CONTRACTION * (p.n + p.m)
     mine = canonical(labels[elements])
     whole = labels.astype(np.int64)
@@ -246,7 +246,7 @@ def regions(
 
     O(n + m) for each region at most, in NumPy; each is ascending.
     """
-    starts, neighbours, _ = p.rows().arrays
+    starts, neighbours, _ = p._rows().arrays
     order = np.argsort(labels, kind="stable")
     begin = np.zeros(int(labels.max()) + 2, np.int64)
     np.cumsum(np.bincount(labels), out=begin[1:])

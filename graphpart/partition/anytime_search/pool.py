@@ -29,7 +29,7 @@ class Pool:
 
     def __init__(self, p: SetPartition, labels: Labels, most: int) -> None:
         self.p, self.most = p, most
-        self.members = [(p.evaluate_labels(labels), labels)]  # ascending
+        self.members = [(p._evaluate_labels(labels), labels)]  # ascending
         self.independent = 0
 
     def __len__(self) -> int:
@@ -47,7 +47,7 @@ class Pool:
 
     def begin(self, labels: Labels) -> None:
         """Begin with what local search has made of the only partition, if it is better."""
-        cost = self.p.evaluate_labels(labels)
+        cost = self.p._evaluate_labels(labels)
         if cost < self.cost:
             self.members = [(cost, labels)]
 
@@ -61,8 +61,8 @@ class Pool:
         if np.array_equal(labels, self.labels):
             return 0.0
         for each in [best_of_regions(self.p, self.labels, labels)] + [labels] * independent:
-            cost = self.p.evaluate_labels(each)
-            if cost < np.inf and all(abs(cost - other) > self.p.tolerance for other, _ in self.members):
+            cost = self.p._evaluate_labels(each)
+            if cost < np.inf and all(abs(cost - other) > self.p._tolerance for other, _ in self.members):
                 self.members.append((cost, each))
         self.members.sort(key=lambda member: member[0])
         del self.members[self.most :]

@@ -134,7 +134,7 @@ class Portfolio(RoundSearch[Any, Found]):
                     inner = stopping.child(plus=self.within)
                     self._take(enumerated(p, inner))
                     return Status.OPTIMAL if inner.reason is None else Status.FEASIBLE
-                if self.pool.cost <= trivial_bound(p) + p.tolerance:
+                if self.pool.cost <= trivial_bound(p) + p._tolerance:
                     return Status.OPTIMAL
             if not stopping.check(self.cost):
                 self._rounds(patience, until)
@@ -170,7 +170,7 @@ class Portfolio(RoundSearch[Any, Found]):
         polish: Callable[[Labels, Stopping], Labels] | None = (
             (lambda labels, stopping: polished(p, labels, stopping)) if light or p.background is not None else None
         )
-        if p.limits is not None and p.limits.number:
+        if p._limits is not None and p._limits.number:
             # What combines regions, or begins with all elements apart, does not keep the number of subsets.
             return [AnnealingRounds(turn, all_.annealing, 0.4, polish), RestartRounds(turn, all_.restarts, 0.6)]
         if p.background is not None and sparse and not has_small_subsets(self.labels):

@@ -65,7 +65,7 @@ def best_of_regions(p: SetPartition, x: Labels, y: Labels) -> Labels:
     region = _pairs.connected_components(first + last, x, y + np.int32(first))[x]
     k = int(region.max()) + 1
     if k == 1:
-        return y if p.evaluate_labels(y) < p.evaluate_labels(x) - p.tolerance else x
+        return y if p._evaluate_labels(y) < p._evaluate_labels(x) - p._tolerance else x
     if p.matrix is not None:
         gain: NDArray[Any] = np.zeros(k)
         for top in range(0, p.n, ROWS):
@@ -83,11 +83,11 @@ def best_of_regions(p: SetPartition, x: Labels, y: Labels) -> Labels:
             gain = gain + np.bincount(region[a[changed]], np.where(in_y, c, -c)[changed], k)
         if p.background is not None:
             gain = gain + _gain_of_background(p.background, x, y, region, k)
-    better = (gain < -p.tolerance)[region]
+    better = (gain < -p._tolerance)[region]
     best = canonical(np.where(better, y.astype(np.int64) + first, x))
-    limited = p.limits is not None and p.limits.number
-    if (p.background is not None or limited) and p.evaluate_labels(best) > p.evaluate_labels(x):  # or by rounding
-        return y if limited and p.evaluate_labels(y) < p.evaluate_labels(x) - p.tolerance else x
+    limited = p._limits is not None and p._limits.number
+    if (p.background is not None or limited) and p._evaluate_labels(best) > p._evaluate_labels(x):  # or by rounding
+        return y if limited and p._evaluate_labels(y) < p._evaluate_labels(x) - p._tolerance else x
     return best
 
 

@@ -100,7 +100,7 @@ class RestartRounds:
                 break
             start, temperatures = other_start(p, task.start, k), (hots[k % len(hots)], cold)
             labels = annealer.run(start, task.sweeps, temperatures, int(rng.integers(2**62)), stopping)
-            found.setdefault(p.evaluate_labels(labels), labels)
+            found.setdefault(p._evaluate_labels(labels), labels)
         chosen = sorted(found.items())[: max(2, task.runs // a.runs[0])]
         labels = best_of_population(annealer, chosen, int(rng.integers(2**62)), stopping)
         return Found(self._again(annealer, labels, task, rng, stopping), annealer.spent, independent=True)
@@ -111,12 +111,12 @@ class RestartRounds:
         """The labels after runs at low temperatures."""
         a, p = self.parameters, annealer.p
         low = [annealer.temperatures(labels, heat)[0] for heat in a.low]
-        cost, sweeps = p.evaluate_labels(labels), max(2, int(a.again * task.sweeps))
+        cost, sweeps = p._evaluate_labels(labels), max(2, int(a.again * task.sweeps))
         failures = k = 0
         while failures < 2 * len(low) and not stopping.check(cost):
             temperatures = low[k % len(low)], low[0]
             other = annealer.run(labels, sweeps, temperatures, int(rng.integers(2**62)), stopping)
-            k, now = k + 1, p.evaluate_labels(other)
+            k, now = k + 1, p._evaluate_labels(other)
             failures = 0 if now < cost else failures + 1
             if now <= cost:
                 labels, cost = other, now
@@ -137,8 +137,8 @@ def best_of_population(
         i, j = rng.choice(len(members), 2, replace=False).tolist()
         x, y, draw = members[i][1], members[j][1], int(rng.integers(2**62))
         labels = recombined(annealer, x, y, HOT, cool, SWEEPS, draw, stopping)
-        cost = p.evaluate_labels(labels)
-        if cost < members[-1][0] and all(abs(cost - other) > p.tolerance for other, _ in members):
+        cost = p._evaluate_labels(labels)
+        if cost < members[-1][0] and all(abs(cost - other) > p._tolerance for other, _ in members):
             members[-1] = (cost, labels)
             members.sort(key=lambda member: member[0])
             failures = 0

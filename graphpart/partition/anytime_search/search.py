@@ -126,7 +126,7 @@ def search(
     q = fitting(contraction.problem)
     labels = contraction.project(start)
     cut = cut_huge(q)  # so that tolerances and temperatures ignore costs that no good partition pays
-    if np.isfinite(cut.evaluate_labels(labels)):
+    if np.isfinite(cut._evaluate_labels(labels)):
         q = cut
     parameters = parameters or SearchParameters()
     patience = parameters.patience if time_limit is None and max_iterations is None else None
@@ -134,7 +134,7 @@ def search(
     if checkpoint is not None:
         state.saver = Saver(checkpoint, lambda labels, path: _write(p, contraction.lift(labels), path))
     status = state.run(patience)
-    cost = p.evaluate_labels(start)
+    cost = p._evaluate_labels(start)
     bound = state.cost if status == Status.OPTIMAL else -np.inf
     result = finish(
         p, contraction.lift(state.labels), stopping, "search", status, lower_bound=bound, start=(start, cost)
@@ -162,8 +162,8 @@ def _sets(p: SetPartition, stopping: Stopping) -> Labels:
     """
     background = p.background
     uniform = background is not None and background.constant is not None and background.repels
-    if not uniform or p.limits is not None or p.lifted is not None:
-        return p.must_join_classes()
+    if not uniform or p._limits is not None or p.lifted is not None:
+        return p._must_join_classes()
     left = stopping.remaining
     inner = stopping.child(None if left is None else REDUCTION * left, plus=np.inf)
     return reduced(p, inner).persistency.labels
@@ -184,4 +184,4 @@ def better_start(p: SetPartition, initial: Any, checkpoint: str | os.PathLike[st
         from graphpart.files.labels import read_labels
 
         given.append(start_of(p, read_labels(os.fspath(checkpoint), p)))
-    return min(given, key=p.evaluate_labels, default=None)
+    return min(given, key=p._evaluate_labels, default=None)

@@ -62,7 +62,7 @@ class Searcher:
         saver: Saver | None = None,
         parameters: SearchParameters | None = None,
     ) -> None:
-        self.labels, self.cost, self.bound = labels, p.evaluate_labels(labels), -math.inf
+        self.labels, self.cost, self.bound = labels, p._evaluate_labels(labels), -math.inf
         self.done, self._wanted, self.parameters = False, wanted, parameters or SearchParameters()
         self.seed, self.threads, self.saver = seed, threads, saver
         self._known, self._improved, self._rounds = smaller, improved, 0
@@ -83,7 +83,7 @@ class Searcher:
     def _fits(self, labels: Labels) -> bool:
         """Whether labels are of what is left of the problem, and join nothing that is known to be cut."""
         left = self._left.problem
-        return left.n == len(labels) and bool(np.isfinite(left.evaluate_labels(labels)))
+        return left.n == len(labels) and bool(np.isfinite(left._evaluate_labels(labels)))
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """Search until stopped, or until seconds have passed; or else for some rounds."""
@@ -121,7 +121,7 @@ class Searcher:
         if self._portfolio is None:
             start = self.labels if self._fits(self.labels) else left.labels
             cut = cut_huge(left.problem)  # so that tolerances and temperatures ignore costs that no good partition pays
-            q = cut if np.isfinite(cut.evaluate_labels(start)) else left.problem
+            q = cut if np.isfinite(cut._evaluate_labels(start)) else left.problem
             self._portfolio = Portfolio(q, start, left.constant, self.seed, self.threads, stopping, self.parameters)
             if (whole := self.saver) is not None:
                 self._portfolio.saver = Saver(whole.path, lambda labels, path: whole.write(left.lift(labels), path))

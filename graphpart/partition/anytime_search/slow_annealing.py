@@ -90,7 +90,7 @@ class SlowAnnealing:
         annealer = self.annealer.copy()
         p = annealer.p
         labels = annealer.run(task.start, task.sweeps, task.temperatures, task.seed, stopping)
-        cost = p.evaluate_labels(labels)
+        cost = p._evaluate_labels(labels)
         if task.polished and self.polish is not None and not stopping.check(np.inf):
             labels = self.polish(labels, stopping)
             annealer.spent += POLISH * (p.n + p.m)

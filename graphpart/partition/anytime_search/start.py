@@ -45,7 +45,7 @@ def improved_start(
     if p.background is not None:
         return start_with_background(p, labels, alone, stopping, np.random.default_rng(seed))
     if alone:
-        labels = canonical(join(p, p.must_join_classes(), stopping.child()))
+        labels = canonical(join(p, p._must_join_classes(), stopping.child()))
     if stopping.check(np.inf):
         return labels
     if not p.is_dense and neighbours_of(p) <= parameters.chains:
@@ -60,13 +60,13 @@ def start_with_background(
 ) -> Labels:
     """The start of a search with a background, from labels: all elements `alone`, or given labels."""
     best = iteration(p, labels, stopping, state)
-    if stopping.check(p.evaluate_labels(best)):
+    if stopping.check(p._evaluate_labels(best)):
         return best
     annealer = Annealer(p)
     if not has_small_subsets(best):
         best = improve_by_levels(p, best, stopping, state, 1)
         for _ in range(FUSIONS):
-            if stopping.check(p.evaluate_labels(best)):
+            if stopping.check(p._evaluate_labels(best)):
                 break
             other = proposal_by_levels(p, stopping, state)
             draw = int(state.integers(2**62))
@@ -75,7 +75,7 @@ def start_with_background(
         return best
     if alone and repels(p):
         other = iteration(p, canonical(joined(p, stopping)), stopping, state)
-        best = min(best, other, key=p.evaluate_labels)
+        best = min(best, other, key=p._evaluate_labels)
     elements = np.arange(p.n, dtype=np.int32)
     found = annealer.propagate(best, elements, 0.0, SWEEPS, int(state.integers(2**62)), stopping.child())
     return best_of_regions(p, best, found)

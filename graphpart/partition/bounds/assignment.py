@@ -103,11 +103,11 @@ def assign(p: SetPartition, stopping: Stopping) -> Assignment | None:
     background = p.background
     if background is None or background.groups is None or not background.groups.is_hard or not background.repels:
         return None
-    component = p.components()
+    component = p._components()
     side = sides_of(background.groups, component)
     if not (side >= 0).any():
         return None
-    u, v, cost = p.listed()
+    u, v, cost = p._listed()
     used = np.flatnonzero((cost < 0) & (side[u] >= 0))
     u, v, weight = u[used], v[used], -cost[used]
     left, right = np.where(side[u] == 0, u, v), np.where(side[u] == 0, v, u)
@@ -124,11 +124,11 @@ def assign(p: SetPartition, stopping: Stopping) -> Assignment | None:
     labels[mate[matched]] = matched
     elements = np.flatnonzero(side >= 0)
     rows, multipliers = _stars(p.n, left, right, (prices + others) * unit)
-    part = p if len(elements) == p.n else p.restrict(elements)
+    part = p if len(elements) == p.n else p._restrict(elements)
     place = np.empty(p.n, np.int32)
     place[elements] = np.arange(len(elements))
     bound = round_up(proven_bound(part, rows.renamed(place), multipliers), common_step(part))
-    paid = part.evaluate_labels(canonical(labels[elements]))
+    paid = part._evaluate_labels(canonical(labels[elements]))
     count = len(np.unique(component[elements]))
     several = int(np.count_nonzero(np.bincount(component) > 1))
     allowance = 0.0 if unit == step else unit * len(elements)

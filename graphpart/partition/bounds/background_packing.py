@@ -68,7 +68,7 @@ class ImplicitPacking:
     def __init__(self, p: SetPartition, stopping: Stopping) -> None:
         assert p.background is not None
         self.n, self.stopping = p.n, stopping
-        self.u, self.v, self.cost = p.listed()
+        self.u, self.v, self.cost = p._listed()
         m = len(self.cost)
         starts, neighbours, numbers = _pairs.adjacency(p.n, self.u, self.v, np.arange(m, dtype=np.float64)).arrays
         terms = p.background.vectors

@@ -89,7 +89,7 @@ def solve_implicit_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Ineq
         others = np.ones(p.n, bool)
         others[assigned.elements] = False
         rest = np.flatnonzero(others)
-        q = p.restrict(rest)  # of which no group may be left
+        q = p._restrict(rest)  # of which no group may be left
         rows, multipliers = (solve_relaxation if q.background is None else solve_implicit_relaxation)(q, stopping)
         return assigned.rows + rows.renamed(rest), np.concatenate([assigned.multipliers, multipliers])
     packing = ImplicitPacking(p, stopping)

@@ -74,7 +74,7 @@ class Bounding:
         judge: Judge | None = None,
         parameters: BoundingParameters | None = None,
     ) -> None:
-        self.p, self.labels, self.cost = p, labels, p.evaluate_labels(labels)
+        self.p, self.labels, self.cost = p, labels, p._evaluate_labels(labels)
         self.parameters = parameters or BoundingParameters()
         self.bound, self.done, self.raised = bound, False, raised
         pairs = p.n * p.n // 2 if p.is_dense else p.m

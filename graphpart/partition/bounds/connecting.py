@@ -45,7 +45,7 @@ class Connecting:
 
     def __init__(self, p: SetPartition, u: NDArray[np.int32], v: NDArray[np.int32], positions: Positions) -> None:
         self._u, self._v = u, v
-        a, b = p.links()
+        a, b = p._links()
         variables = positions(a.astype(np.int64) * p.n + b)
         self.links = np.zeros(len(u), bool)
         self.links[variables] = True

@@ -140,7 +140,7 @@ def lower_bound(
             "them, or method 'lp' or 'message-passing'"
         )
     if q.background is not None and (q.n <= DENSE_UP_TO or method == "semidefinite"):
-        q = q.to_dense()
+        q = q._to_dense()
     if q.background is None:
         q, exponent = in_fitting_unit(q)
     found, multipliers = (BOUNDS if q.background is None else WITH_BACKGROUND)[method](q, stopping)

@@ -203,7 +203,7 @@ def fingerprint(p: SetPartition) -> str:
         whole.update(stream.digest())
     whole.update(np.ascontiguousarray(p.must_join, "<i4").data)
     if p.lifted is not None:
-        for array in p.links():
+        for array in p._links():
             whole.update(np.ascontiguousarray(array, "<i4").data)
         whole.update(b"connected")
     if p.background is not None:
@@ -270,7 +270,7 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
         raise InvalidCertificate(f"{len(multipliers)} multipliers: expected one for each of {len(inequalities)}")
     if len(multipliers) and not (np.isfinite(multipliers).all() and multipliers.min() >= 0):
         raise InvalidCertificate("a multiplier is negative or not finite: expected numbers of at least 0")
-    classes = p.must_join_classes() if len(p.must_join) else None
+    classes = p._must_join_classes() if len(p.must_join) else None
     keys, low, within = _reduced_start(p, classes)
     weights, named = None, 0.0
     if p.background is not None:
@@ -363,11 +363,11 @@ def _check_links(p: SetPartition, inequalities: Inequalities, classes: NDArray[n
     if p.lifted is None:
         bad, why = 0, "none, since the problem does not ask for connected subsets"
     elif wrong < 0:
-        u, v = p.links()
+        u, v = p._links()
         if classes is not None:
             some = some.renamed(classes)
             keys = np.unique(keys_of_pairs(classes[u], classes[v], p.n))
-            apart = classes[p.must_cut]  # sets that must be cut are not linked, whatever other pairs are between them
+            apart = classes[p._must_cut]  # sets that must be cut are not linked, whatever other pairs are between them
             keys = np.setdiff1d(keys, keys_of_pairs(apart[:, 0], apart[:, 1], p.n), assume_unique=False)
             u, v = (keys // p.n).astype(np.int32), (keys % p.n).astype(np.int32)
         starts, neighbours, _ = adjacency(p.n, u, v, np.zeros(len(u))).arrays
@@ -458,7 +458,7 @@ def common_step(p: SetPartition) -> float:
     1.5
     """
     costs = finite_costs(p)
-    return 0.0 if costs is None else step_of(costs, p.magnitude * max(p.n, 1))
+    return 0.0 if costs is None else step_of(costs, p._magnitude * max(p.n, 1))
 
 
 def finite_costs(p: SetPartition) -> Floats | None:
@@ -470,4 +470,4 @@ def finite_costs(p: SetPartition) -> Floats | None:
         if steps is None:
             return None
         costs = np.concatenate([costs, steps])
-    return costs[np.isfinite(costs)] if p.has_must_cut else costs
+    return costs[np.isfinite(costs)] if p._has_must_cut else costs

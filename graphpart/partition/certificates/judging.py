@@ -23,7 +23,7 @@ def judge_of_partition(p: SetPartition) -> Judge:
     if step:
         return Judge(step=step)
     if p.background is not None:
-        return Judge(max(p.n * p.tolerance, TOLERANCE * abs(proven_bound(p, Inequalities.none(), np.zeros(0)))))
+        return Judge(max(p.n * p._tolerance, TOLERANCE * abs(proven_bound(p, Inequalities.none(), np.zeros(0)))))
     u, v, cost = p.pairs()
     size = np.where(np.isfinite(cost), np.abs(cost), 0.0)
     sums = np.bincount(u, size, p.n) + np.bincount(v, size, p.n)
@@ -32,4 +32,4 @@ def judge_of_partition(p: SetPartition) -> Judge:
     scale = float(np.maximum(np.minimum(size, np.minimum(sums[u], sums[v]) - size), 0.0).sum())
     costs = finite_costs(p)
     assert costs is not None  # without a background
-    return judge_of(*decimal_step(costs), max(p.n * p.tolerance, TOLERANCE * scale))
+    return judge_of(*decimal_step(costs), max(p.n * p._tolerance, TOLERANCE * scale))

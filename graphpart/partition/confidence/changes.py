@@ -91,7 +91,7 @@ def cheapest_changes(q: SetPartition, labels: Labels, exactly: bool, stopping: S
     k = int(labels.max()) + 1 if q.n else 0
     sizes = np.bincount(labels, minlength=k).astype(np.int32)
     signals = Stopping()  # these passes take seconds, and nothing is known before their end
-    sums = Sums(q.rows(), labels, k, signals)
+    sums = Sums(q._rows(), labels, k, signals)
     own = sums.own
     a, b = labels[u], labels[v]
     cut = a != b
@@ -115,7 +115,7 @@ def cheapest_changes(q: SetPartition, labels: Labels, exactly: bool, stopping: S
         gain = _small_components(q, labels, pairs, pairs_exact, stopping)
         _small_clusters(q, labels, sizes, splits, leaving, splits_exact, stopping)
     if looks := _affordable_looks(q, pairs_exact):
-        sums.follow(elements, to, pairs_exact, pairs, looks, q.tolerance, stopping)
+        sums.follow(elements, to, pairs_exact, pairs, looks, q._tolerance, stopping)
     splits_exact[sizes == 1] = True
     return Changes(
         pairs, pairs_exact.view(bool), elements, to, joins, with_, splits, leaving, splits_exact.view(bool), gain
@@ -127,7 +127,7 @@ def _joins(
 ) -> tuple[Floats, Floats, Labels]:
     """For each cut pair the sum of costs between its clusters; for each cluster the least sum, and the other."""
     between, least, with_ = np.full(len(a), np.inf), np.full(k, np.inf), np.full(k, -1, np.int32)
-    c = q.contract(labels)
+    c = q._contract(labels)
     cu, cv, sums = c.pairs()
     if c.matrix is not None:
         between[cut] = c.matrix[a[cut], b[cut]]
@@ -151,14 +151,14 @@ def _partings(
     merges, merge_costs = np.zeros((q.n, 2), np.int32), np.zeros(q.n)
     joins = 0
     if len(inside):
-        joined = _sparse_joining.join_sparse(q.n, u, v, cost, None, q.tolerance, 0.0, stopping, merges, merge_costs)
+        joined = _sparse_joining.join_sparse(q.n, u, v, cost, None, q._tolerance, 0.0, stopping, merges, merge_costs)
         joins = q.n - len(np.unique(joined))
     return sums.partings((u, v), merges[:joins], merge_costs[:joins], splits, leaving, stopping)
 
 
 def _affordable_looks(q: SetPartition, exact: NDArray[np.uint8]) -> int:
     """How many elements may follow the change of each pair that is not exact, so that all take about half of WORK."""
-    degree = np.minimum(np.diff(q.rows().starts), 1000).astype(float)  # elements with more neighbours do not follow
+    degree = np.minimum(np.diff(q._rows().starts), 1000).astype(float)  # elements with more neighbours do not follow
     open_pairs = len(exact) - int(np.count_nonzero(exact))
     # The degree of a neighbour, on average over the ends of pairs; about 2.5 starts for each pair.
     near = float((degree**2).sum() / max(degree.sum(), 1.0))
@@ -175,13 +175,13 @@ def _smallest(sizes: NDArray[np.integer], least: int, largest: int, base: float)
 def _small_components(
     q: SetPartition, labels: Labels, rises: Floats, exact: NDArray[np.uint8], stopping: Stopping
 ) -> float:
-    component = q.components()
+    component = q._components()
     count = int(component.max()) + 1 if q.n else 0
     sizes = np.bincount(component, minlength=count)
     wanted = _smallest(sizes, 2, LARGEST_COMPONENT, 3.0)
     order, first = group(component, count)
-    gains = SmallGroups(q.rows(), order, first, wanted).exact_rises(labels, rises, exact, stopping)
-    gains[gains >= -16 * q.tolerance] = 0.0  # what rounding may add to the cost of a small component
+    gains = SmallGroups(q._rows(), order, first, wanted).exact_rises(labels, rises, exact, stopping)
+    gains[gains >= -16 * q._tolerance] = 0.0  # what rounding may add to the cost of a small component
     of_component = np.where(sizes == 1, 0.0, np.nan)
     of_component[wanted] = gains
     u, v, _ = q.pairs()
@@ -204,4 +204,4 @@ def _small_clusters(
     wanted = _smallest(sizes, 2, LARGEST_CLUSTER, 2.0)
     if len(wanted):
         order, first = group(labels, len(sizes))
-        SmallGroups(q.rows(), order, first, wanted).best_splits(splits, leaving, exact, stopping)
+        SmallGroups(q._rows(), order, first, wanted).best_splits(splits, leaving, exact, stopping)

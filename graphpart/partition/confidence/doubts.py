@@ -257,11 +257,11 @@ def doubts(
     given = as_problem(problem)
     check_obeyed(given, (*SIZES, *CONNECTEDNESS), WITHOUT)
     p = without_background(given, "doubts")
-    origin = getattr(problem, "origin", None)
+    origin = getattr(problem, "_origin", None)
     if method not in METHODS:
         raise InvalidOption(f"method is {method!r}: expected one of {', '.join(METHODS)}")
     names, labels = p.nodes, given.labels(result)
-    given.check_feasible(labels)
+    given._check_feasible(labels)
     asked = None if pairs is None else _asked(p, pairs)
     if asked is not None and given.background is not None and given.background.repels:
         p = _listed_near(given, asked)
@@ -275,7 +275,7 @@ def doubts(
         _solve_others(q, inner, found, _keys_of(p, asked, contraction.sets, q.n), stopping)
     stopping.reraise()
     shown = _shown_labels(names, result, labels)
-    slack = p.tolerance * max(SLACK, int(np.bincount(labels, minlength=len(shown)).max(initial=0)))
+    slack = p._tolerance * max(SLACK, int(np.bincount(labels, minlength=len(shown)).max(initial=0)))
     examined = Examined(labels, contraction.sets, found, slack, names, shown, origin)
     return _tables(p, q, examined, asked, given.groups, stopping)
 
@@ -289,12 +289,12 @@ def _asked(p: SetPartition, pairs: Iterable[tuple[Hashable, Hashable]]) -> NDArr
 
 def _listed_near(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
     """A problem with a background that repels, with all pairs listed of components that requested pairs connect."""
-    component = p.components()
+    component = p._components()
     u, v = component[asked].T
     together = connected(int(component.max(initial=-1)) + 1, u, v)[component]
     found = listed_within(p, together)
     if found is None and p.n <= ELEMENTS:
-        return p.to_dense()
+        return p._to_dense()
     if found is None:
         raise InvalidProblem(
             "the requested pairs connect too many elements, between which pairs that are not listed cost something: "
@@ -305,7 +305,7 @@ def _listed_near(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
 
 def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
     """The same problem with its listed pairs, and with the requested pairs, which cost 0 if they were not listed."""
-    u, v, cost = p.listed()
+    u, v, cost = p._listed()
     return SetPartition._of_pairs(
         range(p.n),
         np.concatenate([u, asked[:, 0]]),
@@ -332,7 +332,7 @@ def _solve_others(
     left = ~found.pairs_exact & (cost < np.inf)
     if asked is not None:
         left &= np.isin(keys_of_pairs(u, v, q.n), asked)
-    component = q.components()
+    component = q._components()
     parts: dict[int, tuple[NDArray[np.int64], SetPartition, Labels, float]] = {}
     at = np.flatnonzero(left)
     for k in at[np.argsort(found.pairs[at], kind="stable")].tolist():
@@ -343,9 +343,9 @@ def _solve_others(
             continue  # joining two components costs nothing beside what could be gained in each
         if mine[0] not in parts:
             elements = np.flatnonzero(component == mine[0])
-            part = q.restrict(elements)
+            part = q._restrict(elements)
             own = canonical(labels[elements])
-            parts[mine[0]] = elements, part, own, part.evaluate_labels(own)
+            parts[mine[0]] = elements, part, own, part._evaluate_labels(own)
         elements, part, own, now = parts[mine[0]]
         a, b = np.searchsorted(elements, [u[k], v[k]]).tolist()
         least, proven = _solved(part, a, b, bool(own[a] == own[b]), stopping)
@@ -365,7 +365,7 @@ def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping
     contraction = Contraction(changed)
     one = BranchAndCut(contraction.problem, np.arange(contraction.problem.n, dtype=np.int32))
     one.run(stopping.child(plus=math.inf), None)
-    return changed.evaluate_labels(contraction.lift(one.labels)), one.bound >= one.cost
+    return changed._evaluate_labels(contraction.lift(one.labels)), one.bound >= one.cost
 
 
 # --------------------------------------------------------------------------------------------------------------- tables
@@ -420,7 +420,7 @@ def _tables(
     least = min(least, float(rises.min(initial=0.0)), float(moves.min(initial=0.0)))
     gain = max(found.gain if found.gain > slack else 0.0, -least)
     status = Status.OPTIMAL if exactly.all() else stopping.reason or Status.LOCAL_OPTIMUM
-    return Doubts(decisions, pairs, elements, clusters, p.evaluate_labels(labels), gain + 0.0, status, examined.origin)
+    return Doubts(decisions, pairs, elements, clusters, p._evaluate_labels(labels), gain + 0.0, status, examined.origin)
 
 
 def _of_pairs(q: SetPartition, a: Labels, b: Labels, found: Changes) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -108,7 +108,7 @@ class BranchAndCut:
         parameters: TreeParameters | None = None,
     ) -> None:
         self.parameters = parameters or TreeParameters()
-        self.p, self.labels, self.cost, self.improved = p, labels, p.evaluate_labels(labels), improved
+        self.p, self.labels, self.cost, self.improved = p, labels, p._evaluate_labels(labels), improved
         self.threads, self.raised = threads, raised
         self.bound, self.done, self.work = bound, False, Work()
         self.needs = self.needed(p)
@@ -202,7 +202,7 @@ class BranchAndCut:
             return
         if not self.improved or self._search.cost < self.cost:
             labels = self._small.lift(self._search.labels)
-            cost = self.p.evaluate_labels(labels)
+            cost = self.p._evaluate_labels(labels)
             if cost < self.cost:
                 self.labels, self.cost, self.improved = labels, cost, True
         if self._proven:
@@ -223,11 +223,11 @@ def _start_of(
     to this `cost`, and the reduction makes them no worse, they are not improved again.
     """
     given = canonical(labels[_first(small.persistency.labels)]) if q.n else np.zeros(0, np.int32)
-    paid = q.evaluate_labels(given)
+    paid = q._evaluate_labels(given)
     if cost is not None and math.isfinite(paid) and paid + small.constant <= cost + 1e-9 * abs(cost):
         return given
     if (int(given.max(initial=-1)) + 1 == q.n and cost is None) or not math.isfinite(paid):
-        given = join(q, q.must_join_classes(), stopping)
+        given = join(q, q._must_join_classes(), stopping)
     by_pairs = not q.is_dense and 2 * q.m < BY_PAIRS * q.n
     return fixed_point(q, canonical(given), improve_by_pairs if by_pairs else improve_by_sequences, stopping)
 
@@ -399,8 +399,8 @@ class Rest:
         """Solve it, with pauses."""
         whole, tree = self._whole, self._tree
         self._small = small = reduced(self._p, whole.stopping)
-        labels = _start_of(small.problem, self._labels, small, self._p.evaluate_labels(self._labels), whole.stopping)
-        constant = small.constant + tree.p.evaluate_labels(self._merged)
+        labels = _start_of(small.problem, self._labels, small, self._p._evaluate_labels(self._labels), whole.stopping)
+        constant = small.constant + tree.p._evaluate_labels(self._merged)
 
         def told(search: Search, is_better: bool) -> None:
             if self._search is not None:
@@ -428,7 +428,7 @@ class Rest:
 def _attractive_parts(p: SetPartition) -> list[Part]:
     """The components of the pairs with a negative cost, or of base pairs, as problems of their own."""
     if p.lifted is not None:
-        return split(p, p.components())
+        return split(p, p._components())
     u, v, cost = p.pairs()
     negative = cost < 0
     component = connected(p.n, u[negative], v[negative])

@@ -53,10 +53,10 @@ def brute_force(
     Returns
     -------
     PartitionResult
-        With status ``optimal`` and ``lower_bound == cost``. Of partitions whose costs differ by no more than
-        `SetPartition.tolerance`, the one with the lexicographically first labels, its subsets divided into pieces
-        where no non-zero pair connects them. `iterations` counts the nodes of the
-        search. When stopped early, the lower bound is the sum of negative costs.
+        With status ``optimal`` and ``lower_bound == cost``. Of partitions whose costs differ by no more than rounding
+        errors, the one with the lexicographically first labels, its subsets divided into pieces where no non-zero pair
+        connects them. `iterations` counts the nodes of the search. When stopped early, the lower bound is the sum of
+        negative costs.
 
     Raises
     ------
@@ -78,21 +78,21 @@ def brute_force(
     ([{0}, {1, 2}], -3.0, 'optimal')
     """
     p = as_problem(problem)
-    classes = p.must_join_classes()
+    classes = p._must_join_classes()
     elements = int(classes.max(initial=-1)) + 1
     if elements > ENUMERATED_ELEMENTS:
         joined = "" if elements == p.n else " after required joins"
         raise InvalidProblem(
             f"{elements} elements{joined}: brute force takes at most {ENUMERATED_ELEMENTS}; use ilp instead"
         )
-    p = p.to_dense() if p.n <= ENUMERATED_ELEMENTS and not p.connected else p
+    p = p._to_dense() if p.n <= ENUMERATED_ELEMENTS and not p._connected else p
     contraction = Contraction(p)
     stopping = Stopping(time_limit, None, None, callback)
     inner = stopping.child(plus=contraction.constant)
     labels = contraction.lift(enumerated(contraction.problem, inner))
     if inner.reason is not None:
         stopping.stop(inner.reason)
-    bound = trivial_bound(p) if stopping.reason else p.evaluate_labels(labels)
+    bound = trivial_bound(p) if stopping.reason else p._evaluate_labels(labels)
     status = Status.FEASIBLE if stopping.reason else Status.OPTIMAL
     return finish(p, labels, stopping, "brute-force", status, lower_bound=bound)
 
@@ -108,19 +108,19 @@ def enumerated(p: SetPartition, stopping: Stopping) -> Labels:
     q = cut_huge(p)
     found: Labels | None = None
     if not stopping.check(np.inf):
-        limits = p.limits or Limits()
-        weight = np.ones(p.n, np.int64) if p.sizes is None else p.sizes
+        limits = p._limits or Limits()
+        weight = np.ones(p.n, np.int64) if p._sizes is None else p._sizes
         most_elements = int(weight.sum()) if limits.max_size is None else limits.max_size
         most = p.n if limits.most is None else limits.most
         matrix = matrix_of(q)
         found = _brute_force.enumerate_partitions(
-            matrix, q.tolerance, stopping, weight, most_elements, min(limits.least, most), most,
-            np.ascontiguousarray(np.stack(q.links(), 1)) if q.connected else None,
+            matrix, q._tolerance, stopping, weight, most_elements, min(limits.least, most), most,
+            np.ascontiguousarray(np.stack(q._links(), 1)) if q._connected else None,
         )  # fmt: skip
         if found is None and stopping.reason is None:
-            limited = "" if p.limits is None else f": {limits}"
+            limited = "" if p._limits is None else f": {limits}"
             raise InfeasibleProblem(f"no partition satisfies what is required{limited}")
     if found is None:
         alone = np.arange(p.n, dtype=np.int32)
-        return alone if p.limits is None else start_of(p, alone)
+        return alone if p._limits is None else start_of(p, alone)
     return found

@@ -144,7 +144,7 @@ def ilp(
     chosen = pick_solver(solver, solver_options)
     contraction = Contraction(p)
     q = cut_huge(contraction.problem)
-    parts = split(q, q.components())
+    parts = split(q, q._components())
     if formulation == "full" and p.lifted is not None:
         raise InvalidProblem(
             "subsets have to be connected: the full formulation would need a number of cuts that is exponential; use "
@@ -158,16 +158,19 @@ def ilp(
         first = joined(p, stopping) if initial is None else start_of(p, initial)
     except InfeasibleProblem:
         first = contraction.sets
-    start, known = first, p.evaluate_labels(first)
-    if math.isfinite(known) or p.limits is None:
+    start, known = first, p._evaluate_labels(first)
+    if math.isfinite(known) or p._limits is None:
         start, known = improved(
-            first, p.evaluate_labels, lambda labels, _: fixed_point(p, labels, improve_by_sequences, stopping), stopping
+            first,
+            p._evaluate_labels,
+            lambda labels, _: fixed_point(p, labels, improve_by_sequences, stopping),
+            stopping,
         )
     inner_start = contraction.project(start)
-    if p.limits is None and not math.isfinite(q.evaluate_labels(inner_start)):
+    if p._limits is None and not math.isfinite(q._evaluate_labels(inner_start)):
         inner = stopping.child(plus=math.inf)
-        inner_start = fixed_point(q, join(q, q.must_join_classes(), inner), improve_by_sequences, inner)
-    cost, done = contraction.constant + q.evaluate_labels(inner_start), []
+        inner_start = fixed_point(q, join(q, q._must_join_classes(), inner), improve_by_sequences, inner)
+    cost, done = contraction.constant + q._evaluate_labels(inner_start), []
     labels = inner_start.astype(np.int64)
     for elements, part in sorted(parts, key=lambda one: one[1].n):  # what is small is proven even in little time
         component = Component(part, canonical(inner_start[elements]), chosen, stopping, formulation == "full")
@@ -181,9 +184,9 @@ def ilp(
         # Labels that no other component has: the first element of each subset, shifted.
         labels[elements] = q.n + elements[first_of(component.labels)][component.labels]
         done.append(component)
-    if not math.isfinite(cost) and p.limits is not None:
+    if not math.isfinite(cost) and p._limits is not None:
         why = "satisfies" if all(component.infeasible for component in done) else "was found that satisfies"
-        raise InfeasibleProblem(f"no partition {why} what is required: {p.limits}")
+        raise InfeasibleProblem(f"no partition {why} what is required: {p._limits}")
     return _result(p, contraction.lift(canonical(labels)), (start, known), stopping, done, chosen.name)
 
 
@@ -197,7 +200,7 @@ def _result(
 ) -> PartitionResult:
     proven = all(component.proven for component in components)
     rounds, inequalities = (sum(getattr(c, what) for c in components) for what in ("rounds", "inequalities"))
-    bound = p.evaluate_labels(p.must_join_classes()) + sum(component.bound for component in components)
+    bound = p._evaluate_labels(p._must_join_classes()) + sum(component.bound for component in components)
     found = finish(
         p,
         labels,
@@ -221,14 +224,14 @@ class Component(Search):
 
         self.p = p
         self.labels = labels
-        self.cost = p.evaluate_labels(labels)
+        self.cost = p._evaluate_labels(labels)
         self.full = full
         self.stopping = stopping
         self.rounds = self.inequalities = 0
         self.u, self.v, cost = p.pairs()
         used = cost != 0 if p.lifted is None else (cost != 0) | ~p.lifted
         enough = np.count_nonzero(used) >= PARAMETERS.complete_from * (p.n * (p.n - 1) // 2)
-        self.complete = p.lifted is None and (full or bool(enough) or p.limits is not None)
+        self.complete = p.lifted is None and (full or bool(enough) or p._limits is not None)
         self.infeasible = False
         if self.complete and not p.is_dense:
             matrix = matrix_of(p)
@@ -242,17 +245,17 @@ class Component(Search):
             self.connecting = Connecting(p, self.u, self.v, lambda keys: np.searchsorted(self._keys, keys))
         cut = np.flatnonzero(cost == np.inf)
         cost = np.where(np.isinf(cost), 0.0, cost)
-        firsts = p.n if p.limits is not None and p.limits.number else 0
+        firsts = p.n if p._limits is not None and p._limits.number else 0
         self.program = Program(np.concatenate([cost, np.zeros(firsts)]), solver)
         self.program.upper[cut] = 0.0
-        if p.limits is not None:
+        if p._limits is not None:
             self.program.add_rows(*limit_rows(p, self.u, self.v), always=True)
         self.bound = self.least = trivial_bound(p)
         self._cut_unpayable()
 
     def _cut_unpayable(self) -> None:
         """Fix pairs that cost more than a better partition can pay."""
-        if self.p.limits is not None and math.isfinite(self.cost):
+        if self.p._limits is not None and math.isfinite(self.cost):
             slack = EXACT * (abs(self.cost) + abs(self.least))
             self.program.upper[self.program.costs > self.cost - self.least + slack] = 0.0
 
@@ -351,9 +354,9 @@ class Component(Search):
         if self.connecting is not None:
             joined &= self.connecting.links
         labels = connected_components(self.p.n, self.u[joined], self.v[joined])
-        if math.isfinite(self.p.evaluate_labels(labels)):
+        if math.isfinite(self.p._evaluate_labels(labels)):
             better = fixed_point(self.p, labels, improve_by_sequences, self.stopping.child(plus=math.inf))
-            cost = self.p.evaluate_labels(better)
+            cost = self.p._evaluate_labels(better)
             if cost < self.cost:
                 self.labels, self.cost = better, cost
                 self._cut_unpayable()
@@ -370,9 +373,9 @@ def limit_rows(p: SetPartition, u: NDArray[np.int32], v: NDArray[np.int32]) -> R
     """The rows of limits: see above. Variables are all pairs ``u < v`` and, if numbers are limited, first elements."""
     from scipy.sparse import csr_array
 
-    limits, n, m = p.limits, p.n, len(u)
+    limits, n, m = p._limits, p.n, len(u)
     assert limits is not None
-    size = np.ones(n) if p.sizes is None else p.sizes.astype(np.float64)
+    size = np.ones(n) if p._sizes is None else p._sizes.astype(np.float64)
     pair, element = np.arange(m), np.arange(n)
     blocks: list[tuple[Any, Any, Any, Any]] = []  # rows, columns, coefficients, right-hand sides
     if limits.max_size is not None:

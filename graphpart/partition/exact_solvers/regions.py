@@ -89,7 +89,7 @@ class Regions:
 
     def __init__(self, p: SetPartition, relaxation: Relaxation, labels: Labels, solve: Solve, stopping: Stopping):
         self.p, self.r, self.labels, self.solve, self.stopping = p, relaxation, labels, solve, stopping
-        self.cost = p.evaluate_labels(labels)
+        self.cost = p._evaluate_labels(labels)
         self.multipliers = relaxation.rows.multipliers
         self.reduced = relaxation.reduced(self.multipliers)
         self._least = relaxation.proves(self.multipliers)
@@ -268,10 +268,10 @@ class Regions:
             left = max(0.0, until - self.stopping.seconds)
             best, bound, region.is_solved = self.solve(part, mine, min(self.seconds, left))
             region.gain = max(region.gain, bound - linear[k])
-            region.gap = part.evaluate_labels(mine) - linear[k] - region.gain
+            region.gap = part._evaluate_labels(mine) - linear[k] - region.gain
             region.other = best
             if region.gap > self.worth and self._improve(elements, until):
-                region.gap = part.evaluate_labels(canonical(self.labels[elements])) - linear[k] - region.gain
+                region.gap = part._evaluate_labels(canonical(self.labels[elements])) - linear[k] - region.gain
             yield
 
     def _improve(self, elements: NDArray[np.int64], until: float) -> bool:
@@ -286,18 +286,18 @@ class Regions:
         members = np.flatnonzero(around[self.labels])
         name = self.labels.copy()
         name[elements] = len(around) + np.arange(len(elements))
-        classes, whole = canonical(name[members]), p.restrict(members)
+        classes, whole = canonical(name[members]), p._restrict(members)
         if p.lifted is not None:
             classes = connected_subsets(whole, classes)
         start = canonical(self.labels[members][first_of(classes)])
-        smaller = whole.contract(classes)
+        smaller = whole._contract(classes)
         # a matrix, if most have a cost
         q = SetPartition._of_pairs(range(smaller.n), *smaller.pairs(), rules=Rules(lifted=smaller.lifted))
         best = self.solve(q, start, min(self.seconds, max(0.0, until - self.stopping.seconds)))[0]
         labels = self.labels.astype(np.int64)
         labels[members] = p.n + best[classes]
         found = canonical(labels)
-        better = p.evaluate_labels(found)
+        better = p._evaluate_labels(found)
         if better >= self.cost:
             return False
         self.labels, self.cost = found, better

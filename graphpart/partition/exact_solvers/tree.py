@@ -129,7 +129,7 @@ class Tree:
     ) -> None:
         self.p, self.labels, self.search, self.stopping = p, labels, search, search.stopping
         self.parameters = search.parameters
-        self.cost = p.evaluate_labels(labels)
+        self.cost = p._evaluate_labels(labels)
         if not self.cost <= 0:  # across components, all may be cut
             self.labels, self.cost = np.arange(p.n, dtype=np.int32), 0.0
         self.open: list[tuple[float, int, Decisions, Start | None]] = []
@@ -234,7 +234,7 @@ class Tree:
 
     def offer(self, labels: Labels) -> None:
         """Take over a partition, if it is better."""
-        cost = self.p.evaluate_labels(labels)
+        cost = self.p._evaluate_labels(labels)
         if cost < self.cost:
             self._accept(labels, cost)
             if self.rest is not None:
@@ -242,7 +242,7 @@ class Tree:
 
     def hear(self, labels: Labels, bound: float) -> None:
         """Take over a better partition, and a bound for all better ones, from what is left of the problem."""
-        cost = self.p.evaluate_labels(labels)
+        cost = self.p._evaluate_labels(labels)
         if cost < self.cost:
             self._accept(labels, cost)
         self._raise(bound)
@@ -357,7 +357,7 @@ class Tree:
         stopping = self.stopping.child(plus=math.inf)
 
         def offer(labels: Labels) -> None:
-            if math.isfinite(self.p.evaluate_labels(labels)):
+            if math.isfinite(self.p._evaluate_labels(labels)):
                 self._take(fixed_point(self.p, labels, improve_by_sequences, stopping))
 
         return ColumnGeneration(cost, weight, self.labels, lambda: self.cost - self.resolution, offer, stopping)
@@ -427,9 +427,9 @@ class Tree:
         """
         r, p = self.relaxation, self.p
         merged = self._connected_bounds()
-        if not np.isfinite(p.evaluate_labels(merged)):
+        if not np.isfinite(p._evaluate_labels(merged)):
             return []
-        q = p.contract(merged)
+        q = p._contract(merged)
         u, v, cost = q.pairs()
         zeros = r.upper < 0.5
         cut = keys_of_pairs(merged[r.u[zeros]], merged[r.v[zeros]], q.n)
@@ -485,12 +485,12 @@ class Tree:
         lifted = None if r.connecting is None else ~r.connecting.links
         dense = None if lifted is None else False
         near = SetPartition._of_pairs(range(self.p.n), r.u, r.v, 0.5 - r.y, rules=Rules(lifted=lifted), dense=dense)
-        joined = fixed_point(near, near.must_join_classes(), join, apart)
+        joined = fixed_point(near, near._must_join_classes(), join, apart)
         if self._has_regions():
             self._fuse(joined, apart)
             return
         for labels in (joined, self._connected(0.7)):
-            if math.isfinite(self.p.evaluate_labels(labels)):
+            if math.isfinite(self.p._evaluate_labels(labels)):
                 self._take(fixed_point(self.p, labels, improve_by_sequences, apart))
 
     def _fuse(self, labels: Labels, stopping: Stopping) -> None:
@@ -499,20 +499,20 @@ class Tree:
         In a large problem, each of the two is better in many places (fusion moves, Beier, Hamprecht & Kappes 2015).
         """
         p = self.p
-        if not math.isfinite(p.evaluate_labels(labels)):
+        if not math.isfinite(p._evaluate_labels(labels)):
             return
         other = fixed_point(p, labels, improve_by_pairs, stopping)
         agreed = agreement(self.labels, other)
         if p.lifted is not None:  # what two connected subsets share need not be connected
             agreed = connected_subsets(p, agreed)
-        q = p.contract(agreed)
+        q = p._contract(agreed)
         first = first_of(agreed)
         for start in (self.labels, other):
             self._take(canonical(fixed_point(q, canonical(start[first]), improve_by_pairs, stopping)[agreed]))
 
     def _take(self, labels: Labels) -> None:
         """Take over a partition if it is better by more than rounding."""
-        cost = self.p.evaluate_labels(labels)
+        cost = self.p._evaluate_labels(labels)
         if cost < self.cost - 1e-12 * abs(self.cost):
             self._accept(labels, cost)
 
@@ -532,7 +532,7 @@ class Tree:
         if (np.minimum(y, 1 - y) > self.parameters.integral).any():
             return False
         labels = self._connected(0.5)
-        cost = self.p.evaluate_labels(labels)
+        cost = self.p._evaluate_labels(labels)
         if cost < self.cost:
             self._accept(labels, cost)
         return self.closed(self.relaxation.bound)
@@ -543,7 +543,7 @@ class Tree:
         free = r.lower < r.upper
         if not free.any():
             labels = self._connected_bounds()
-            cost = self.p.evaluate_labels(labels)
+            cost = self.p._evaluate_labels(labels)
             if cost < self.cost:
                 self._accept(labels, cost)
             return []

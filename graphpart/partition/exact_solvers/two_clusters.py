@@ -37,8 +37,8 @@ class TwoClusters:
     name, proves, needs = "branch and cut over odd cycles", True, 0.0
 
     def __init__(self, p: SetPartition, labels: Labels) -> None:
-        self.p, self.labels, self.cost = p, labels, p.evaluate_labels(labels)
-        u, v, costs = p.listed()
+        self.p, self.labels, self.cost = p, labels, p._evaluate_labels(labels)
+        u, v, costs = p._listed()
         graph = SignedGraph.from_pairs(p.n, u, v, -costs, float(costs.sum()))
         self.solver = BranchAndCut(graph, self._sides(labels))
         self._judge = judge_of_partition(p)
@@ -48,7 +48,7 @@ class TwoClusters:
     @staticmethod
     def fits(p: SetPartition) -> bool:
         """Whether a problem has the form that is needed, and few enough pairs. O(m)"""
-        limits = p.limits
+        limits = p._limits
         return (
             limits is not None
             and limits.most == 2
@@ -57,7 +57,7 @@ class TwoClusters:
             and p.groups is None
             and p.lifted is None
             and not len(p.must_join)
-            and not p.has_must_cut
+            and not p._has_must_cut
             and pairs_with_cost(p) <= SPARSE * p.n
         )
 
@@ -75,8 +75,8 @@ class TwoClusters:
         """A turn; without `until` some iterations."""
         self.solver.run(stopping.child(plus=math.inf), until, WORK if until is None else None)
         labels = canonical(self.solver.sides.astype(np.int32))
-        cost = self.p.evaluate_labels(labels)
-        feasible = self.p.limits is not None and self.p.limits.violation(labels) is None
+        cost = self.p._evaluate_labels(labels)
+        feasible = self.p._limits is not None and self.p._limits.violation(labels) is None
         if feasible and cost < self.cost:
             self.labels, self.cost = labels, cost
         self.done = self.solver.done

@@ -154,7 +154,7 @@ def extend(
         found, status, bound = (improved_near if implicit else _near)(q, found, free, solver)
     final = contraction.lift(found)
     numbers = stable(final, labels, shown, bool(freeze))
-    cost = p.evaluate_labels(numbers)
+    cost = p._evaluate_labels(numbers)
     bound = bound + contraction.constant
     stopping.iterations = solver.runs
     stopping.record(cost)
@@ -197,7 +197,7 @@ def _near(q: SetPartition, labels: Labels, changed: NDArray[np.bool_], solver: S
     start = canonical(given)
     r = solver.run(small, start)
     everything = bool(near.all()) and not rest.any()
-    if r.cost > small.evaluate_labels(start):  # methods without a start
+    if r.cost > small._evaluate_labels(start):  # methods without a start
         return labels, Status.FEASIBLE, -np.inf
     out = labels.astype(np.int64)
     out[members] = q.n + r.labels[place_of_member]

@@ -42,7 +42,7 @@ def place_new(q: SetPartition, labels: Labels, solver: Solver) -> Labels:
     x, cluster = keys // max(k, 1), keys % max(k, 1)
     component = connected(len(new), a.astype(np.int32), b.astype(np.int32))
     alone = np.bincount(component)[component] == 1
-    single = np.flatnonzero(alone[x] & (sums < -q.tolerance))
+    single = np.flatnonzero(alone[x] & (sums < -q._tolerance))
     single = single[np.lexsort((cluster[single], sums[single], x[single]))]
     first = single[first_of(x[single])]
     out[new[x[first]]] = cluster[first]
@@ -89,7 +89,7 @@ def _solve_components(
         found = solver.run(q, labels).labels
         met = _meetings(found, is_copy)
         parted = found if not len(met) else _parted(found, is_copy, u, v, cost)
-        if q.evaluate_labels(parted) < q.evaluate_labels(labels):
+        if q._evaluate_labels(parted) < q._evaluate_labels(labels):
             labels = parted
         if complete or not len(met) or solver.stopping.check(np.inf):
             break

@@ -58,10 +58,10 @@ def explicit_near(q: SetPartition, labels: Labels, free: NDArray[np.bool_]) -> S
         If there are too many such pairs.
     """
     members = _near(q, labels, free, 1)
-    part, mine = q.restrict(members), labels[members]
+    part, mine = q._restrict(members), labels[members]
     order = np.argsort(mine, kind="stable").astype(np.int32)
     same = (mine[order[1:]] == mine[order[:-1]]) & (mine[order[1:]] >= 0)
-    u, v, cost = part.listed()
+    u, v, cost = part._listed()
     ends = [np.concatenate([x[cost < 0], y[same]]) for x, y in ((u, order[1:]), (v, order[:-1]))]
     found: SetPartition | None = part  # without background, if no group has several members there
     if part.background is not None:
@@ -80,11 +80,11 @@ def improved_near(
 ) -> tuple[Labels, Status, float]:
     """Improve labels by moving changed elements and those linked to them; status and bound if these are all."""
     members = _near(q, labels, free, 2)
-    part = q.restrict(members)
+    part = q._restrict(members)
     start = canonical(labels[members])
     r = solver.run(part, start)
     everything = len(members) == q.n
-    if r.cost > part.evaluate_labels(start):  # methods without a start
+    if r.cost > part._evaluate_labels(start):  # methods without a start
         return labels, Status.FEASIBLE, -np.inf
     out = labels.astype(np.int64)
     out[members] = q.n + r.labels
@@ -93,7 +93,7 @@ def improved_near(
 
 def _near(q: SetPartition, labels: Labels, free: NDArray[np.bool_], steps: int) -> NDArray[np.int64]:
     """Free elements and the clusters that they attract; with two steps, also clusters that these attract."""
-    u, v, cost = q.listed()
+    u, v, cost = q._listed()
     attracts = cost < 0
     near = free.copy()
     for _ in range(steps):

@@ -53,6 +53,6 @@ class Solver:
             for kernel in (join, move):
                 self.runs += 1
                 start = fixed_point(q, start, kernel, part)
-                before, cost = cost, q.evaluate_labels(start)
+                before, cost = cost, q._evaluate_labels(start)
                 if part.reason is not None or not cost < before:
                     return finish(q, start, part, "auto", Status.LOCAL_OPTIMUM)

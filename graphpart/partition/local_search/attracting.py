@@ -27,15 +27,15 @@ def any_subset_attracts(p: SetPartition) -> bool:
 
 def is_native(p: SetPartition) -> bool:
     """Whether local search can use the stored pairs; all other problems are converted to matrices."""
-    return not any_subset_attracts(p) or p.n > LARGEST_DENSE or p.limits is not None
+    return not any_subset_attracts(p) or p.n > LARGEST_DENSE or p._limits is not None
 
 
 def join_any(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -> Labels:
     """Let subsets join the best ones, one after the other, until no join of two lowers the cost."""
     while stopping.reason is None:
-        q = p.contract(labels)
+        q = p._contract(labels)
         joined = np.arange(q.n, dtype=np.int32)
-        cost += Level(*q.rows().arrays, terms_of(q)).move(joined, cost, stopping)
+        cost += Level(*q._rows().arrays, terms_of(q)).move(joined, cost, stopping)
         joined = canonical(joined)
         labels = canonical(joined[labels])
         if int(joined.max(initial=-1)) + 1 == q.n:
@@ -46,5 +46,5 @@ def join_any(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -
 def move_to_any(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -> Labels:
     """Let elements move to the best subsets, one after the other, until no move lowers the cost."""
     moved = np.array(labels, np.int32)
-    Level(*p.rows().arrays, terms_of(p)).move(moved, cost, stopping)
+    Level(*p._rows().arrays, terms_of(p)).move(moved, cost, stopping)
     return canonical(moved)

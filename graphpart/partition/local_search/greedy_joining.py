@@ -94,25 +94,25 @@ def greedy_joining(
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
     # The kernel joins from any partition; required joins need no care, because nothing separates what is together.
-    return improve(problem, initial, lambda p, _: p.must_join_classes(), join, "greedy-joining", stopping, is_native)
+    return improve(problem, initial, lambda p, _: p._must_join_classes(), join, "greedy-joining", stopping, is_native)
 
 
 def joined(p: SetPartition, stopping: Stopping) -> Labels:
     """The fixed point of greedy joining from singletons, where other methods start; joins are not iterations."""
-    return join(p, p.must_join_classes(), stopping.child())
+    return join(p, p._must_join_classes(), stopping.child())
 
 
 def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     """The fixed point of greedy joining from canonical labels."""
     subsets = int(labels.max()) + 1 if p.n else 0
-    q = p if subsets == p.n else p.contract(labels)
-    cost = p.evaluate_labels(labels)
+    q = p if subsets == p.n else p._contract(labels)
+    cost = p._evaluate_labels(labels)
     r = as_pairs(cut_huge(q))
-    tolerance = p.tolerance if r is q else r.tolerance
+    tolerance = p._tolerance if r is q else r._tolerance
     if r.matrix is not None:
         joined = _dense_joining.join_dense(r.matrix, tolerance, cost, stopping)
     elif any_subset_attracts(r):
-        joined = join_any(r, r.must_join_classes(), cost, stopping)
+        joined = join_any(r, r._must_join_classes(), cost, stopping)
     else:
         joined = _sparse_joining.join_sparse(r.n, r.u, r.v, r.cost, terms_of(r), tolerance, cost, stopping)
     found = joined if q is p else joined[labels]

@@ -92,9 +92,11 @@ def greedy_moving(
 def move(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     """The fixed point of greedy moving from canonical labels."""
     p = as_pairs(p)
-    cost = p.evaluate_labels(labels)
+    cost = p._evaluate_labels(labels)
     if p.matrix is not None:
-        return _dense_moves.greedy_moving(p.matrix, labels, p.magnitude, p.tolerance, p.has_must_cut, cost, stopping)
+        return _dense_moves.greedy_moving(p.matrix, labels, p._magnitude, p._tolerance, p._has_must_cut, cost, stopping)
     if any_subset_attracts(p):
         return move_to_any(p, labels, cost, stopping)
-    return _sparse_moves.greedy_moving(*p.rows().arrays, labels, terms_of(p), p.magnitude, p.tolerance, cost, stopping)
+    return _sparse_moves.greedy_moving(
+        *p._rows().arrays, labels, terms_of(p), p._magnitude, p._tolerance, cost, stopping
+    )

@@ -68,7 +68,7 @@ def improve(
         If the initial partition does not fit the problem or violates a requirement.
     """
     p = as_problem(problem)
-    if p.limits is not None:
+    if p._limits is not None:
         p = as_pairs(p)
     elif not background(p):
         p = with_matrix(p)
@@ -77,10 +77,10 @@ def improve(
     def run(labels: Labels, _: float) -> Labels:
         return fixed_point(p, labels, kernel, stopping)
 
-    labels, cost = improved(start, p.evaluate_labels, run, stopping)
+    labels, cost = improved(start, p._evaluate_labels, run, stopping)
     if initial is None and not has_room(p, labels):  # there was no time for that
         labels = packed(p)
-        cost = p.evaluate_labels(labels)
+        cost = p._evaluate_labels(labels)
     return finish(p, labels, stopping, method, Status.LOCAL_OPTIMUM, cost=cost)
 
 
@@ -93,7 +93,7 @@ def fixed_point(p: SetPartition, labels: Labels, kernel: Kernel, stopping: Stopp
     def once(labels: Labels) -> Labels:
         found = first = contraction.project(labels)
         for q in problems_with_huge_costs_cut(contraction.problem, found):
-            if found is not first and (inner.reason is not None or not np.isfinite(q.evaluate_labels(found))):
+            if found is not first and (inner.reason is not None or not np.isfinite(q._evaluate_labels(found))):
                 break
             found = canonical(kernel(q, found, inner))
         return canonical(contraction.lift(found))
@@ -113,4 +113,4 @@ def problems_with_huge_costs_cut(p: SetPartition, labels: Labels) -> list[SetPar
     caller ends after it if the labels that it has reached pay such a cost still.
     """
     q = cut_huge(p)
-    return [q] if q is p or np.isfinite(q.evaluate_labels(labels)) else [p, q]
+    return [q] if q is p or np.isfinite(q._evaluate_labels(labels)) else [p, q]

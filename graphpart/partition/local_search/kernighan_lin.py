@@ -90,9 +90,9 @@ def kernighan_lin(
 def improve_by_sequences(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     """The fixed point of the Kernighan-Lin iteration from canonical labels."""
     p = as_pairs(p)
-    cost = p.evaluate_labels(labels)
+    cost = p._evaluate_labels(labels)
     if p.matrix is not None:
-        return _dense_moves.kernighan_lin(p.matrix, labels, p.magnitude, p.tolerance, p.has_must_cut, cost, stopping)
+        return _dense_moves.kernighan_lin(p.matrix, labels, p._magnitude, p._tolerance, p._has_must_cut, cost, stopping)
     if any_subset_attracts(p):
         return improve_by_pairs(p, labels, stopping)
     return _by_listed_pairs(p, labels, cost, stopping)
@@ -100,14 +100,14 @@ def improve_by_sequences(p: SetPartition, labels: Labels, stopping: Stopping) ->
 
 def _by_listed_pairs(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -> Labels:
     """Sequences of moves. The cost is recomputed before each, so that no rounding error is taken for a gain."""
-    rows, terms = p.rows().arrays, terms_of(p)
+    rows, terms = p._rows().arrays, terms_of(p)
     while True:
         found = canonical(
-            _sparse_moves.kernighan_lin_sequence(*rows, labels, terms, p.magnitude, p.tolerance, cost, stopping)
+            _sparse_moves.kernighan_lin_sequence(*rows, labels, terms, p._magnitude, p._tolerance, cost, stopping)
         )
-        before, after = cost, p.evaluate_labels(found)
+        before, after = cost, p._evaluate_labels(found)
         if after < before:
             labels, cost = found, after
-        if stopping.step(cost) or not after < before - p.tolerance:
+        if stopping.step(cost) or not after < before - p._tolerance:
             return labels
         stopping.record(cost)

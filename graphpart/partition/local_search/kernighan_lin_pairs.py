@@ -143,15 +143,15 @@ def kernighan_lin_pairs(
 def improve_by_pairs(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     """The fixed point of pairwise Kernighan-Lin from canonical labels."""
     p = as_pairs(p)
-    cost = p.evaluate_labels(labels)
+    cost = p._evaluate_labels(labels)
     while any_subset_attracts(p) and p.n:
         before = cost
         labels = canonical(_improve_linked(p, labels, stopping))
         for other in (move_to_any, join_any):
             if stopping.reason is None:
-                labels = other(p, labels, p.evaluate_labels(labels), stopping)
-        cost = p.evaluate_labels(labels)
-        if stopping.reason is not None or not cost < before - p.tolerance:
+                labels = other(p, labels, p._evaluate_labels(labels), stopping)
+        cost = p._evaluate_labels(labels)
+        if stopping.reason is not None or not cost < before - p._tolerance:
             return labels
     return _improve_linked(p, labels, stopping)
 
@@ -175,18 +175,18 @@ def _improve_in_turn(p: SetPartition, pairs: Pairs, stopping: Stopping) -> None:
             if stopping.reason is not None:
                 return
         chains = Chains(
-            *p.rows().arrays, pairs.labels, p.magnitude, p.tolerance, _patience(p), LONGEST, hub, terms_of(p)
+            *p._rows().arrays, pairs.labels, p._magnitude, p._tolerance, _patience(p), LONGEST, hub, terms_of(p)
         )
     divided = False
     while True:
         before = pairs.cost
         if p.is_dense:
             moved = _dense_moves.kernighan_lin(
-                p.matrix, pairs.labels, p.magnitude, p.tolerance, p.has_must_cut, before, stopping,
+                p.matrix, pairs.labels, p._magnitude, p._tolerance, p._has_must_cut, before, stopping,
                 p.n // 10 + REST, LONG * p.n,
             )  # fmt: skip
-            cost = p.evaluate_labels(moved)
-            if cost < before - p.tolerance:
+            cost = p._evaluate_labels(moved)
+            if cost < before - p._tolerance:
                 pairs.adopt(moved, cost)
         else:
             chains.adopt(pairs.labels)
@@ -231,15 +231,17 @@ def improve_pairs_alone(p: SetPartition, labels: Labels, stopping: Stopping, pat
 
 
 def _pairs_of(p: SetPartition, labels: Labels, patience: int | None = None) -> Pairs:
-    cost = p.evaluate_labels(labels)
+    cost = p._evaluate_labels(labels)
     if p.cost is None:
-        return Pairs(p.matrix, None, labels, p.magnitude, p.tolerance, cost, patience or SWITCHES)
+        return Pairs(p.matrix, None, labels, p._magnitude, p._tolerance, cost, patience or SWITCHES)
     terms = terms_of(p)
     if patience is not None:
-        return Pairs(None, p.rows().arrays, labels, p.magnitude, p.tolerance, cost, patience, terms=terms)
+        return Pairs(None, p._rows().arrays, labels, p._magnitude, p._tolerance, cost, patience, terms=terms)
     mean = 2.0 * float(np.abs(p.cost).sum(where=p.cost < np.inf)) / p.n
     whole = WHOLE if neighbours_of(p) > MANY else 0
-    return Pairs(None, p.rows().arrays, labels, p.magnitude, p.tolerance, cost, SWITCHES, HEIGHT * mean, whole, terms)
+    return Pairs(
+        None, p._rows().arrays, labels, p._magnitude, p._tolerance, cost, SWITCHES, HEIGHT * mean, whole, terms
+    )
 
 
 def _improve_pairs(pairs: Pairs, stopping: Stopping) -> None:

@@ -31,7 +31,7 @@ EVICTIONS = 100  # most evictions, as a multiple of the number of elements
 
 def has_room(p: SetPartition, labels: Labels) -> bool:
     """Whether labels have no more subsets than a problem allows."""
-    most = None if p.limits is None else p.limits.most
+    most = None if p._limits is None else p._limits.most
     return most is None or int(canonical(labels).max(initial=-1)) < most
 
 
@@ -39,15 +39,15 @@ def few_enough(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     """The labels, or canonical ones with few enough subsets, made by joins of subsets if there are more."""
     if has_room(p, labels):
         return labels
-    assert p.limits is not None and p.limits.most is not None
+    assert p._limits is not None and p._limits.most is not None
     labels = canonical(labels)
-    q = p.contract(labels)
+    q = p._contract(labels)
     apart = stopping.child(plus=math.inf)
     joined = canonical(
-        join_sparse(q.n, *q.pairs(), terms_of(q), -math.inf, 0.0, apart, fewest=p.limits.most)  # any finite cost
+        join_sparse(q.n, *q.pairs(), terms_of(q), -math.inf, 0.0, apart, fewest=p._limits.most)  # any finite cost
     )
     if not has_room(p, joined):
-        found = _packed(q.contract(joined))
+        found = _packed(q._contract(joined))
         if found is None:
             return packed(p)
         joined = found[joined]
@@ -66,7 +66,7 @@ def packed(p: SetPartition) -> Labels:
     found = _packed(contraction.problem)
     if found is None:
         raise InfeasibleProblem(
-            f"no partition with {p.limits} was found that obeys all required cuts and groups: expected wider limits, "
+            f"no partition with {p._limits} was found that obeys all required cuts and groups: expected wider limits, "
             "or a partition that obeys them as initial="
         )
     return canonical(contraction.lift(found))
@@ -74,7 +74,7 @@ def packed(p: SetPartition) -> Labels:
 
 def _packed(p: SetPartition) -> Labels | None:
     """Labels for a problem without required joins; None if an element finds no place."""
-    assert p.limits is not None
+    assert p._limits is not None
     packing = _Packing(p)
     sizes, cuts = packing.sizes, packing.cuts_of_each
     waiting = deque(np.lexsort((-cuts, -sizes)).tolist())
@@ -96,12 +96,12 @@ class _Packing:
     """Subsets that are filled with elements one by one. A step takes O(degree + groups + most)."""
 
     def __init__(self, p: SetPartition) -> None:
-        limits = p.limits
+        limits = p._limits
         assert limits is not None
         self.most = p.n if limits.most is None else min(limits.most, p.n)
         self.least, self.room = limits.least, math.inf if limits.max_size is None else limits.max_size
-        self.sizes = np.ones(p.n, np.int64) if p.sizes is None else p.sizes
-        self.rows = p.rows().arrays
+        self.sizes = np.ones(p.n, np.int64) if p._sizes is None else p._sizes
+        self.rows = p._rows().arrays
         starts, _, costs = self.rows
         self.cuts_of_each = np.bincount(np.repeat(np.arange(p.n), np.diff(starts))[costs == np.inf], minlength=p.n)
         groups = None if p.background is None else p.background.groups

@@ -110,7 +110,7 @@ def multilevel(
         return improve_by_levels(p, labels, stopping, state)
 
     def start(p: SetPartition, stopping: Stopping) -> Labels:
-        alone = p.must_join_classes()
+        alone = p._must_join_classes()
         return alone if has_room(p, alone) else joined(p, stopping)
 
     return improve(problem, initial, start, kernel, "multilevel", stopping, lambda p: True)
@@ -122,12 +122,12 @@ def start_of_sequences(p: SetPartition, stopping: Stopping) -> Labels:
     Where communities are large, as for modularity, greedy joining ends with few subsets that are far too large, from
     which sequences of moves take long and do not reach what levels reach at once.
     """
-    alone = p.must_join_classes()
+    alone = p._must_join_classes()
     if p.n <= SMALL or p.background is None or not len(p.background.beta) or not has_room(p, alone):
         return joined(p, stopping)
     contraction = Contraction(p)
     q, inner = cut_huge(contraction.problem), stopping.child(iterations=1, plus=contraction.constant)
-    return contraction.lift(improve_by_levels(q, q.must_join_classes(), inner, np.random.default_rng(0)))
+    return contraction.lift(improve_by_levels(q, q._must_join_classes(), inner, np.random.default_rng(0)))
 
 
 def improve_by_levels(
@@ -140,14 +140,14 @@ def improve_by_levels(
 ) -> Labels:
     """Iterations from canonical labels, until `patience` of them have not lowered the cost."""
     p = as_pairs(p)
-    cost = p.evaluate_labels(labels)
-    bottom = Level(*p.rows().arrays, terms_of(p))
+    cost = p._evaluate_labels(labels)
+    bottom = Level(*p._rows().arrays, terms_of(p))
     fruitless, first = 0, not shuffled
     while fruitless < patience:
         reached, lowered = _iteration(bottom, labels, cost, stopping, None if first else state)
         first = False
         if lowered < 0:
-            labels, cost = reached, p.evaluate_labels(reached)
+            labels, cost = reached, p._evaluate_labels(reached)
         fruitless = 0 if lowered < -bottom.tolerance else fruitless + 1
         if stopping.step(cost):
             break

@@ -81,10 +81,10 @@ def neighbours_of(p: SetPartition) -> float:
 def _demands(p: SetPartition) -> dict[str, Any]:
     """Groups, limits and lifted pairs, as in Terms."""
     demands: dict[str, Any] = {"groups": None if p.background is None else p.background.groups}
-    if p.limits is not None:
-        sizes = np.ones(p.n, np.int64) if p.sizes is None else p.sizes
-        demands |= {"sizes": sizes, "max_size": p.limits.max_size or 0}
-        demands |= {"least": p.limits.least, "most": p.limits.most or 0}
+    if p._limits is not None:
+        sizes = np.ones(p.n, np.int64) if p._sizes is None else p._sizes
+        demands |= {"sizes": sizes, "max_size": p._limits.max_size or 0}
+        demands |= {"least": p._limits.least, "most": p._limits.most or 0}
     if p.lifted is not None:
         demands |= {"lifted": p.lifted, "row_flags": p._flags_of_rows()}
     return demands

@@ -27,7 +27,7 @@ def split(p: SetPartition, component: Labels, wanted: NDArray[np.bool_] | None =
     p : SetPartition
         Without required joins.
     component : ndarray of int32, shape (n,)
-        ``p.components()``.
+        ``p._components()``.
     wanted : ndarray of bool, optional
         Which components; default: all.
 
@@ -42,7 +42,7 @@ def split(p: SetPartition, component: Labels, wanted: NDArray[np.bool_] | None =
     elements, first = group(component, len(sizes))
     members = {k: elements[first[k] : first[k + 1]] for k in np.flatnonzero(chosen).tolist()}
     if p.matrix is not None:
-        return [(mine, p.restrict(mine)) for mine in members.values()]
+        return [(mine, p._restrict(mine)) for mine in members.values()]
     u, v, cost = p.pairs()
     wanted = chosen[component[u]]
     if p.background is not None or p.lifted is not None:  # pairs may lead from one component to another
@@ -57,7 +57,7 @@ def split(p: SetPartition, component: Labels, wanted: NDArray[np.bool_] | None =
     for k, mine in members.items():
         pairs = used[begin[k] : begin[k + 1]]
         background = None if p.background is None else p.background.restrict(mine)
-        limits = None if p.limits is None else p.limits.restrict(mine)
+        limits = None if p._limits is None else p._limits.restrict(mine)
         rules = Rules(limits=limits, lifted=None if p.lifted is None else p.lifted[pairs])
         q = SetPartition._of_pairs(range(len(mine)), place[u[pairs]], place[v[pairs]], cost[pairs], background, rules)
         parts.append((mine, q))

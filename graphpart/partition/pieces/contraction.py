@@ -46,8 +46,8 @@ class Contraction:
 
     def __init__(self, whole: SetPartition, sets: Labels | None = None) -> None:
         self.whole = whole
-        self.sets = whole.must_join_classes() if sets is None else sets
-        self.problem = whole.contract(self.sets) if len(self.first) < whole.n else whole
+        self.sets = whole._must_join_classes() if sets is None else sets
+        self.problem = whole._contract(self.sets) if len(self.first) < whole.n else whole
 
     @cached_property
     def first(self) -> NDArray[np.int64]:
@@ -57,7 +57,7 @@ class Contraction:
     @cached_property
     def constant(self) -> float:
         """The cost within the sets: that of lifted labels minus that of labels of the smaller problem."""
-        return self.whole.evaluate_labels(self.sets) if self.problem is not self.whole else 0.0
+        return self.whole._evaluate_labels(self.sets) if self.problem is not self.whole else 0.0
 
     def project(self, labels: Labels) -> Labels:
         """Canonical labels in the smaller problem, from labels that agree within each set."""

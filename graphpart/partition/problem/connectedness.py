@@ -33,8 +33,8 @@ class Linked(Protocol):
 
     @property
     def nodes(self) -> Sequence[Hashable]: ...
-    def must_join_classes(self) -> Integers: ...
-    def links(self) -> tuple[Integers, Integers]: ...
+    def _must_join_classes(self) -> Integers: ...
+    def _links(self) -> tuple[Integers, Integers]: ...
 
 
 def asked_for(lifted: Any, connected: Any) -> bool:
@@ -64,7 +64,7 @@ def with_lifted(
 
 def linked_parts(p: Linked, labels: Integers) -> Integers:
     """Canonical labels of the parts of subsets that base pairs within them connect. Near O(n + m)"""
-    return _pairs.connected_subsets_of_pairs(labels, np.zeros((0, 2), np.int32), *p.links())
+    return _pairs.connected_subsets_of_pairs(labels, np.zeros((0, 2), np.int32), *p._links())
 
 
 def unlinked(p: Linked, labels: Integers) -> tuple[int, int] | None:
@@ -87,7 +87,7 @@ def check_joins(p: Linked) -> None:
     joins = p.must_join
     if not len(joins):
         return
-    parts = linked_parts(p, p.must_join_classes())
+    parts = linked_parts(p, p._must_join_classes())
     bad = joins[parts[joins[:, 0]] != parts[joins[:, 1]]]
     if not len(bad):
         return
@@ -106,7 +106,7 @@ def check_joins(p: Linked) -> None:
 
 def _shortest_path(p: Linked, a: int, b: int) -> list[int] | None:
     """The elements of a path of base pairs with the fewest pairs, both ends included; None if there is no path."""
-    u, v = p.links()
+    u, v = p._links()
     starts, near, _ = _pairs.adjacency(p.n, u, v, np.zeros(len(u))).arrays
     before = {a: a}
     queue = deque([a])

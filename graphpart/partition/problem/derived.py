@@ -52,7 +52,7 @@ def components(p: PairCosts) -> Labels:
     whole = np.zeros(p.n, np.int32)
     if p.lifted is not None:
         return linked_parts(p, whole)
-    if p.limits is not None and p.limits.number:
+    if p._limits is not None and p._limits.number:
         return whole
     if p.background is None or not p.background.repels:
         return connected_subsets(p, whole)
@@ -72,7 +72,7 @@ def connected_subsets(p: PairCosts, labels: Labels) -> Labels:
     """
     if p.lifted is not None:
         return linked_parts(p, labels)
-    if p.limits is not None and p.limits.most is not None:
+    if p._limits is not None and p._limits.most is not None:
         return canonical(labels)
     if p.background is not None:
         return _connected_by_background(p, labels)
@@ -108,7 +108,7 @@ def contract(p: Problem, labels: Labels) -> Problem:
     k = int(labels.max()) + 1 if p.n else 0
     joins = labels[p.must_join]
     joins = np.sort(joins[joins[:, 0] != joins[:, 1]], axis=1)
-    rules = Rules(joins, limits=None if p.limits is None else p.limits.contract(labels, k))
+    rules = Rules(joins, limits=None if p._limits is None else p._limits.contract(labels, k))
     if p.matrix is not None:
         return p._of_matrix(range(k), _pairs.sum_between(p.matrix, labels, k), rules)
     assert p.u is not None and p.v is not None and p.cost is not None
@@ -127,7 +127,7 @@ def restrict(p: Problem, elements: NDArray[np.integer[Any]]) -> Problem:
     place[elements] = np.arange(len(elements), dtype=np.int32)
     joins = place[p.must_join]
     joins = joins[(joins >= 0).all(axis=1)]
-    rules = Rules(joins, limits=None if p.limits is None else p.limits.restrict(elements))
+    rules = Rules(joins, limits=None if p._limits is None else p._limits.restrict(elements))
     if p.matrix is not None:
         return p._of_matrix(names, p.matrix[np.ix_(elements, elements)], rules)
     assert p.u is not None and p.v is not None and p.cost is not None
@@ -151,7 +151,7 @@ def requiring(p: Problem, asked: Requirements) -> Problem:
         If a pair is no pair of elements, or no partition satisfies what is required.
     """
     groups, rules = asked.groups_of(p.nodes), asked.rules(p._places)
-    rules = replace(rules, limits=asked.beside(p.limits))
+    rules = replace(rules, limits=asked.beside(p._limits))
     if asked.connects or p.lifted is not None:
         check_alone(False, Background(groups=groups), rules.limits)
     if asked.connects:
@@ -164,7 +164,7 @@ def with_rules(p: Problem, rules: Rules, groups: Groups | None = None) -> Proble
     joins, cuts, limits = np.concatenate([p.must_join, rules.joins]), rules.cuts, rules.limits
     if groups is not None and p.matrix is not None and p.groups is None:
         background, found = Background(groups=groups), Rules(joins, cuts, limits)
-        return p._of_pairs(p.nodes, *p.listed(), background, found, dense=True)._as(p)
+        return p._of_pairs(p.nodes, *p._listed(), background, found, dense=True)._as(p)
     q = type(p).__new__(type(p))
     q._start(p.nodes, limits)
     q._as(p)
@@ -210,13 +210,13 @@ def with_rules(p: Problem, rules: Rules, groups: Groups | None = None) -> Proble
 def _connecting(p: Problem, asked: Requirements) -> Problem:
     """The problem whose listed pairs connect clusters, with more pairs that do not."""
     check_alone(False, p.background, None)
-    u, v, cost = p.listed()
+    u, v, cost = p._listed()
     flags = np.zeros(len(u), bool) if p.lifted is None else p.lifted
     if asked.lifted is not None:
         a, b, more = named_pairs_and_costs(asked.lifted, p._places)
         u, v, cost = np.concatenate([u, a]), np.concatenate([v, b]), np.concatenate([cost, more])
         flags = np.concatenate([flags, np.ones(len(a), bool)])
-    return p._of_pairs(p.nodes, u, v, cost, rules=Rules(p.must_join, limits=p.limits, lifted=flags))._as(p)
+    return p._of_pairs(p.nodes, u, v, cost, rules=Rules(p.must_join, limits=p._limits, lifted=flags))._as(p)
 
 
 def with_elements(p: Problem, names: Sequence[Hashable]) -> Problem:
@@ -231,8 +231,8 @@ def with_elements(p: Problem, names: Sequence[Hashable]) -> Problem:
     for node in p.nodes:
         if node not in place:
             raise InvalidProblem(f"{node!r} is in a pair but not among the elements")
-    if p.background is not None or p.groups is not None or p.limits is not None:
+    if p.background is not None or p.groups is not None or p._limits is not None:
         raise InvalidOption("elements cannot be added to a problem with a background, groups or limits")
     to = np.fromiter((place[node] for node in p.nodes), np.int64, p.n)
-    u, v, cost = p.listed()
+    u, v, cost = p._listed()
     return p._of_pairs(names, to[u], to[v], cost, rules=Rules(to[p.must_join].astype(np.int32), lifted=p.lifted))._as(p)

@@ -99,13 +99,13 @@ def _form(q: Problem, p: Problem) -> Problem:
 
 
 def to_dense(p: Problem) -> Problem:
-    """See SetPartition.to_dense."""
+    """See `SetPartition._to_dense`."""
     if p.matrix is not None:
         return p
     if p.lifted is not None:
         raise InvalidProblem("subsets have to be connected, and a matrix does not tell base pairs from lifted ones")
     check_matrix_fits(p.n)
-    return _form(p._of_matrix(p.nodes, matrix_of(p), p.rules), p)
+    return _form(p._of_matrix(p.nodes, matrix_of(p), p._rules), p)
 
 
 def with_matrix(p: Problem) -> Problem:
@@ -128,7 +128,7 @@ def with_matrix(p: Problem) -> Problem:
 
 def fitting(p: Problem) -> Problem:
     """The problem for search: as pairs if it limits clusters, else as a matrix if it is small and has a background."""
-    if p.limits is not None:
+    if p._limits is not None:
         return as_pairs(p)
     return to_dense(p) if p.background is not None and p.n <= SMALL else p
 
@@ -171,7 +171,7 @@ def listed_within(p: Problem, component: Labels | None = None, most: int | None 
     inner = component[p.u] == component[p.v]
     low, high = np.concatenate([p.u[inner], made[0]]), np.concatenate([p.v[inner], made[1]])
     costs = np.concatenate([p.cost[inner], background.of_pairs(*made)])
-    return _form(p._of_pairs(p.nodes, low, high, costs, rules=p.rules), p)
+    return _form(p._of_pairs(p.nodes, low, high, costs, rules=p._rules), p)
 
 
 def _pairs_within(component: Labels, groups: Groups | None, most: int) -> tuple[Labels, Labels] | None:
@@ -233,11 +233,11 @@ def without_background(p: Problem, what: str) -> Problem:
 
 def as_pairs(p: Problem) -> Problem:
     """The problem with pairs in place of a matrix, if it limits clusters."""
-    if p.matrix is None or p.limits is None:
+    if p.matrix is None or p._limits is None:
         return p
     if p._source is not None and p._source.matrix is None:
         return source_of(p)
-    return _form(p._of_pairs(p.nodes, *p.pairs(), rules=p.rules, dense=False), p)
+    return _form(p._of_pairs(p.nodes, *p.pairs(), rules=p._rules, dense=False), p)
 
 
 def with_groups_apart(p: Problem) -> Problem:
@@ -248,7 +248,7 @@ def with_groups_apart(p: Problem) -> Problem:
 def without_limits(p: Problem) -> Problem:
     """The problem without limits of sizes and numbers, whose optimum is a lower bound."""
     free = copy.copy(p)
-    free.limits = free._source = None
+    free._limits = free._source = None
     return free
 
 
@@ -258,7 +258,7 @@ def without_usual(p: Problem, share: float) -> Problem:
     Only where all costs are integers, and so small that their sums are exact in both forms; else the problem itself.
     O(n^2), but O(1) where many costs differ.
     """
-    if p.matrix is None or p.n < 2 or p.limits is not None or len(p.must_join):
+    if p.matrix is None or p.n < 2 or p._limits is not None or len(p.must_join):
         return p
     if p.groups is not None:
         return p
@@ -291,11 +291,11 @@ def with_missing(p: Problem, missing: float) -> Problem:
         raise InvalidProblem(f"the problem has a background already: {p.background!r}")
     if p.lifted is not None:
         check_alone(False, background_of(p.nodes, missing), None)
-    u, v, cost = p.listed() if groups is None else p.pairs()
+    u, v, cost = p._listed() if groups is None else p.pairs()
     if len(u) == p.n * (p.n - 1) // 2 > 0:
         raise InvalidProblem("all pairs are listed: expected a problem that lists some")
     background = background_of(p.nodes, missing, None, groups)
-    return p._of_pairs(p.nodes, u, v, cost, background, p.rules)._as(p)
+    return p._of_pairs(p.nodes, u, v, cost, background, p._rules)._as(p)
 
 
 # ------------------------------------------------------------------------------------------------------ extreme costs
@@ -309,8 +309,8 @@ def cut_huge(p: Problem) -> Problem:
     If a pair costs more than the sum of all attraction of one of its elements, it is cut in every optimum, so optima
     stay the same. Tolerances, which grow with the largest costs, are then not affected by a cost that is never paid.
     """
-    limit = HUGE * p.attraction
-    if limit == 0.0 or p.magnitude <= limit or (p.limits is not None and p.limits.most is not None):
+    limit = HUGE * p._attraction
+    if limit == 0.0 or p._magnitude <= limit or (p._limits is not None and p._limits.most is not None):
         return p  # if there is a largest number of subsets, elements cannot always leave theirs
     if p.lifted is not None and p.n > HUGE:
         return p  # an element cannot always leave its subset alone, but all of its elements can
@@ -321,7 +321,7 @@ def cut_huge(p: Problem) -> Problem:
     if not huge.any():
         return p
     cost = np.where(huge, np.inf, cost)
-    return p._of_pairs(range(p.n), u, v, cost, rules=p.rules, dense=p.is_dense)
+    return p._of_pairs(range(p.n), u, v, cost, rules=p._rules, dense=p.is_dense)
 
 
 def _cut_huge_groups(p: Problem, limit: float) -> Problem:
@@ -335,7 +335,7 @@ def _cut_huge_groups(p: Problem, limit: float) -> Problem:
     price = np.where(groups.price > limit, np.inf, groups.price)
     harder = Groups(p.n, groups.element, groups.group, groups.count, price, groups.names)
     background = Background(p.background.terms, harder)
-    return p._of_pairs(range(p.n), p.u, p.v, p.cost, background, p.rules, dense=False)
+    return p._of_pairs(range(p.n), p.u, p.v, p.cost, background, p._rules, dense=False)
 
 
 EXTREME = 300  # binary digits before or after the point, from which on products of costs come near the ends of float64
@@ -347,13 +347,13 @@ def in_fitting_unit(p: Problem) -> tuple[Problem, int]:
     For problems without required joins.
     """
     assert p.background is None
-    exponent = min(math.frexp(p.magnitude)[1], 1000)
+    exponent = min(math.frexp(p._magnitude)[1], 1000)
     if abs(exponent) < EXTREME:
         return p, 0
     u, v, cost = p.pairs()
     with np.errstate(under="ignore"):
         scaled = np.ldexp(cost, -exponent)
-    return p._of_pairs(range(p.n), u, v, scaled, rules=p.rules, dense=p.is_dense), exponent
+    return p._of_pairs(range(p.n), u, v, scaled, rules=p._rules, dense=p.is_dense), exponent
 
 
 def matrix_of(p: PairCosts) -> NDArray[np.float64]:

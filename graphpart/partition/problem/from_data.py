@@ -167,7 +167,7 @@ class FromData(FromNetworks):
             except InvalidProblem as error:
                 raise InvalidProblem(f"in lifted, {error}") from None
         p = cls.__new__(cls)._build(names, (u, v, costs), options, lifted, attribute)
-        p.origin = Origin(meaning.kind, column, left, right, meaning.limit, meaning.odds, None, table)
+        p._origin = Origin(meaning.kind, column, left, right, meaning.limit, meaning.odds, None, table)
         if meaning.kind != "probability":
             check_requirements(p, costs)
         return p
@@ -416,7 +416,7 @@ class FromData(FromNetworks):
             lifted = u[base:], v[base:], costs[base:]
             options["lifted"] = lifted_offsets
         p = cls.__new__(cls)._build(range(math.prod(shape)), (u[:base], v[:base], costs[:base]), options, lifted)
-        p.origin = Origin(kind, threshold=meaning.limit, prior=meaning.odds, shape=shape)
+        p._origin = Origin(kind, threshold=meaning.limit, prior=meaning.odds, shape=shape)
         if kind != "probability":
             check_requirements(p, costs)
         return p

@@ -156,7 +156,7 @@ class FromOthers(FromData):
         """
         from scipy.sparse import coo_array
 
-        u, v, cost = self.listed()
+        u, v, cost = self._listed()
         joins = self.must_join
         if len(joins):
             required = np.isin(u * np.int64(self.n) + v, joins[:, 0] * np.int64(self.n) + joins[:, 1])

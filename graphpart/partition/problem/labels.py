@@ -79,7 +79,7 @@ def labels_of(p: PairCosts, partition: Any, partial: bool = False) -> Labels:
 
 def completed(p: PairCosts, labels: Labels) -> Labels:
     """Canonical labels of all elements: those with -1 are alone, or with the elements that they must be joined with."""
-    classes = p.must_join_classes()
+    classes = p._must_join_classes()
     of_class = np.full(p.n, -1, np.int64)
     np.maximum.at(of_class, classes, labels)
     wanted = np.where(labels < 0, of_class[classes], labels)
@@ -174,7 +174,7 @@ def check_feasible(p: PairCosts, labels: Labels) -> None:
         )
     for pairs, wanted in (
         (p.must_join, True),
-        (p.must_cut if p.has_must_cut else p.must_join[:0], False),
+        (p._must_cut if p._has_must_cut else p.must_join[:0], False),
     ):
         if len(pairs):
             bad = pairs[(labels[pairs[:, 0]] == labels[pairs[:, 1]]) != wanted]
@@ -183,7 +183,7 @@ def check_feasible(p: PairCosts, labels: Labels) -> None:
                 verb = ("joined", "are separated") if wanted else ("cut", "are joined")
                 raise InvalidPartition(f"{a!r} and {b!r} must be {verb[0]} but {verb[1]}")
     check_connected(p, labels)
-    if p.limits is not None and (text := p.limits.violation(labels)) is not None:
+    if p._limits is not None and (text := p._limits.violation(labels)) is not None:
         raise InvalidPartition(text)
 
 

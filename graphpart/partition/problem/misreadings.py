@@ -56,7 +56,7 @@ def check_values(p: PairCosts) -> None:
     costs = p.cost if p.matrix is None else p.matrix
     assert costs is not None
     if p.background is not None:  # repels or attracts by itself: what is listed is rarely all of one sign with it
-        costs = np.append(p.listed()[2], 1.0 if p.background.repels else -1.0)
+        costs = np.append(p._listed()[2], 1.0 if p.background.repels else -1.0)
     if not costs.size:
         return
     # The diagonal of a matrix is 0 and each cost stands there twice, which changes neither extreme.
@@ -130,7 +130,7 @@ def _some_triangles(p: PairCosts) -> NDArray[np.int64]:
         a, b, c = rng.integers(0, p.n, (3, TRIANGLES))
         costs = np.stack([p.matrix[a, b], p.matrix[b, c], p.matrix[a, c]])  # 0 if two of them are the same
     else:
-        starts, near, cost = p.rows().arrays
+        starts, near, cost = p._rows().arrays
         degree = np.diff(starts)
         middle = np.flatnonzero(degree > 1)
         if not len(middle):
@@ -165,7 +165,7 @@ def check_requirements(p: PairCosts, costs: Any) -> None:
     costs : ndarray
         The costs as given, of pairs or as a matrix.
     """
-    if not len(p.must_join) and not p.has_must_cut:
+    if not len(p.must_join) and not p._has_must_cut:
         return
     costs = np.asarray(costs)
     if costs.ndim == 2:

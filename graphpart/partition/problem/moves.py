@@ -19,19 +19,13 @@ def move_rises(p: PairCosts, labels: Labels) -> NDArray[np.float64] | None:
     ``inf`` for elements that no pair links to another cluster and that are alone. Problems with a background, limits of
     sizes, connected subsets or required pairs are left out, too. O(m log m), or O(n^2) for a matrix.
     """
-    if (
-        p.background is not None
-        or p.lifted is not None
-        or len(p.must_join)
-        or getattr(p, "limits", None) is not None
-        or not p.n
-    ):
+    if p.background is not None or p.lifted is not None or len(p.must_join) or p._limits is not None or not p.n:
         return None
     if p.m > PAIRS or (p.matrix is not None and p.n > ROWS):
         return None
     codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
     sizes = np.bincount(codes)
-    u, v, cost = p.listed()
+    u, v, cost = p._listed()
     ends, others = np.concatenate([u, v]).astype(np.int64), np.concatenate([v, u])
     keys, place = np.unique(ends * len(sizes) + codes[others], return_inverse=True)
     sums = np.bincount(place, np.concatenate([cost, cost]), len(keys))

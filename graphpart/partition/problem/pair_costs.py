@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import Shown
-from graphpart.errors import InvalidProblem
+from graphpart.errors import InvalidProblem, deprecated
 from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import Places, Triples, check_matrix_fits, frozen, size_of, tidy_pairs
 from graphpart.partition.problem.background import SMALL, Background, background_of
@@ -32,34 +32,57 @@ __all__ = ["DENSE_FROM", "Labels", "PairCosts", "Pairs"]
 Labels = NDArray[np.int32]
 DENSE_FROM = 0.25  # share of pairs stored, from which on a matrix is smaller and faster than rows of neighbours
 KEPT = (  # by pickling
-    "nodes", "matrix", "u", "v", "cost", "lifted", "background", "must_join", "offset", "sense", "limits", "origin",
+    "nodes", "matrix", "u", "v", "cost", "lifted", "background", "must_join", "offset", "sense", "_limits", "_origin",
     "_zeros",
 )  # fmt: skip
+#: Names that users saw in version 0.2, each with what they use instead. They are those of private members now.
+FORMER = {
+    "attraction": "the negative costs of pairs()",
+    "check_feasible": "evaluate(labels), which is inf if a required pair is violated",
+    "components": "networkx.connected_components(problem.graph)",
+    "connected": "lifted, which is None if clusters need not be connected",
+    "contract": "from_pairs with the summed costs of pairs of clusters",
+    "evaluate_labels": "evaluate(labels)",
+    "has_must_cut": "pairs(), where pairs that must be cut cost inf",
+    "limits": 'problem.graph.graph["limits"]',
+    "links": "pairs() and lifted",
+    "listed": "pairs()",
+    "magnitude": "the absolute costs of pairs()",
+    "must_cut": "pairs(), where pairs that must be cut cost inf",
+    "must_join_classes": "the connected components of must_join",
+    "origin": "repr(problem)",
+    "restrict": "SetPartition(problem.graph.subgraph(nodes))",
+    "rows": "to_scipy()",
+    "rules": "must_join and lifted",
+    "sizes": "the elements of the problem that was contracted",
+    "to_dense": "SetPartition(problem.graph, dense=True)",
+    "tolerance": "a tolerance of your own, such as math.isclose has",
+}
 
 
 class PairCosts(Shown):
     """The arrays of a set partition problem; see :class:`SetPartition` for what its attributes mean."""
 
     __slots__ = (
-        "_links",
-        "_magnitude",
-        "_must_cut",
+        "_base",
+        "_cuts",
+        "_limits",
+        "_measured",
+        "_neighbours",
+        "_origin",
         "_places",
         "_row_flags",
-        "_rows",
         "_source",
         "_told",
         "_zeros",
         "background",
         "cost",
         "lifted",
-        "limits",
         "matrix",
         "must_join",
         "n",
         "nodes",
         "offset",
-        "origin",
         "sense",
         "u",
         "v",
@@ -76,8 +99,8 @@ class PairCosts(Shown):
     must_join: NDArray[np.int32]
     offset: float
     sense: int
-    limits: Limits | None
-    origin: Origin | None
+    _limits: Limits | None
+    _origin: Origin | None
     _told: dict[str, Any]  #: what a constructor chose, for `repr`
     _source: PairCosts | None  #: of which this is another form, see `forms`
 
@@ -206,23 +229,23 @@ class PairCosts(Shown):
 
     def _as(self, p: PairCosts) -> Self:
         """This problem, when it is made from another one, with what users know of that: units, origin, choices."""
-        self.offset, self.sense, self.origin, self._told = p.offset, p.sense, p.origin, p._told
+        self.offset, self.sense, self._origin, self._told = p.offset, p.sense, p._origin, p._told
         return self
 
     def _start(self, nodes: Sequence[Hashable], limits: Limits | None) -> None:
         self.n = size_of(len(nodes))
         self.nodes = nodes
         self.offset, self.sense = 0.0, 1
-        self.limits = limits
-        self.origin = None
+        self._limits = limits
+        self._origin = None
         self.matrix = self.u = self.v = self.cost = self.background = self.lifted = None
         self._source = None
         self._places = Places(nodes)
-        self._magnitude: tuple[float, bool, float] | None = None
-        self._must_cut: NDArray[np.int32] | None = None
-        self._rows: _pairs.CompressedRows | None = None
+        self._measured: tuple[float, bool, float] | None = None
+        self._cuts: NDArray[np.int32] | None = None
+        self._neighbours: _pairs.CompressedRows | None = None
         self._row_flags: NDArray[np.uint8] | None = None
-        self._links: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
+        self._base: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
         self._zeros = NO_PAIRS
         self._told = {}
 
@@ -240,7 +263,7 @@ class PairCosts(Shown):
         return self.matrix is not None
 
     @property
-    def connected(self) -> bool:
+    def _connected(self) -> bool:
         """Whether every subset has to be connected by base pairs."""
         return self.lifted is not None
 
@@ -249,30 +272,30 @@ class PairCosts(Shown):
         return len(self.u) if self.u is not None else self.n * (self.n - 1) // 2
 
     @property
-    def sizes(self) -> NDArray[np.int64] | None:
+    def _sizes(self) -> NDArray[np.int64] | None:
         """For how many elements each one stands, in a contracted problem with limits; else None."""
-        return None if self.limits is None else self.limits.sizes
+        return None if self._limits is None else self._limits.sizes
 
     @property
-    def rules(self) -> Rules:
+    def _rules(self) -> Rules:
         """What clusters must obey, by indices; required cuts are part of the costs, and groups of the background."""
-        return Rules(self.must_join, NO_PAIRS, self.limits, self.lifted)
+        return Rules(self.must_join, NO_PAIRS, self._limits, self.lifted)
 
     @property
-    def must_cut(self) -> NDArray[np.int32]:
+    def _must_cut(self) -> NDArray[np.int32]:
         """Pairs of indices required in different subsets, shape (k, 2); without those of groups, unless dense."""
-        if self._must_cut is None:
+        if self._cuts is None:
             if self.matrix is not None:
                 cuts = np.argwhere(np.triu(self.matrix == np.inf, 1)).astype(np.int32)
             else:
                 assert self.u is not None and self.v is not None and self.cost is not None
                 at = np.flatnonzero(self.cost == np.inf)
                 cuts = np.stack([self.u[at], self.v[at]], 1)
-            self._must_cut = frozen(cuts)
-        return self._must_cut
+            self._cuts = frozen(cuts)
+        return self._cuts
 
     @property
-    def has_must_cut(self) -> bool:
+    def _has_must_cut(self) -> bool:
         """Whether any pair must be cut, by itself or as members of a group."""
         return self._measure()[1]
 
@@ -283,7 +306,7 @@ class PairCosts(Shown):
         return None if p.background is None else p.background.groups
 
     @property
-    def magnitude(self) -> float:
+    def _magnitude(self) -> float:
         """The largest sum of absolute costs over the pairs of one element; required cuts are left out.
 
         With a background, this is an upper bound: the sum of the magnitudes of the listed pairs and of the background.
@@ -291,34 +314,34 @@ class PairCosts(Shown):
         return self._measure()[0]
 
     @property
-    def attraction(self) -> float:
+    def _attraction(self) -> float:
         """The largest sum of absolute negative costs over the pairs of one element, or an upper bound on it."""
         return self._measure()[2]
 
     @property
-    def tolerance(self) -> float:
+    def _tolerance(self) -> float:
         """The tolerance of comparisons: a difference of costs counts as negative if it is below ``-tolerance``.
 
-        It is ``2**-50`` times :attr:`magnitude`: the order of the rounding error in a sum of an element's costs. All
+        It is ``2**-50`` times `_magnitude`: the order of the rounding error in a sum of an element's costs. All
         methods share this rule.
         """
-        return 2.0**-50 * self.magnitude
+        return 2.0**-50 * self._magnitude
 
     def _measure(self) -> tuple[float, bool, float]:
-        if self._magnitude is None:
+        if self._measured is None:
             if self.matrix is not None:
-                self._magnitude = _pairs.magnitude_of_dense(self.matrix)
+                self._measured = _pairs.magnitude_of_dense(self.matrix)
             else:
-                self._magnitude = _pairs.magnitude_of_pairs(self.n, self.u, self.v, self.cost)
+                self._measured = _pairs.magnitude_of_pairs(self.n, self.u, self.v, self.cost)
             if self.background is not None:
                 more = float(self.background.sums(self.n).max(initial=0.0))
-                magnitude, cuts, attraction = self._magnitude
+                magnitude, cuts, attraction = self._measured
                 attraction += more
                 if (groups := self.background.groups) is not None:  # prices never attract
                     more += float(groups.sums().max(initial=0.0))
                     cuts |= groups.is_hard
-                self._magnitude = magnitude + more, cuts, attraction
-        return self._magnitude
+                self._measured = magnitude + more, cuts, attraction
+        return self._measured
 
     def index(self, node: Hashable) -> int:
         """The index of a node; InvalidProblem if there is no such node."""
@@ -335,7 +358,7 @@ class PairCosts(Shown):
         u, v = (index.astype(np.int32) for index in np.triu_indices(self.n, 1))
         return u, v, self.matrix[u, v]
 
-    def listed(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    def _listed(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
         """The stored pairs; from a matrix, those with a cost other than 0, and those listed with the cost 0.
 
         With a background, the costs of the pairs include it.
@@ -350,28 +373,36 @@ class PairCosts(Shown):
         u, v = u[order], v[order]
         return u, v, self.matrix[u, v]
 
-    def rows(self) -> _pairs.CompressedRows:
+    def _rows(self) -> _pairs.CompressedRows:
         """The stored pairs as compressed rows with 2 m entries, kept once made. O(n + m)"""
-        if self._rows is None:
-            self._rows = _pairs.adjacency(self.n, *self.pairs())
-        return self._rows
+        if self._neighbours is None:
+            self._neighbours = _pairs.adjacency(self.n, *self.pairs())
+        return self._neighbours
 
     def _flags_of_rows(self) -> NDArray[np.uint8]:
-        """For each entry of :meth:`rows` 1 if its pair is lifted, else 0, if subsets have to be connected. O(n + m)"""
+        """For each entry of `_rows` 1 if its pair is lifted, else 0, if subsets have to be connected. O(n + m)"""
         if self._row_flags is None:
             u, v, _ = self.pairs()
             assert self.lifted is not None
             self._row_flags = _pairs.adjacency(self.n, u, v, self.lifted.astype(np.float64)).costs.astype(np.uint8)
         return self._row_flags
 
-    def links(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _links(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The base pairs ``(u, v)`` that may be joined, which connect subsets: of any cost but ``inf``. O(m)"""
-        if self._links is None:
+        if self._base is None:
             u, v, cost = self.pairs()
             assert self.lifted is not None
             kept = ~self.lifted & (cost < np.inf)
-            self._links = u[kept], v[kept]
-        return self._links
+            self._base = u[kept], v[kept]
+        return self._base
+
+    if not TYPE_CHECKING:  # mypy is to find the former names
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in FORMER:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            deprecated(f"SetPartition.{name}", FORMER[name])
+            return getattr(self, f"_{name}")
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: getattr(self, name) for name in KEPT}
@@ -380,21 +411,21 @@ class PairCosts(Shown):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._start(state["nodes"], state["limits"])
+        self._start(state["nodes"], state["_limits"])
         for name, value in state.items():
             setattr(self, name, frozen(np.ascontiguousarray(value)) if isinstance(value, np.ndarray) else value)
 
-    def evaluate_labels(self, labels: Labels) -> float:
+    def _evaluate_labels(self, labels: Labels) -> float:
         """The cost of an int32 array of n labels, unchecked."""
         joins = self.must_join
         if len(joins) and (labels[joins[:, 0]] != labels[joins[:, 1]]).any():
             return math.inf
-        if self.limits is not None and self.limits.violation(labels) is not None:
+        if self._limits is not None and self._limits.violation(labels) is not None:
             return math.inf
         if self.lifted is not None and linked_parts(self, labels).max(initial=-1) >= len(np.unique(labels)):
             return math.inf
         if self._source is not None:  # faster, and to the last digit the same as there
-            return self._source.evaluate_labels(labels)
+            return self._source._evaluate_labels(labels)
         if self.matrix is not None:
             return float(_pairs.cost_of_dense(self.matrix, labels))
         if self.background is not None:
@@ -409,7 +440,7 @@ class PairCosts(Shown):
         """A cost in the convention of the file or recipe that the problem came from: ``sense * cost + offset``."""
         return self.sense * cost + self.offset
 
-    def must_join_classes(self) -> Labels:
+    def _must_join_classes(self) -> Labels:
         """Canonical labels of the sets of elements that required joins connect."""
         if not len(self.must_join):
             return np.arange(self.n, dtype=np.int32)

@@ -74,7 +74,7 @@ class Ruled(Protocol):
 
     n: int
     must_join: NDArray[np.int32]
-    limits: Limits | None
+    _limits: Limits | None
     lifted: NDArray[np.bool_] | None
 
     @property
@@ -82,11 +82,11 @@ class Ruled(Protocol):
     @property
     def groups(self) -> Groups | None: ...
     @property
-    def must_cut(self) -> NDArray[np.int32]: ...
+    def _must_cut(self) -> NDArray[np.int32]: ...
     @property
-    def has_must_cut(self) -> bool: ...
-    def must_join_classes(self) -> NDArray[np.int32]: ...
-    def links(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
+    def _has_must_cut(self) -> bool: ...
+    def _must_join_classes(self) -> NDArray[np.int32]: ...
+    def _links(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
 
 
 def check_rules(p: Ruled) -> None:
@@ -94,10 +94,10 @@ def check_rules(p: Ruled) -> None:
 
     Limits of a contracted problem are not checked: its elements may still be divided in another way.
     """
-    limits = None if p.limits is None or p.limits.sizes is not None else p.limits
+    limits = None if p._limits is None or p._limits.sizes is not None else p._limits
     if not len(p.must_join) and limits is None:
         return
-    classes = p.must_join_classes()
+    classes = p._must_join_classes()
     if len(p.must_join):
         if (groups := p.groups) is not None and (clash := groups.clash(classes)) is not None:
             a, b = (p.nodes[i] for i in clash[:2])
@@ -105,7 +105,7 @@ def check_rules(p: Ruled) -> None:
                 f"{a!r} and {b!r} are both in {groups.name(clash[2])}, of which a cluster has at most one, but "
                 "required joins connect them"
             )
-        cuts = p.must_cut
+        cuts = p._must_cut
         bad = cuts[classes[cuts[:, 0]] == classes[cuts[:, 1]]]
         if len(bad):
             a, b = (p.nodes[i] for i in bad[0].tolist())
@@ -113,4 +113,4 @@ def check_rules(p: Ruled) -> None:
         if p.lifted is not None:
             check_joins(p)
     if limits is not None:
-        limits.check(p.nodes, classes, p.groups, p.has_must_cut)
+        limits.check(p.nodes, classes, p.groups, p._has_must_cut)

@@ -99,23 +99,16 @@ class SetPartition(FromOthers):
         The costs of the stored pairs, without the background; ``inf`` for pairs that must be cut.
     lifted : ndarray of bool, shape (m,), or None
         Which of the stored pairs are lifted; all others are base pairs. None if clusters need not be connected.
-    connected : bool
-        Whether clusters have to be connected by base pairs.
     background : Background or None
         A term that is part of the cost of every pair: a stored pair costs its entry in `cost` plus its background, any
         other pair costs its background. None if it is 0, or if `matrix` includes it. It has the attributes `terms`,
         `constant` (a number, or None), `repels` and `groups`.
     groups : Groups or None
         The groups with their prices, in all representations.
-    limits : Limits or None
-        The limits of sizes (`max_size`) and of the number of clusters (`least`, `most`).
     must_join : ndarray of int32, shape (k, 2)
         Pairs of indices required in the same subset.
     offset, sense : float, int
         ``objective(cost) = sense * cost + offset``.
-    origin : Origin or None
-        The columns, threshold and prior, or the shape of the grid, that the costs were made from, for pictures and
-        reports; None if costs were given.
 
     Raises
     ------
@@ -324,8 +317,8 @@ class SetPartition(FromOthers):
                 ]
             if p.background.groups is not None:
                 G.graph["groups"] = p.background.groups.named(names)
-        if self.limits is not None:
-            G.graph["limits"] = replace(self.limits, sizes=None)
+        if self._limits is not None:
+            G.graph["limits"] = replace(self._limits, sizes=None)
         far = np.zeros(len(u), bool) if p.lifted is None else p.lifted
         graphs = [(G, ~far)]
         if p.lifted is not None:
@@ -382,8 +375,8 @@ class SetPartition(FromOthers):
             stored += f", {self.background!r}"
         elif self.groups is not None:
             stored += f", {self.groups!r}"
-        if self.limits is not None:
-            stored += f", {self.limits}"
+        if self._limits is not None:
+            stored += f", {self._limits}"
         if self.lifted is not None:
             stored += f", {number(int(self.lifted.sum()))} lifted, connected clusters"
         return f"{type(self).__name__}: {plural(self.n, 'element')}, {plural(self.m, 'pair')} {stored}"
@@ -394,15 +387,15 @@ class SetPartition(FromOthers):
             costs = self.matrix if self.matrix is not None else self.cost
             assert costs is not None
             if self.background is not None:
-                costs = self.listed()[2]
+                costs = self._listed()[2]
             times = 1 if self.matrix is None else 2
             facts = {"attract": np.count_nonzero(costs < 0) // times}
-            facts |= {"repel": np.count_nonzero(costs > 0) // times - len(self.must_cut)}
+            facts |= {"repel": np.count_nonzero(costs > 0) // times - len(self._must_cut)}
             finite = np.isfinite(costs)
             low, high = costs.min(where=finite, initial=0.0), costs.max(where=finite, initial=0.0)
             facts |= {"costs": f"{number(float(low))} to {number(float(high))}"}
-        if len(self.must_join) or self.has_must_cut:
-            facts |= {"required together": len(self.must_join), "apart": len(self.must_cut)}
+        if len(self.must_join) or self._has_must_cut:
+            facts |= {"required together": len(self.must_join), "apart": len(self._must_cut)}
         told: dict[str, Any] = self._told
         return told | facts
 
@@ -437,7 +430,7 @@ class SetPartition(FromOthers):
         """
         return labels_of(self, partition, partial)
 
-    def check_feasible(self, labels: Labels) -> None:
+    def _check_feasible(self, labels: Labels) -> None:
         """Raise InvalidPartition, naming a pair, if labels separate a required join or join a required cut."""
         check_feasible(self, labels)
 
@@ -462,13 +455,13 @@ class SetPartition(FromOthers):
             If a cluster is not connected and has to be; the message names two of its elements.
         """
         labels = self.labels(partition)
-        if self.lifted is not None and self.evaluate_labels(labels) == math.inf:
+        if self.lifted is not None and self._evaluate_labels(labels) == math.inf:
             check_connected(self, labels)
-        return self.evaluate_labels(labels)
+        return self._evaluate_labels(labels)
 
     # ------------------------------------------------------------------------------------------- derived problems
 
-    def components(self) -> Labels:
+    def _components(self) -> Labels:
         """Canonical labels of the connected components of the graph of all pairs with a non-zero cost or a requirement.
 
         Solving each component separately gives an optimum. With a background that only repels, these are the components
@@ -476,7 +469,7 @@ class SetPartition(FromOthers):
         """
         return derived.components(self)
 
-    def contract(self, labels: Labels) -> SetPartition:
+    def _contract(self, labels: Labels) -> SetPartition:
         """The problem over the subsets of canonical labels: costs between subsets add up, costs within are dropped.
 
         Its elements are the labels 0, ..., k - 1. Required cuts between elements become required cuts between subsets.
@@ -484,7 +477,7 @@ class SetPartition(FromOthers):
         """
         return derived.contract(self, labels)
 
-    def restrict(self, elements: NDArray[np.integer[Any]]) -> SetPartition:
+    def _restrict(self, elements: NDArray[np.integer[Any]]) -> SetPartition:
         """The problem over some elements, given by ascending indices; their nodes keep their names."""
         return derived.restrict(self, elements)
 
@@ -543,7 +536,7 @@ class SetPartition(FromOthers):
 
         return reasons(self, old, labels)
 
-    def to_dense(self) -> SetPartition:
+    def _to_dense(self) -> SetPartition:
         """The same problem with the costs of all pairs in a matrix, a background included; itself if it has one.
 
         Raises
@@ -554,7 +547,7 @@ class SetPartition(FromOthers):
         Examples
         --------
         >>> p = SetPartition.from_pairs(3, [(0, 1)], [-2.0], missing=0.5, dense=False)
-        >>> p.to_dense().matrix.tolist()
+        >>> p._to_dense().matrix.tolist()
         [[0.0, -2.0, 0.5], [-2.0, 0.0, 0.5], [0.5, 0.5, 0.0]]
         """
         from graphpart.partition.problem.forms import to_dense

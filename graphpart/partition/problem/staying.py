@@ -36,21 +36,21 @@ def near(p: PairCosts, old: Labels, labels: Labels) -> Labels:
 
     O(n log n + m), and one step for each pair of an element that goes back.
     """
-    cost = p.evaluate_labels(labels)
+    cost = p._evaluate_labels(labels)
     region, count = _regions(old, labels)
     costs = [_costs(p, x, region, count) for x in (old, labels)]
     if costs[0] is not None and costs[1] is not None:
         back = costs[0] <= costs[1]
         shifted = np.where(back[region], old.astype(np.int64), labels.astype(np.int64) + int(old.max(initial=0)) + 1)
         found = canonical(shifted)
-        if p.evaluate_labels(found) <= cost:
+        if p._evaluate_labels(found) <= cost:
             labels = found
-    if p.background is None and p.limits is None and not p.connected and not len(p.must_join):
+    if p.background is None and p._limits is None and not p._connected and not len(p.must_join):
         for atoms in (canonical(old.astype(np.int64) * p.n + labels), np.arange(p.n, dtype=np.int32)):
-            q: Any = p.contract(atoms)  # type: ignore[attr-defined]
+            q: Any = p._contract(atoms)  # type: ignore[attr-defined]
             first = np.unique(atoms, return_index=True)[1]
             found = canonical(_returned(q, old[first], labels[first])[atoms])
-            if p.evaluate_labels(found) <= cost:
+            if p._evaluate_labels(found) <= cost:
                 labels = found
     return connected_subsets(p, labels)
 
@@ -82,7 +82,7 @@ def reasons(p: PairCosts, old: NDArray[np.int64], labels: Labels) -> NDArray[Any
     if costs[0] is not None and costs[1] is not None:
         with np.errstate(invalid="ignore"):
             change = costs[1] - costs[0]
-        slack = p.tolerance
+        slack = p._tolerance
         text = np.where(change < -slack, "lower cost", np.where(change > slack, "higher cost", "same cost")).astype(
             object
         )
@@ -97,10 +97,10 @@ def _broken(p: PairCosts, labels: NDArray[np.int64]) -> NDArray[np.int64]:
     joins = p.must_join.astype(np.int64)
     apart = joins[(labels[joins] >= 0).all(axis=1) & (labels[joins[:, 0]] != labels[joins[:, 1]])]
     parts = [apart.ravel(), violated_cuts(p, labels).ravel()]
-    if p.limits is not None and (labels >= 0).any():
-        sizes = np.bincount(labels[labels >= 0], None if p.sizes is None else p.sizes[labels >= 0])
-        largest, most = p.limits.max_size, p.limits.most
-        if len(sizes) < p.limits.least or (most is not None and len(sizes) > most):
+    if p._limits is not None and (labels >= 0).any():
+        sizes = np.bincount(labels[labels >= 0], None if p._sizes is None else p._sizes[labels >= 0])
+        largest, most = p._limits.max_size, p._limits.most
+        if len(sizes) < p._limits.least or (most is not None and len(sizes) > most):
             return np.arange(p.n)
         if largest is not None:
             parts.append(np.flatnonzero((labels >= 0) & (sizes > largest)[labels]))
@@ -109,7 +109,7 @@ def _broken(p: PairCosts, labels: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def violated_cuts(p: PairCosts, labels: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Pairs with one label of at least 0 that must be cut, shape (k, 2); of members of one group, a path of pairs."""
-    cuts = p.must_cut if p.has_must_cut else p.must_join[:0]
+    cuts = p._must_cut if p._has_must_cut else p.must_join[:0]
     parts = [cuts[(labels[cuts[:, 0]] >= 0) & (labels[cuts[:, 0]] == labels[cuts[:, 1]])].astype(np.int64)]
     groups = None if p.background is None else p.background.groups
     if groups is not None:
@@ -143,7 +143,7 @@ def _costs(p: PairCosts, labels: Labels, region: NDArray[np.int32], count: int) 
         return None
     order = np.argsort(region, kind="stable")
     parts = np.split(order, np.cumsum(np.bincount(region, minlength=count))[:-1])
-    return np.array([p.restrict(part).evaluate_labels(canonical(labels[part])) for part in parts])  # type: ignore[attr-defined]
+    return np.array([p._restrict(part)._evaluate_labels(canonical(labels[part])) for part in parts])  # type: ignore[attr-defined]
 
 
 def _returned(p: PairCosts, old: Labels, labels: Labels) -> NDArray[np.int64]:
@@ -156,7 +156,7 @@ def _returned(p: PairCosts, old: Labels, labels: Labels) -> NDArray[np.int64]:
     waiting = np.flatnonzero((home[old] != out) & (home[old] >= 0))
     if not len(waiting) or len(waiting) > RETURNING:
         return out
-    starts, neighbours, costs = p.rows().arrays
+    starts, neighbours, costs = p._rows().arrays
     while len(waiting):
         stay = []
         for i in waiting.tolist():

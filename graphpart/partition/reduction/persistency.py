@@ -190,21 +190,21 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
 
 def reduced(p: SetPartition, stopping: Stopping) -> PartitionReduction:
     """`reduce`, within a run."""
-    classes = p.must_join_classes()
-    q = p.contract(classes) if len(p.must_join) else p
+    classes = p._must_join_classes()
+    q = p._contract(classes) if len(p.must_join) else p
     if q.lifted is not None:
         return _with_links(p, q, classes)
     if q.background is not None and p.n > DENSE_UP_TO and q.background.repels:
         return _with_background(p, q, classes, stopping)
     p, q = with_matrix(p), with_matrix(q)
-    starts, neighbours, costs = q.rows().arrays
+    starts, neighbours, costs = q._rows().arrays
     largest = SMALL_SETS if q.n > FEW else min(LARGE_SETS, max(q.n, 1))
     exact = common_step(p) > 0
     joins, cuts = _persistency.persistent(q.n, starts, neighbours.copy(), costs.copy(), exact, largest, stopping)
     merged = connected(q.n, joins[0], joins[1])
     labels = merged[classes]
-    small, cut, cut_criteria = _cut(p, p.contract(labels), labels, merged[cuts[0]], merged[cuts[1]], cuts[2])
-    return PartitionReduction(small, p.evaluate_labels(labels), _proof(classes, joins, cut, cut_criteria, labels))
+    small, cut, cut_criteria = _cut(p, p._contract(labels), labels, merged[cuts[0]], merged[cuts[1]], cuts[2])
+    return PartitionReduction(small, p._evaluate_labels(labels), _proof(classes, joins, cut, cut_criteria, labels))
 
 
 def _proof(
@@ -224,7 +224,7 @@ def _with_background(p: SetPartition, q: SetPartition, classes: Labels, stopping
     """Joins by criteria that need only listed pairs and sums of weights, and cuts between components."""
     assert q.background is not None and q.u is not None and q.v is not None
     groups = q.background.groups
-    starts, neighbours, costs = q.rows().arrays
+    starts, neighbours, costs = q._rows().arrays
     beta, g, h = [], [], []
     none = np.zeros(q.n)
     terms = list(zip(q.background.beta.tolist(), q.background.vectors, strict=True)) or [(0.0, (none, none))]
@@ -240,18 +240,18 @@ def _with_background(p: SetPartition, q: SetPartition, classes: Labels, stopping
         ),
     )  # fmt: skip
     labels = connected(q.n, joins[0], joins[1])[classes]
-    small = p.contract(labels)
-    component = small.components()[labels]
-    u, v, cost = p.listed()
+    small = p._contract(labels)
+    component = small._components()[labels]
+    u, v, cost = p._listed()
     cut = np.flatnonzero((component[u] != component[v]) & (cost != 0))
     pairs = np.stack([u[cut], v[cut]], 1)
     why = (CRITERIA[COMPONENT],) * len(cut)
-    return PartitionReduction(small, p.evaluate_labels(labels), _proof(classes, joins, pairs, why, labels))
+    return PartitionReduction(small, p._evaluate_labels(labels), _proof(classes, joins, pairs, why, labels))
 
 
 def _with_links(p: SetPartition, q: SetPartition, classes: Labels) -> PartitionReduction:
     """Cuts between components of base pairs, if subsets have to be connected."""
-    component = q.components()
+    component = q._components()
     assert q.u is not None and q.v is not None and q.cost is not None
     apart = component[q.u] != component[q.v]
     if apart.any():
@@ -261,7 +261,7 @@ def _with_links(p: SetPartition, q: SetPartition, classes: Labels) -> PartitionR
     cut = np.flatnonzero((component[classes[u]] != component[classes[v]]) & (cost != 0))
     none = np.zeros(0, np.int32)
     pairs, why = np.stack([u[cut], v[cut]], 1), (CRITERIA[COMPONENT],) * len(cut)
-    return PartitionReduction(q, p.evaluate_labels(classes), _proof(classes, (none,) * 3, pairs, why, classes))
+    return PartitionReduction(q, p._evaluate_labels(classes), _proof(classes, (none,) * 3, pairs, why, classes))
 
 
 def _cut(

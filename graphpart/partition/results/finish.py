@@ -48,14 +48,14 @@ def finish(
     """
     given, labels = labels, canonical(labels)
     if cost is None or not np.array_equal(labels, given):
-        cost = p.evaluate_labels(labels)
+        cost = p._evaluate_labels(labels)
     if start is not None and cost > start[1]:
         labels, cost = start
     pieces = connected_subsets(p, np.ascontiguousarray(labels, np.int32))
     if pieces.max(initial=0) > labels.max(initial=0):
         labels = pieces
         if is_form(p) or p.lifted is not None:  # there may be pairs with a cost that this problem does not list
-            cost = p.evaluate_labels(labels)
+            cost = p._evaluate_labels(labels)
     status = status if status == Status.OPTIMAL else stopping.reason or status
     return result_of(PartitionResult, p, labels, cost, stopping, method, status, message, lower_bound, info)
 
@@ -83,7 +83,7 @@ def settled(p: SetPartition, labels: Labels, improved: Callable[[Labels], Labels
         if pieces.max(initial=0) == labels.max(initial=0) or not _is_open(p, pieces):
             return pieces
         labels = improved(pieces)
-        if not p.evaluate_labels(labels) < p.evaluate_labels(pieces):
+        if not p._evaluate_labels(labels) < p._evaluate_labels(pieces):
             return pieces
     return labels
 
@@ -92,9 +92,9 @@ def joins_help(p: SetPartition, labels: Labels) -> bool:
     """Whether joining two subsets lowers the cost, from canonical labels, for a problem without required joins."""
     if labels.max(initial=0) == 0:
         return False
-    q = p.contract(labels)
+    q = p._contract(labels)
     cost = q.pairs()[2]
-    return bool((cost if q.lifted is None else cost[~q.lifted]).min(initial=0.0) < -p.tolerance)
+    return bool((cost if q.lifted is None else cost[~q.lifted]).min(initial=0.0) < -p._tolerance)
 
 
 def _is_open(p: SetPartition, labels: Labels) -> bool:
@@ -115,4 +115,4 @@ def _is_open(p: SetPartition, labels: Labels) -> bool:
     own = np.zeros(p.n)
     own[element[inside]] = sums[inside]
     gain = np.where(inside, 0.0, sums) - own[element]
-    return bool(gain.min(initial=0.0) < -p.tolerance)
+    return bool(gain.min(initial=0.0) < -p._tolerance)

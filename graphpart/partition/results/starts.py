@@ -66,7 +66,7 @@ def repaired(p: PairCosts, labels: Labels, why: str) -> tuple[Labels, int]:
     """
     repair = _Repair(p, labels)
     repair.divide()
-    if p.limits is not None and p.limits.number:
+    if p._limits is not None and p._limits.number:
         repair.fit_number(why)
     found = canonical(repair.label[repair.classes])
     if p.lifted is not None:  # parts between which there is no base pair
@@ -93,13 +93,13 @@ class _Repair:
 
     def __init__(self, p: PairCosts, labels: Labels) -> None:
         self.p = p
-        self.classes = p.must_join_classes()
+        self.classes = p._must_join_classes()
         count = int(self.classes.max(initial=-1)) + 1
-        self.size = np.bincount(self.classes, p.sizes, count).astype(np.int64)
+        self.size = np.bincount(self.classes, p._sizes, count).astype(np.int64)
         self.label: NDArray[np.int64] = labels[first_of(self.classes)].astype(np.int64)  # of each class
         self.fresh = int(labels.max(initial=-1)) + 1
         self.apart: dict[int, set[int]] = defaultdict(set)  # classes that must be cut from a class
-        cuts = self.classes[p.must_cut] if p.has_must_cut else np.zeros((0, 2), np.int32)
+        cuts = self.classes[p._must_cut] if p._has_must_cut else np.zeros((0, 2), np.int32)
         for a, b in cuts.tolist():
             self.apart[a].add(b)
             self.apart[b].add(a)
@@ -109,7 +109,7 @@ class _Repair:
             at = np.flatnonzero(groups.hard[groups.group])
             for c, g in zip(self.classes[groups.element[at]].tolist(), groups.group[at].tolist(), strict=True):
                 self.groups[c].append(g)
-        self.most = None if p.limits is None else p.limits.max_size
+        self.most = None if p._limits is None else p._limits.max_size
         self._unite(labels)
 
     def _unite(self, labels: Labels) -> None:
@@ -172,7 +172,7 @@ class _Repair:
 
     def fit_number(self, why: str) -> None:
         """Dissolve clusters while there are too many, divide them while there are too few."""
-        limits = self.p.limits
+        limits = self.p._limits
         assert limits is not None
         clusters: dict[int, _Cluster] = {}
         for c, k in enumerate(self.label.tolist()):

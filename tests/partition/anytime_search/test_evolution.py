@@ -31,8 +31,8 @@ class Naive:
     """The trials, with sums over a matrix; costs are integers, so that equal sums are equal numbers."""
 
     def __init__(self, p, labels, seed):
-        self.starts, self.neighbours, _ = p.rows().arrays
-        self.matrix, self.n, self.state = p.to_dense().matrix, p.n, seed
+        self.starts, self.neighbours, _ = p._rows().arrays
+        self.matrix, self.n, self.state = p._to_dense().matrix, p.n, seed
         self.label, self.steps, self.cost = labels.copy(), 0, 0.0
         used = set(labels.tolist())
         self.unused = [U for U in range(p.n, -1, -1) if U not in used]
@@ -172,7 +172,7 @@ def test_trials_go_as_their_naive_form_does(seed):
     p = gp.SetPartition.from_pairs(n, np.stack([u[some], v[some]], 1), cost, missing=1.0, dense=False)
     labels = canonical(rng.integers(0, n, n).astype(np.int32))
     centers = np.sort(rng.permutation(n)[: n // 2]).astype(np.int32)
-    kernel = Annealing(*p.rows().arrays, p.tolerance, terms_of(p))
+    kernel = Annealing(*p._rows().arrays, p._tolerance, terms_of(p))
     for steps in (1, 200, 5000):
         found, change = kernel.evolve(labels, centers, steps, seed + 10, 0.0, Stopping())
         expected, cost_of = Naive(p, labels, seed + 10).evolve(centers, steps)
@@ -190,7 +190,7 @@ def test_labels_propagate_as_in_the_naive_form(seed):
     p = gp.SetPartition.from_pairs(n, np.stack([u[some], v[some]], 1), cost, missing=1.0, dense=False)
     labels = canonical(rng.integers(0, n, n).astype(np.int32))
     elements = np.sort(rng.permutation(n)[: n - seed]).astype(np.int32)
-    kernel = Annealing(*p.rows().arrays, p.tolerance, terms_of(p))
+    kernel = Annealing(*p._rows().arrays, p._tolerance, terms_of(p))
     for share, sweeps in ((0.0, 1), (0.5, 0), (0.2, 10), (1.0, 3)):
         naive = Naive(p, labels, seed + 10)
         found, _ = kernel.propagate(labels, elements, share, sweeps, seed + 10, 0.0, Stopping())
@@ -201,7 +201,7 @@ def test_propagated_labels_obey_requirements_and_no_element_wants_to_leave():
     rng, ended = np.random.default_rng(6), 0
     for number in range(300):
         p = background_problem(rng, repels=bool(number % 4))
-        p = p.contract(p.must_join_classes())
+        p = p._contract(p._must_join_classes())
         x = canonical(rng.integers(0, 4, p.n).astype(np.int32))
         if p.n < 2 or not np.isfinite(p.evaluate(x)):
             continue
@@ -218,13 +218,13 @@ def test_it_knows_what_it_changed_and_obeys_requirements():
     rng, better = np.random.default_rng(5), 0
     for number in range(200):
         p = background_problem(rng, repels=bool(number % 4))
-        p = p.contract(p.must_join_classes())
+        p = p._contract(p._must_join_classes())
         x = canonical(rng.integers(0, 4, p.n).astype(np.int32))
         if p.n < 2 or not np.isfinite(p.evaluate(x)):
             continue
-        kernel = Annealing(*p.rows().arrays, p.tolerance, terms_of(p))
+        kernel = Annealing(*p._rows().arrays, p._tolerance, terms_of(p))
         labels, change = kernel.evolve(x, np.arange(p.n, dtype=np.int32), 3000, number, p.evaluate(x), Stopping())
-        assert change == pytest.approx(p.evaluate(labels) - p.evaluate(x), abs=1e-9) and change <= p.tolerance
+        assert change == pytest.approx(p.evaluate(labels) - p.evaluate(x), abs=1e-9) and change <= p._tolerance
         better += change < -1e-6
     assert better > 60
 
@@ -290,7 +290,7 @@ def test_many_moves_change_nothing_in_cluster_editing_and_not_in_modularity():
     )
     halves = Contraction(p, canonical(np.arange(900) // 2)).problem
     assert halves.background is not None and has_plateaus(halves)
-    assert not any(map(has_plateaus, (p.to_dense(), of(-9.0), of(-1.0, 0.0), of(-1.0, -0.5), of(-0.7))))
+    assert not any(map(has_plateaus, (p._to_dense(), of(-9.0), of(-1.0, 0.0), of(-1.0, -0.5), of(-0.7))))
     assert not any(has_plateaus(gp.SetPartition.from_modularity(graph, resolution=r, dense=False)) for r in (1.0, 40.0))
     t = Annealer(p).temperatures(canonical(np.arange(900) // 3), 0.1)
     assert 0 < 4 * t[1] < t[0]

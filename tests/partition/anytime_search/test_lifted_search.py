@@ -23,7 +23,7 @@ def test_all_that_makes_partitions_keeps_subsets_connected(seed: int) -> None:
         p = lifted_problem(rng, 40, ties=number % 2 == 0, cuts=number % 3 == 0)
         x, y = connected_labels(rng, p), connected_labels(rng, p)
         common = common_sets(p, x, y)
-        assert p.contract(common).n == int(common.max()) + 1
+        assert p._contract(common).n == int(common.max()) + 1
         for labels in (x, y):  # each set is within a subset of both
             assert len(np.unique(np.stack([common, labels]), axis=1).T) == int(common.max()) + 1
         annealer, stopping = Annealer(p), Stopping()
@@ -40,7 +40,7 @@ def test_all_that_makes_partitions_keeps_subsets_connected(seed: int) -> None:
             polished_changes(annealer, x, merged, stopping, True),
         ]  # fmt: skip
         for labels in found:
-            p.check_feasible(canonical(labels))
+            p._check_feasible(canonical(labels))
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -49,7 +49,7 @@ def test_search_is_not_above_local_search(threads: int) -> None:
     p = gp.generate.lifted_grid(15, 15, seed=3).problem
     start = gp.partition.kernighan_lin_pairs(p)
     r = gp.partition.search(p, max_iterations=4, seed=2, threads=threads)
-    p.check_feasible(r.labels)
+    p._check_feasible(r.labels)
     assert r.cost == p.evaluate(r.labels) < start.cost
     if threads == 1:
         assert gp.partition.search(p, max_iterations=4, seed=2, threads=2).cost == r.cost
@@ -69,6 +69,6 @@ def test_annealing_alone_finds_many_optima() -> None:
     for number in range(20):
         p = lifted_problem(rng, 9, ties=False)
         found = Annealer(p).run(np.arange(p.n, dtype=np.int32), 300, (2.0, 0.05), number, Stopping())
-        p.check_feasible(found)
+        p._check_feasible(found)
         optimal += p.evaluate(found) <= gp.partition.brute_force(p).cost + 1e-9
     assert optimal >= 10

@@ -18,7 +18,7 @@ from graphpart.stopping import Stopping
 
 
 def members_of(p: gp.SetPartition, labels: list[Labels]) -> list[tuple[float, Labels]]:
-    return sorted(((p.evaluate_labels(each), each) for each in labels), key=lambda member: member[0])
+    return sorted(((p._evaluate_labels(each), each) for each in labels), key=lambda member: member[0])
 
 
 def random_labels(p: gp.SetPartition, seed: int) -> Labels:
@@ -34,14 +34,14 @@ def random_labels(p: gp.SetPartition, seed: int) -> Labels:
 @given(partitions(min_n=2, max_n=9, kinds=("integer", "sign", "real", "huge", "tiny")))
 @settings(max_examples=150, derandomize=True, deadline=None)
 def test_the_best_member_is_feasible_and_no_worse_than_the_first(p: gp.SetPartition) -> None:
-    q = p.contract(p.must_join_classes()) if len(p.must_join) else p
+    q = p._contract(p._must_join_classes()) if len(p.must_join) else p
     first = [random_labels(q, seed) for seed in range(5)]
-    costs = [q.evaluate_labels(labels) for labels in first]
+    costs = [q._evaluate_labels(labels) for labels in first]
     found = best_of_population(Annealer(q), members_of(q, first), 1, Stopping())
     again = best_of_population(Annealer(q), members_of(q, first), 1, Stopping())
     assert found.tolist() == again.tolist() == canonical(found).tolist()
-    cost = q.evaluate_labels(found)
-    assert gp.partition.brute_force(q).cost - q.tolerance <= cost <= min(costs) and cost < math.inf
+    cost = q._evaluate_labels(found)
+    assert gp.partition.brute_force(q).cost - q._tolerance <= cost <= min(costs) and cost < math.inf
 
 
 @pytest.mark.parametrize("dense", [True, False])
@@ -53,9 +53,9 @@ def test_populations_find_what_their_members_do_not_have(dense: bool) -> None:
         p = gp.SetPartition.from_pairs(p.n, p.pairs()[:2], p.pairs()[2], dense=dense)
         optimum = gp.partition.brute_force(p).cost
         first = [random_labels(p, 100 * seed + k) for k in range(8)]
-        assert all(p.evaluate_labels(labels) > optimum for labels in first)
+        assert all(p._evaluate_labels(labels) > optimum for labels in first)
         found = best_of_population(Annealer(p), members_of(p, first), seed, Stopping())
-        reached += p.evaluate_labels(found) == optimum
+        reached += p._evaluate_labels(found) == optimum
     assert reached >= 10
 
 
@@ -72,4 +72,4 @@ def test_a_stopped_population_gives_its_best_member_so_far() -> None:
     stopping = Stopping()
     stopping.stop(gp.Status.INTERRUPTED)
     found = best_of_population(Annealer(p), members_of(p, first), 0, stopping)
-    assert p.evaluate_labels(found) == min(p.evaluate_labels(labels) for labels in first)
+    assert p._evaluate_labels(found) == min(p._evaluate_labels(labels) for labels in first)

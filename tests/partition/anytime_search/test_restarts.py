@@ -34,7 +34,7 @@ def test_tasks_find_the_optimum_and_do_the_same_again(seed: int) -> None:
     again = rounds.perform(tasks[0], Stopping())
     assert again.labels.tolist() == found[0].labels.tolist() and again.work == found[0].work > 0
     assert all(each.independent for each in found)
-    assert min(p.evaluate_labels(each.labels) for each in found) == gp.partition.exact(p).cost
+    assert min(p._evaluate_labels(each.labels) for each in found) == gp.partition.exact(p).cost
 
 
 def test_tasks_are_shorter_on_large_problems_and_at_first_and_slower_when_nothing_is_found() -> None:
@@ -63,4 +63,4 @@ def test_required_cuts_hold_and_tasks_end_when_told_to() -> None:
     task = rounds.plan(turn)[0]
     for stopping in (Stopping(), Stopping(0.0)):
         labels = rounds.perform(task, stopping).labels
-        assert p.evaluate_labels(labels) < np.inf and all(labels[a] != labels[b] for a, b in cuts)
+        assert p._evaluate_labels(labels) < np.inf and all(labels[a] != labels[b] for a, b in cuts)

@@ -41,13 +41,13 @@ def test_optimal_on_small_random_problems(seed: int, monkeypatch: pytest.MonkeyP
     for case, p in partition_problems(seed=100 + seed, random=15):
         r = best_without_help(p, monkeypatch, max_iterations=4, target=gp.partition.brute_force(p).cost + 1e-9)
         assert r.cost == pytest.approx(gp.partition.brute_force(p).cost, rel=1e-9, abs=1e-9), case
-        p.check_feasible(r.labels)
+        p._check_feasible(r.labels)
 
 
 @given(partitions(min_n=2, max_n=8, kinds=("integer", "sign", "real", "huge", "tiny")))
 @settings(max_examples=60, derandomize=True, deadline=None)
 def test_annealing_is_feasible_and_ends_where_no_move_helps(p: gp.SetPartition) -> None:
-    q = p.contract(p.must_join_classes()) if len(p.must_join) else p
+    q = p._contract(p._must_join_classes()) if len(p.must_join) else p
     optimum = gp.partition.brute_force(q).cost
     annealer, alone = Annealer(q), np.arange(q.n, dtype=np.int32)
     temperatures = annealer.temperatures(alone, 0.5)
@@ -55,10 +55,10 @@ def test_annealing_is_feasible_and_ends_where_no_move_helps(p: gp.SetPartition) 
     for seed in range(6):
         labels = annealer.run(alone, 60, temperatures, seed, Stopping())
         assert labels.tolist() == canonical(labels).tolist()
-        cost = q.evaluate_labels(labels)
+        cost = q._evaluate_labels(labels)
         assert cost < math.inf, "a required cut is violated"
-        assert cost >= optimum - 1e-6 * q.magnitude
-        assert gp.partition.greedy_moving(q, initial=labels).cost >= cost - 1e-6 * q.magnitude
+        assert cost >= optimum - 1e-6 * q._magnitude
+        assert gp.partition.greedy_moving(q, initial=labels).cost >= cost - 1e-6 * q._magnitude
 
 
 def costs_of_a_kind(kind: str, rng: np.random.Generator, m: int) -> np.ndarray:
@@ -88,7 +88,7 @@ def test_annealing_finds_optima(kind: str, dense: bool) -> None:
         annealer, optimum = Annealer(p), gp.partition.brute_force(p).cost
         local, alone = gp.partition.kernighan_lin(p).labels, np.arange(p.n, dtype=np.int32)
         temperatures = annealer.temperatures(local, 1.0)
-        costs = [p.evaluate_labels(annealer.run(alone, 200, temperatures, seed, Stopping())) for seed in range(30)]
+        costs = [p._evaluate_labels(annealer.run(alone, 200, temperatures, seed, Stopping())) for seed in range(30)]
         shares.append(np.mean(np.array(costs) <= optimum + 1e-6 * abs(optimum)))
     assert min(shares) > 0 and np.mean(shares) > 0.6, shares
 
@@ -97,7 +97,7 @@ def test_annealing_finds_optima(kind: str, dense: bool) -> None:
 @settings(max_examples=60, derandomize=True, deadline=None)
 def test_integers_order_partitions_as_costs_do(p: gp.SetPartition) -> None:
     """A partition that is best in integers is best in costs: lowered costs and required cuts lose nothing."""
-    q = p.contract(p.must_join_classes()) if len(p.must_join) else p
+    q = p._contract(p._must_join_classes()) if len(p.must_join) else p
     integers, scale = as_integers(q.matrix)
     assert np.abs(integers.astype(np.int64)).sum(axis=1).max() <= 2**29
     small = gp.SetPartition.from_matrix(integers.astype(float), dense=True)
@@ -113,7 +113,7 @@ def test_best_of_regions_is_no_worse_than_either(p: gp.SetPartition) -> None:
     costs = p.evaluate(x), p.evaluate(y)
     found = p.evaluate(best_of_regions(p, x, y))
     if math.isfinite(max(costs)):
-        assert found <= min(costs) + p.tolerance * (p.n + 1)
+        assert found <= min(costs) + p._tolerance * (p.n + 1)
     assert p.evaluate(best_of_regions(p, x, x)) == costs[0]
     both = agreement(x, y)
     together = (x[:, None] == x) & (y[:, None] == y)
@@ -153,7 +153,7 @@ def test_same_result_on_any_number_of_threads(family: str) -> None:
 @settings(max_examples=100, derandomize=True, deadline=None)
 def test_a_pair_that_attracts_beyond_all_measure_hides_nothing(p: gp.SetPartition, data: st.DataObject) -> None:
     """It is joined, and small costs decide the rest as without it."""
-    q = p.contract(p.must_join_classes()) if len(p.must_join) else p
+    q = p._contract(p._must_join_classes()) if len(p.must_join) else p
     matrix = q.matrix.copy()
     free = np.argwhere(np.triu(np.isfinite(matrix), 1))
     for a, b in data.draw(st.lists(st.sampled_from(free.tolist()), max_size=2)) if len(free) else []:
@@ -271,7 +271,7 @@ def test_required_pairs() -> None:
     p = gp.generate.uniform_integers(40, 9, seed=2).problem
     q = gp.SetPartition.from_matrix(p.matrix, must_join=[(0, 1), (1, 2)], must_cut=[(3, 4), (0, 5)])
     r = search(q, max_iterations=4)
-    q.check_feasible(r.labels)
+    q._check_feasible(r.labels)
     assert r.cost <= gp.partition.kernighan_lin(q).cost
     for wrong in ({"seed": -1}, {"seed": "x"}, {"threads": 0}, {"threads": 1.5}, {"time_limit": -1}):
         with pytest.raises(gp.InvalidOption):

@@ -27,7 +27,7 @@ def problems(seed, count, **options):
     rng = np.random.default_rng(seed)
     for number in range(count):
         p = background_problem(rng, repels=bool(number % 4), **options)
-        p = p.contract(p.must_join_classes())
+        p = p._contract(p._must_join_classes())
         x, y = (canonical(rng.integers(0, 4, p.n).astype(np.int32)) for _ in range(2))
         if p.n > 1 and math.isfinite(p.evaluate(x)) and math.isfinite(p.evaluate(y)):
             yield p, x, y
@@ -36,7 +36,7 @@ def problems(seed, count, **options):
 def test_annealing_knows_what_it_changed_and_ends_where_no_move_to_a_linked_subset_helps():
     seen = 0
     for number, (p, x, _) in enumerate(problems(1, 300)):
-        kernel = Annealing(*p.rows().arrays, p.tolerance, terms_of(p))
+        kernel = Annealing(*p._rows().arrays, p._tolerance, terms_of(p))
         labels, change = kernel.run(x, 20, 2.0, 0.1, exponential_variates(64), number, p.evaluate(x), Stopping())
         labels = canonical(labels)
         assert change == pytest.approx(p.evaluate(labels) - p.evaluate(x), abs=1e-9)
@@ -67,7 +67,7 @@ def test_changes_that_set_temperatures_are_those_of_the_dense_form():
 def test_the_best_of_regions_is_that_of_the_dense_form():
     mixed = 0
     for p, x, y in problems(3, 400, requirements=False):
-        q = p.to_dense()
+        q = p._to_dense()
         found = best_of_regions(p, x, y)
         assert p.evaluate(found) <= min(p.evaluate(x), p.evaluate(y)) + 1e-9
         assert p.evaluate(found) == pytest.approx(q.evaluate(best_of_regions(q, x, y)), abs=1e-9)
@@ -88,7 +88,7 @@ def test_what_fusion_and_multilevel_moves_make_is_no_worse():
 def test_small_problems_are_searched_as_matrices():
     edges, _ = clustered_network(120, 500, seed=3)
     p = gp.SetPartition.from_pairs(120, edges, -np.ones(len(edges)), missing=1.0, dense=False)
-    a, b = (gp.partition.search(x, max_iterations=3, seed=5) for x in (p, p.to_dense()))
+    a, b = (gp.partition.search(x, max_iterations=3, seed=5) for x in (p, p._to_dense()))
     assert np.array_equal(a.labels, b.labels) and a.cost == b.cost and a.iterations == b.iterations
 
 
@@ -117,7 +117,7 @@ def test_large_problems(kind):
     assert r.cost == p.evaluate(r.labels) and r.iterations == 2
     assert np.array_equal(r.labels, gp.partition.search(p, max_iterations=2, seed=1, threads=1).labels)
     assert r.cost < start.cost
-    dense = gp.partition.kernighan_lin(p.to_dense())
+    dense = gp.partition.kernighan_lin(p._to_dense())
     assert r.cost <= dense.cost + 1e-12
     again = gp.partition.search(p, dense, max_iterations=1)
     assert again.cost <= dense.cost
@@ -128,7 +128,7 @@ def test_requirements_limits_and_callbacks():
     joins, cuts = [(0, 700), (1, 2)], [tuple(edges[0].tolist()), (0, 1)]
     p = gp.SetPartition.from_pairs(1400, edges, -np.ones(len(edges)), missing=1.0, must_join=joins, must_cut=cuts)
     r = gp.partition.search(p, max_iterations=1)
-    p.check_feasible(r.labels)
+    p._check_feasible(r.labels)
     assert r.cost == p.evaluate(r.labels)
     assert gp.partition.search(p, target=0.9 * r.cost).status == "target"
     assert gp.partition.search(p, callback=lambda seconds, cost: True).status == "interrupted"

@@ -198,7 +198,7 @@ def test_integers_of_16_bits_go_the_same_way_up_to_their_largest_sums() -> None:
 
 
 def test_annealers_choose_16_bits_for_whole_numbers_unless_it_is_too_hot() -> None:
-    annealer = Annealer(gp.generate.uniform_integers(40, 100, seed=1).problem.to_dense())
+    annealer = Annealer(gp.generate.uniform_integers(40, 100, seed=1).problem._to_dense())
     assert annealer.integers(256.0)[0].dtype == np.int16 and annealer.integers(256.0)[1] == 1.0
     assert annealer.integers(257.0)[0].dtype == np.int32
     costs = np.triu(np.random.default_rng(1).random((40, 40)) - 0.5, 1)
@@ -211,14 +211,14 @@ def test_annealers_choose_16_bits_for_whole_numbers_unless_it_is_too_hot() -> No
 @given(partitions(min_n=2, max_n=9, dense=False, kinds=("integer", "sign", "real")), st.integers(0, 99))
 @settings(max_examples=80, derandomize=True, deadline=None)
 def test_fusion_is_no_worse_than_either(p: gp.SetPartition, seed: int) -> None:
-    q = p.contract(p.must_join_classes()) if len(p.must_join) else p
+    q = p._contract(p._must_join_classes()) if len(p.must_join) else p
     rng = np.random.default_rng(seed)
     x, y = (noisy_joining(q, strength, rng, Stopping()) for strength in (0.0, 1.0))
-    costs = [q.evaluate_labels(x), q.evaluate_labels(y)]
+    costs = [q._evaluate_labels(x), q._evaluate_labels(y)]
     found = fused(Annealer(q), x, y, 0.3, 50, seed, Stopping())
     assert found.tolist() == canonical(found).tolist()
     if math.isfinite(max(costs)):
-        assert q.evaluate_labels(found) <= min(costs) + q.tolerance * (q.n + 1)
+        assert q._evaluate_labels(found) <= min(costs) + q._tolerance * (q.n + 1)
 
 
 def test_noise_joins_otherwise_and_required_cuts_hold() -> None:
@@ -228,7 +228,7 @@ def test_noise_joins_otherwise_and_required_cuts_hold() -> None:
     rng = np.random.default_rng(0)
     made = [noisy_joining(q, 1.0, rng, Stopping()) for _ in range(5)]
     assert len({tuple(labels.tolist()) for labels in made}) > 1
-    assert all(q.evaluate_labels(labels) < math.inf for labels in made)
+    assert all(q._evaluate_labels(labels) < math.inf for labels in made)
     same = gp.partition.greedy_joining(q).labels
     assert noisy_joining(q, 0.0, rng, Stopping()).tolist() == same.tolist()
 
@@ -255,7 +255,7 @@ def test_fusion_rounds_improve_and_learn(region: int) -> None:
     for _ in range(2):
         for task in rounds.plan(turn):
             found = rounds.perform(task, Stopping())
-            assert p.evaluate_labels(found.labels) <= p.evaluate_labels(task.start) + p.tolerance * p.n
+            assert p._evaluate_labels(found.labels) <= p._evaluate_labels(task.start) + p._tolerance * p.n
             rounds.learn(found, turn.pool.take(found.labels, found.independent))
     assert turn.pool.cost < before
     assert rounds.credit.work.any() and rounds.credit.shares().sum() == pytest.approx(1.0)
@@ -302,7 +302,7 @@ def test_slow_annealing_goes_on_where_it_comes_closer_and_within_its_part_of_the
         sweeps.append(tasks[0].sweeps)
         for task in tasks:
             found = strategy.perform(task, Stopping())
-            assert found.work > 0 and found.arm == p.evaluate_labels(found.labels)
+            assert found.work > 0 and found.arm == p._evaluate_labels(found.labels)
             strategy.learn(found, 0.0)
     assert sweeps == [50, 100, 200] and len(strategy.costs) == 3
     best = gp.partition.kernighan_lin_pairs(gp.SetPartition.from_pairs(2, [(0, 1)], [-1e9])).labels

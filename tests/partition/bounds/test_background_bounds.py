@@ -54,7 +54,7 @@ def problems(seed, count, **options):
 @pytest.mark.parametrize("repels", [True, False])
 def test_bounds_hold_and_certificates_verify(repels):
     for k, (_, p) in enumerate(problems(11, 100, repels=repels, largest=9)):
-        optimum = gp.partition.brute_force(p.to_dense())
+        optimum = gp.partition.brute_force(p._to_dense())
         for method in METHODS[:3] if k % 4 else METHODS[3:]:
             c = gp.partition.lower_bound(p, method)
             assert c.bound <= optimum.cost + 1e-9
@@ -68,11 +68,11 @@ def test_lazy_relaxation_is_as_good_as_cycles_of_all_pairs():
     for _, p in problems(5, 30, largest=8, requirements=False):
         if p.background is None or p.n < 3:
             continue
-        optimum = gp.partition.brute_force(p.to_dense()).cost
+        optimum = gp.partition.brute_force(p._to_dense()).cost
         lp = gp.partition.lower_bound(p, "lp").bound
         packed = gp.partition.lower_bound(p, "cycle-packing").bound
         assert trivial_bound(p) - 1e-9 <= packed <= lp + 1e-3 * (1 + abs(optimum))
-        dense = gp.SetPartition.from_matrix(p.to_dense().matrix)
+        dense = gp.SetPartition.from_matrix(p._to_dense().matrix)
         u, v, cost = dense.pairs()
         cycles_only = gp.partition.lower_bound(gp.SetPartition.from_pairs(p.n, (u, v), cost, dense=False), "lp").bound
         assert lp >= cycles_only - 1e-3 * (1 + abs(optimum))
@@ -81,7 +81,7 @@ def test_lazy_relaxation_is_as_good_as_cycles_of_all_pairs():
 def naive_bound(p, certificate):
     """What multipliers prove, over all pairs in fractions."""
     listed = {(a, b): Fraction(c) for a, b, c in zip(*(x.tolist() for x in p.pairs()), strict=True) if c < math.inf}
-    cut = {tuple(pair) for pair in p.must_cut.tolist()}
+    cut = {tuple(pair) for pair in p._must_cut.tolist()}
     reduced = {}
     for a in range(p.n):
         for b in range(a + 1, p.n):
@@ -111,7 +111,7 @@ def test_what_multipliers_prove_is_never_more_than_all_pairs_say():
         assert Fraction(c.bound) <= proven or c.step
         # Of pairs that no inequality names, and that are not listed, each negative term counts.
         if p.background.repels or (len(p.background.terms) == 1 and len(p.background.terms[0]) == 2):
-            assert float(proven) == pytest.approx(c.bound, rel=1e-9, abs=1e-9 * p.magnitude) or c.step
+            assert float(proven) == pytest.approx(c.bound, rel=1e-9, abs=1e-9 * p._magnitude) or c.step
 
 
 def test_altered_certificates_are_refused():
@@ -167,11 +167,11 @@ def test_packing_is_feasible_and_small():
         packing.pack()
         list(packing.improve(5))
         starts, keys, signs, rhs = packing.rows.terms(n)
-        full = p.to_dense().matrix[keys // n, keys % n]
+        full = p._to_dense().matrix[keys // n, keys % n]
         assert ((full < 0) == (signs > 0)).all()  # what attracts has a plus, what repels a minus
         names, at = np.unique(keys, return_inverse=True)
         load = np.bincount(at, np.repeat(packing.amounts, np.diff(starts)))
-        assert (load <= np.abs(p.to_dense().matrix[names // n, names % n]) * (1 + 1e-9) + 1e-12).all()
+        assert (load <= np.abs(p._to_dense().matrix[names // n, names % n]) * (1 + 1e-9) + 1e-12).all()
         worth = np.add.reduceat(signs > 0, starts[:-1], dtype=np.int64) - rhs
         assert packing.value == pytest.approx(float(packing.amounts @ worth))
         bound = gp.partition.lower_bound(p, "cycle-packing").bound
@@ -211,15 +211,15 @@ def test_limits():
 def test_reduction_keeps_an_optimum():
     joined = 0
     for _, p in problems(21, 250, largest=10):
-        optimum = gp.partition.brute_force(p.to_dense()).cost
+        optimum = gp.partition.brute_force(p._to_dense()).cost
         r = gp.partition.reduce(p)
         assert r.problem.background is not None or p.background is None
-        best = gp.partition.brute_force(r.problem.to_dense())
+        best = gp.partition.brute_force(r.problem._to_dense())
         lifted = r.lift(best.labels)
         assert p.evaluate(lifted) == pytest.approx(optimum, abs=1e-9 * (1 + abs(optimum)))
         assert best.cost + r.constant == pytest.approx(optimum, abs=1e-9 * (1 + abs(optimum)))
         joined += len(r.persistency.joined)
-        apart = r.problem.components()[r.persistency.labels]
+        apart = r.problem._components()[r.persistency.labels]
         cut = r.persistency.cut
         assert (apart[cut[:, 0]] != apart[cut[:, 1]]).all() and set(r.persistency.cut_criteria) <= {"component"}
     assert joined > 200
@@ -234,7 +234,7 @@ def test_reduction_solves_what_is_nearly_clusters():
     p = gp.SetPartition.from_pairs(len(labels), (u[kept], v[kept]), -np.ones(kept.sum()), missing=1.0, dense=False)
     r = gp.partition.reduce(p)
     assert r.problem.n < 0.4 * p.n
-    assert gp.partition.exact(p).cost == gp.partition.exact(p.to_dense()).cost
+    assert gp.partition.exact(p).cost == gp.partition.exact(p._to_dense()).cost
 
 
 def test_exact_in_parts(monkeypatch):
@@ -242,19 +242,19 @@ def test_exact_in_parts(monkeypatch):
     for k, (_, p) in enumerate(problems(31, 60, largest=11)):
         monkeypatch.setattr(parts, "TOGETHER", 4 if k % 2 else 400)
         monkeypatch.setattr(parts, "PAIRS", 3 if k % 3 else 10**6)
-        optimum = gp.partition.brute_force(p.to_dense()).cost
+        optimum = gp.partition.brute_force(p._to_dense()).cost
         r = gp.partition.exact(p)
         assert r.cost == p.evaluate(r.labels) == pytest.approx(optimum, abs=1e-9 * (1 + abs(optimum)))
         assert r.status == "optimal" and r.lower_bound <= r.cost
     monkeypatch.setattr(parts, "TOGETHER", 4)
     monkeypatch.setattr(parts, "ELEMENTS", 4)
     for _, p in problems(32, 40, largest=11):
-        optimum = gp.partition.brute_force(p.to_dense()).cost
+        optimum = gp.partition.brute_force(p._to_dense()).cost
         r = gp.partition.exact(p)
         assert r.cost >= optimum - 1e-9 and r.lower_bound <= optimum + 1e-9
         assert r.status != "optimal" or r.cost == pytest.approx(optimum, abs=1e-9)
     assert gp.partition.exact(p, time_limit=0.0).status in ("time_limit", "optimal")
-    assert gp.partition.exact(p, initial=[0] * p.n if not p.has_must_cut else None).cost <= 1e9
+    assert gp.partition.exact(p, initial=[0] * p.n if not p._has_must_cut else None).cost <= 1e9
 
 
 def test_small_networks_are_proven():
@@ -310,7 +310,7 @@ def test_extending_is_that_of_the_dense_form(freeze, monkeypatch):
         if p.background is None:
             continue
         old = {a: int(label) for a, label in enumerate(rng.integers(0, 4, p.n)) if rng.random() < 0.6}
-        dense = gp.partition.extend(p.to_dense(), old, freeze=freeze)
+        dense = gp.partition.extend(p._to_dense(), old, freeze=freeze)
         monkeypatch.setattr(near, "ELEMENTS", 0)
         r = gp.partition.extend(p, old, freeze=freeze)
         monkeypatch.setattr(near, "ELEMENTS", 3000)
@@ -319,7 +319,7 @@ def test_extending_is_that_of_the_dense_form(freeze, monkeypatch):
             assert r.cost == pytest.approx(dense.cost, abs=1e-9)
             assert all(r.labels[a] == label for a, label in old.items())
         else:  # what only repels is not looked at, unless it is in the way
-            optimum = gp.partition.brute_force(p.to_dense()).cost
+            optimum = gp.partition.brute_force(p._to_dense()).cost
             assert r.cost >= optimum - 1e-9 and r.lower_bound <= optimum + 1e-9
             better += r.cost <= dense.cost + 1e-9
     assert freeze or better > 30

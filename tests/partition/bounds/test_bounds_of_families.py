@@ -50,7 +50,7 @@ def check_family(family, seeds, bounds=tuple(BOUNDS), methods=METHODS):
     """How many problems were checked."""
     for seed in seeds:
         p = FAMILIES[family](np.random.default_rng(seed), seed).problem
-        best, slack = gp.partition.brute_force(p), p.n * p.tolerance
+        best, slack = gp.partition.brute_force(p), p.n * p._tolerance
         for name in bounds:
             certificate = gp.partition.lower_bound(p, name)
             assert certificate.bound <= best.cost + slack, (family, seed, name)

@@ -152,6 +152,6 @@ def test_what_is_left_of_a_problem_is_lifted():
         left = prover.smaller
         if left is not None:
             sizes.add(left.problem.n)
-            cost = left.constant + left.problem.evaluate_labels(left.labels)
-            assert p.evaluate_labels(left.lift(left.labels)) == pytest.approx(cost)
+            cost = left.constant + left.problem._evaluate_labels(left.labels)
+            assert p._evaluate_labels(left.lift(left.labels)) == pytest.approx(cost)
     assert min(sizes) < p.n

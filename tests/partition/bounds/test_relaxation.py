@@ -20,7 +20,7 @@ def test_it_is_never_behind_message_passing(family, seed):
         "sparse": lambda: sparse_random(100, 250, seed=seed).problem,
     }[family]()
     passed, lp = (gp.partition.lower_bound(p, method) for method in ("message-passing", "lp"))
-    assert lp.bound >= passed.bound - p.n * p.tolerance
+    assert lp.bound >= passed.bound - p.n * p._tolerance
     lp.check(p, exact=True)
 
 

@@ -41,7 +41,7 @@ def test_bounds_are_at_most_the_optimum_on_many_problems(method):
     for case, p in partition_problems(seed=1, random=MANY[method]):
         best = optimum(p)
         certificate = gp.partition.lower_bound(p, method)
-        slack = p.n * p.tolerance
+        slack = p.n * p._tolerance
         assert certificate.bound <= best.cost + slack, case
         assert certificate.verify(p), case
 
@@ -282,7 +282,7 @@ def test_a_time_limit_of_zero_still_gives_a_bound():
 @given(p=partitions(min_n=3, max_n=30, density=0.5, requirements=False))
 def test_message_passing_only_raises_the_bound(p):
     packing, passed = (gp.partition.lower_bound(p, method) for method in ("cycle-packing", "message-passing"))
-    assert passed.bound >= packing.bound - p.n * p.tolerance
+    assert passed.bound >= packing.bound - p.n * p._tolerance
     passed.check(p, exact=True)
 
 

@@ -65,7 +65,7 @@ def rows(table: Mapping[str, np.ndarray], *names: str) -> Iterator[tuple]:
 
 
 def scale_of(p: gp.SetPartition) -> float:
-    return 1e-12 * max(p.magnitude, 1e-300)
+    return 1e-12 * max(p._magnitude, 1e-300)
 
 
 def test_pairs_elements_and_clusters_equal_brute_force() -> None:
@@ -77,7 +77,7 @@ def test_pairs_elements_and_clusters_equal_brute_force() -> None:
         feasible = np.flatnonzero(brute.cost < math.inf)
         at = int(np.argmin(brute.cost)) if optimal else int(rng.choice(feasible))
         labels, now = brute.labels[at], float(brute.cost[at])
-        if not optimal and p.components().max(initial=0) > 0:
+        if not optimal and p._components().max(initial=0) > 0:
             continue  # what is gained in another component does not count
         d = doubts(p, labels)
         slack = scale_of(p)
@@ -99,14 +99,14 @@ def test_pairs_elements_and_clusters_equal_brute_force() -> None:
 
 
 def _linked(p: gp.SetPartition) -> np.ndarray:
-    u, v, _ = p.listed()
+    u, v, _ = p._listed()
     linked = np.zeros((p.n, p.n), bool)
     linked[u, v] = linked[v, u] = True
     return linked
 
 
 def _check_elements(p: gp.SetPartition, labels: np.ndarray, now: float, d: gp.partition.Doubts, slack: float) -> None:
-    linked, blocks = _linked(p), p.must_join_classes()
+    linked, blocks = _linked(p), p._must_join_classes()
     k = int(labels.max(initial=-1)) + 1
     assert sorted(d.elements["element"].tolist()) == list(range(p.n))
     for a, to, doubt in rows(d.elements, "element", "to", "doubt"):

@@ -24,10 +24,10 @@ def test_finds_the_first_partition_of_least_cost(p):
     r = gp.partition.brute_force(p)
     costs = {labels: p.evaluate(np.array(labels, np.int64)) for labels in all_partitions(p.n)}
     least = min(costs.values())
-    assert r.cost == pytest.approx(least, abs=p.tolerance)
+    assert r.cost == pytest.approx(least, abs=p._tolerance)
     assert r.lower_bound == r.cost and r.status == gp.Status.OPTIMAL and r.gap == 0
     # The costs of `partitions` that differ, differ by far more than rounding, so the order of ties is the exact one.
-    first = next(x for x, cost in costs.items() if cost <= least + p.tolerance)
+    first = next(x for x, cost in costs.items() if cost <= least + p._tolerance)
     assert r.labels.tolist() == connected_subsets(p, np.array(first, np.int32)).tolist()
 
 
@@ -36,13 +36,13 @@ def test_finds_the_first_partition_of_least_cost(p):
 def test_is_right_for_huge_and_tiny_costs(p):
     r = gp.partition.brute_force(p)
     least = min(p.evaluate(np.array(labels, np.int64)) for labels in all_partitions(p.n))
-    assert r.cost == pytest.approx(least, abs=p.tolerance)
+    assert r.cost == pytest.approx(least, abs=p._tolerance)
 
 
 @given(partitions(max_n=7))
 def test_trivial_bound_is_the_sum_of_negative_costs(p):
     bound = trivial_bound(p)
-    assert bound <= gp.partition.brute_force(p).cost + p.tolerance
+    assert bound <= gp.partition.brute_force(p).cost + p._tolerance
     if not len(p.must_join):
         assert bound == pytest.approx(sum(c for c in p.pairs()[2].tolist() if c < 0))
 

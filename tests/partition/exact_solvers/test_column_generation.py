@@ -95,7 +95,7 @@ def test_all_subsets_below_a_limit_are_found(seed):
 
 def test_weights_of_networks_are_degrees():
     g = nx.les_miserables_graph()
-    u, v, cost = gp.SetPartition.from_modularity(g, weight=None).to_dense().pairs()
+    u, v, cost = gp.SetPartition.from_modularity(g, weight=None)._to_dense().pairs()
     matrix = np.zeros((len(g), len(g)))
     matrix[u, v] = matrix[v, u] = cost
     weight = fitting_weights(matrix)
@@ -135,8 +135,8 @@ def test_proofs_agree_with_brute_force(seed, how, monkeypatch):
     best = {"labels": np.arange(n, dtype=np.int32), "cost": 0.0}
 
     def offer(labels):
-        if p.evaluate_labels(labels) < best["cost"]:
-            best.update(labels=canonical(labels), cost=p.evaluate_labels(labels))
+        if p._evaluate_labels(labels) < best["cost"]:
+            best.update(labels=canonical(labels), cost=p._evaluate_labels(labels))
 
     columns = ColumnGeneration(
         cost, weights_for(rng, cost), best["labels"], lambda: best["cost"] - 1e-7 * scale, offer, Stopping()
@@ -180,10 +180,10 @@ def test_a_gap_that_rounding_hides_is_left_open():
     """With such a resolution, the last division once went on forever."""
     cost = np.full((6, 6), -1.0) + np.eye(6)
     p, best = problem_of(cost), np.zeros(6, np.int32)
-    wanted = p.evaluate_labels(best) * (1 + 1e-15)
+    wanted = p._evaluate_labels(best) * (1 + 1e-15)
     columns = ColumnGeneration(cost, np.ones(6), best, lambda: wanted, lambda labels: None, Stopping())
     assert sum(1 for _ in columns.steps()) < 1000
-    assert columns.bound <= p.evaluate_labels(best)
+    assert columns.bound <= p._evaluate_labels(best)
 
 
 def test_a_linear_program_ends_with_the_run():
@@ -202,7 +202,7 @@ def test_the_best_choice_of_subsets_is_found(seed):
     tiny = 100 * offered[0]
     columns = ColumnGeneration(
         cost, np.zeros(n), np.arange(n, dtype=np.int32), lambda: min(offered) - tiny,
-        lambda labels: offered.append(p.evaluate_labels(labels)), Stopping(),
+        lambda labels: offered.append(p._evaluate_labels(labels)), Stopping(),
     )  # fmt: skip
     pricing = columns._root.pricing
     subsets = np.array(list(itertools.product([0, 1], repeat=n))[1:], np.uint8)

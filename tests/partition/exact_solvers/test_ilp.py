@@ -37,7 +37,7 @@ def test_proves_the_optimum(formulation, solver):
     @settings(max_examples=60)
     def run(p):
         best = gp.partition.brute_force(p)
-        r = ilp(p, formulation=formulation, solver=solver, initial=p.must_join_classes())
+        r = ilp(p, formulation=formulation, solver=solver, initial=p._must_join_classes())
         assert r.status == gp.Status.OPTIMAL, r.message
         assert is_close(r.cost, best.cost, p) and r.lower_bound == r.cost and r.gap == 0
 
@@ -50,7 +50,7 @@ def without_local_search(monkeypatch):
 
     module = importlib.import_module("graphpart.partition.exact_solvers.ilp")
 
-    monkeypatch.setattr(module, "joined", lambda p, stopping: p.must_join_classes())
+    monkeypatch.setattr(module, "joined", lambda p, stopping: p._must_join_classes())
     monkeypatch.setattr(module, "join", lambda p, labels, stopping: labels)
     monkeypatch.setattr(module, "fixed_point", lambda p, labels, kernel, stopping: labels)
 
@@ -80,7 +80,7 @@ def test_both_formulations_agree_beyond_brute_force(solver, monkeypatch):
 @given(partitions(min_n=3, max_n=6, kinds=("huge", "tiny"), density=1.0))
 @settings(max_examples=15)
 def test_huge_and_tiny_costs(p):
-    r = ilp(p, initial=p.must_join_classes())
+    r = ilp(p, initial=p._must_join_classes())
     assert r.status == gp.Status.OPTIMAL and is_close(r.cost, gp.partition.brute_force(p).cost, p)
 
 

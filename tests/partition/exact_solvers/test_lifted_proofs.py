@@ -49,7 +49,7 @@ def test_bounds_are_below_the_optimum_and_are_verified(sparse, monkeypatch):
         r = gp.partition.brute_force(p)
         for method in (*METHODS, *(["auto"] if k % 15 == 14 else [])):
             proof = gp.partition.lower_bound(p, method)
-            assert proof.bound <= r.cost + p.tolerance * p.n
+            assert proof.bound <= r.cost + p._tolerance * p.n
             assert proof.verify(p)
             assert proof.verify(p, exact=True)
             cuts += int((proof.inequalities.kinds == CUT).sum())
@@ -113,7 +113,7 @@ def naive_minimum_cut(p, value, a, b):
     for x in set(range(p.n)) - {a, b}:
         beside = [value[pair] for pair in (tuple(sorted((a, x))), tuple(sorted((b, x)))) if pair in value]
         graph.add_edge(("in", x), ("out", x), **({"capacity": min(beside)} if beside else {}))
-    for x, y in zip(*(array.tolist() for array in p.links()), strict=True):
+    for x, y in zip(*(array.tolist() for array in p._links()), strict=True):
         for s, t in ((x, y), (y, x)):
             graph.add_edge(("out", s), ("in", t), capacity=value[x, y])
     graph.remove_nodes_from([("in", a), ("out", b)])
@@ -125,10 +125,10 @@ def test_sets_that_are_no_cuts_are_rejected():
     for seed in range(60):
         rng = np.random.default_rng(seed)
         p = problems(seed, 1)[-1]
-        classes = p.must_join_classes()
+        classes = p._must_join_classes()
         a, b = rng.choice(p.n, 2, replace=False).tolist() if p.n > 1 else (0, 0)
-        apart = {tuple(sorted((classes[x], classes[y]))) for x, y in p.must_cut.tolist()}
-        links = {tuple(sorted((int(classes[x]), int(classes[y])))) for x, y in zip(*p.links(), strict=True)} - apart
+        apart = {tuple(sorted((classes[x], classes[y]))) for x, y in p._must_cut.tolist()}
+        links = {tuple(sorted((int(classes[x]), int(classes[y])))) for x, y in zip(*p._links(), strict=True)} - apart
         pairs = [
             pair for pair in combinations(range(p.n), 2) if rng.random() < 0.4 and classes[pair[0]] != classes[pair[1]]
         ]
@@ -222,9 +222,9 @@ def test_branch_and_cut_agrees(sparse, parameters, monkeypatch):
     for p in [*problems(11 + sparse, 30), *(grid(3, 4, seed) for seed in range(3))]:
         best, r = gp.partition.brute_force(p), gp.partition.exact(p)
         assert r.status == "optimal"
-        assert r.cost == pytest.approx(best.cost, abs=1e-6 * max(1.0, p.magnitude))
+        assert r.cost == pytest.approx(best.cost, abs=1e-6 * max(1.0, p._magnitude))
         assert p.evaluate(r.labels) == r.cost
-        assert r.lower_bound <= best.cost + p.tolerance
+        assert r.lower_bound <= best.cost + p._tolerance
 
 
 def test_what_exact_and_the_integer_program_find_beyond_enumeration():
@@ -239,7 +239,7 @@ def test_the_integer_program_agrees():
     for p in problems(21, 20):
         best, r = gp.partition.brute_force(p), gp.partition.ilp(p)
         assert r.status == "optimal"
-        assert r.cost == pytest.approx(best.cost, abs=1e-6 * max(1.0, p.magnitude))
+        assert r.cost == pytest.approx(best.cost, abs=1e-6 * max(1.0, p._magnitude))
     with pytest.raises(gp.errors.InvalidProblem, match="use cutting-plane"):
         gp.partition.ilp(grid(2, 2, 0), formulation="full")
 
@@ -253,8 +253,8 @@ def test_reduction_keeps_the_optimum():
     for p in problems(31, 60):
         small = gp.partition.reduce(p)
         best = gp.partition.brute_force(small.problem)
-        assert best.cost + small.constant == pytest.approx(gp.partition.brute_force(p).cost, abs=p.tolerance * p.n)
-        assert p.evaluate(small.lift(best.labels)) == pytest.approx(best.cost + small.constant, abs=p.tolerance * p.n)
+        assert best.cost + small.constant == pytest.approx(gp.partition.brute_force(p).cost, abs=p._tolerance * p.n)
+        assert p.evaluate(small.lift(best.labels)) == pytest.approx(best.cost + small.constant, abs=p._tolerance * p.n)
         cut += len(small.persistency.cut)
     assert cut
 
@@ -268,8 +268,8 @@ def test_blocks_give_an_optimum():
         divided += len(parts) > 1
         labels = glued(p.n, [(mine, r.labels) for mine, _, r in parts])
         best = gp.partition.brute_force(p).cost
-        assert sum(r.cost for *_, r in parts) == pytest.approx(best, abs=p.tolerance * p.n)
-        assert p.evaluate(labels) == pytest.approx(best, abs=p.tolerance * p.n)
+        assert sum(r.cost for *_, r in parts) == pytest.approx(best, abs=p._tolerance * p.n)
+        assert p.evaluate(labels) == pytest.approx(best, abs=p._tolerance * p.n)
     assert divided > 10
 
 

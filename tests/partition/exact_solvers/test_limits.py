@@ -29,13 +29,13 @@ def test_brute_force(chunk):
         if problem is None:
             continue
         q = problem[1]
-        best = min(q.evaluate_labels(labels) for labels in ALL[q.n])
+        best = min(q._evaluate_labels(labels) for labels in ALL[q.n])
         if best == math.inf:
             with pytest.raises(gp.InfeasibleProblem, match="no partition satisfies what is required"):
                 gp.partition.brute_force(q)
             continue
         r = gp.partition.brute_force(q)
-        q.check_feasible(r.labels)
+        q._check_feasible(r.labels)
         assert r.cost == pytest.approx(best, abs=1e-9), seed
 
 
@@ -54,7 +54,7 @@ def test_integer_program(formulation, chunk):
                 gp.partition.ilp(q, formulation=formulation, solver="highs")
             continue
         r = gp.partition.ilp(q, formulation=formulation, solver="highs")
-        q.check_feasible(r.labels)
+        q._check_feasible(r.labels)
         assert r.cost == pytest.approx(best, abs=1e-6) and r.status == "optimal", seed
 
 
@@ -79,7 +79,7 @@ def test_every_method_obeys_or_refuses():
         for method in methods_for("partition"):
             options = {"time_limit": 0.1} if method.anytime else {}
             if not method.refuses & {"max_size", "n_clusters"}:
-                q.check_feasible(gp.solve(q, method.name, **options).labels)
+                q._check_feasible(gp.solve(q, method.name, **options).labels)
             else:
                 with pytest.raises(gp.InvalidProblem, match="cannot limit the sizes or the number of clusters"):
                     gp.solve(q, method.name, **options)

@@ -157,11 +157,11 @@ def test_bounds_by_regions_are_valid(largest, monkeypatch):
         labels[rng.integers(n, size=seed % 3)] = 0
         labels = canonical(labels)
         regions = Regions(p, r, labels, solve, stopping)
-        before = p.evaluate_labels(labels)
+        before = p._evaluate_labels(labels)
         base = r.proves(r.rows.multipliers)
         list(regions.steps(np.inf))
         assert regions.gain >= 0 and base + regions.gain <= best.cost + 1e-7, seed
-        assert regions.cost == p.evaluate_labels(regions.labels) <= before
+        assert regions.cost == p._evaluate_labels(regions.labels) <= before
         elements = np.concatenate([region.elements for region in regions.regions] or [np.zeros(0, int)])
         assert len(np.unique(elements)) == len(elements)
         # with a pair outside decided against its reduced cost, no partition costs less than the bound plus that

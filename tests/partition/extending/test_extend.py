@@ -62,7 +62,7 @@ def check(p: gp.SetPartition, r: gp.Result) -> None:
     assert r.cost == p.evaluate(r.labels) and r.nodes is p.nodes
     assert r.n_clusters == len(r.partition) and all(r.partition)
     assert p.labels(r.partition).tolist() == p.labels(r).tolist()
-    p.check_feasible(p.labels(r))
+    p._check_feasible(p.labels(r))
 
 
 @pytest.mark.parametrize("method", ["exact", "auto", "kernighan-lin"])

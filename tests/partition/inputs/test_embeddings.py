@@ -22,7 +22,7 @@ def test_costs_are_distances_minus_the_threshold(metric):
     np.fill_diagonal(expected, 0.0)
     assert p.matrix == pytest.approx(expected) and "threshold 0.4" in repr(p)
     q = gp.SetPartition.from_embeddings(X.astype(np.float32).tolist(), 0.4, 4, metric)
-    u, v, cost = q.listed()
+    u, v, cost = q._listed()
     assert cost == pytest.approx(expected[u, v], abs=1e-6)
     near = np.argsort(cdist(X, X, metric), axis=1)[:, 1:5]
     neighbours = {(min(a, b), max(a, b)) for a, row in enumerate(near.tolist()) for b in row}

@@ -61,10 +61,10 @@ def test_from_frame_clips_and_requires_only_if_told():
     rows = {"a": ["x", "y", "x"], "b": ["y", "z", "z"], "p": [1.0, 0.0, 0.4]}
     with pytest.warns(gp.GraphPartWarning, match="exactly 1: 1, exactly 0: 1"):
         p = gp.SetPartition.from_frame(rows, "a", "b", probability="p")
-    assert not len(p.must_join) and not p.has_must_cut
+    assert not len(p.must_join) and not p._has_must_cut
     with pytest.warns(gp.GraphPartWarning, match="as clip=0"):
         p = gp.SetPartition.from_frame(rows, "a", "b", probability="p", clip=0)
-    assert p.must_join.tolist() == [[0, 1]] and p.must_cut.tolist() == [[1, 2]]
+    assert p.must_join.tolist() == [[0, 1]] and p._must_cut.tolist() == [[1, 2]]
 
 
 @pytest.mark.parametrize(

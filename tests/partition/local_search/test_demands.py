@@ -44,7 +44,7 @@ def best_of_all(p):
     def extend(a, k):
         nonlocal best
         if a == p.n:
-            best = min(best, p.evaluate_labels(labels))
+            best = min(best, p._evaluate_labels(labels))
             return
         for U in range(k + 1):
             labels[a] = U
@@ -62,7 +62,7 @@ def test_steps_are_those_of_the_dense_form(seed):
     rng = np.random.default_rng(seed)
     for number in range(200):
         p = with_demands(rng, limits=False)
-        q = p.to_dense()
+        q = p._to_dense()
         steps = (None, 1, 2, 3)[number % 4]
         for method in (gp.partition.greedy_joining, gp.partition.greedy_moving):
             a, b = (method(x, max_iterations=steps) for x in (p, q))
@@ -93,8 +93,8 @@ def test_sequences_are_those_of_the_definition(monkeypatch):
     rng = np.random.default_rng(11)
     for number in range(80):
         p = with_demands(rng, limits=False, largest=8)
-        q = p.to_dense()
-        classes = p.must_join_classes()
+        q = p._to_dense()
+        classes = p._must_join_classes()
         u, v, _ = p.pairs()
         listed = {
             pair for a, b in zip(classes[u].tolist(), classes[v].tolist(), strict=True) for pair in ((a, b), (b, a))
@@ -115,7 +115,7 @@ def test_local_optima(method):
             continue
         r = gp.solve(p, method)
         assert r.cost == pytest.approx(p.evaluate(r.labels)) and r.cost < math.inf, number
-        p.check_feasible(r.labels)
+        p._check_feasible(r.labels)
         if method == "greedy-joining" or len(p.must_join):
             continue
         u, v, _ = as_pairs(p).pairs()
@@ -125,7 +125,7 @@ def test_local_optima(method):
             for U in sorted(near | {r.n_clusters}):
                 other = r.labels.copy()
                 other[a] = U
-                assert p.evaluate_labels(other) >= r.cost - 1e-9, (number, a, U)
+                assert p._evaluate_labels(other) >= r.cost - 1e-9, (number, a, U)
         again = gp.solve(p, method, initial=r)
         assert again.cost <= r.cost
 
@@ -153,7 +153,7 @@ def test_search_against_enumeration():
                 gp.partition.greedy_joining(p)
             continue
         r = gp.partition.kernighan_lin_pairs(p)
-        p.check_feasible(r.labels)
+        p._check_feasible(r.labels)
         assert r.cost >= best - 1e-9, number
         optimal += r.cost <= best + 1e-9
         total += 1
@@ -183,7 +183,7 @@ def test_initial_partitions_keep_limits():
     for method in (*LOCAL, "search"):
         options = {"max_iterations": 2} if method == "search" else {}
         r = gp.solve(p, method, initial=start, **options)
-        p.check_feasible(r.labels)
+        p._check_feasible(r.labels)
         assert r.cost <= p.evaluate(start)
     assert gp.solve(p, "greedy-joining", time_limit=0.0).cost < math.inf
 

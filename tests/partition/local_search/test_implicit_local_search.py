@@ -16,12 +16,12 @@ def test_steps_are_those_of_the_dense_form(seed):
     rng = np.random.default_rng(seed)
     for number in range(SMALL):
         p = background_problem(rng)
-        q = p.to_dense()
+        q = p._to_dense()
         steps = (None, 1, 2, 3)[number % 4]
         a, b = (gp.partition.greedy_joining(x, max_iterations=steps) for x in (p, q))
         assert np.array_equal(a.labels, b.labels) and a.iterations == b.iterations, (seed, number)
         start = None
-        if number % 2 and not len(p.must_join) and not p.has_must_cut:
+        if number % 2 and not len(p.must_join) and not p._has_must_cut:
             start = rng.integers(0, 4, p.n)
         for method in (gp.partition.greedy_moving, gp.partition.kernighan_lin):
             a, b = (method(x, start, max_iterations=steps) for x in (p, q))
@@ -32,8 +32,8 @@ def test_steps_are_those_of_the_definition():
     rng = np.random.default_rng(11)
     for number in range(60):
         p = background_problem(rng, largest=8)
-        q = p.to_dense()
-        *_, last = [q.must_join_classes().tolist(), *reference.greedy_joining(q, q.must_join_classes().tolist())]
+        q = p._to_dense()
+        *_, last = [q._must_join_classes().tolist(), *reference.greedy_joining(q, q._must_join_classes().tolist())]
         assert gp.partition.greedy_joining(p).labels.tolist() == last, number
         joined = last
         *_, last = [joined, *reference.greedy_moving(q, joined)]
@@ -59,8 +59,8 @@ def test_multilevel_ends_where_no_move_helps(repels):
     for number in range(400):
         p = background_problem(rng, repels, largest=10)
         r = gp.partition.multilevel(p, seed=number)
-        assert r.cost == p.evaluate(r.labels) <= p.evaluate(p.must_join_classes())
-        assert gp.partition.greedy_moving(p.to_dense(), r).cost >= r.cost - 1e-12
+        assert r.cost == p.evaluate(r.labels) <= p.evaluate(p._must_join_classes())
+        assert gp.partition.greedy_moving(p._to_dense(), r).cost >= r.cost - 1e-12
         again = gp.partition.multilevel(p, r)
         assert again.cost <= r.cost
         optimal += r.cost <= gp.partition.brute_force(p).cost + 1e-9
@@ -78,7 +78,7 @@ def test_where_any_subset_attracts(monkeypatch):
         p = background_problem(rng, repels=False, largest=10)
         if p.background.repels:
             continue
-        q = p.to_dense()
+        q = p._to_dense()
         joined, moved = gp.partition.greedy_joining(p), gp.partition.greedy_moving(p)
         assert gp.partition.greedy_joining(q, joined).cost >= joined.cost - 1e-12, number
         assert gp.partition.greedy_moving(q, moved).cost >= moved.cost - 1e-12, number

@@ -35,7 +35,7 @@ from graphpart.stopping import Stopping
 def test_same_partition_as_the_reference(p: gp.SetPartition) -> None:
     start = np.arange(p.n, dtype=np.int32)
     for labels in (start, canonical(start % 3), start * 0):
-        if not math.isinf(p.evaluate_labels(labels)):
+        if not math.isinf(p._evaluate_labels(labels)):
             found = improve_pairs_alone(p, labels, Stopping())
             assert canonical(found).tolist() == canonical(reference(p, labels)).tolist()
 
@@ -64,7 +64,7 @@ def test_same_sequences_as_the_reference_by_height_and_size(seed: int, height: f
     p = gp.SetPartition.from_pairs(n, pairs, rng.normal(size=len(pairs)) - 0.2, dense=False)
     for labels in starts(p):
         found = Pairs(
-            None, p.rows().arrays, labels, p.magnitude, p.tolerance, p.evaluate_labels(labels), 1, height, whole
+            None, p._rows().arrays, labels, p._magnitude, p._tolerance, p._evaluate_labels(labels), 1, height, whole
         )
         while found.round(Stopping()):
             pass
@@ -74,7 +74,7 @@ def test_same_sequences_as_the_reference_by_height_and_size(seed: int, height: f
 
 def starts(p: gp.SetPartition) -> list[np.ndarray]:
     singletons = np.arange(p.n, dtype=np.int32)
-    return [x for x in (singletons, canonical(singletons % 3), singletons * 0) if not math.isinf(p.evaluate_labels(x))]
+    return [x for x in (singletons, canonical(singletons % 3), singletons * 0) if not math.isinf(p._evaluate_labels(x))]
 
 
 FINE = gp.SetPartition.from_pairs(6, [(0, 1), (0, 2), (0, 4)], [-1.0, -1.0, 1.2e-38], dense=False)
@@ -84,7 +84,7 @@ FINE = gp.SetPartition.from_pairs(6, [(0, 1), (0, 2), (0, 4)], [-1.0, -1.0, 1.2e
 @example(FINE)  # a cost that is 0 in fixed point, where two moves tie
 @settings(max_examples=120, derandomize=True, deadline=None)
 def test_same_chains_as_the_reference(p: gp.SetPartition) -> None:
-    p = p.contract(p.must_join_classes())
+    p = p._contract(p._must_join_classes())
     for labels in starts(p):
         for patience, hub in ((1, 99), (2, 99), (CHAIN, 99), (CHAIN, 2)):
             assert chained(p, labels, patience, hub) == reference_chains(p, labels, patience, hub)
@@ -106,7 +106,7 @@ def test_same_as_the_references_with_a_background(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for number in range(32):
         p = background_problem(rng, repels=bool(number % 4))
-        p = p.contract(p.must_join_classes())
+        p = p._contract(p._must_join_classes())
         for labels in starts(p):
             assert chained(p, labels, 6) == reference_chains(p, labels, 6), (seed, number)
             if p.background.constant is None:  # no ties
@@ -147,14 +147,14 @@ def test_a_long_chain_stays_in_range_and_in_time() -> None:
 def test_chains_after_a_change_are_those_from_scratch() -> None:
     """What is remembered of the moves of elements is forgotten where another partition differs."""
     p = gp.generate.sparse_random(300, 1200, seed=1).problem
-    chains = Chains(*p.rows().arrays, np.arange(p.n, dtype=np.int32), p.magnitude, p.tolerance, CHAIN, LONGEST, 99)
+    chains = Chains(*p._rows().arrays, np.arange(p.n, dtype=np.int32), p._magnitude, p._tolerance, CHAIN, LONGEST, 99)
     cost = chains.improve(0.0, Stopping())
     assert chains.improve(cost, Stopping()) == cost  # nothing to do
     labels = np.array(chains.labels)
     labels[::7] = labels[3]
     chains.adopt(labels)
     chains.improve(0.0, Stopping())
-    again = Chains(*p.rows().arrays, chains.labels, p.magnitude, p.tolerance, CHAIN, LONGEST, 99)
+    again = Chains(*p._rows().arrays, chains.labels, p._magnitude, p._tolerance, CHAIN, LONGEST, 99)
     again.improve(0.0, Stopping())
     assert again.labels.tolist() == chains.labels.tolist()
 
@@ -173,7 +173,7 @@ def reference_sequences(p: gp.SetPartition, labels: np.ndarray, rest: int, patie
             x[best[1]] = best[3]
             resting.append(best[1])
             since += 1
-            if total < smallest - Fraction(p.tolerance):
+            if total < smallest - Fraction(p._tolerance):
                 smallest, kept, since = total, list(x), 0
         if kept is None:
             return current
@@ -186,7 +186,15 @@ def test_same_long_sequences_as_the_reference(p: gp.SetPartition) -> None:
     for labels in starts(p)[: p.n]:
         for rest, patience in ((1, 5), (3, 12)):
             found = _dense_moves.kernighan_lin(
-                p.matrix, labels, p.magnitude, p.tolerance, False, p.evaluate_labels(labels), Stopping(), rest, patience
+                p.matrix,
+                labels,
+                p._magnitude,
+                p._tolerance,
+                False,
+                p._evaluate_labels(labels),
+                Stopping(),
+                rest,
+                patience,
             )
             assert canonical(found).tolist() == naive.canonical(reference_sequences(p, labels, rest, patience))
 
@@ -199,7 +207,7 @@ def test_long_sequences_keep_apart_what_must_be(seed: int) -> None:
     cuts = [pairs[k] for k in rng.choice(len(pairs), 6, replace=False)]
     p = gp.SetPartition.from_pairs(n, pairs, rng.integers(-9, 10, len(pairs)), must_cut=cuts, dense=True)
     labels = np.arange(n, dtype=np.int32)
-    found = _dense_moves.kernighan_lin(p.matrix, labels, p.magnitude, p.tolerance, True, 0.0, Stopping(), 3, 30)
+    found = _dense_moves.kernighan_lin(p.matrix, labels, p._magnitude, p._tolerance, True, 0.0, Stopping(), 3, 30)
     assert canonical(found).tolist() == naive.canonical(reference_sequences(p, labels, 3, 30))
     assert math.isfinite(p.evaluate(canonical(found)))
 
@@ -210,7 +218,7 @@ def test_never_above_its_start_and_feasible(p: gp.SetPartition) -> None:
     start = gp.partition.greedy_joining(p)
     r = kernighan_lin_pairs(p, initial=start)
     assert r.cost <= start.cost
-    p.check_feasible(r.labels)
+    p._check_feasible(r.labels)
     again = kernighan_lin_pairs(p, initial=r)
     assert again.labels.tolist() == r.labels.tolist()
 
@@ -227,12 +235,12 @@ def test_below_whole_partition_sequences_where_a_split_is_needed() -> None:
 @settings(max_examples=100, derandomize=True, deadline=None)
 def test_ends_where_neither_form_helps(p: gp.SetPartition) -> None:
     r = kernighan_lin_pairs(p)
-    assert gp.partition.greedy_moving(p, initial=r).cost >= r.cost - p.tolerance
-    assert gp.partition.greedy_joining(p, initial=r).cost >= r.cost - p.tolerance
+    assert gp.partition.greedy_moving(p, initial=r).cost >= r.cost - p._tolerance
+    assert gp.partition.greedy_joining(p, initial=r).cost >= r.cost - p._tolerance
     if not len(p.must_join):
-        assert p.evaluate(improve_pairs_alone(p, r.labels, Stopping())) >= r.cost - p.tolerance
+        assert p.evaluate(improve_pairs_alone(p, r.labels, Stopping())) >= r.cost - p._tolerance
         if not p.is_dense:
-            assert p.evaluate(np.array(chained(p, r.labels, CHAIN))) >= r.cost - p.tolerance
+            assert p.evaluate(np.array(chained(p, r.labels, CHAIN))) >= r.cost - p._tolerance
 
 
 def test_a_star_takes_no_quadratic_time() -> None:
@@ -255,7 +263,7 @@ def test_a_large_subset_that_gains_many_elements_takes_no_quadratic_time() -> No
     labels = np.zeros(at.size, np.int32)
     labels[alone] = np.arange(1, len(alone) + 1)
     labels = canonical(labels)
-    found = Pairs(None, p.rows().arrays, labels, p.magnitude, p.tolerance, p.evaluate_labels(labels), 20)
+    found = Pairs(None, p._rows().arrays, labels, p._magnitude, p._tolerance, p._evaluate_labels(labels), 20)
     assert found.round(Stopping())
     assert found.cost < 0.99 * p.cost.sum()  # what nothing linked to the large subset at first is left for later
 
@@ -265,9 +273,9 @@ def test_a_round_looks_at_what_is_linked_to_a_changed_subset_since_this_round() 
     pairs = [(0, 1), (1, 2), (0, 2), (1, 3), (0, 3), (1, 4), (0, 4)]
     p = gp.SetPartition.from_pairs(5, pairs, [-1.0, -0.9, 2.5, -0.5, 1.0, -0.8, 1.0], dense=False)
     labels, changed = np.array([[0, 0, 1, 2, 3], [0, 0, 1, 2, 2]], np.int32)
-    found = Pairs(None, p.rows().arrays, labels, p.magnitude, p.tolerance, p.evaluate_labels(labels), 20)
+    found = Pairs(None, p._rows().arrays, labels, p._magnitude, p._tolerance, p._evaluate_labels(labels), 20)
     assert not found.round(Stopping())
-    found.adopt(changed, p.evaluate_labels(changed))
+    found.adopt(changed, p._evaluate_labels(changed))
     assert found.round(Stopping())
     assert canonical(found.labels).tolist() == [0, 1, 1, 1, 1]
 
@@ -309,5 +317,5 @@ def test_pieces_of_subsets_take_no_second_search(seed: int, monkeypatch: pytest.
     assert len(searches) == 1
     assert any(divided)
     assert connected_subsets(p, r.labels).max() == r.labels.max()
-    assert gp.partition.greedy_joining(p, initial=r).cost >= r.cost - p.tolerance
-    assert gp.partition.greedy_moving(p, initial=r).cost >= r.cost - p.tolerance
+    assert gp.partition.greedy_joining(p, initial=r).cost >= r.cost - p._tolerance
+    assert gp.partition.greedy_moving(p, initial=r).cost >= r.cost - p._tolerance

@@ -66,9 +66,9 @@ def test_subsets_that_only_lifted_pairs_link_by_now_are_not_joined() -> None:
         costs, far = rng.normal(size=len(pairs)), rng.random(len(pairs)) < 0.4
         p = gp.SetPartition.from_pairs(12, pairs[~far], costs[~far], lifted=(pairs[far], costs[far]))
         start = np.arange(12, dtype=np.int32)
-        pairs_of = Pairs(None, p.rows().arrays, start, p.magnitude, p.tolerance, 0.0, 20, terms=terms_of(p))
+        pairs_of = Pairs(None, p._rows().arrays, start, p._magnitude, p._tolerance, 0.0, 20, terms=terms_of(p))
         while pairs_of.round(Stopping()):
-            cost = p.evaluate_labels(canonical(pairs_of.labels))  # inf if a subset is not connected
+            cost = p._evaluate_labels(canonical(pairs_of.labels))  # inf if a subset is not connected
             assert cost == pytest.approx(pairs_of.cost), seed
 
 
@@ -81,7 +81,7 @@ def test_nothing_is_left_to_gain_and_subsets_are_connected(name: str) -> None:
         )
         start = connected_labels(rng, p)
         r = getattr(gp.partition, name)(p, start)
-        p.check_feasible(r.labels)
+        p._check_feasible(r.labels)
         assert r.cost == p.evaluate(r.labels) <= p.evaluate(start)
         units = naive.Units(p)
         labels = units.start(r.labels.tolist())
@@ -98,19 +98,19 @@ def test_levels_stay_connected(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(30):
         p = lifted_problem(rng, 20, ties=bool(seed % 2))
-        level = Level(*p.rows().arrays, terms_of(p))
+        level = Level(*p._rows().arrays, terms_of(p))
         labels = np.arange(p.n, dtype=np.int32)
         level.move(labels, 0.0, Stopping())
-        p.check_feasible(canonical(labels))
+        p._check_feasible(canonical(labels))
         fine = canonical(level.refine(labels))
-        p.check_feasible(fine)
-        q, above = p.contract(fine), level.coarsen(fine, int(fine.max()) + 1)
+        p._check_feasible(fine)
+        q, above = p._contract(fine), level.coarsen(fine, int(fine.max()) + 1)
         moved, expected = np.arange(q.n, dtype=np.int32), np.arange(q.n, dtype=np.int32)
         above.move(moved, 0.0, Stopping())
-        q.check_feasible(canonical(moved))
+        q._check_feasible(canonical(moved))
         if seed % 2 == 0:  # without rounding, the level is the contracted problem with its rows in another order
-            Level(*q.rows().arrays, terms_of(q)).move(expected, 0.0, Stopping())
-            assert q.evaluate_labels(canonical(moved)) == q.evaluate_labels(canonical(expected))
+            Level(*q._rows().arrays, terms_of(q)).move(expected, 0.0, Stopping())
+            assert q._evaluate_labels(canonical(moved)) == q._evaluate_labels(canonical(expected))
 
 
 @pytest.mark.parametrize("name", ["kernighan_lin", "kernighan_lin_pairs"])

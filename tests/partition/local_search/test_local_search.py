@@ -56,7 +56,7 @@ def check_end(p, result, last):
     if pieces(p, last) == last:
         assert result.labels.tolist() == last
     else:
-        assert result.cost <= p.evaluate(last) + p.tolerance * p.n
+        assert result.cost <= p.evaluate(last) + p._tolerance * p.n
 
 
 @each_search
@@ -81,7 +81,7 @@ def test_never_worse_than_the_start_and_cost_recomputed(name, case):
     assert result.cost == p.evaluate(result.partition)
     assert result.status == "local_optimum"
     assert result.history[-1][1] == result.cost
-    p.check_feasible(result.labels)
+    p._check_feasible(result.labels)
 
 
 @settings(max_examples=150)
@@ -177,7 +177,7 @@ def test_required_pairs_are_honoured(name):
     assert result.labels[0] == result.labels[5]
     assert result.labels[0] != result.labels[1] != result.labels[2]
     for start in ([0, 1, 0, 0, 0, 1], [0, 0, 1, 1, 1, 0]):  # which violate a required join, and a required cut
-        p.check_feasible(SEARCHES[name](p, start).labels)
+        p._check_feasible(SEARCHES[name](p, start).labels)
 
 
 @each_search

@@ -12,7 +12,7 @@ from graphpart.partition.pieces.components import split
 
 @given(partitions(max_n=9, density=0.2, requirements=False))
 def test_parts_are_the_components_and_their_optima_add_up(p):
-    component = p.components()
+    component = p._components()
     G = nx.Graph()
     G.add_nodes_from(range(p.n))
     G.add_edges_from((a, b) for a, b, c in zip(*p.pairs(), strict=True) if c != 0)
@@ -31,7 +31,7 @@ def test_parts_are_the_components_and_their_optima_add_up(p):
 
 def test_only_wanted_components():
     p = gp.SetPartition.from_pairs(7, [(0, 3), (1, 4), (2, 5)], [1.0, -2.0, 3.0], dense=False)
-    component = p.components()
+    component = p._components()
     ((elements, part),) = split(p, component, component[np.unique(component, return_index=True)[1]] == component[1])
     assert elements.tolist() == [1, 4] and part.pairs()[2].tolist() == [-2.0]
     assert split(p, component, np.zeros(component.max() + 1, bool)) == []
@@ -40,4 +40,4 @@ def test_only_wanted_components():
 @pytest.mark.parametrize("dense", [True, False])
 def test_required_joins_connect(dense):
     p = gp.SetPartition.from_pairs(5, [(0, 1), (2, 3)], [1.0, 1.0], must_join=[(1, 2)], dense=dense)
-    assert p.components().tolist() == [0, 0, 0, 0, 1]
+    assert p._components().tolist() == [0, 0, 0, 0, 1]

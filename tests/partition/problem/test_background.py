@@ -49,7 +49,7 @@ def test_evaluate_is_exact_where_terms_cancel():
         total, size = exact_cost(p, labels)
         assert abs(Fraction(p.evaluate(labels)) - total) <= abs(total) * Fraction(2) ** -52 + size * Fraction(2) ** -95
         assert p.evaluate(np.arange(n)) == 0.0
-        assert p.to_dense().evaluate(labels) == p.evaluate(labels)
+        assert p._to_dense().evaluate(labels) == p.evaluate(labels)
 
 
 def test_what_is_listed_costs_what_is_listed():
@@ -87,17 +87,17 @@ def test_derived_problems_are_those_of_the_dense_form(seed):
     rng = np.random.default_rng(seed)
     for _ in range(60):
         p = background_problem(rng, repels=bool(rng.integers(2)), requirements=False)
-        q = p.to_dense()
+        q = p._to_dense()
         assert q.is_dense and q.background is None and np.array_equal(q.matrix, q.matrix.T)
         blocks = p.labels(rng.integers(0, 4, p.n))
-        a, b = p.contract(blocks), q.contract(blocks)
-        np.testing.assert_allclose(a.to_dense().matrix, b.matrix, atol=1e-12)
+        a, b = p._contract(blocks), q._contract(blocks)
+        np.testing.assert_allclose(a._to_dense().matrix, b.matrix, atol=1e-12)
         chosen = np.flatnonzero(rng.random(p.n) < 0.6)
-        np.testing.assert_allclose(p.restrict(chosen).to_dense().matrix, q.restrict(chosen).matrix, atol=1e-12)
-        assert p.magnitude >= q.magnitude * (1 - 1e-12)
+        np.testing.assert_allclose(p._restrict(chosen)._to_dense().matrix, q._restrict(chosen).matrix, atol=1e-12)
+        assert p._magnitude >= q._magnitude * (1 - 1e-12)
         again = pickle.loads(pickle.dumps(p))
         assert again.background == p.background and again.evaluate(blocks) == p.evaluate(blocks)
-        assert fingerprint(again) == fingerprint(p) != fingerprint(p.restrict(np.arange(0)))
+        assert fingerprint(again) == fingerprint(p) != fingerprint(p._restrict(np.arange(0)))
         same = gp.SetPartition(p.graph, dense=False)
         assert len(p.must_join) or (same.background == p.background and same.evaluate(blocks) == p.evaluate(blocks))
 
@@ -108,7 +108,7 @@ def test_components_lose_nothing():
     for _ in range(150):
         p = background_problem(rng, repels=rng.random() < 0.7, largest=9)
         optimum = gp.partition.brute_force(p)
-        component = p.components()
+        component = p._components()
         labels = optimum.labels * (component.max(initial=0) + 1) + component
         assert p.evaluate(labels) == pytest.approx(optimum.cost, abs=1e-12)
         apart += component.max(initial=0) > 0
@@ -136,7 +136,7 @@ def test_no_method_ignores_a_background(method):
     rng = np.random.default_rng(3)
     for k in range(12):
         p = background_problem(rng, repels=k % 3 > 0, largest=9)
-        optimum = gp.partition.brute_force(p.to_dense()).cost
+        optimum = gp.partition.brute_force(p._to_dense()).cost
         options = {"max_iterations": 2} if method == "search" else {}
         r = gp.solve(p, method, **options)
         assert r.cost == p.evaluate(r.labels) >= optimum - 1e-12

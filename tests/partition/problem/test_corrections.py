@@ -43,8 +43,8 @@ def test_starts_are_repaired():
             repaired, moved = repaired_start(q, labels)
         except gp.InvalidPartition:  # see below
             continue
-        q.check_feasible(repaired)
-        assert (moved == 0) == math.isfinite(q.evaluate_labels(labels))
+        q._check_feasible(repaired)
+        assert (moved == 0) == math.isfinite(q._evaluate_labels(labels))
         assert moved == 0 or moved <= q.n
         found += moved > 0
     assert found > 50
@@ -154,7 +154,7 @@ def test_number_of_clusters_of_large_starts():
     p = gp.SetPartition.from_pairs(n, [(0, 1)], [-1.0], n_clusters=(1, 5), max_size=n // 4)
     labels = start_of(p, np.arange(n))
     assert labels.max() < 5
-    p.check_feasible(labels)
+    p._check_feasible(labels)
     p = gp.SetPartition.from_pairs(n, [(0, 1)], [-1.0], n_clusters=(n // 2, None))
     labels = start_of(p, np.zeros(n, int))
     assert labels.max() + 1 == n // 2
@@ -172,7 +172,7 @@ def test_a_result_stays_near_its_start_where_that_costs_nothing(seed):
     a, b = (int(k) for k in rng.choice(n, 2, replace=False))
     q = p.require(**{"apart" if r.labels[a] == r.labels[b] else "together": [(a, b)]})
     s = gp.solve(q, "exact", initial=r)
-    assert s.cost == q.evaluate_labels(s.labels) == gp.partition.brute_force(q).cost and r.cost == best.cost
+    assert s.cost == q._evaluate_labels(s.labels) == gp.partition.brute_force(q).cost and r.cost == best.cost
     assert s.lower_bound <= s.cost and s.history[-1][1] == s.cost
     assert [cost for _, cost in s.history] == sorted((cost for _, cost in s.history), reverse=True)
     frame = s.changes(r)

@@ -117,7 +117,7 @@ def test_other_constructors():
     ]
     for p in problems:
         r = gp.solve(p)
-        p.check_feasible(r.labels)
-        assert p.limits.max_size == 2 and (p.limits.least, p.limits.most) == (2, 4)
+        p._check_feasible(r.labels)
+        assert p._limits.max_size == 2 and (p._limits.least, p._limits.most) == (2, 4)
         assert r.labels[0] != r.labels[2]
         assert "at most one in a cluster" in repr(p) and "at most 2 elements in a cluster" in repr(p)

@@ -46,26 +46,26 @@ def cost_of(matrix, labels):
 def test_groups_against_sums_over_pairs(seed):
     p, matrix, rng = random_problem(seed)
     n = p.n
-    assert np.array_equal(p.to_dense().matrix, matrix)
+    assert np.array_equal(p._to_dense().matrix, matrix)
     for _ in range(10):
         labels = canonical(rng.integers(0, n, n))
-        assert p.evaluate_labels(labels) == cost_of(matrix, labels)
+        assert p._evaluate_labels(labels) == cost_of(matrix, labels)
         hard = any(matrix[a, b] == math.inf for b in range(n) for a in range(b) if labels[a] == labels[b])
         if hard:
             with pytest.raises(gp.InvalidPartition, match="of which a cluster has at most one"):
-                p.check_feasible(labels)
+                p._check_feasible(labels)
         else:
-            p.check_feasible(labels)
+            p._check_feasible(labels)
             c = Contraction(p, labels)
             other = canonical(rng.integers(0, n, c.problem.n))
-            assert c.problem.evaluate_labels(other) + c.constant == pytest.approx(cost_of(matrix, c.lift(other)))
-            assert c.problem.has_must_cut == (np.isinf(c.problem.to_dense().matrix).any())
+            assert c.problem._evaluate_labels(other) + c.constant == pytest.approx(cost_of(matrix, c.lift(other)))
+            assert c.problem._has_must_cut == (np.isinf(c.problem._to_dense().matrix).any())
         elements = np.flatnonzero(rng.random(n) < 0.7)
-        part = p.restrict(elements)
-        assert np.array_equal(part.to_dense().matrix, matrix[np.ix_(elements, elements)])
+        part = p._restrict(elements)
+        assert np.array_equal(part._to_dense().matrix, matrix[np.ix_(elements, elements)])
     finite = np.where(np.isinf(matrix), 0.0, np.abs(matrix))
-    assert p.has_must_cut == np.isinf(matrix).any()
-    assert p.magnitude >= finite.sum(axis=1).max() * (1 - 1e-12)
+    assert p._has_must_cut == np.isinf(matrix).any()
+    assert p._magnitude >= finite.sum(axis=1).max() * (1 - 1e-12)
     if p.background is not None:
         a, b = np.triu_indices(n, 1)
         listed = np.zeros((n, n))
@@ -81,8 +81,8 @@ def test_groups_survive_pickling_graphs_and_splitting(seed):
     for q in (pickle.loads(pickle.dumps(p)), copy.deepcopy(p), SetPartition(p.graph, dense=p.is_dense)):
         assert q.groups == p.groups and q.is_dense == p.is_dense and q.background == p.background
         labels = canonical(rng.integers(0, 2, p.n))
-        assert q.evaluate_labels(labels) == p.evaluate_labels(labels)
-    component = p.components()
+        assert q._evaluate_labels(labels) == p._evaluate_labels(labels)
+    component = p._components()
     best = gp.partition.brute_force(p)
     for part in best.partition:
         assert len({component[a] for a in part}) == 1
@@ -91,8 +91,8 @@ def test_groups_survive_pickling_graphs_and_splitting(seed):
 def test_members_of_a_group_do_not_connect():
     p = SetPartition.from_pairs(4, [(0, 1)], [-1.0], dense=False,
                               groups=groups_of(range(4), [0, 1, 0, 1], 2.0))  # fmt: skip
-    assert p.components().tolist() == [0, 0, 1, 2]
-    assert p.has_must_cut is False and p.background.repels and p.background.constant is None
+    assert p._components().tolist() == [0, 0, 1, 2]
+    assert p._has_must_cut is False and p.background.repels and p.background.constant is None
     assert gp.solve(p).cost == -1.0
 
 
@@ -101,9 +101,9 @@ def test_a_large_group_takes_memory_for_members_only():
     half = np.arange(n) % (n // 2)
     p = SetPartition.from_pairs(n, (half[: n // 2], half[: n // 2] + n // 2), np.full(n // 2, -1.0),
                               groups=groups_of(range(n), np.arange(n) // (n // 2)))  # fmt: skip
-    assert p.evaluate_labels(half.astype(np.int32)) == -n / 2
-    assert p.evaluate_labels(np.zeros(n, np.int32)) == math.inf
-    assert p.contract(half.astype(np.int32)).groups is not None
+    assert p._evaluate_labels(half.astype(np.int32)) == -n / 2
+    assert p._evaluate_labels(np.zeros(n, np.int32)) == math.inf
+    assert p._contract(half.astype(np.int32)).groups is not None
 
 
 def test_required_joins_of_one_group_name_both_and_the_group():
@@ -124,14 +124,14 @@ def test_limits_are_evaluated_and_kept(seed):
     limits = limits_of(3, (1, int(rng.integers(p.n // 3 + 1, p.n + 1)) + 1))
     u, v, cost = p.pairs()
     q = SetPartition._of_pairs(range(p.n), u, v, cost, rules=Rules(limits=limits), dense=p.is_dense)
-    for r in (q, pickle.loads(pickle.dumps(q)), q.to_dense()):
+    for r in (q, pickle.loads(pickle.dumps(q)), q._to_dense()):
         labels = canonical(rng.integers(0, p.n, p.n))
         fits = np.bincount(labels).max() <= 3 and labels.max() + 1 <= limits.most
-        assert math.isinf(r.evaluate_labels(labels)) <= (not fits or math.isinf(p.evaluate_labels(labels)))
-        small = r.contract(labels)
-        assert small.sizes.tolist() == np.bincount(labels).tolist() and small.limits == limits
-    assert q.restrict(np.arange(p.n - 1)).limits == limits_of(3, None)
-    assert (q.components() == 0).all()
+        assert math.isinf(r._evaluate_labels(labels)) <= (not fits or math.isinf(p._evaluate_labels(labels)))
+        small = r._contract(labels)
+        assert small._sizes.tolist() == np.bincount(labels).tolist() and small._limits == limits
+    assert q._restrict(np.arange(p.n - 1))._limits == limits_of(3, None)
+    assert (q._components() == 0).all()
 
 
 @pytest.mark.parametrize("dense", [False, True])
@@ -160,7 +160,7 @@ def test_graphs_name_their_elements(dense):
 
 def test_listed_zeros_that_a_background_changes():
     p = SetPartition.from_pairs(3, [(0, 1), (1, 2)], [0.0, -1.0], background=(1.0, np.ones(3)))
-    assert [x.tolist() for x in p.listed()] == [[0, 0], [1, 2], [1.0, 1.0]]  # each pair once
+    assert [x.tolist() for x in p._listed()] == [[0, 0], [1, 2], [1.0, 1.0]]  # each pair once
     q = p.require(groups=[0, -1, 0], group_cost=5.0)
     assert p.evaluate([0, 0, 1]) == q.evaluate([0, 0, 1]) == 1.0
 
@@ -184,12 +184,12 @@ def test_arguments_that_look_like_others():
 def test_requirements_lift_limits(dense):
     p = SetPartition.from_pairs(3, [(0, 1), (1, 2)], [1.0, -1.0], groups=[0, -1, 0], dense=dense)
     q = p.require(n_clusters=2, max_size=2)
-    assert q.require(n_clusters=(1, None)).limits == limits_of(2, None)
-    assert q.require(max_size=3).limits == limits_of(3, 2)
+    assert q.require(n_clusters=(1, None))._limits == limits_of(2, None)
+    assert q.require(max_size=3)._limits == limits_of(3, 2)
     free = p.require(n_clusters=3).require(n_clusters=(1, None))
-    assert free.limits is None
+    assert free._limits is None
     assert free.evaluate([0, 1, 1]) == -1.0
 
 
 def test_limits_of_nothing():
-    assert SetPartition.from_pairs(0, np.zeros((0, 2), int), [], max_size=3).limits == limits_of(3, None)
+    assert SetPartition.from_pairs(0, np.zeros((0, 2), int), [], max_size=3)._limits == limits_of(3, None)

@@ -54,12 +54,12 @@ def test_brute_force_is_the_least_of_all_connected_partitions():
             continue
         costs = {labels: naive_cost(p, labels) for labels in all_partitions(p.n)}
         r = gp.partition.brute_force(p)
-        assert r.cost == pytest.approx(min(costs.values()), abs=p.tolerance), p
+        assert r.cost == pytest.approx(min(costs.values()), abs=p._tolerance), p
         assert r.status == "optimal" and r.lower_bound == r.cost
-        first = next(x for x, cost in costs.items() if cost <= min(costs.values()) + p.tolerance)
+        first = next(x for x, cost in costs.items() if cost <= min(costs.values()) + p._tolerance)
         assert r.labels.tolist() == list(first)
         for labels, cost in list(costs.items())[:200]:
-            assert p.evaluate_labels(np.array(labels, np.int32)) == pytest.approx(cost, rel=1e-12, abs=p.tolerance)
+            assert p._evaluate_labels(np.array(labels, np.int32)) == pytest.approx(cost, rel=1e-12, abs=p._tolerance)
 
 
 def test_what_is_not_connected_is_named():
@@ -69,25 +69,25 @@ def test_what_is_not_connected_is_named():
             labels = p.labels(rng.integers(0, 3, p.n))
             subsets = [np.flatnonzero(labels == k).tolist() for k in range(labels.max(initial=-1) + 1)]
             bad = [s for s in subsets if not is_connected(p, s)]
-            cuts = [(a, b) for a, b in p.must_cut.tolist() if labels[a] == labels[b]]
+            cuts = [(a, b) for a, b in p._must_cut.tolist() if labels[a] == labels[b]]
             joins = [(a, b) for a, b in p.must_join.tolist() if labels[a] != labels[b]]
             if bad:
-                assert p.evaluate_labels(labels) == np.inf
+                assert p._evaluate_labels(labels) == np.inf
                 with pytest.raises(gp.errors.InvalidPartition, match="no path of base pairs within it links") as error:
                     p.evaluate(labels)
                 name = p.nodes[bad[0][0]]
                 assert str(error.value).startswith(f"the subset of {name!r} is not connected")
                 with pytest.raises(gp.errors.InvalidPartition):
-                    p.check_feasible(labels)
+                    p._check_feasible(labels)
             elif not cuts and not joins:
-                p.check_feasible(labels)
+                p._check_feasible(labels)
                 assert np.isfinite(p.evaluate(labels))
 
 
 def test_the_two_elements_named_are_not_linked():
     p = gp.SetPartition.from_pairs(6, [(1, 2), (4, 5), (2, 3)], [1.0, -1.0, -1.0], lifted=([(1, 5)], [-4.0]))
     with pytest.raises(gp.errors.InvalidPartition, match=r"the subset of 1 is not connected: .* links 1 and 4$"):
-        p.check_feasible(p.labels([0, 1, 1, 1, 1, 1]))
+        p._check_feasible(p.labels([0, 1, 1, 1, 1, 1]))
     with pytest.raises(gp.errors.InvalidPartition, match=r"the subset of 0 is not connected: .* links 0 and 4$"):
         p.evaluate([{0, 4}, {1, 3}, {2}, {5}])
 
@@ -99,7 +99,7 @@ def test_contraction_adds_costs_and_a_base_pair_makes_a_base_pair():
         for a, b in p.must_join:
             sets = np.where(sets == sets[b], sets[a], sets)
         sets = p.labels(sets)
-        if p.evaluate_labels(sets) == np.inf:
+        if p._evaluate_labels(sets) == np.inf:
             continue
         c = Contraction(p, sets)
         expected, base = {}, set()
@@ -115,16 +115,16 @@ def test_contraction_adds_costs_and_a_base_pair_makes_a_base_pair():
             assert cost.tolist() == pytest.approx([expected[key] for key in keys])
         assert c.problem.lifted.tolist() == [key not in base for key in keys]
         labels = connected_subsets(c.problem, np.zeros(c.problem.n, np.int32))
-        lifted = c.problem.evaluate_labels(labels) + c.constant
-        assert lifted == pytest.approx(p.evaluate_labels(c.lift(labels)), abs=1e-9 * max(1.0, p.magnitude))
+        lifted = c.problem._evaluate_labels(labels) + c.constant
+        assert lifted == pytest.approx(p._evaluate_labels(c.lift(labels)), abs=1e-9 * max(1.0, p._magnitude))
         together = [tuple(pair) for pair in combinations(range(sets.max(initial=-1) + 1), 2) if pair in base]
-        gains = [expected[pair] < -p.tolerance for pair in together]
+        gains = [expected[pair] < -p._tolerance for pair in together]
         assert joins_help(p, sets) == any(gains)
 
 
 def test_flags_are_aligned_with_rows():
     for p in problems(4, 40):
-        starts, near, cost = p.rows().arrays
+        starts, near, cost = p._rows().arrays
         flags = p._flags_of_rows()
         assert flags.dtype == np.uint8 and len(flags) == len(near)
         u, v, costs = (x.tolist() for x in p.pairs())
@@ -139,15 +139,15 @@ def test_pieces_of_a_problem_keep_what_is_lifted():
         if len(p.must_join):
             continue
         best = gp.partition.brute_force(p).cost
-        component = p.components()
+        component = p._components()
         assert component.tolist() == connected_subsets(p, np.zeros(p.n, np.int32)).tolist()
         parts = split(p, component)
-        assert sum(gp.partition.brute_force(part).cost for _, part in parts) == pytest.approx(best, abs=p.tolerance)
+        assert sum(gp.partition.brute_force(part).cost for _, part in parts) == pytest.approx(best, abs=p._tolerance)
         for elements, part in parts:
-            assert part.connected and part.m >= len(elements) - 1
-            assert np.array_equal(p.restrict(elements).lifted[: part.m], part.lifted) or part.m != p.m
+            assert part._connected and part.m >= len(elements) - 1
+            assert np.array_equal(p._restrict(elements).lifted[: part.m], part.lifted) or part.m != p.m
         for q in (cut_huge(p), in_fitting_unit(p)[0], pickle.loads(pickle.dumps(p)), gp.SetPartition(p.graph)):
-            assert q.connected and np.array_equal(q.lifted, p.lifted), q
+            assert q._connected and np.array_equal(q.lifted, p.lifted), q
 
 
 def test_graphs_of_networkx_keep_lifted_pairs():
@@ -159,7 +159,7 @@ def test_graphs_of_networkx_keep_lifted_pairs():
     assert gp.solve(G, "brute-force", lifted=H).cost == -2.5
     assert gp.solve(G, "brute-force", connected=True).cost == 0.0
     part = gp.SetPartition(p.graph.subgraph("abc"))
-    assert part.connected and part.lifted.tolist() == [False, False]
+    assert part._connected and part.lifted.tolist() == [False, False]
     H.add_edge("a", "x", cost=1.0)
     with pytest.raises(gp.errors.InvalidProblem, match="node 'x' of lifted is not a node of the graph"):
         gp.SetPartition(G, lifted=H)
@@ -236,7 +236,7 @@ def test_wrong_graphs_of_lifted_pairs_are_named():
 def test_requirements_are_checked():
     p = gp.SetPartition.from_pairs(5, PATH, [1.0] * 3, connected=True)
     q = p.require(together=[(1, 2)])
-    assert q.connected and q.lifted is p.lifted
+    assert q._connected and q.lifted is p.lifted
     with pytest.raises(gp.errors.InfeasibleProblem, match="no path of base pairs"):
         p.require(together=[(0, 4)])
     with pytest.raises(gp.errors.InvalidProblem, match="together with groups"):
@@ -244,7 +244,7 @@ def test_requirements_are_checked():
     with pytest.raises(gp.errors.InvalidProblem, match="together with max_size"):
         p.require(max_size=2)
     with pytest.raises(gp.errors.InvalidProblem, match="does not tell base pairs"):
-        p.to_dense()
+        p._to_dense()
 
 
 def test_methods_that_do_not_obey_say_which_do():
@@ -263,7 +263,7 @@ def test_a_start_that_is_not_connected_is_divided():
     for p in problems(7, 60):
         rng = np.random.default_rng(p.n * 7 + p.m)
         labels, moved = repaired_start(p, rng.integers(0, 3, p.n))
-        p.check_feasible(labels)
+        p._check_feasible(labels)
         assert 0 <= moved <= p.n
 
 
@@ -278,7 +278,7 @@ def test_brute_force_of_14_elements():
         lifted=((u[~base], v[~base]), rng.normal(size=(~base).sum())),
     )
     r = gp.partition.brute_force(p)
-    p.check_feasible(r.labels)
+    p._check_feasible(r.labels)
     assert r.status == "optimal" and r.iterations < 10**7
 
 
@@ -304,10 +304,10 @@ def test_from_affinities():
     affinities[0], affinities[1], affinities[2, :, 0] = 0.25, 0.75, 0.875
     near, far = [(0, 1), (1, 0)], [(0, 3)]
     p = gp.SetPartition.from_affinities(affinities, near, lifted_offsets=far, kind="similarity", threshold=0.5)
-    assert p.lifted.sum() == 2 and p.m == 6 + 4 + 2 and p.origin.shape == (2, 4)
+    assert p.lifted.sum() == 2 and p.m == 6 + 4 + 2 and p._origin.shape == (2, 4)
     assert p.cost[p.lifted].tolist() == [-0.375] * 2  # which attract, although pairs beyond neighbours do not else
     q = gp.SetPartition.from_affinities(affinities[:2], near, kind="similarity", threshold=0.5, connected=True)
-    assert q.connected and not q.lifted.any() and np.array_equal(q.cost, p.cost[~p.lifted])
+    assert q._connected and not q.lifted.any() and np.array_equal(q.cost, p.cost[~p.lifted])
     with pytest.raises(gp.errors.InvalidProblem, match=r"lifted_offsets has shape .*: expected rows of one length"):
         gp.SetPartition.from_affinities(affinities, near, lifted_offsets=[(0, 0, 3)])
     with pytest.raises(gp.errors.InvalidProblem, match=r"affinities has shape .* for 4 offsets"):
@@ -323,7 +323,7 @@ def test_from_sparse_matrices_and_igraph():
     far = coo_array(([-3.0], ([0], [2])), shape=(3, 3))
     p = gp.SetPartition.from_scipy(base, lifted=far)
     assert p.lifted.tolist() == [False, True, False] and gp.partition.brute_force(p).cost == -1.0
-    assert gp.SetPartition.from_scipy(base, connected=True).connected
+    assert gp.SetPartition.from_scipy(base, connected=True)._connected
     with pytest.raises(gp.errors.InvalidProblem, match=r"lifted is no scipy.sparse matrix of shape \(3, 3\)"):
         gp.SetPartition.from_scipy(base, lifted=np.zeros((3, 3)))
     igraph = pytest.importorskip("igraph")
@@ -346,7 +346,7 @@ def test_region_graphs_take_lifted_pairs():
     g = gp.images.region_graph(np.array([[1, 1, 2, 2, 3, 3]]), boundary=np.full((1, 6), 0.4))
     p = g.problem([1.0, -1.0], lifted=([(0, 2)], [-3.0]))
     assert p.lifted.tolist() == [False, True, False] and gp.partition.brute_force(p).cost == -3.0
-    assert g.problem([1.0, -1.0], connected=True).connected
+    assert g.problem([1.0, -1.0], connected=True)._connected
 
 
 def test_distributed_refuses_lifted_pairs():
@@ -384,4 +384,4 @@ def test_connected_is_true_or_false_and_lifted_pairs_have_a_form():
             gp.SetPartition(G, lifted=some)
     three = np.array([[0, 2], [0, 1], [1, 2]])
     for pairs in (three, list(three), three.tolist(), tuple(three.T)):
-        assert gp.SetPartition.from_pairs(3, PATH[:2], [1.0, 1.0], lifted=(pairs, [1.0, 2.0, 3.0])).connected
+        assert gp.SetPartition.from_pairs(3, PATH[:2], [1.0, 1.0], lifted=(pairs, [1.0, 2.0, 3.0]))._connected

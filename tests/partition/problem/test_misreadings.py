@@ -42,7 +42,7 @@ class TestDuplicates:
             for how, one in (("mean", np.mean), ("max", max)):
                 p = gp.SetPartition.from_frame(frame, "a", "b", similarity="p", threshold=0.0, duplicates=how)
                 names = list(p.nodes)
-                found = {frozenset((names[a], names[b])): -c for a, b, c in zip(*p.listed(), strict=True)}
+                found = {frozenset((names[a], names[b])): -c for a, b, c in zip(*p._listed(), strict=True)}
                 assert found == pytest.approx({pair: one(x) for pair, x in groups.items()}), f"seed {seed}, {how}"
 
     @pytest.mark.filterwarnings("error")

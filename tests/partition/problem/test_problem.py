@@ -16,6 +16,7 @@ from strategies import partitions, problem_and_start
 import graphpart as gp
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import canonical
+from graphpart.partition.problem.pair_costs import FORMER
 
 
 def cost_by_definition(p, labels):
@@ -254,7 +255,7 @@ class TestRequirements:
             4, [(0, 1), (1, 2), (2, 3)], [-3.0, 1.0, math.inf], must_join=[(0, 1)], must_cut=[(1, 3)], dense=dense
         )
         assert p.must_join.tolist() == [[0, 1]]
-        assert p.must_cut.tolist() == [[1, 3], [2, 3]]
+        assert p._must_cut.tolist() == [[1, 3], [2, 3]]
         assert p.evaluate([0, 0, 1, 2]) == -3  # the cost of a pair in must_join still counts
         assert p.evaluate([0, 1, 1, 2]) == math.inf
         assert p.evaluate([0, 0, 1, 1]) == math.inf
@@ -352,7 +353,7 @@ class TestDerived:
     def test_contraction_keeps_cost_differences(self, case):
         p, start = case
         blocks = p.labels(start)
-        small = p.contract(blocks)
+        small = p._contract(blocks)
         within = p.evaluate(blocks)
         for labels in (np.arange(small.n), np.zeros(small.n, int)):
             expected = p.evaluate(labels[blocks]) if small.n else 0.0
@@ -364,7 +365,7 @@ class TestDerived:
     @settings(max_examples=200)
     @given(p=partitions(max_n=8))
     def test_components_are_independent(self, p):
-        components = p.components()
+        components = p._components()
         G = p.graph
         G.remove_edges_from([(a, b) for a, b, c in G.edges(data="cost") if c == 0])
         assert [set(c) for c in nx.connected_components(G)] == [
@@ -376,7 +377,7 @@ class TestDerived:
     def test_restriction(self, case):
         p, labels = case
         elements = np.flatnonzero(p.labels(labels) == 0)
-        small = p.restrict(elements)
+        small = p._restrict(elements)
         assert list(small.nodes) == [p.nodes[i] for i in elements]
         if math.isfinite(p.evaluate(np.where(p.labels(labels) == 0, 0, 1 + np.arange(p.n)))):
             assert small.evaluate(np.zeros(len(elements), int)) == pytest.approx(
@@ -395,8 +396,8 @@ class TestDerived:
 
     def test_tolerance_is_relative_to_the_costs_of_one_element(self):
         p = gp.SetPartition.from_pairs(4, [(0, 1), (0, 2), (1, 3)], [3.0, -4.0, 1.0], must_cut=[(2, 3)])
-        assert p.magnitude == 7
-        assert p.tolerance == 7 * 2.0**-50
+        assert p._magnitude == 7
+        assert p._tolerance == 7 * 2.0**-50
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -442,13 +443,13 @@ def test_contraction_takes_labels_there_and_back(joins):
         must_join = rng.integers(0, n, (n // 3, 2)).tolist() if joins else []
         must_join = [(a, b) for a, b in must_join if a != b]
         p = gp.SetPartition.from_pairs(n, (u, v), rng.integers(-9, 9, len(u)), must_join=must_join)
-        for c in (Contraction(p), Contraction(p, canonical(np.minimum(p.must_join_classes(), n // 2)))):
+        for c in (Contraction(p), Contraction(p, canonical(np.minimum(p._must_join_classes(), n // 2)))):
             assert (c.problem is p) == (len(c.first) == n)
             assert c.first.tolist() == np.unique(c.sets, return_index=True)[1].tolist()
             inner = canonical(rng.integers(0, 3, c.problem.n))
             labels = c.lift(inner)
             assert c.project(labels).tolist() == inner.tolist() and canonical(labels).tolist() == labels.tolist()
-            assert p.evaluate_labels(labels) == c.problem.evaluate_labels(inner) + c.constant
+            assert p._evaluate_labels(labels) == c.problem._evaluate_labels(inner) + c.constant
 
 
 def test_nan_among_similarities_and_among_costs():
@@ -457,3 +458,18 @@ def test_nan_among_similarities_and_among_costs():
         gp.SetPartition.from_similarity(matrix, threshold=0.5)
     with pytest.raises(gp.InvalidProblem, match=r"is nan: expected a number, inf \(cut\) or -inf \(join\)"):
         gp.SetPartition.from_matrix(matrix)
+
+
+def test_the_problem_shows_what_is_for_users():
+    assert len([name for name in dir(gp.SetPartition) if not name.startswith("_")]) <= 35
+
+
+@pytest.mark.parametrize("name", FORMER)
+def test_former_names_warn_and_work(name):
+    p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, 2.0])
+    with pytest.warns(DeprecationWarning, match=f"SetPartition.{name} will be removed in version 0.4: use "):
+        found = getattr(p, name)
+    assert callable(found) or repr(found) == repr(getattr(p, f"_{name}"))
+    if name == "evaluate_labels":
+        assert found(np.zeros(3, np.int32)) == p.evaluate([0, 0, 0]) == 1.0
+    assert not hasattr(p, f"{name}_") and not hasattr(p, f"__{name}")

@@ -85,7 +85,7 @@ def test_constructors_require_and_solve_agree_with_enumeration(options):
             assert r.cost == pytest.approx(best, abs=1e-9) and obeys(r.labels, options)
             assert repr(one) == repr(p) and fingerprint(one) == fingerprint(p)
         assert gp.solve(plain, "brute-force", **options).cost == pytest.approx(best, abs=1e-9)
-        assert plain.limits is None and not len(plain.must_join)  # it has not changed
+        assert plain._limits is None and not len(plain.must_join)  # it has not changed
     assert gp.solve(graph(u, v, cost), "exact", **options).cost == pytest.approx(best, abs=1e-9)
 
 
@@ -102,7 +102,7 @@ def test_a_method_refuses_what_its_line_says_and_obeys_the_rest(method):
             assert "\n" not in str(caught.value) and not method.takes(p)
         else:
             r = gp.solve(p, method.name)
-            p.check_feasible(r.labels)
+            p._check_feasible(r.labels)
             assert method.takes(p) and obeys(r.labels, options) and r.lower_bound <= r.cost + 1e-9
 
 
@@ -124,7 +124,7 @@ def test_every_constructor_shows_the_requirements_that_it_takes():
 def test_older_names_of_pairs_are_accepted_and_add_up():
     u, v, cost = pairs()
     p = gp.SetPartition.from_pairs(6, (u, v), cost, together=[(0, 1)], must_join=[(1, 2)], must_cut=[(3, 4)])
-    assert p.must_join.tolist() == [[0, 1], [1, 2]] and p.must_cut.tolist() == [[3, 4]]
+    assert p.must_join.tolist() == [[0, 1], [1, 2]] and p._must_cut.tolist() == [[3, 4]]
     assert Requirements.of({"must_join": [(0, 1)]}).together == [(0, 1)]
 
 
@@ -141,7 +141,7 @@ def test_connectedness_is_required_afterwards():
     path = [(0, 1), (1, 2), (2, 3)]
     p = gp.SetPartition.from_pairs(4, path, [-1.0, 2.0, -1.0], dense=False)
     q = p.require(connected=True, lifted=None)
-    assert q.connected and not q.lifted.any() and not p.connected
+    assert q._connected and not q.lifted.any() and not p._connected
     r = p.require(lifted=([(0, 3)], [-9.0]))
     s = gp.SetPartition.from_pairs(4, path, [-1.0, 2.0, -1.0], lifted=([(0, 3)], [-9.0]))
     assert fingerprint(r) == fingerprint(s) and r.lifted.tolist() == s.lifted.tolist()

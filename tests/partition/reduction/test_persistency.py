@@ -18,7 +18,7 @@ def check(p):
     best, small = brute_force(p), brute_force(r.problem)
     labels = r.lift(small)
     assert r.project(labels).tolist() == r.problem.labels(small).tolist()
-    p.check_feasible(labels)
+    p._check_feasible(labels)
     tolerance = tolerance_of(p)
     assert abs(p.evaluate(labels) - best.cost) <= tolerance
     assert abs(small.cost + r.constant - best.cost) <= tolerance

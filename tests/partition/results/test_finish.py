@@ -28,11 +28,11 @@ def pieces_of(p, labels):
 
 def feasible(p, rng):
     """Random labels of few subsets that satisfy all requirements."""
-    blocks = p.must_join_classes()
-    q = p.contract(blocks)
+    blocks = p._must_join_classes()
+    q = p._contract(blocks)
     for _ in range(20):
         labels = rng.integers(0, 2, q.n)[blocks]
-        if np.isfinite(p.evaluate_labels(labels.astype(np.int32))):
+        if np.isfinite(p._evaluate_labels(labels.astype(np.int32))):
             return labels
     return blocks
 
@@ -46,9 +46,9 @@ def test_subsets_of_every_method_hang_together(method, p, seed, stopped):
     start = feasible(p, np.random.default_rng(seed))
     limits = {"time_limit": 0} if stopped else {"max_iterations": 2} if method == "search" else {}
     r = gp.solve(p, method, initial=start, **limits)
-    assert r.cost <= p.evaluate(start) + p.tolerance * p.n and np.isfinite(r.cost) == np.isfinite(p.evaluate(start))
+    assert r.cost <= p.evaluate(start) + p._tolerance * p.n and np.isfinite(r.cost) == np.isfinite(p.evaluate(start))
     assert pieces_of(p, r.labels) == len(set(r.labels.tolist()))
-    assert r.cost == p.evaluate_labels(r.labels)
+    assert r.cost == p._evaluate_labels(r.labels)
 
 
 @given(partitions(max_n=8, density=0.35))
@@ -66,16 +66,16 @@ def test_a_local_search_ends_where_it_finds_nothing_better(p, seed):
     for name in LOCAL:
         method = getattr(gp.partition, name)
         r = method(p, initial=start)
-        again = p.evaluate_labels(r.labels)
+        again = p._evaluate_labels(r.labels)
         for a in range(p.n):
             for subset in range(p.n):
-                labels = np.where(p.must_join_classes() == p.must_join_classes()[a], subset, r.labels)
+                labels = np.where(p._must_join_classes() == p._must_join_classes()[a], subset, r.labels)
                 if name != "greedy_joining":
-                    assert p.evaluate(labels) >= again - 1e-9 * max(p.magnitude, 1e-300)
+                    assert p.evaluate(labels) >= again - 1e-9 * max(p._magnitude, 1e-300)
         for a, b in itertools.combinations(range(p.n), 2):
             if name == "greedy_joining":
                 labels = np.where(r.labels == r.labels[b], r.labels[a], r.labels)
-                assert p.evaluate(labels) >= again - 1e-9 * max(p.magnitude, 1e-300)
+                assert p.evaluate(labels) >= again - 1e-9 * max(p._magnitude, 1e-300)
 
 
 @given(partitions(max_n=9, density=0.4), st.integers(0, 2**31))
@@ -83,7 +83,7 @@ def test_a_local_search_ends_where_it_finds_nothing_better(p, seed):
 def test_finish_costs_nothing(p, seed):
     labels = gp.partition.problem.canonical(feasible(p, np.random.default_rng(seed)))
     r = finish(p, labels.copy(), Stopping(), "none", gp.Status.FEASIBLE)
-    assert r.cost == p.evaluate_labels(labels) == p.evaluate_labels(r.labels)
+    assert r.cost == p._evaluate_labels(labels) == p._evaluate_labels(r.labels)
     assert len(set(r.labels.tolist())) == pieces_of(p, labels)
     assert all(r.labels[a] == r.labels[b] for a, b in p.must_join.tolist())
 
