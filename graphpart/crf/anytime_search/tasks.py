@@ -27,7 +27,7 @@ __all__ = ["Found", "Operators", "Task"]
 
 Labels = NDArray[np.int32]
 COLD = 0.05  # final temperature of annealing, as a share of the initial temperature
-VISIT, LINK = 6.0, 2.0  # nanoseconds of annealing: a variable, and a label of a neighbour, whose sum may change
+VISIT, LINK, UPDATE = 6.0, 1.5, 2.0  # nanoseconds of annealing: a variable, a label of a neighbour, an updated sum
 MOST = 3e8  # nanoseconds of a task at first, at most
 LONG = 100  # sweeps of the first annealing of a large factor graph, unless the time is too short
 SWEEPS = 300  # least number of sweeps of a run of annealing, unless the time is too short
@@ -205,7 +205,7 @@ class Operators:
             energy, forbidden = self.model.measured(found)
             if energy < best_energy:
                 best, best_energy, allowed = found, energy, not forbidden
-            if LINK * (annealing.work - began) > 0.7 * task.work or stopping.check(np.inf):
+            if UPDATE * (annealing.work - began) > 0.7 * task.work or stopping.check(np.inf):
                 return best, allowed
 
     def _anneal(
