@@ -1,34 +1,28 @@
 """The contestants of the race on a hard component (see `common/race.py`). Each can continue where its last turn ended.
 
-`Passing` raises a bound and rounds to labelings. `Squaring` raises a bound where pairs are dense. `Expanding` and
-`Searching` improve labelings. `Relaxing` looks for an allowed labeling by mini-buckets where none is known. `Branching`
-is defined in `branch_and_bound`. No contestant begins a step that cannot end in the remaining time. The duration of the
-first step is estimated from the sizes of the tables.
+`Passing` raises a bound and rounds to labelings. `Expanding` and `Searching` improve labelings. `Relaxing` looks for an
+allowed labeling by mini-buckets where none is known. Others are defined in `bounds`, `branch_and_bound` and `strips`.
+No contestant begins a step that cannot end in the remaining time. The duration of the first step is estimated from the
+sizes of the tables.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.blas import one_thread
 from graphpart.crf.anytime_search import tasks
 from graphpart.crf.anytime_search.portfolio import Portfolio
-from graphpart.crf.binary_quadratic.form import quadratic_form
 from graphpart.crf.bounds.contestant import Contestant
-from graphpart.crf.bounds.cutting import SPARSE
 from graphpart.crf.bounds.message_passing import WINDOW, Ascent
 from graphpart.crf.bounds.passes import Passes
-from graphpart.crf.bounds.semidefinite import LARGEST, Semidefinite
 from graphpart.crf.bounds.tightening import CANDIDATES
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered, relaxed
 from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.bucket_elimination.plan import DEFAULT_MEMORY
-from graphpart.crf.certificates.squares import bound_of_squares
 from graphpart.crf.contestant_parameters import ContestantParameters
 from graphpart.crf.exact_solvers.linear_functions import NOMINAL
 from graphpart.crf.graph_cuts._moves import Moves
@@ -38,7 +32,7 @@ from graphpart.machine import processors
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
-__all__ = ["Expanding", "Passing", "Relaxing", "Searching", "Squaring"]
+__all__ = ["Expanding", "Passing", "Relaxing", "Searching"]
 
 Labels = NDArray[np.int32]
 LOOK = 0.01  # seconds between two looks at the clock
@@ -151,53 +145,6 @@ class Passing(Contestant):
         """Compute the bound that the messages prove. O(size of all tables)"""
         if self.ascent is not None and self.ascent.iterations:
             self.certified = max(self.certified, self.judge.rounded(self.ascent.passes.proven()))
-
-
-class Squaring(Contestant):
-    """The semidefinite relaxation in whole rounds, for two labels and many pairs."""
-
-    name = "semidefinite relaxation"
-    proves = True
-
-    def __init__(self, f: FactorGraph, labels: Labels, cost: float, parameters: ContestantParameters) -> None:
-        super().__init__(f, labels, cost)
-        dense = f.n <= LARGEST and np.count_nonzero(np.diff(f.scope_start) == 2) > SPARSE * f.n
-        q = quadratic_form(f) if dense else None
-        self.relaxation = None if q is None else Semidefinite(q)
-        self.done = self.relaxation is None
-        self._each = 0.0 if q is None else parameters.operation * float(q.n) ** 3  # seconds for a round
-        self.proving = self._each  # seconds for the certified bound
-
-    def begins(self, seconds: float) -> bool:
-        """Whether the first round was done, or fits into this time together with the certified bound."""
-        return self.relaxation is not None and (self.relaxation.rounds > 0 or self._each + self.proving <= seconds)
-
-    def run(self, stopping: Stopping, until: float | None) -> None:
-        """Perform a turn. Without `until`, the number of rounds depends on the number of variables."""
-        with one_thread():
-            self._rounds(stopping, until)
-
-    def _rounds(self, stopping: Stopping, until: float | None) -> None:
-        relaxation = self.relaxation
-        assert relaxation is not None  # otherwise the contestant is done from the start
-        while not stopping.check(self.cost) and self.affords(self._each + self.proving, stopping):
-            began = stopping.seconds
-            going = relaxation.round(self.cost)
-            self._each = stopping.seconds - began
-            self.proving = min(self.proving, self._each)  # the first estimate is for a slow machine
-            self.know(relaxation.bound)
-            self.done = self.done or not going or (relaxation.enough if until is None else relaxation.done)
-            if self.done or (until is not None and stopping.seconds >= until):
-                return
-
-    def certify(self) -> None:
-        """Compute the bound that the squares prove. O(variables^3)"""
-        if self.relaxation is not None and self.relaxation.rounds:
-            began = time.perf_counter()
-            with one_thread():
-                proven = bound_of_squares(self.f, self.relaxation.proof())
-            self.certified = max(self.certified, self.judge.rounded(proven))
-            self.proving = time.perf_counter() - began
 
 
 class Expanding(Contestant):

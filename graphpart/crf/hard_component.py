@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from graphpart.common.race import Race
 from graphpart.crf.bounds.contestant import Contestant
 from graphpart.crf.bounds.cutting import Cutting
+from graphpart.crf.bounds.squaring import Squaring
 from graphpart.crf.branch_and_bound.contestant import Branching
 from graphpart.crf.certificates.judging import judge_of_labels
 from graphpart.crf.contestant_parameters import ContestantParameters
-from graphpart.crf.contestants import Expanding, Passing, Relaxing, Searching, Squaring
+from graphpart.crf.contestants import Expanding, Passing, Relaxing, Searching
 from graphpart.crf.exact_solvers.linear_functions import NOMINAL
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph
@@ -81,7 +82,7 @@ class HardComponent:
             f, labels, cost, nominal, lambda: self.passing.passes if self.passing.structured else None
         )
         self.passing = Passing(f, labels, cost, parameters, tightening=self.stripping.done)
-        self.squaring = Squaring(f, labels, cost, parameters)
+        self.squaring = Squaring(f, labels, cost, parameters.operation)
         self.searching = Searching(f, labels, cost, parameters, seed)
         self.branching = Branching(f, labels, cost, parameters.branching)
         self.relaxing = Relaxing(f, labels, cost, parameters)

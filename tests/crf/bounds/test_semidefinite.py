@@ -9,12 +9,12 @@ import pytest
 import graphpart as gp
 from graphpart.crf.binary_quadratic.form import quadratic_form
 from graphpart.crf.bounds import _odd_squares
-from graphpart.crf.bounds.semidefinite import Semidefinite
+from graphpart.crf.bounds.semidefinite import Semidefinite, spin_costs
+from graphpart.crf.bounds.squaring import Squaring
 from graphpart.crf.certificates.certificate import Certificate, certify
 from graphpart.crf.certificates.exact_check import check_certificate
 from graphpart.crf.certificates.squares import Squares
 from graphpart.crf.contestant_parameters import ContestantParameters
-from graphpart.crf.contestants import Squaring
 from graphpart.crf.hard_component import HardComponent
 from graphpart.errors import InfeasibleProblem, InvalidCertificate, InvalidProblem
 from graphpart.stopping import Stopping
@@ -62,7 +62,7 @@ def test_the_bound_is_that_of_the_relaxation():
     same = np.tile(np.eye(2), (10, 1, 1))
     f = gp.FactorGraph.from_arrays([2] * 5, [(pairs, same)])
     q = quadratic_form(f)
-    relaxation = Semidefinite(q)
+    relaxation = Semidefinite(*spin_costs(q))
     for _ in range(200):
         relaxation.round(4.0)
     # With all entries X the relaxation's value is 5 + 5 X, and triangles allow X = -1/4 at least by semidefiniteness.
@@ -202,7 +202,7 @@ def test_in_a_race():
     assert squaring.done and hard.passing.ascent is None
     assert squaring.certified <= squaring.bound <= gp.crf.search(f, max_iterations=20, seed=1).cost + 1e-9
     sparse = gp.FactorGraph.from_arrays([2] * 9, [([[i, i + 1] for i in range(8)], np.ones((8, 2, 2)))])
-    assert Squaring(sparse, np.zeros(9, np.int32), 8.0, hard.parameters).done
+    assert Squaring(sparse, np.zeros(9, np.int32), 8.0).done
 
 
 def test_message_passing_is_certified_where_there_is_no_time_for_squares():
