@@ -41,6 +41,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 DENSE = 3000  # rows of labels of which all pairs are listed
 LISTED = 20_000_000  # pairs that share a label, up to which these are listed
+KEPT = 2_000_000  # the same for the problem of a result
+MANY = 20  # labelings in a list, from which on they may be elements
 
 
 @known_arguments
@@ -86,7 +88,7 @@ def consensus(
     Warns
     -----
     GraphPartWarning
-        If an array has more than twice as many rows as columns: its columns are probably the labelings.
+        If there are more than twice as many labelings as elements: rows and columns are probably exchanged.
 
     Examples
     --------
@@ -131,7 +133,7 @@ def consensus(
     result = PartitionResult(
         labels=labels, cost=cost, objective=cost + constant, lower_bound=bound, status=status, message=found[3],
         iterations=found[4], seconds=seconds, method=method, nodes=names, history=((seconds, cost),),
-        bounds=((seconds, bound),), problem=None,
+        bounds=((seconds, bound),), problem=_problem(table, np.ones(len(table), np.int64), w, KEPT, names),
     )  # fmt: skip
     return extended(
         Consensus, result, disagreement=cost + constant, disagreement_bound=bound + constant,
@@ -141,17 +143,13 @@ def consensus(
 
 def _table(labelings: Any, nodes: Any) -> tuple[Ints, Any]:
     """Labels 0, 1, ... of each labeling, as the columns of an array, and names of the elements."""
+    _check_direction(labelings)
     if hasattr(labelings, "columns"):
         if nodes is None and hasattr(labelings, "index"):
             nodes = labelings.index.tolist()
         labelings = [labelings[name].to_numpy() for name in labelings.columns]
     elif isinstance(labelings, Mapping):
         labelings = list(labelings.values())
-    elif isinstance(labelings, np.ndarray) and labelings.ndim == 2 and len(labelings) > 2 * labelings.shape[1]:
-        rows, columns = labelings.shape
-        warn(
-            f"{rows} labelings of {columns} elements: rows of an array are labelings; if its columns are, give array.T"
-        )
     nodes = None if nodes is None else list(nodes)
     given, found = _matched([_named(one) for one in labelings], nodes)
     columns = [_codes(one) for one in found]
@@ -166,6 +164,23 @@ def _table(labelings: Any, nodes: Any) -> tuple[Ints, Any]:
     if len(names) != len(table):
         raise InvalidPartition(f"{len(names)} nodes for {len(table)} elements: expected one name for each")
     return table, names
+
+
+def _check_direction(labelings: Any) -> None:
+    """Warn, before any work, if there are so many labelings of so few elements that these are probably exchanged."""
+    if hasattr(labelings, "columns"):
+        count, elements = len(labelings.columns), len(labelings)
+        advice = "columns of a frame are labelings; if its rows are, give frame.T"
+    elif isinstance(labelings, np.ndarray) and labelings.ndim == 2:
+        count, elements = labelings.shape
+        advice = "rows of an array are labelings; if its columns are, give array.T"
+    elif isinstance(labelings, Sequence) and len(labelings) > MANY and hasattr(labelings[0], "__len__"):
+        count, elements = len(labelings), len(labelings[0])
+        advice = "each item of a list is a labeling; if each is an element, give list(zip(*labelings))"
+    else:
+        return
+    if count > 2 * elements and elements:
+        warn(f"{count} labelings of {elements} elements: {advice}")
 
 
 def _named(one: Any) -> tuple[Sequence[Hashable] | None, NDArray[Any]]:
@@ -252,18 +267,22 @@ def _renumbered(rows: Ints) -> Ints:
 # --------------------------------------------------------------------------------------------------------- as a problem
 
 
-def _problem(rows: Ints, size: Ints, w: Floats) -> SetPartition | None:
-    """The problem over different rows; None if too many pairs would have to be listed."""
+def _problem(
+    rows: Ints, size: Ints, w: Floats, most: int | None = None, names: Sequence[Hashable] | None = None
+) -> SetPartition | None:
+    """The problem over rows of labels, each for some elements; None if more than `most` pairs would be listed."""
     n, m = rows.shape
+    names = range(n) if names is None else names
+    most = LISTED if most is None else most
     if n <= DENSE:
         matrix = np.zeros((n, n))
         for k in range(m):
             matrix += np.where(rows[:, k, None] == rows[:, k], -w[k], w[k])
         matrix *= size.astype(np.float64)[:, None] * size
         np.fill_diagonal(matrix, 0.0)
-        return SetPartition._of_matrix(range(n), matrix)
+        return SetPartition._of_matrix(names, matrix)
     shared = [np.bincount(column) for column in rows.T]
-    if sum(float((count * (count - 1.0)).sum()) / 2 for count in shared) > LISTED:
+    if sum(float((count * (count - 1.0)).sum()) / 2 for count in shared) > most:
         return None
     u, v, costs = [], [], []
     for k in range(m):
@@ -276,7 +295,7 @@ def _problem(rows: Ints, size: Ints, w: Floats) -> SetPartition | None:
         v.append(order[second])
         costs.append(-2.0 * w[k] * size[u[-1]] * size[v[-1]])
     return SetPartition._of_pairs(
-        range(n), np.concatenate(u), np.concatenate(v), np.concatenate(costs),
+        names, np.concatenate(u), np.concatenate(v), np.concatenate(costs),
         Background([(float(w.sum()), size.astype(np.float64))]), dense=False,
     )  # fmt: skip
 
@@ -390,20 +409,26 @@ class _Counts:
         n, m = table.shape
         self.labels = labels
         self.size = np.bincount(labels, minlength=1)
-        self.shared = np.empty((n, m))
+        self.shared, self.single = np.empty((n, m)), np.empty((n, m))
         self.pairs = np.empty(m)
         for k in range(m):
             key = _both(labels, table[:, k])
             count = np.bincount(key)
             self.shared[:, k] = count[key] - 1
+            self.single[:, k] = np.bincount(table[:, k])[table[:, k]] == 1
             self.pairs[k] = (count * (count - 1.0) / 2).sum()
 
     def agreement(self, w: Floats) -> Floats:
         others = self.size[self.labels] - 1
         mean = self.shared @ w / float(w.sum()) / np.maximum(others, 1)
-        return np.where(others > 0, mean, 1.0)
+        return np.where(others > 0, mean, self.alone(w))
+
+    def alone(self, w: Floats) -> Floats:
+        """The share of the labelings in which each element has a cluster of its own."""
+        return np.asarray(self.single @ w / float(w.sum()))
 
     def stability(self, w: Floats) -> Floats:
         total = np.bincount(self.labels, self.shared @ w, len(self.size)) / float(w.sum())
         pairs = self.size * (self.size - 1.0)
-        return np.where(pairs > 0, total / np.maximum(pairs, 1.0), 1.0)
+        alone = np.bincount(self.labels, self.alone(w), len(self.size))  # of clusters of one element
+        return np.where(pairs > 0, total / np.maximum(pairs, 1.0), alone)

@@ -57,9 +57,14 @@ class Consensus(PartitionResult):
     disagreement_bound : float
     stability : ndarray of float64, shape (k,)
         For each cluster, the mean over its pairs of the share of the labelings, by weight, that have the pair in one
-        cluster; 1 for clusters of one element.
+        cluster; for a cluster of one element, the share of the labelings that leave it alone.
     agreement : ndarray of float64, shape (n,)
-        For each element, the same mean over its pairs with the other elements of its cluster.
+        For each element, the same mean over its pairs with the other elements of its cluster; for one that is alone,
+        the share of the labelings that leave it alone: 0 if all of them put it somewhere else.
+    problem : SetPartition or None
+        The problem whose cost is the disagreement, up to a constant, for `plot`, `report` and
+        :func:`graphpart.partition.doubts`. None if more than 3,000 elements have more than 2 million pairs that share a
+        label.
     """
 
     disagreement: float = 0.0

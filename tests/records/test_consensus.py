@@ -67,6 +67,55 @@ def test_stability_and_agreement():
     assert list(frame.columns) == ["element", "cluster", "size", "agreement"]
 
 
+def test_elements_on_which_no_two_labelings_agree_are_the_least_stable():
+    labelings = [[0, 0, 0, 1, 1, 1, 0], [0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1, 2], [0, 0, 0, 1, 1, 1, 2]]
+    r = gp.consensus([*labelings[:2], [0, 0, 0, 1, 2, 2, 1]], nodes=list("abcdefg"))
+    assert {"g"} in r.clusters and r.agreement[6] == 0.0 and r.agreement[:3] == pytest.approx([1, 1, 1])
+    assert r.stability[r.labels[6]] == 0.0
+    r = gp.consensus(labelings, weights=[1, 1, 1, 3])
+    assert r.agreement[6] == pytest.approx(4 / 6) == r.stability[r.labels[6]]
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        n, m = int(rng.integers(1, 7)), int(rng.integers(1, 5))
+        some, w = rng.integers(0, 4, (m, n)), rng.integers(1, 4, m).astype(float)
+        r = gp.consensus(some.tolist(), w)
+        for a in range(n):
+            others = [b for b in range(n) if b != a and r.labels[b] == r.labels[a]]
+            shares = [w @ (some[:, a] == some[:, b]) for b in others]
+            alone = w @ ((some == some[:, [a]]).sum(1) == 1)
+            assert r.agreement[a] == pytest.approx((np.mean(shares) if others else alone) / w.sum())
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_a_result_has_its_problem(dense, monkeypatch):
+    import io
+    import sys
+
+    _, labelings = noisy(3, 60, 4, 7, 0.2)
+    if not dense:
+        monkeypatch.setattr(sys.modules["graphpart.records.labelings"], "DENSE", 10)
+    names = [f"cell {k}" for k in range(60)]
+    r = gp.consensus(labelings, nodes=names)
+    assert r.problem.is_dense == dense and list(r.problem.nodes) == names
+    assert r.problem.evaluate(r) == pytest.approx(r.cost)
+    d = gp.partition.doubts(r.problem, r)
+    assert d.elements.rows == 60 and (r.status != "optimal" or d.gain == 0)
+    pytest.importorskip("bokeh")
+    page = io.BytesIO()
+    gp.report(r.problem, r, page)
+    assert "What is doubtful" in page.getvalue().decode()
+
+
+def test_rows_and_columns_exchanged():
+    pd = pytest.importorskip("pandas")
+    table = np.arange(200).reshape(2, 100) // 30  # two labelings of 100 elements
+    for wrong in (table.T, table.T.tolist(), pd.DataFrame(table)):
+        with pytest.warns(gp.GraphPartWarning, match="100 labelings of 2 elements"):
+            gp.consensus(wrong)
+    for right in (table, table.tolist(), pd.DataFrame(table.T)):
+        assert gp.consensus(right).n_clusters > 1
+
+
 def test_labels_of_any_kind():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"one": ["x", "x", None, None], "two": [0.0, 0.0, np.nan, 1.0]}, index=list("abcd"))
