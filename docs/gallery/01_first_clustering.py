@@ -79,7 +79,7 @@ print(result.summary())
 # table above, in the row of the pair that speaks most for the change.
 
 doubts = gp.partition.doubts(problem, result)
-doubts.to_frame()[["decision", "score", "doubt", "chance"]].head(5)
+doubts.to_frame()[["decision", "change", "score", "doubt", "chance"]].head(5)
 
 # %%
 # Back to the table

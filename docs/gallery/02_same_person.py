@@ -126,7 +126,7 @@ print(
 # person says :doc:`corrects the result </how-to/correct-a-result>`:
 
 doubts = gp.partition.doubts(problem, result)
-doubts.to_frame()[["decision", "left", "right", "doubt"]].head(4)
+doubts.to_frame()[["left", "right", "decision", "change", "doubt"]].head(4)
 
 # %%
 # The histogram shows the costs of pairs that were not used for learning. Pairs

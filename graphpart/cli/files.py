@@ -140,7 +140,7 @@ def write_doubts(problem: Any, result: Any, path: str, time_limit: float | None)
 
     of_labels = problem_kind(problem) == "crf"
     found: Any = (crf if of_labels else partition).doubts(problem, result, time_limit=time_limit)
-    tables: tuple[str, ...] = ("variables", "labels") if of_labels else ("pairs", "elements", "clusters")
+    tables: tuple[str, ...] = ("variables", "labels") if of_labels else ("decisions", "pairs", "elements", "clusters")
     if not is_folder(path):
         tables, names = tables[:1], [path]
     else:
@@ -148,7 +148,7 @@ def write_doubts(problem: Any, result: Any, path: str, time_limit: float | None)
         names = [os.path.join(path, f"{table}.csv") for table in tables]
     for table, name in zip(tables, names, strict=True):
         with writing(name):
-            write_table(getattr(found, table), name)
+            write_table(getattr(found, table) if of_labels else found.to_frame(table, "dict"), name)
     say(repr(found).replace("\n ", ";"))
 
 

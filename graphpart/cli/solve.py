@@ -25,8 +25,9 @@ of these pairs costs 0.5 instead, for any format; give the same option to evalua
 
 --extend OLD takes a labels file, with names, of an old partition. New elements are added to it, and the clusters near
 them may change; with --freeze, old clusters and their labels stay exactly the same. --doubts writes a CSV table of the
-least certain decisions, with the amount by which the cost would rise if each were changed: pairs, or variables of a
-factor graph; into a folder, also elements and clusters, or labels.
+least certain decisions, with the amount by which the cost would rise if each were changed, exactly or at most: the
+columns are those of gp.partition.doubts(...).to_frame(). For a factor graph, it has the variables. Into a folder, it
+also writes pairs, elements and clusters, or labels.
 
 The gap is the difference between the cost and the proven lower bound, relative to the cost. --certificate writes a
 lower bound with its proof, which graphpart verify checks. This bound is computed after the solution, in as much time as

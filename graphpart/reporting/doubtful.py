@@ -76,38 +76,39 @@ def decisions_table(
     named = in_words(head) if shape is None else in_words(head, partial(pixel_name, shape=shape))
     texts = [short(text) for text in named]
     targets = [[[k for k in both if k >= 0], [i, j]] for both, i, j in zip(clusters, left, right, strict=True)]
-    shown = [
-        column("change", head["change"].tolist(), "text"),
-        column("what would change", texts, "change") | {"targets": targets},
-        column("it would cost", head["doubt"].tolist()),
-    ]
+    origin = doubts.origin if rows is not None else None  # columns are called as in the frame
+    sides = ("left", "right") if origin is None else (str(origin.left), str(origin.right))
+    shown = [column(short(name), at, "element") for name, at in zip(sides, (left, right), strict=True)]
+    if "score" in head:
+        name = "score" if origin is None else short(str(origin.column))
+        shown.append(column(name, [float(f"{x:.6g}") for x in head["score"]]))
+    given = None if rows is None else rows.find(pairs)
+    if rows is not None and given is not None:
+        shown += [_plain(str(name), given.values(name).tolist()) for name in rows.columns]
+    shown += [column("cost", head["cost"].tolist()), column("decision", head["decision"].tolist(), "text")]
+    shown += [column("change", texts, "change") | {"targets": targets}]
+    if rows is not None and given is not None and rows.waterfall:
+        shown[-1]["bits"] = rows.bits(given)
+    shown += [column(name, head[name].tolist(), "text") for name in ("kind", "scope")]
+    shown += [column(name, head[name].tolist()) for name in ("cluster", "other", "pairs", "doubt")]
     if "chance" in head:
         shown.append(column("chance", [f"{100 * float(x):.2g}%" for x in head["chance"]], "text"))
-    shown += [column("most for it: element", left, "element"), column("and", right, "element")]
-    if "score" in head:
-        shown.append(column("score", [float(f"{x:.6g}") for x in head["score"]]))
-    else:
-        shown.append(column("cost of the pair", head["cost"].tolist()))
-    if rows is not None:
-        given = rows.find(pairs)
-        shown += [_plain(str(name), given.values(name).tolist()) for name in rows.columns]
-        if rows.waterfall:
-            shown[1]["bits"] = rows.bits(given)
-    shown += [column("pairs", head["pairs"].tolist()), column("method", head["method"].tolist(), "text")]
+    shown += [column("bound", head["bound"].tolist(), "text")]
     chance = (
         " The chance is that of the change, if it is this or that: each bit of cost halves the odds."
         if "chance" in head
         else ""
     )
     gain = (
-        f" A change lowers the cost by {number(float(f'{doubts.gain:.6g}'))}: solve again from here."
+        f" A change lowers the cost by {number(float(f'{doubts.gain:.6g}'))}: solve again from here, or longer."
         if doubts.gain > 0
         else ""
     )
     caption = (
         f"The {plural(head.rows, 'decision')} that would cost least otherwise, of {number(doubts.decisions.rows)}, "
-        f"with the pair that speaks most for the change. Press one to draw its clusters.{chance} Exact costs are the "
-        f"least possible; with more search, those by local search may turn out lower.{gain}"
+        "with the pair that speaks most for the change. The doubt is by how much the cost would rise with the change; "
+        f"press a change to draw its clusters.{chance} An exact doubt is the least possible; others may turn out lower "
+        f"than shown (at most).{gain}"
     )
     return Table("decisions", "Decisions", caption, shown)
 
@@ -124,7 +125,7 @@ def elements_table(p: SetPartition, doubts: Doubts) -> Table:
     """The elements that are least sure."""
     index = (lambda name: int(name)) if isinstance(p.nodes, range) else p.index
     elements = doubts.elements.head(LEAST_SURE)
-    moves = ["on its own" if to == -1 else f"to {to}" for to in elements["to"].tolist()]
+    moves = ["a cluster of its own" if to == -1 else f"cluster {to}" for to in elements["to"].tolist()]
     moves = ["" if d == np.inf else move for d, move in zip(elements["doubt"], moves, strict=True)]
     return Table(
         "elements",
@@ -134,7 +135,8 @@ def elements_table(p: SetPartition, doubts: Doubts) -> Table:
         [
             column("element", [index(name) for name in elements["element"].tolist()], "element"),
             column("cluster", elements["cluster"].tolist(), "cluster"),
-            column("cheapest move", moves, "text"),
-            column("it would cost", elements["doubt"].tolist()),
+            column("to", moves, "text"),
+            column("doubt", elements["doubt"].tolist()),
+            column("bound", elements["bound"].tolist(), "text"),
         ],
     )

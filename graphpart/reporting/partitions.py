@@ -237,10 +237,12 @@ def _clusters(
     caption = "Press a cluster to draw it. Costs are sums over pairs: those within the cluster count, others do not."
     if doubts is not None:
         columns[4:4] = [
-            column("cheapest change", change[rows].tolist(), "text"),
-            column("it would cost", doubt[rows].tolist()),
+            column("change", change[rows].tolist(), "text"),
+            column("doubt", doubt[rows].tolist()),
         ]
-        caption += " The cheapest change joins the cluster with another one, or splits it in two."
+        caption += (
+            " The cheapest change joins the cluster with another one, or splits it in two; the doubt is its cost."
+        )
     return Table("clusters", plural(k, "cluster"), caption, columns, -2)
 
 

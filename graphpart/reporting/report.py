@@ -114,9 +114,9 @@ def report(
         name = "" if hasattr(path, "write") or os.fspath(path) == "-" else os.path.basename(os.fspath(path))  # type: ignore[arg-type]
         title = os.path.splitext(name)[0] or "Report"
     remarks: list[str] = []
+    found = _doubts(problem, result, is_partition, time_limit, remarks) if doubts else None
     if is_partition and problem.background is not None:
         problem = _listed(problem, remarks)
-    found = _doubts(problem, result, is_partition, time_limit, remarks) if doubts else None
     if is_partition:
         from graphpart.reporting.partitions import partition_page
 
@@ -163,15 +163,6 @@ def _doubts(problem: Any, result: Result, is_partition: bool, time_limit: float 
         return None
     if not is_partition:
         return crf.doubts(problem, result, time_limit=time_limit)
-    if problem._limits is not None:
-        remarks.append(f"What is least sure is not shown: it is not known within limits ({problem._limits}).")
-        return None
-    if problem._connected:
-        remarks.append("What is least sure is not shown: it is not known where clusters have to be connected.")
-        return None
-    if problem.background is not None:
-        remarks.append("What is least sure is not shown: too many pairs that are not listed cost something.")
-        return None
     if problem.is_dense and problem.n > LARGEST_MATRIX:
         remarks.append(
             f"What is least sure is not shown: there are more than {number(LARGEST_MATRIX)} elements in a matrix."

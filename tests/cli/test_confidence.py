@@ -42,12 +42,16 @@ def test_doubts_in_a_file_and_in_a_folder(files, run):
     assert status == 0 and "least sure: 'ann' and 'zoe' are joined, doubt 1" in err
     assert len(err.splitlines()) == 1
     rows = table(files / "doubts.csv")
-    assert list(rows[0]) == ["left", "right", "cost", "joined", "doubt", "method"]
-    found = [(row["left"], row["right"], row["joined"], float(row["doubt"])) for row in rows]
-    assert found[0] == ("ann", "zoe", "True", 1.0) and len(found) == 4
+    problem = gp.read(files / "new.csv")
+    shown = gp.partition.doubts(problem, gp.solve(problem)).to_frame(library="dict")
+    assert list(rows[0]) == list(shown) and len(rows) == len(shown["left"])
+    found = [(row["left"], row["right"], row["decision"], float(row["doubt"]), row["bound"]) for row in rows]
+    assert found[0] == ("zoe", "ann", "together", 1.0, "exact")  # zoe would leave
     status, err = run("solve", files / "new.csv", "--doubts", f"{files / 'folder'}/")
     assert status == 0
-    assert table(files / "folder" / "pairs.csv") == rows
+    assert table(files / "folder" / "decisions.csv") == rows
+    found = [(row["left"], row["right"], row["joined"]) for row in table(files / "folder" / "pairs.csv")]
+    assert found[0] == ("ann", "zoe", "True") and len(found) == 4
     assert {row["element"] for row in table(files / "folder" / "elements.csv")} == {"ann", "anna", "bob", "zoe"}
     assert list(table(files / "folder" / "clusters.csv")[0])[:3] == ["cluster", "size", "change"]
 

@@ -264,8 +264,6 @@ def test_doubts_with_groups():
             assert other == doubt or abs(other - doubt) < 1e-8, (seed, a, b)
         decided += d.by_price.rows
     assert decided > 0
-    with pytest.raises(gp.InvalidProblem, match="cannot limit"):
-        gp.partition.doubts(gp.SetPartition.from_pairs(2, [(0, 1)], [1.0], max_size=1), [0, 1])
 
 
 def test_doubts_name_what_the_price_decides():

@@ -114,11 +114,11 @@ def test_what_the_tables_say_is_what_the_problem_says():
     doubts = gp.partition.doubts(problem, result)
     elements = table(page, "elements")
     assert elements["element"] == doubts.elements["element"].tolist()
-    assert elements["it would cost"] == doubts.elements["doubt"].tolist()
+    assert elements["doubt"] == doubts.elements["doubt"].tolist()
     decisions = table(page, "decisions")
-    assert decisions["it would cost"] == doubts.decisions["doubt"][:200].tolist()
+    assert decisions["doubt"] == doubts.decisions["doubt"][:200].tolist()
     assert decisions["pairs"] == doubts.decisions["pairs"][:200].tolist()
-    assert "chance" not in decisions and decisions["cost of the pair"] == doubts.decisions["cost"][:200].tolist()
+    assert "chance" not in decisions and decisions["cost"] == doubts.decisions["cost"][:200].tolist()
     data = data_of(page)["elements"]
     assert (unpacked(data["labels"]) == result.labels).all()
     own = [problem.matrix[i, result.labels == result.labels[i]].sum() for i in range(problem.n)]
@@ -321,16 +321,19 @@ def test_decisions_have_the_scores_and_columns_that_they_come_from():
     page = page_of(problem, result, pairs=frame)
     decisions = table(page, "decisions")
     row_of = {(min(i, j), max(i, j)): k for k, (i, j) in enumerate(pairs)}
-    ends = zip(decisions["most for it: element"], decisions["and"], strict=True)
+    ends = zip(decisions["a"], decisions["b"], strict=True)
     at = [problem.nodes.index(name) for name in names]
     back = {index: i for i, index in enumerate(at)}
     rows = [row_of[tuple(sorted((back[i], back[j])))] for i, j in ends]
-    assert np.allclose(decisions["score"], score[rows], atol=1e-6)
+    assert np.allclose(decisions["p"], score[rows], atol=1e-6)
     assert decisions["town"] == [f"t{k}" for k in rows] and np.allclose(decisions["street"], 2 * score[rows], atol=1e-5)
     (spec,) = (part for part in data_of(page)["tables"] if part["key"] == "decisions")
-    assert spec["columns"][1]["bits"] == [[["name", float(k)]] for k in rows]
-    odds = [f"{100 / (1 + 2**d):.2g}%" for d in decisions["it would cost"]]
+    (change,) = (c for c in spec["columns"] if c["name"] == "change")
+    assert change["bits"] == [[["name", float(k)]] for k in rows]
+    odds = [f"{100 / (1 + 2**d):.2g}%" for d in decisions["doubt"]]
     assert decisions["chance"] == odds
+    shown = gp.partition.doubts(problem, result).to_frame(library="dict")
+    assert [name for name in shown if not name.startswith("bf_")] == list(decisions)  # in the same order
     with pytest.raises(gp.InvalidOption, match="pairs has no column 'a'"):
         page_of(problem, result, pairs={"x": [1]})
     other = gp.SetPartition.from_pairs(2, [(0, 1)], [1.0])

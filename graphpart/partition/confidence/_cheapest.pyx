@@ -1,6 +1,7 @@
 """Kernel of the cheapest changes: sums of costs from elements to subsets, sets that leave, and elements that follow.
 
-Pairs are sorted, ``u < v``, with a cost each that is finite or ``inf``; labels are canonical.
+Pairs are sorted, ``u < v``, with a cost each that is finite or ``inf``; labels are canonical. What unlisted pairs cost,
+groups and a largest size are terms (kernels/terms.pxd): they add to the sum of an element and a subset, or forbid it.
 """
 
 import numpy as np
@@ -8,11 +9,15 @@ import numpy as np
 from libc.math cimport INFINITY
 
 from graphpart.kernels._pairs cimport CompressedRows, RowView
+from graphpart.kernels.fixed cimport fixed_t
+from graphpart.kernels.groups cimport groups_of_pair
+from graphpart.kernels.terms cimport Terms, take_terms, terms_at, terms_between, terms_move, terms_put
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 cdef enum:
     LONGEST = 1000      # most neighbours of an element that may follow others
+    MOST_LOOKS = 64     # most elements that are looked at for one pair
 
 
 # ------------------------------------------------------------------------------------------- sets that joining forms
@@ -53,6 +58,7 @@ cdef inline void offer(
 
 cdef struct State:
     RowView rows
+    Terms* terms
     element_t* labels
     double* sums                # of an element to the subset of this label
     element_t* waiting
@@ -80,6 +86,7 @@ cdef inline void move(State* s, element_t a, element_t label, element_t hold, el
     s.moved[s.moves] = a
     s.before[s.moves] = s.labels[a]
     s.moves += 1
+    terms_move(s.terms, a, s.labels[a], label)
     s.labels[a] = label
     ask(s, a, hold, hold_too)
 
@@ -92,7 +99,7 @@ cdef double followed(State* s, element_t a, element_t b, double delta, double to
     cdef Py_ssize_t k
     cdef offset_t at
     cdef element_t x, label, best, own
-    cdef double least, now
+    cdef double least, now, value
     while s.begin < s.end:
         x = s.waiting[s.begin]
         s.begin += 1
@@ -107,18 +114,27 @@ cdef double followed(State* s, element_t a, element_t b, double delta, double to
             s.sums[s.labels[s.rows.neighbours[at]]] += s.rows.costs[at]
         best = <element_t>s.fresh
         least = 0.0
+        now = s.sums[own] + terms_at(s.terms, x, own, True)
         for at in range(s.rows.starts[x], s.rows.starts[x + 1]):
             label = s.labels[s.rows.neighbours[at]]
-            if s.sums[label] < least and label != own:
-                least = s.sums[label]
+            if label == own:
+                continue
+            if s.terms.any and s.sums[label] < INFINITY:
+                s.sums[label] += terms_at(s.terms, x, label, False)     # once: the next time it is not looked at
+                value = s.sums[label]
+                s.sums[label] = INFINITY
+            else:
+                value = s.sums[label]
+            if value < least:
+                least = value
                 best = label
-        now = s.sums[own]
         if least - now < -tolerance:
             delta += least - now
             if best == s.fresh:
                 s.fresh += 1
             move(s, x, best, a, b)
     for k in range(s.moves - 1, -1, -1):
+        terms_move(s.terms, s.moved[k], s.labels[s.moved[k]], s.before[k])
         s.labels[s.moved[k]] = s.before[k]
     s.moves = s.begin = s.end = 0
     return delta
@@ -134,6 +150,8 @@ cdef class Sums:
     rows : CompressedRows
     labels : ndarray of int32, shape (n,)
     subsets : int
+    terms : Terms of sums.py or None
+        What pairs cost in addition.
     stopping : Stopping
 
     Attributes
@@ -150,9 +168,12 @@ cdef class Sums:
     cdef CompressedRows rows
     cdef const element_t[::1] labels
     cdef Py_ssize_t subsets
+    cdef Terms terms
+    cdef list kept
 
-    def __init__(self, CompressedRows rows not None, const element_t[::1] labels, Py_ssize_t subsets, Stopping stopping):
-        cdef Py_ssize_t n = labels.shape[0], m = rows._neighbours.shape[0] // 2, a, b, k, later = 0
+    def __init__(self, CompressedRows rows not None, const element_t[::1] labels, Py_ssize_t subsets, terms,
+                 Stopping stopping):
+        cdef Py_ssize_t n = labels.shape[0], m = rows._neighbours.shape[0] // 2, a, b, k, later = 0, touched
         cdef offset_t at
         cdef element_t mine, label
         self.rows, self.labels, self.subsets = rows, labels, subsets
@@ -161,9 +182,14 @@ cdef class Sums:
         cdef double[::1] own = self.own, best = self.best, from_u = self.from_u, from_v = self.from_v
         cdef element_t[::1] where = self.where
         cdef double[::1] sums = np.zeros(subsets)
-        cdef element_t[::1] seen = np.full(subsets, -1, np.int32)
+        cdef element_t[::1] seen = np.full(subsets, -1, np.int32), linked = np.zeros(subsets + 1, np.int32)
         cdef offset_t[::1] first = np.zeros(n + 1, np.int64)    # the first pair of u whose v has not come yet
         cdef RowView r = rows.view
+        cdef Terms* t = &self.terms
+        self.kept = take_terms(t, terms, subsets + MOST_LOOKS + 3)
+        if t.any:
+            for a in range(n):
+                terms_put(t, <element_t>a, labels[a])
         with nogil:
             k = 0
             for a in range(n):
@@ -172,14 +198,22 @@ cdef class Sums:
                     k += r.neighbours[at] > a
             for a in range(n):
                 mine = labels[a]
+                touched = 0
                 for at in range(r.starts[a], r.starts[a + 1]):
                     label = labels[r.neighbours[at]]
                     if seen[label] != a:
                         seen[label] = <element_t>a
                         sums[label] = 0.0
+                        linked[touched] = label
+                        touched += 1
                     sums[label] += r.costs[at]
+                if t.any:
+                    for k in range(touched):
+                        sums[linked[k]] += terms_at(t, <element_t>a, linked[k], linked[k] == mine)
                 if seen[mine] == a:
                     own[a] = sums[mine]
+                elif t.any:
+                    own[a] = terms_at(t, <element_t>a, mine, True)
                 for at in range(r.starts[a], r.starts[a + 1]):
                     b = r.neighbours[at]
                     label = labels[b]
@@ -195,13 +229,13 @@ cdef class Sums:
                 if stopping.tick(INFINITY):
                     break
 
-    def partings(self, pairs, const element_t[:, ::1] merges, const double[::1] merge_costs, double[::1] split,
-                 element_t[::1] split_size, Stopping stopping) -> NDArray[np.float64]:
+    def partings(self, pairs, weight, const element_t[:, ::1] merges, const double[::1] merge_costs,
+                 double[::1] split, element_t[::1] split_size, Stopping stopping) -> NDArray[np.float64]:
         """For pairs within subsets, the least rise of the cost if a set with one of the two leaves for a subset of its own.
 
         The sets are those that greedy joining forms within each subset, single elements among them. Each join names two
         sets by their representatives, of which the first stays. Into split[s] goes the least rise by any set that leaves
-        subset s, into split_size[s] its number of elements.
+        subset s, into split_size[s] the weight of its elements.
 
         A pair is looked at by the join that unites the two: the sets that part it lie on the paths from the two up to
         there. All are found by looking at the pairs of the smaller set at each join, O(m log n), and the paths are halved.
@@ -209,18 +243,19 @@ cdef class Sums:
         cdef const element_t[::1] u = pairs[0], v = pairs[1], labels = self.labels
         cdef const double[::1] own = self.own
         cdef Py_ssize_t n = own.shape[0], m = u.shape[0], joins = merges.shape[0], nodes = n + joins, i, k
-        cdef element_t[::1] sizes = np.bincount(labels, minlength=self.subsets).astype(np.int32)
+        cdef element_t[::1] sizes = np.bincount(labels, weight, self.subsets).astype(np.int32)
         cdef element_t a, b, x, y, top, small, large
         cdef offset_t at
         cdef double left, right, external
         rises_array = np.full(m, np.nan)
         cdef double[::1] rises = rises_array
         cdef double[::1] value = np.empty(nodes + 1), least = np.empty(nodes + 1)
-        cdef element_t[::1] parent = np.full(nodes + 1, -1, np.int32), count = np.ones(nodes + 1, np.int32)
+        cdef element_t[::1] parent = np.full(nodes + 1, -1, np.int32), count = np.zeros(nodes + 1, np.int32)
         cdef element_t[::1] node = np.arange(n + 1, dtype=np.int32)         # of a representative
         cdef element_t[::1] following = np.full(n + 1, -1, np.int32), last = np.arange(n + 1, dtype=np.int32)
         cdef offset_t[::1] starts = np.zeros(n + 2, np.int64)
         cdef element_t[::1] ids = np.empty(2 * m + 1, np.int32)
+        np.asarray(count)[:n] = weight
         with nogil:
             for k in range(m):
                 starts[u[k] + 2] += 1
@@ -288,6 +323,7 @@ cdef class Sums:
         cdef offset_t at
         cdef element_t a, b
         cdef double x, cost
+        cdef fixed_t exact = 0
         cdef State s
         cdef RowView r = self.rows.view
         cdef const double[::1] own = self.own, from_u = self.from_u, from_v = self.from_v
@@ -298,7 +334,8 @@ cdef class Sums:
         cdef unsigned char[::1] queued = np.zeros(n + 1, np.uint8)
         if rises.shape[0] == 0 or looks == 0:
             return
-        s.rows, s.labels = r, &labels[0]
+        looks = min(looks, <Py_ssize_t>MOST_LOOKS)
+        s.rows, s.labels, s.terms = r, &labels[0], &self.terms
         s.sums, s.waiting, s.queued, s.moved, s.before = &sums[0], &waiting[0], &queued[0], &moved[0], &before[0]
         s.moves = s.begin = s.end = 0
         s.most = looks
@@ -316,6 +353,12 @@ cdef class Sums:
                         ended = True
                         break
                     a, b = <element_t>u, r.neighbours[at]
+                    if self.terms.any:
+                        cost += groups_of_pair(&self.terms.groups, a, b, &exact, 1.0)
+                        if self.terms.k:
+                            cost += terms_between(
+                                &self.terms, self.terms.weights + a * self.terms.k,
+                                self.terms.weights + b * self.terms.k)
                     if labels[a] == labels[b]:
                         for _ in range(2):
                             if elements[a] < INFINITY:
@@ -335,6 +378,8 @@ cdef class Sums:
                         move(&s, b, labels[a], a, b)
                         x = followed(&s, a, b, from_v[k] - own[b], tolerance)
                         rises[k] = min(rises[k], x)
+                    if cost == INFINITY:
+                        continue
                     s.fresh = subsets + 1
                     move(&s, a, <element_t>subsets, a, b)
                     move(&s, b, <element_t>subsets, a, b)

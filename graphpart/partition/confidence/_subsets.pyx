@@ -36,28 +36,58 @@ cdef inline void forget(const offset_t* order, Py_ssize_t n, element_t* place) n
         place[order[i]] = -1
 
 
+cdef struct Allowed:
+    const offset_t* weight      # of each element
+    offset_t heaviest           # largest weight of a subset; 0 if there is no limit
+    bint connected              # whether links have to connect each subset
+    offset_t* links             # of each element of a group to others, as bits
+
+
+cdef bint is_allowed(Py_ssize_t n, Py_ssize_t S, const offset_t* mine, const Allowed* allowed) noexcept nogil:
+    """Whether a set of elements, as bits, may be a subset; mine[i] is the element with bit i."""
+    cdef Py_ssize_t reached = S & -S, waiting = reached, a
+    cdef offset_t total = 0
+    if allowed.heaviest:
+        for a in range(n):
+            if (S >> a) & 1:
+                total += allowed.weight[mine[a]]
+        if total > allowed.heaviest:
+            return False
+    if allowed.connected:
+        while waiting:
+            a = 0
+            while not (waiting >> a) & 1:
+                a += 1
+            waiting = (waiting & (waiting - 1)) | (allowed.links[a] & S & ~reached)
+            reached |= allowed.links[a] & S
+        return reached == S
+    return True
+
+
 cdef double least_costs(
-    Py_ssize_t n, const cost_t* matrix, double* within, double* least, double* joined, double* apart,
+    Py_ssize_t n, const cost_t* matrix, const offset_t* mine, const Allowed* allowed, double* sums, double* within,
+    double* least, double* joined, double* apart,
 ) noexcept nogil:
     """The least cost of all partitions; into `joined` and `apart`, of those with each pair together, and not. O(3^n)
 
-    within[S] is the cost of a set as one subset, least[S] the least cost of its partitions, where the subset of the
+    within[S] is the cost of a set as one subset, inf if it may be none, sums[S] without this, least[S] the least cost of its partitions, where the subset of the
     smallest element is any that holds it (as Lawler 1976 did for colourings). In every partition with a and b together
     there is a subset B with both, and at best the others cost least[A - B]; apart, a subset with a and not b.
     """
     cdef Py_ssize_t size = <Py_ssize_t>1 << n, S, B, rest, low, a, b
     cdef double x, best
-    within[0] = least[0] = 0.0
+    sums[0] = within[0] = least[0] = 0.0
     for S in range(1, size):
         low = 0
         while not (S >> low) & 1:
             low += 1
         rest = S ^ (<Py_ssize_t>1 << low)
-        x = within[rest]
+        x = sums[rest]
         for b in range(low + 1, n):
             if (S >> b) & 1:
                 x += matrix[n * low + b]
-        within[S] = x
+        sums[S] = x
+        within[S] = x if is_allowed(n, S, mine, allowed) else INFINITY
         best = INFINITY
         B = rest
         while True:
@@ -94,16 +124,24 @@ cdef class SmallGroups:
         The elements of group g are ``order[first[g]:first[g + 1]]``.
     wanted : ndarray of int64
         The groups to look at.
+    weight, heaviest : ndarray of int64, int
+        The weight of each element, and the largest weight of a subset; 0 if there is no limit.
+    lifted : ndarray of uint8, optional
+        1 for each entry of the rows that connects no subset, if entries of a finite cost have to.
     """
 
     cdef CompressedRows rows
-    cdef const offset_t[::1] order, first, wanted
+    cdef const offset_t[::1] order, first, wanted, weight
+    cdef offset_t heaviest
+    cdef const unsigned char[::1] lifted
     cdef Py_ssize_t largest         # elements of a wanted group
 
     def __init__(self, CompressedRows rows not None, const offset_t[::1] order, const offset_t[::1] first,
-                 const offset_t[::1] wanted):
+                 const offset_t[::1] wanted, const offset_t[::1] weight, offset_t heaviest=0,
+                 const unsigned char[::1] lifted=None):
         cdef Py_ssize_t w
         self.rows, self.order, self.first, self.wanted, self.largest = rows, order, first, wanted, 0
+        self.weight, self.heaviest, self.lifted = weight, heaviest, lifted
         for w in range(wanted.shape[0]):
             self.largest = max(self.largest, first[wanted[w] + 1] - first[wanted[w]])
 
@@ -113,7 +151,8 @@ cdef class SmallGroups:
         """For pairs within the groups, by how much the least cost of the group rises if they are decided otherwise.
 
         Into rises[k] and exact[k] for pair k. Returns by how much the least cost of each wanted group is above that of
-        the labels: a number that is never positive, or NaN if the time was over. The groups are components of the pairs.
+        the labels: a number that is never positive, or NaN if the time was over. Clusters and optima have no elements of
+        a group and others. Groups may overlap.
         """
         cdef Py_ssize_t n, w, i, j, elements = labels.shape[0], a, b, largest = self.largest
         cdef offset_t at, k
@@ -122,11 +161,15 @@ cdef class SmallGroups:
         cdef double[::1] gains = gains_array
         cdef double[::1] matrix = np.empty(largest * largest + 1), joined = np.empty(largest * largest + 1)
         cdef double[::1] apart = np.empty(largest * largest + 1)
-        cdef double[::1] within = np.empty(1 << largest), leasts = np.empty(1 << largest)
+        cdef double[::1] within = np.empty(1 << largest), leasts = np.empty(1 << largest), sums = np.empty(1 << largest)
+        cdef offset_t[::1] links = np.zeros(largest + 1, np.int64)
+        cdef Allowed allowed
         cdef element_t[::1] place = np.full(elements + 1, -1, np.int32)
         cdef offset_t[::1] pair = np.zeros(elements + 1, np.int64)      # the first pair of a with a larger element
         cdef const offset_t* mine
         cdef RowView r = self.rows.view
+        allowed.weight, allowed.heaviest = &self.weight[0] if elements else NULL, self.heaviest
+        allowed.connected, allowed.links = self.lifted is not None, &links[0]
         with nogil:
             k = 0
             for a in range(elements):
@@ -137,7 +180,14 @@ cdef class SmallGroups:
                 mine = &self.order[self.first[self.wanted[w]]]
                 n = self.first[self.wanted[w] + 1] - self.first[self.wanted[w]]
                 matrix_of_group(mine, n, r, &place[0], &matrix[0])
-                least = least_costs(n, &matrix[0], &within[0], &leasts[0], &joined[0], &apart[0])
+                if allowed.connected:
+                    for i in range(n):
+                        links[i] = 0
+                        for at in range(r.starts[mine[i]], r.starts[mine[i] + 1]):
+                            if place[r.neighbours[at]] >= 0 and not self.lifted[at] and r.costs[at] < INFINITY:
+                                links[i] |= <offset_t>1 << place[r.neighbours[at]]
+                least = least_costs(
+                    n, &matrix[0], mine, &allowed, &sums[0], &within[0], &leasts[0], &joined[0], &apart[0])
                 now = 0.0
                 for i in range(n):
                     for j in range(i):
@@ -164,10 +214,10 @@ cdef class SmallGroups:
     def best_splits(self, double[::1] split, element_t[::1] split_size, unsigned char[::1] exact, Stopping stopping):
         """The best split of each group in two: into split[g] the least rise, minus the sum of the costs across.
 
-        Into split_size[g] the number of elements that leave, the fewer of the two. Splits follow each other by one
+        Into split_size[g] the weight of the elements that leave, the lighter of the two. Splits follow each other by one
         element (Gray 1953), O(n 2^n); sums are formed anew from time to time, so that rounding does not add up.
         """
-        cdef Py_ssize_t n, w, i, j, step, leaving, fewest, largest = self.largest
+        cdef Py_ssize_t n, w, i, j, step, leaving, fewest, whole, largest = self.largest
         cdef double across, best
         cdef double[::1] matrix = np.empty(largest * largest + 1)
         cdef element_t[::1] place = np.full(self.rows.view.n + 1, -1, np.int32), side = np.zeros(largest + 1, np.int32)
@@ -179,9 +229,10 @@ cdef class SmallGroups:
                 matrix_of_group(mine, n, self.rows.view, &place[0], &matrix[0])
                 across = 0.0
                 best = INFINITY
-                leaving = fewest = 0
+                leaving = fewest = whole = 0
                 for i in range(n):
                     side[i] = 0
+                    whole += self.weight[mine[i]]
                 for step in range(1, <Py_ssize_t>1 << (n - 1)):
                     i = 0
                     while not (step >> i) & 1:
@@ -190,7 +241,7 @@ cdef class SmallGroups:
                         if j != i:
                             across += matrix[n * i + j] if side[j] == side[i] else -matrix[n * i + j]
                     side[i] = 1 - side[i]
-                    leaving += 1 if side[i] else -1
+                    leaving += self.weight[mine[i]] if side[i] else -self.weight[mine[i]]
                     if (step & 63) == 0:
                         across = 0.0
                         for i in range(n):
@@ -199,7 +250,7 @@ cdef class SmallGroups:
                                     across += matrix[n * i + j]
                     if -across < best:
                         best = -across
-                        fewest = min(leaving, n - leaving)
+                        fewest = min(leaving, whole - leaving)
                 split[self.wanted[w]] = best
                 split_size[self.wanted[w]] = <element_t>fewest
                 exact[self.wanted[w]] = True

@@ -21,11 +21,12 @@ from graphpart.partition.inputs.given_rows import GivenRows
 from graphpart.partition.inputs.origin import chance_of
 from graphpart.partition.problem import Labels
 
-__all__ = ["Examined", "as_given", "decisions_of", "in_words"]
+__all__ = ["DECIDED", "Examined", "as_given", "by_place", "decisions_of", "in_words"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-CHANGES = np.array(["join", "split", "move"])
+DECIDED = np.array(["together", "apart"])
+KINDS = np.array(["join", "split", "move"])
 SCOPES = np.array(["clusters", "clusters", "element", "pair"])  # scope of each kind of change, for the kinds below
 JOIN, SPLIT, MOVE, OTHER = range(4)
 RELATIVE = 1e-9  # relative difference below which two doubts are equal
@@ -59,7 +60,7 @@ class Examined:
 
 
 def decisions_of(
-    u: Labels, v: Labels, cost: Floats, doubt: Floats, exactly: NDArray[np.bool_], examined: Examined
+    u: Labels, v: Labels, cost: Floats, own: Floats, doubt: Floats, exactly: NDArray[np.bool_], examined: Examined
 ) -> Columns:
     """The table of decisions, the least doubt first; O(m log m).
 
@@ -67,13 +68,14 @@ def decisions_of(
     ----------
     u, v : ndarray of int, shape (m,)
         Pairs in ascending order of doubt.
-    cost, doubt, exactly : ndarray of shape (m,)
+    cost, own, doubt, exactly : ndarray of shape (m,)
+        `own` is the cost without what groups add, of which scores are made; NaN for pairs that are not listed.
     examined : Examined
     """
     labels, classes, found, slack = examined.labels, examined.classes, examined.found, examined.slack
     names, shown, origin = examined.names, examined.shown, examined.origin
     finite = np.isfinite(doubt) & (classes[u] != classes[v])
-    u, v, cost, doubt, exactly = (array[finite] for array in (u, v, cost, doubt, exactly))
+    u, v, cost, own, doubt, exactly = (array[finite] for array in (u, v, cost, own, doubt, exactly))
     a, b = labels[u].astype(np.int64), labels[v].astype(np.int64)
     ca, cb = classes[u].astype(np.int64), classes[v].astype(np.int64)
     apart = a != b
@@ -121,18 +123,17 @@ def decisions_of(
     change = np.where(apart[best], JOIN, SPLIT)
     change = np.where(moving, np.where(other < 0, SPLIT, np.where(alone[a[best]], JOIN, MOVE)), change)
     columns: dict[str, NDArray[Any]] = {
-        "change": CHANGES[change],
-        "scope": SCOPES[kind[best]],
         "left": named(names, u[best]),
         "right": named(names, v[best]),
-        "cost": cost[best],
     }
-    if origin is not None and (scores := origin.scores(cost[best])) is not None:
+    if origin is not None and (scores := origin.scores(own[best])) is not None:
         columns["score"] = scores
+    columns |= {"cost": cost[best]}
+    columns |= {"decision": DECIDED[apart[best].astype(np.intp)], "kind": KINDS[change], "scope": SCOPES[kind[best]]}
     columns |= {"cluster": shown[a[best]], "other": np.append(shown, -1)[other], "pairs": count, "doubt": least}
     if (chance := chance_of(origin, least)) is not None:
         columns["chance"] = chance
-    return Columns(columns | {"method": np.where(exact, "exact", "local search")})
+    return Columns(columns | {"bound": np.where(exact, "exact", "at most")})
 
 
 def _cut(name: Any) -> str:
@@ -142,7 +143,7 @@ def _cut(name: Any) -> str:
 def in_words(decisions: Columns, name: Callable[[Any], str] = _cut) -> NDArray[Any]:
     """What would change, in words; `name` makes the text for an element."""
     out = np.empty(decisions.rows, object)
-    rows = zip(*(decisions[k].tolist() for k in ("change", "scope", "left", "right", "cluster", "other")), strict=True)
+    rows = zip(*(decisions[k].tolist() for k in ("kind", "scope", "left", "right", "cluster", "other")), strict=True)
     for k, (change, scope, left, right, own, other) in enumerate(rows):
         a, b = name(left), name(right)
         if scope == "pair":
@@ -171,12 +172,23 @@ def as_given(columns: Columns, origin: Any) -> Columns:
     given |= {name: rows.values(name) for name in origin.table.columns if name not in given}
     if origin.kind == "cost":
         given[origin.column] = columns["cost"]
-    elif (missing := rows.rows < 0).any():
-        given[origin.column] = np.where(missing, origin.scores(columns["cost"]), given[origin.column])
     dropped = {"left", "right", "score", "cost" if origin.kind == "cost" else None}
     own = {f"{k}_of_doubts" if k in given else k: a for k, a in columns.items() if k not in dropped}
-    words = {k: own.pop(k) for k in ("decision",) if k in own}
-    return Columns({**words, **given, **own})
+    return Columns({**given, **own})
+
+
+def by_place(columns: Columns, origin: Any) -> Columns:
+    """Columns with the places of pixels, such as (row, column), in place of their numbers, if the problem is a grid."""
+    if origin is None or origin.shape is None:
+        return columns
+    out = dict(columns)
+    for name in ("left", "right", "element"):
+        if name in out and out[name].dtype.kind == "i":
+            places = np.unravel_index(out[name], origin.shape)
+            named_by = np.empty(len(out[name]), object)
+            named_by[:] = list(zip(*(axis.tolist() for axis in places), strict=True))
+            out[name] = named_by
+    return Columns(out)
 
 
 def _numbered(keys: NDArray[np.int64]) -> Integers:

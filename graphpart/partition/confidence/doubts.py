@@ -2,9 +2,9 @@
 
 The rise of the cost is called the doubt. For an optimal partition doubts are at least 0. A small doubt means that
 another partition costs only slightly more. A negative doubt means that the change improves the partition. First,
-`changes` computes upper bounds on all doubts. Then, if there is time or if exact doubts are requested, branch and cut
-solves the problem again for single pairs, with the pair required to be decided otherwise, beginning with the least
-doubt.
+`changes` computes upper bounds on all doubts, many of them exact. Then, if there is time or if exact doubts are
+requested, branch and cut solves the problem again for single pairs, with the pair required to be decided otherwise,
+beginning with the least doubt.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 from graphpart.common.columns import Columns, named
 from graphpart.common.groups import first_of
 from graphpart.display import html_of, plural
-from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
-from graphpart.methods import CONNECTEDNESS, SIZES, check_obeyed
+from graphpart.errors import InfeasibleProblem, InvalidOption, known_arguments
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
-from graphpart.partition.confidence.decisions import Examined, as_given, decisions_of, in_words
+from graphpart.partition.confidence.decisions import Examined, as_given, by_place, decisions_of, in_words
+from graphpart.partition.confidence.pieces import pieces_of
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
+from graphpart.partition.exact_solvers.ilp import ilp
 from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
-from graphpart.partition.problem.derived import connected
-from graphpart.partition.problem.forms import ELEMENTS, listed_within, without_background
-from graphpart.partition.problem.groups import Groups
+from graphpart.partition.problem.derived import with_rules
+from graphpart.partition.problem.forms import ELEMENTS, source_of, to_dense
 from graphpart.partition.problem.requirements import indices_of
 from graphpart.partition.problem.rules import Rules
 from graphpart.result import Result, Status
@@ -39,12 +39,8 @@ from graphpart.stopping import Stopping
 __all__ = ["Doubts", "doubts"]
 
 METHODS = ("auto", "exact", "local-search")
-NAMES = np.array(["local search", "exact"])
+BOUNDS = np.array(["at most", "exact"])
 SLACK = 16  # least factor of the tolerance of the problem; the size of the largest cluster if that is larger
-WITHOUT = (
-    "a problem without that; gp.solve(problem.require(apart=[pair])), or (together=[pair]), tells what another "
-    "decision of one pair costs"
-)
 TABLES = ("pairs", "elements", "clusters", "decisions")
 
 
@@ -58,23 +54,24 @@ class Doubts:
     Attributes
     ----------
     decisions : Columns
-        Pairs that one and the same change decides otherwise are one row: ``change`` ("join", "split", or "move" of one
-        element from a cluster to another), ``scope`` (what changes: "clusters" as a whole, one "element", or what is
-        best with the "pair" decided otherwise), ``left, right`` (of these pairs, the one that speaks most for the
-        change; the left element is the one that moves), their ``cost``, ``score`` (as given to the constructor, if not
-        as a cost), ``cluster, other`` (the cluster that it would join or move to, or -1), ``pairs`` (how many),
-        ``doubt``, ``chance`` (of the change, if it is this or that: 1 / (1 + 2**doubt); if the problem was made from
-        probabilities, with threshold 1/2), ``method``.
+        Pairs that one and the same change decides otherwise are one row: ``left, right`` (of these pairs, the one that
+        speaks most for the change; the left element is the one that moves), their ``score`` (as given to the
+        constructor, if not as a cost) and ``cost``, ``decision`` (what is: "together" or "apart"), ``kind`` of the
+        change ("join", "split", or "move" of one element from a cluster to another), ``scope`` (what changes:
+        "clusters" as a whole, one "element", or what is best with the "pair" decided otherwise), ``cluster, other``
+        (the cluster that it would join or move to, or -1), ``pairs`` (how many), ``doubt``, ``chance`` (of the change,
+        if it is this or that: 1 / (1 + 2**doubt), above 1/2 if the doubt is negative; if the problem was made from
+        probabilities, with threshold 1/2), ``bound``.
     pairs : Columns
-        ``left, right`` (names), ``cost``, ``joined`` (bool), ``doubt``, ``method``: "exact", or "local search", where
-        the least cost with the pair decided otherwise may be lower. If the problem has groups, also ``price``: the part
-        of the cost that the pair pays for groups that it shares.
+        ``left, right`` (names), ``cost``, ``joined`` (bool), ``doubt``, ``bound``: whether the doubt is "exact", or
+        "at most" this. If the problem has groups, also ``price``: the part of the cost that the pair pays for groups
+        that it shares.
     elements : Columns
         ``element``, ``cluster``, ``to`` (the label of the cluster that it would move to, -1 for one of its own),
-        ``doubt``, ``method``.
+        ``doubt``, ``bound``.
     clusters : Columns
         ``cluster``, ``size``, ``change`` ("join", "split", or "none" if there is no other way), ``other`` (the cluster
-        it is joined with, or -1), ``leaving`` (how many elements leave in a split), ``doubt``, ``method``.
+        it is joined with, or -1), ``leaving`` (how many elements leave in a split), ``doubt``, ``bound``.
     cost : float
         The cost of the partition.
     gain : float
@@ -111,8 +108,9 @@ class Doubts:
         table : {"decisions", "pairs", "elements", "clusters"}
             If the problem was made by `SetPartition.from_frame`, pairs have the identifiers, their order and all other
             columns of their row there, under the names there, in place of ``left``, ``right`` and ``score``. A column
-            of this table that has the name of one of these columns gets ``_of_doubts`` added to it. Decisions have a
-            column ``decision``, which says in words what would change, such as "ann leaves cluster 3".
+            of this table that has the name of one of these columns gets ``_of_doubts`` added to it. A pair that is in
+            no row has no score. Decisions have a column ``change``, which says in words what would change, such as
+            "ann leaves cluster 3". Pixels and voxels are named by their places, such as (row, column).
         library : {"pandas", "polars", "dict"}, optional
             See :meth:`Columns.to_frame`.
 
@@ -159,23 +157,30 @@ class Doubts:
         columns: Columns = getattr(self, table)
         if rows is not None:
             columns = Columns({name: array[rows] for name, array in columns.items()})
+        columns = by_place(columns, self.origin)
         if table == "decisions":
-            columns = Columns({"decision": in_words(columns), **columns})
+            names = list(columns)
+            at = names.index("kind")
+            words = {"change": in_words(columns)}
+            columns = Columns({**{k: columns[k] for k in names[:at]}, **words, **{k: columns[k] for k in names[at:]}})
         return as_given(columns, self.origin) if table in ("decisions", "pairs") else columns
 
     def __repr__(self) -> str:
-        exactly = int(np.count_nonzero(self.pairs["method"] == "exact"))
+        exactly = int(np.count_nonzero(self.pairs["bound"] == "exact"))
         counts = ", ".join(f"{getattr(self, name).rows} {name}" for name in TABLES[:3])
         head = f"Doubts({counts}; {exactly} pairs exact)"
         if self.gain > 0:
-            return f"{head}\n  a change lowers the cost by {self.gain:.6g}: solve again with initial=result"
+            more = "solve again with initial=result, or longer"
+            return f"{head}\n  a change lowers the cost by {self.gain:.6g}: {more}"
         if not self.pairs.rows:
             return head
-        row = {name: array[:1].tolist()[0] for name, array in self.pairs.items()}
+        row = _first_row(self.pairs, self.origin)
         verb = "joined" if row["joined"] else "cut"
-        lines = [head, f"least sure: {row['left']!r} and {row['right']!r} are {verb}, doubt {row['doubt']:.6g}"]
+        at_most = "at most " if row["bound"] == "at most" else ""
+        sure = f"{row['left']!r} and {row['right']!r} are {verb}, doubt {at_most}{row['doubt']:.6g}"
+        lines = [head, f"least sure: {sure}"]
         if (decided := self.by_price).rows:
-            row = {name: array[:1].tolist()[0] for name, array in decided.items()}
+            row = _first_row(decided, self.origin)
             pair = f"{row['left']!r} and {row['right']!r}"
             lines.append(f"the price of a group cuts {plural(decided.rows, 'pair')}, the least sure: {pair}")
         return "\n  ".join(lines)
@@ -184,7 +189,7 @@ class Doubts:
         """For notebooks: the least sure decisions."""
         title, _, more = repr(self).partition("\n")
         table = self[:10]
-        kept = [k for k in table if k not in ("change", "scope", "pairs", "method")]
+        kept = [k for k in table if k not in ("kind", "scope", "pairs")]
         shown = Columns({k: table[k] for k in kept})
         return html_of(title, {}, kept, shown._first(), note=more)
 
@@ -202,11 +207,15 @@ def doubts(
     """By how much the cost would rise if a pair, an element or a cluster were decided otherwise.
 
     The doubt of a joined pair is the least cost of all partitions in which the pair is cut, less the cost of this
-    partition. The doubt of a cut pair is defined in the same way with the pair joined. Each connected component of the
-    problem is treated by itself: improvements that are possible in other components do not count. The doubt of an
-    element is the rise of the cost if it moves to the best other cluster, or is alone, while all other elements stay.
-    The doubt of a cluster is the rise of the cost by the best join with another cluster, or by the best split in two,
-    while all other elements stay.
+    partition. The doubt of a cut pair is defined in the same way with the pair joined. All these partitions obey what
+    the problem requires. Where the least cost is not known, the doubt is at most the rise of the cost by the best
+    change that was found: of the clusters of the two elements, and of neighbours that follow. The column ``bound`` says
+    which. Each piece of the problem is treated by itself: improvements that are possible in other pieces do not count.
+    Pieces are connected components; if unlisted pairs cost something, components of pairs that attract.
+
+    The doubt of an element is the rise of the cost if it moves to the best other cluster, or is alone, while all other
+    elements stay. The doubt of a cluster is the rise of the cost by the best join with another cluster, or by the best
+    split in two, while all other elements stay. Only clusters that a listed pair links count as others.
 
     Parameters
     ----------
@@ -218,10 +227,10 @@ def doubts(
         The pairs whose doubts are computed, listed in the problem or not. Default: all listed pairs; of a matrix, all
         pairs with a cost other than 0.
     method : {"auto", "exact", "local-search"}
-        "auto" is exact for pairs in components of at most 15 elements and for splits of clusters of at most 20, within
-        2^28 steps each. For other pairs and splits it takes local search. With a time limit, the pairs of least doubt
-        are then solved exactly for as long as there is time. "exact" solves all pairs exactly, which may take long.
-        "local-search" takes local search only.
+        "auto" is exact for pairs in pieces of at most 15 elements, for pairs of two pieces that have no more together,
+        and for splits of clusters of at most 20, within 2^28 steps each. For other pairs and splits it takes local
+        search. With a time limit, the pairs of least doubt are then solved exactly for as long as there is time.
+        "exact" solves all pairs exactly, which may take long. "local-search" takes local search only.
     time_limit : float, optional
         Seconds.
     callback : callable, optional
@@ -240,8 +249,11 @@ def doubts(
 
     Notes
     -----
-    O(m log^2 m) for all m pairs together, which takes seconds for 10^6 pairs. A required pair has the doubt ``inf``,
-    and so has an element or a cluster that no pair links to another. Pairs that are not listed do not count as links.
+    O(m log^2 m) for all m listed pairs together, which takes seconds for 10^6 pairs. A required pair has the doubt
+    ``inf``, and so has an element or a cluster that no pair links to another. Pairs that are not listed do not count as
+    links, whatever they cost, and have no row unless they are asked for. After a change of a pair, at most 64
+    neighbours follow, fewer if there are many pairs, and none where the number of clusters is limited or clusters have
+    to be connected.
 
     Examples
     --------
@@ -255,68 +267,51 @@ def doubts(
     (['c', 'b', 'a'], [1.0, 2.0, 3.0])
     """
     given = as_problem(problem)
-    check_obeyed(given, (*SIZES, *CONNECTEDNESS), WITHOUT)
-    p = without_background(given, "doubts")
-    origin = getattr(problem, "_origin", None)
+    origin = given._origin
     if method not in METHODS:
         raise InvalidOption(f"method is {method!r}: expected one of {', '.join(METHODS)}")
+    p = source_of(given) if given.matrix is not None and source_of(given).matrix is None else given
     names, labels = p.nodes, given.labels(result)
     given._check_feasible(labels)
-    asked = None if pairs is None else _asked(p, pairs)
-    if asked is not None and given.background is not None and given.background.repels:
-        p = _listed_near(given, asked)
+    asked = None if pairs is None else np.unique(indices_of(p._places, pairs, "pairs"), axis=0).reshape(-1, 2)
     if asked is not None or p.matrix is not None:
         p = _listed(p, np.zeros((0, 2), np.int32) if asked is None else asked)
     stopping = Stopping(time_limit, None, None, callback)
     contraction = Contraction(p)
     q, inner = contraction.problem, contraction.project(labels)
-    found = cheapest_changes(q, inner, method != "local-search", stopping)
+    if q.matrix is not None:
+        q = q._of_pairs(q.nodes, *q.pairs(), rules=q._rules, dense=False)
+    found = cheapest_changes(q, inner, np.bincount(contraction.sets), method != "local-search", stopping)
     if method == "exact" or (method == "auto" and time_limit is not None):
-        _solve_others(q, inner, found, _keys_of(p, asked, contraction.sets, q.n), stopping)
+        _solve_others(q, inner, found, _keys_of(asked, contraction.sets, q.n), stopping)
     stopping.reraise()
     shown = _shown_labels(names, result, labels)
     slack = p._tolerance * max(SLACK, int(np.bincount(labels, minlength=len(shown)).max(initial=0)))
     examined = Examined(labels, contraction.sets, found, slack, names, shown, origin)
-    return _tables(p, q, examined, asked, given.groups, stopping)
+    return _tables(p, q, examined, asked, given, stopping)
 
 
 # ------------------------------------------------------------------------------------------------------ pairs asked for
 
 
-def _asked(p: SetPartition, pairs: Iterable[tuple[Hashable, Hashable]]) -> NDArray[np.int32]:
-    return np.unique(indices_of(p._places, pairs, "pairs"), axis=0).reshape(-1, 2)
-
-
-def _listed_near(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
-    """A problem with a background that repels, with all pairs listed of components that requested pairs connect."""
-    component = p._components()
-    u, v = component[asked].T
-    together = connected(int(component.max(initial=-1)) + 1, u, v)[component]
-    found = listed_within(p, together)
-    if found is None and p.n <= ELEMENTS:
-        return p._to_dense()
-    if found is None:
-        raise InvalidProblem(
-            "the requested pairs connect too many elements, between which pairs that are not listed cost something: "
-            "expected fewer pairs, or pairs of elements that attracting pairs connect"
-        )
-    return found
-
-
 def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
-    """The same problem with its listed pairs, and with the requested pairs, which cost 0 if they were not listed."""
-    u, v, cost = p._listed()
+    """The same problem with its listed pairs, and with the requested pairs, which cost no more than if not listed."""
+    u, v, cost = p._listed() if p.matrix is not None else p.pairs()
+    lifted = None
+    if p.lifted is not None:
+        lifted = np.concatenate([p.lifted, np.ones(len(asked), bool)])
     return SetPartition._of_pairs(
         range(p.n),
         np.concatenate([u, asked[:, 0]]),
         np.concatenate([v, asked[:, 1]]),
         np.concatenate([cost, np.zeros(len(asked))]),
-        rules=Rules(p.must_join),
+        p.background,
+        rules=Rules(p.must_join, limits=p._limits, lifted=lifted),
         dense=False,
     )
 
 
-def _keys_of(p: SetPartition, asked: NDArray[np.int32] | None, classes: Labels, n: int) -> NDArray[np.int64] | None:
+def _keys_of(asked: NDArray[np.int32] | None, classes: Labels, n: int) -> NDArray[np.int64] | None:
     """The requested pairs, as keys of pairs of classes."""
     return None if asked is None else keys_of_pairs(classes[asked[:, 0]], classes[asked[:, 1]], n)
 
@@ -332,21 +327,22 @@ def _solve_others(
     left = ~found.pairs_exact & (cost < np.inf)
     if asked is not None:
         left &= np.isin(keys_of_pairs(u, v, q.n), asked)
-    component = q._components()
-    parts: dict[int, tuple[NDArray[np.int64], SetPartition, Labels, float]] = {}
+    piece = np.zeros(q.n, np.int32) if q._limits is not None and q._limits.number else pieces_of(q, labels)
+    plain = q.background is None and q._limits is None
+    parts: dict[tuple[int, int], tuple[NDArray[np.int64], SetPartition, Labels, float]] = {}
     at = np.flatnonzero(left)
     for k in at[np.argsort(found.pairs[at], kind="stable")].tolist():
         if stopping.check(math.inf):
             return
-        mine = [int(component[u[k]]), int(component[v[k]])]
-        if mine[0] != mine[1]:
+        mine = (int(piece[u[k]]), int(piece[v[k]]))
+        if mine[0] != mine[1] and plain:
             continue  # joining two components costs nothing beside what could be gained in each
-        if mine[0] not in parts:
-            elements = np.flatnonzero(component == mine[0])
-            part = q._restrict(elements)
+        if mine not in parts:
+            elements = np.flatnonzero(np.isin(piece, mine))
+            part = q if len(elements) == q.n else q._restrict(elements)
             own = canonical(labels[elements])
-            parts[mine[0]] = elements, part, own, part._evaluate_labels(own)
-        elements, part, own, now = parts[mine[0]]
+            parts[mine] = elements, part, own, part._evaluate_labels(own)
+        elements, part, own, now = parts[mine]
         a, b = np.searchsorted(elements, [u[k], v[k]]).tolist()
         least, proven = _solved(part, a, b, bool(own[a] == own[b]), stopping)
         if least - now < found.pairs[k]:
@@ -357,13 +353,22 @@ def _solve_others(
 
 def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping) -> tuple[float, bool]:
     """What the best partition with a pair decided otherwise costs, and whether that is proven."""
-    pu, pv, costs = part.pairs()
     pair = np.array([[a, b]], np.int32)
-    changed = SetPartition._of_pairs(
-        range(part.n), pu, pv, costs, rules=Rules(cuts=pair) if joined else Rules(joins=pair)
-    )
+    limits = part._limits
+    try:
+        changed = with_rules(part, Rules(cuts=pair, limits=limits) if joined else Rules(joins=pair, limits=limits))
+        if limits is not None:
+            result = ilp(changed, time_limit=stopping.remaining)
+            return result.cost, result.status is Status.OPTIMAL
+    except InfeasibleProblem:
+        return math.inf, True
     contraction = Contraction(changed)
-    one = BranchAndCut(contraction.problem, np.arange(contraction.problem.n, dtype=np.int32))
+    q = contraction.problem
+    if q.background is not None:
+        if q.n > ELEMENTS:
+            return math.inf, False
+        q = to_dense(q)
+    one = BranchAndCut(q, np.arange(q.n, dtype=np.int32))
     one.run(stopping.child(plus=math.inf), None)
     return changed._evaluate_labels(contraction.lift(one.labels)), one.bound >= one.cost
 
@@ -376,7 +381,7 @@ def _tables(
     q: SetPartition,
     examined: Examined,
     asked: NDArray[np.int32] | None,
-    groups: Groups | None,
+    given: SetPartition,
     stopping: Stopping,
 ) -> Doubts:
     """The tables of a problem p, whose must-join classes are the elements of q."""
@@ -384,26 +389,37 @@ def _tables(
     found, slack = examined.found, examined.slack
     sizes = np.bincount(labels, minlength=len(shown))
     u, v, cost = p.pairs()
+    if p.background is not None:
+        cost = cost + p.background.of_pairs(u, v)
     if asked is not None:
         some = np.isin(keys_of_pairs(u, v, p.n), keys_of_pairs(asked[:, 0], asked[:, 1], p.n))
         u, v, cost = u[some], v[some], cost[some]
     rises, exactly = _of_pairs(q, sets[u], sets[v], found)
     rises = _cleared(rises, slack)
-    exactly |= np.isinf(rises)
+    exactly |= np.isinf(cost)
+    if p._limits is None and p.lifted is None:
+        exactly |= np.isinf(rises)
     order = np.argsort(rises, kind="stable")
     u, v = u[order], v[order]
+    groups = given.groups
+    price = np.zeros(len(u)) if groups is None else groups.of_pairs(u, v)
     columns = {
         "left": named(names, u),
         "right": named(names, v),
         "cost": cost[order],
         "joined": labels[u] == labels[v],
         "doubt": rises[order],
-        "method": NAMES[exactly[order].astype(np.intp)],
+        "bound": BOUNDS[exactly[order].astype(np.intp)],
     }
     if groups is not None:
-        columns["price"] = groups.of_pairs(u, v)
+        columns["price"] = price
     pairs = Columns(columns)
-    decisions = decisions_of(u, v, cost[order], rises[order], exactly[order], examined)
+    with np.errstate(invalid="ignore"):
+        own = cost[order] - price  # without what groups add
+    if asked is not None:
+        lu, lv, _ = source_of(given)._listed()
+        own[~np.isin(keys_of_pairs(u, v, p.n), keys_of_pairs(lu, lv, p.n))] = np.nan
+    decisions = decisions_of(u, v, cost[order], own, rises[order], exactly[order], examined)
     moves = _cleared(found.elements, slack)[sets]
     to = np.append(shown, -1)[found.to[sets]]  # -1 stays -1
     order = np.argsort(moves, kind="stable")
@@ -413,14 +429,19 @@ def _tables(
             "cluster": shown[labels[order]],
             "to": to[order],
             "doubt": moves[order],
-            "method": NAMES[np.ones(p.n, np.intp)],
+            "bound": BOUNDS[np.ones(p.n, np.intp)],
         }
     )
     clusters, least = _clusters(found, shown, sizes, slack)
     least = min(least, float(rises.min(initial=0.0)), float(moves.min(initial=0.0)))
     gain = max(found.gain if found.gain > slack else 0.0, -least)
     status = Status.OPTIMAL if exactly.all() else stopping.reason or Status.LOCAL_OPTIMUM
-    return Doubts(decisions, pairs, elements, clusters, p._evaluate_labels(labels), gain + 0.0, status, examined.origin)
+    now = given._evaluate_labels(labels)
+    return Doubts(decisions, pairs, elements, clusters, now, gain + 0.0, status, examined.origin)
+
+
+def _first_row(table: Columns, origin: Any) -> dict[str, Any]:
+    return {name: array.tolist()[0] for name, array in by_place(table.head(1), origin).items()}
 
 
 def _of_pairs(q: SetPartition, a: Labels, b: Labels, found: Changes) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -450,7 +471,7 @@ def _clusters(
         "other": other,
         "leaving": np.where(change == 2, found.leaving, 0),
         "doubt": doubt,
-        "method": NAMES[exactly],
+        "bound": BOUNDS[exactly],
     }
     return Columns({name: array[order] for name, array in columns.items()}), float(doubt.min(initial=0.0))
 

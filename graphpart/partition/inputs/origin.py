@@ -72,12 +72,14 @@ class Origin:
 def chance_of(origin: Any, doubt: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """The probability of a decision otherwise, if it is this or that; None unless costs are bits of evidence.
 
+    It is above one half where the doubt is negative: the change is then more probable than what is.
+
     A rise of the cost by d bits is a partition that is 2**d times less probable. With a threshold other than 1/2, costs
     are no longer bits of evidence alone.
     """
     if origin is None or origin.kind != "probability" or origin.threshold != 0.5:
         return None
-    return _sigmoid(np.maximum(doubt, 0.0))
+    return _sigmoid(doubt)
 
 
 def _sigmoid(bits: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -163,8 +163,10 @@ def with_rules(p: Problem, rules: Rules, groups: Groups | None = None) -> Proble
     """The problem with more joins, cuts and groups, and with these limits; `requiring` by indices."""
     joins, cuts, limits = np.concatenate([p.must_join, rules.joins]), rules.cuts, rules.limits
     if groups is not None and p.matrix is not None and p.groups is None:
-        background, found = Background(groups=groups), Rules(joins, cuts, limits)
-        return p._of_pairs(p.nodes, *p._listed(), background, found, dense=True)._as(p)
+        source = p._source if p._source is not None and p._source.background is not None else None
+        background = Background([] if source is None or source.background is None else source.background.terms, groups)
+        listed = p._listed() if source is None else source.pairs()
+        return p._of_pairs(p.nodes, *listed, background, Rules(joins, cuts, limits), dense=True)._as(p)
     q = type(p).__new__(type(p))
     q._start(p.nodes, limits)
     q._as(p)

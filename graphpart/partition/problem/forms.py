@@ -58,6 +58,7 @@ __all__ = [
     "is_form",
     "listed_within",
     "matrix_of",
+    "pairs_within",
     "source_of",
     "to_dense",
     "with_groups_apart",
@@ -165,7 +166,7 @@ def listed_within(p: Problem, component: Labels | None = None, most: int | None 
     assert background is not None and p.u is not None and p.v is not None and p.cost is not None
     component = components(p) if component is None else component
     most = PAIRS + TIMES * p.m if most is None else most
-    made = _pairs_within(component, background.groups if not len(background.beta) else None, most)
+    made = pairs_within(component, background.groups if not len(background.beta) else None, most)
     if made is None:
         return None
     inner = component[p.u] == component[p.v]
@@ -174,7 +175,7 @@ def listed_within(p: Problem, component: Labels | None = None, most: int | None 
     return _form(p._of_pairs(p.nodes, low, high, costs, rules=p._rules), p)
 
 
-def _pairs_within(component: Labels, groups: Groups | None, most: int) -> tuple[Labels, Labels] | None:
+def pairs_within(component: Labels, groups: Groups | None, most: int) -> tuple[Labels, Labels] | None:
     """All pairs within components, or only those of one group, each once; None if there are more than so many."""
     if groups is None:
         member, cell = np.arange(len(component)), component.astype(np.int64)

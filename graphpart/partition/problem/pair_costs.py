@@ -199,7 +199,7 @@ class PairCosts(Shown):
             if background is not None:
                 background.beside_missing().add_to(matrix)
             self.matrix = frozen(matrix)
-            if background is not None and background.groups is not None:  # which a matrix does not tell
+            if background is not None:  # a matrix tells neither groups nor which pairs are listed
                 tidy = Rules(joins, limits=rules.limits)
                 self._source = type(self)._of_pairs(nodes, low, high, costs, background, tidy, dense=False)
             if not costs.all():  # which a matrix does not tell from pairs that were not listed

@@ -336,8 +336,6 @@ def test_from_sparse_matrices_and_igraph():
 def test_what_is_not_known_under_connectedness_says_so():
     p = gp.SetPartition.from_pairs(3, PATH[:2], [1.0, 1.0], lifted=([(0, 2)], [-3.0]))
     r = gp.partition.brute_force(p)
-    with pytest.raises(gp.errors.InvalidProblem, match=r"expected a problem without that; .*require\(apart=\[pair\]\)"):
-        gp.partition.doubts(p, r)
     with pytest.raises(gp.errors.InvalidProblem, match=r"gp.solve\(problem, initial=old\)"):
         gp.partition.extend(p, r)
 
