@@ -55,7 +55,7 @@ def main() -> None:
     print(f"doubts: {n} elements, {p.m} pairs; greedy joining takes {unit:.2f} s")
     for method in ("local-search", "auto"):
         seconds, d = best(lambda method=method: gp.partition.doubts(p, r, method=method), args.rounds)  # type: ignore[misc]
-        exact = int((d.pairs["method"] == "exact").sum())
+        exact = int((d.pairs["bound"] == "exact").sum())
         print(f"  {method}: {seconds:.2f} s, {seconds / unit:.1f} times that; {exact} pairs exact")
 
     old_n, new_n = int(1_000_000 * args.scale), int(10_000 * args.scale)

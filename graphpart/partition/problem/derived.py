@@ -165,8 +165,8 @@ def with_rules(p: Problem, rules: Rules, groups: Groups | None = None) -> Proble
     if groups is not None and p.matrix is not None and p.groups is None:
         source = p._source if p._source is not None and p._source.background is not None else None
         background = Background([] if source is None or source.background is None else source.background.terms, groups)
-        listed = p._listed() if source is None else source.pairs()
-        return p._of_pairs(p.nodes, *listed, background, Rules(joins, cuts, limits), dense=True)._as(p)
+        triples = p._listed() if source is None else source.pairs()
+        return p._of_pairs(p.nodes, *triples, background, Rules(joins, cuts, limits), dense=True)._as(p)
     q = type(p).__new__(type(p))
     q._start(p.nodes, limits)
     q._as(p)
