@@ -17,7 +17,7 @@ import numpy as np
 
 from graphpart.records.words import KEY, RARE, words_comparison
 
-__all__ = ["SESSIONS", "Column", "blocking_rules", "comparison", "kind_of", "most_pairs", "training_rules"]
+__all__ = ["SESSIONS", "Column", "blocking_rules", "comparison", "halving", "kind_of", "most_pairs", "training_rules"]
 
 PER_RECORD = 15  # candidates that a rule may give for each record
 PAIRS = 150_000  # candidates that a rule may give however few the records are
@@ -65,6 +65,13 @@ def comparison(column: Column) -> Any:
         return _number_comparison(column.name)
     found = library.JaroWinklerAtThresholds(column.name, [0.94, 0.86, 0.72])
     return found.configure(term_frequency_adjustments=True)
+
+
+def halving(column: Column) -> list[float]:
+    """Probabilities of the levels of `comparison` among pairs of one entity, each half of the one before."""
+    levels = comparison(column).create_comparison_levels()
+    share = 0.5 ** np.arange(sum(not level.is_null_level for level in levels))
+    return (share / share.sum()).tolist()  # type: ignore[no-any-return]
 
 
 def _number_comparison(name: str) -> Any:

@@ -7,6 +7,9 @@
 3. The prior, the share of pairs of one entity among all pairs, is the one that the candidates bear out: the fixed point
    of the sum of their probabilities, divided by the number of all pairs. With sources, only pairs of different ones are
    candidates, and the prior takes into account that a record has at most one partner in each other source.
+   Of a single column, nothing can be learned. Half of the pairs of one entity are taken to be at the first level of its
+   comparison, a quarter at the second one, and so on; of n records, n / 2 pairs are of one entity, or if it is a text,
+   so many that nearly all pairs at the first level are.
 4. The cost of a candidate is minus the logarithm of its odds. A pair that is no candidate costs 0 by default: that both
    records agree in no rule is evidence against them, but weak, since of one entity, too, many pairs have no key in
    common. On 2000 generated people, costs of 0, 0.5 and 2 gave nearly the same clusters.
@@ -14,36 +17,25 @@
 
 from __future__ import annotations
 
-import logging
-import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency, known_arguments, no_column
-from graphpart.partition.inputs.arrays import names_of
+from graphpart.errors import InvalidOption, MissingDependency, known_arguments, unknown
 from graphpart.partition.problem import SetPartition
-from graphpart.records.columns import (
-    SESSIONS,
-    Column,
-    blocking_rules,
-    comparison,
-    kind_of,
-    most_pairs,
-    training_rules,
-)
+from graphpart.records.columns import Column, blocking_rules, comparison, halving, kind_of, most_pairs
 from graphpart.records.results import Matches, extended
-from graphpart.records.words import RARE, with_words
+from graphpart.records.scoring import RECORD, SOURCE, block, labelled_pairs, record_table, scored_candidates
+from graphpart.records.words import with_words
 from graphpart.solve import run
 
 __all__ = ["match"]
 
 Floats = NDArray[np.float64]
-SOURCE = "__source"  # the column of sources
-SAMPLE = (2e6, 3e5)  # random pairs, without and with texts, whose comparison takes longer
+SUREST = 0.98  # the probability that pairs of one column are of one entity, at most
 
 
 @known_arguments
@@ -72,7 +64,7 @@ def match(
         The columns to compare; they have to be named. What they hold decides how: dates, codes, categories, names or
         texts.
     id : str, optional
-        The column with the names of records; default: the row, counted from 0.
+        The column with the names of records; default: the index of a data frame of pandas, else 0, ..., n - 1.
     source : str, optional
         The column with the source of each record. Each source has an entity at most once: records of one source are
         never in one cluster.
@@ -124,34 +116,42 @@ def match(
         raise InvalidOption(f"on is {on!r}: expected the names of the columns to compare, in a list{_of(frame)}")
     if prior is not None and not 0 < prior < 1:
         raise InvalidOption(f"prior is {prior!r}: expected a share between 0 and 1")
-    table, names, sources = _records(frame, list(on), id, source)
-    columns = [Column(name, kind_of(table[name])) for name in on]
+    table, names, sources = record_table(frame, list(dict.fromkeys(on)), id, source)
+    columns = [Column(name, kind_of(table[name])) for name in table if name not in (RECORD, SOURCE)]
     for column in columns:
         if column.kind == "text":
             with_words(table, column.name, most_pairs(len(table)))
-    rules = (
-        blocking_rules(table, columns) if blocking is None else [r if isinstance(r, tuple) else (r,) for r in blocking]
-    )
-    if sources is not None:
-        table[SOURCE] = [None if x is None or x != x else str(x) for x in sources.tolist()]
-    blocks = [_block(rule, blocking is None and sources is not None) for rule in rules]
-    how = [comparison(column) for column in columns] if comparisons is None else list(comparisons)
+    rules = blocking_rules(table, columns) if blocking is None else [_rule(rule) for rule in blocking]
+    blocks = [block(rule, blocking is None and sources is not None) for rule in rules]
+    how = [_comparison(one, columns) for one in (columns if comparisons is None else comparisons)]
+    if len(how) == 1 and pairs is None and comparisons is None:
+        how = [how[0].configure(m_probabilities=halving(columns[0]))]
     tell(f"{len(table)} records, compared on {', '.join(f'{c.name} ({c.kind})' for c in columns)}")
     tell(f"candidates agree in one of {len(rules)} rules: {'; '.join(' and '.join(map(str, r)) for r in rules)}")
-    scored = _scored(table, columns, rules, blocks, how, _labelled(pairs, names))
-    u, v, weight = (scored.column(name).to_numpy() for name in ("record_l", "record_r", "match_weight"))
+    scored, learned = scored_candidates(table, columns, blocks, how, labelled_pairs(pairs, names))
+    u, v, weight = (scored.column(name).to_numpy() for name in (f"{RECORD}_l", f"{RECORD}_r", "match_weight"))
     weight = np.maximum(weight, -15.0)  # with even odds beforehand: the evidence alone
     if prior is not None:
         share = prior
+    elif len(how) == 1 and not learned:
+        share = 1 / len(table)
+        if columns[0].kind == "text" and len(weight):  # whole texts are not equal by chance
+            share = max(share, SUREST * 2.0 ** -float(weight.max()))
     else:
         share = _prior(weight, len(table)) if sources is None else _prior_of_sources(weight, u, v, table[SOURCE])
-    weight = weight + float(np.log2(share / (1 - share)))
+    if len(how) == 1 and not learned:  # the share of all pairs at a level is known, with pairs of one entity among them
+        chance = np.minimum(share * np.exp2(weight), SUREST)
+        weight = np.log2(chance / (1 - chance))
+    else:
+        weight = weight + float(np.log2(share / (1 - share)))
     tell(f"{len(u)} candidates, one of {1 / share:.0f} pairs of records is of one entity")
     problem = _problem(names, u, v, -weight, missing, sources)
     result = run(problem, method, time_limit=time_limit)
     chosen = ", ".join(f"{c.name} as {c.kind}" for c in columns)
     settings = {"columns": {c.name: c.kind for c in columns}, "blocking": rules, "prior": share, "missing": missing}
     message = f"{result.message}; compared {chosen}; {len(rules)} blocking rules; prior {share:.3g}"
+    if not learned:
+        message += "; too few columns or records to learn from: weights rest on assumptions"
     scores = _scores(scored, names, u, v, weight)
     result = replace(result, message=message)
     return extended(Matches, result, scores=scores, settings=settings)  # type: ignore[arg-type]
@@ -168,97 +168,25 @@ def _check_one_table(frame: Any, on: Any) -> None:
         )
 
 
+def _rule(rule: Any) -> tuple[Any, ...]:
+    """A rule of the caller: names of columns in which both records agree, or a rule of splink, alone."""
+    return tuple(rule) if isinstance(rule, tuple | list) else (rule,)
+
+
+def _comparison(one: Any, columns: list[Column]) -> Any:
+    """A column, or its name, as splink compares it; a comparison of splink as it is."""
+    if isinstance(one, str):
+        known = {column.name: column for column in columns}
+        if one not in known:
+            raise unknown("comparison", one, known)
+        one = known[one]
+    return comparison(one) if isinstance(one, Column) else one
+
+
 def _of(frame: Any) -> str:
     """The columns of a table, as the end of a message."""
     columns = list(getattr(frame, "column_names", getattr(frame, "columns", ())))
     return f"; the table has {', '.join(map(repr, columns[:20]))}{', ...' * (len(columns) > 20)}" if columns else ""
-
-
-def _records(frame: Any, on: list[str], id: str | None, source: str | None) -> tuple[Any, Any, Any]:
-    """The columns as texts in a frame of pandas with the row as `record`, the names, and the sources."""
-    import pandas
-
-    if isinstance(frame, pandas.DataFrame):
-        data = frame
-    elif hasattr(frame, "to_pandas"):
-        data = frame.to_pandas()
-    else:
-        data = pandas.DataFrame(frame)
-    for name in [*on, *(name for name in (id, source) if name is not None)]:
-        if name not in data.columns:
-            raise InvalidProblem(no_column(name, list(data.columns)))
-    if len(data) < 2:
-        raise InvalidProblem(f"{len(data)} records: expected at least two")
-    table = pandas.DataFrame({"record": np.arange(len(data))})
-    for name in on:
-        values = data[name].tolist()
-        texts = [None if x is None or x != x or str(x).strip() == "" else str(x).strip() for x in values]
-        table[name] = pandas.Series(texts, dtype=object)
-    names = names_of(None if id is None else data[id].tolist(), len(data))
-    return table, names, None if source is None else data[source].to_numpy()
-
-
-def _block(rule: tuple[Any, ...], sources: bool) -> Any:
-    """A rule as splink knows it; with `sources`, only for records of different ones."""
-    import splink
-    from splink.blocking_rule_library import CustomRule
-
-    if not isinstance(rule[0], str):
-        return rule[0]
-    lists = [part for part in rule if part.endswith(RARE)]
-    if not sources:
-        return splink.block_on(*rule, arrays_to_explode=lists or None)
-    quoted = [f'"{part}"' if part in lists else part for part in rule]
-    equal = [" = ".join(part.replace('"', f'{side}."', 1) for side in "lr") for part in quoted]
-    equal.append(f"coalesce(l.{SOURCE} <> r.{SOURCE}, TRUE)")
-    return CustomRule(" and ".join(equal), "duckdb", lists or None)
-
-
-def _labelled(pairs: Any, names: Sequence[Hashable]) -> Any:
-    """Labelled pairs as a frame of splink's form, or None."""
-    if pairs is None:
-        return None
-    import pandas
-
-    data = pairs if isinstance(pairs, pandas.DataFrame) else pandas.DataFrame(pairs)
-    if len(data.columns) < 3:
-        raise InvalidProblem(f"pairs has {len(data.columns)} columns: expected two names of records, and 1 or 0")
-    place = {name: k for k, name in enumerate(names)}
-    left, right, same = (data.iloc[:, k].tolist() for k in range(3))
-    unknown = next((x for x in [*left, *right] if x not in place), None)
-    if unknown is not None:
-        raise InvalidProblem(f"{unknown!r} is in pairs, but is the name of no record")
-    kept = [(place[a], place[b]) for a, b, is_same in zip(left, right, same, strict=True) if is_same]
-    return pandas.DataFrame(kept, columns=["record_l", "record_r"]).assign(clerical_match_score=1.0)
-
-
-def _scored(table: Any, columns: list[Column], rules: Any, blocks: Any, how: Any, labelled: Any) -> Any:
-    """The candidates with their match weights for even odds beforehand, by splink."""
-    import splink
-
-    logging.getLogger("splink").setLevel(logging.ERROR)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        api = splink.DuckDBAPI()
-        settings = splink.SettingsCreator(
-            link_type="dedupe_only",
-            unique_id_column_name="record",
-            comparisons=how,
-            blocking_rules_to_generate_predictions=blocks,
-            probability_two_random_records_match=0.5,
-            retain_matching_columns=False,
-            retain_intermediate_calculation_columns=True,
-        )
-        most = SAMPLE[any(column.kind == "text" for column in columns)]
-        linker = splink.Linker(api.register(table), settings, log_level="ERROR")
-        linker.training.estimate_u_using_random_sampling(max_pairs=most, seed=1)
-        if labelled is not None and len(labelled):
-            linker.training.estimate_m_from_pairwise_labels(api.register(labelled))  # type: ignore[no-untyped-call]
-        else:
-            training = [_block(rule, SOURCE in table) for rule in training_rules(columns)]
-            for block in training or blocks[:SESSIONS]:
-                linker.training.estimate_parameters_using_expectation_maximisation(block, max_pairs=1e6)
-        return linker.inference.predict(warning_mode="never").as_pyarrow_table()  # type: ignore[no-untyped-call]
 
 
 def _prior(weight: Floats, n: int) -> float:

@@ -6,6 +6,7 @@ import pytest
 import graphpart as gp
 from graphpart.cli import main
 from graphpart.records.columns import Column, blocking_rules, kind_of
+from graphpart.records.scoring import record_table
 
 pytest.importorskip("splink")
 pd = pytest.importorskip("pandas")
@@ -134,3 +135,62 @@ def test_texts_by_words():
     r = gp.records.match(frame, ["text", "price"], source="shop")
     assert gp.metrics.compare(truth, r.labels).joins_f1 > 0.9
     assert ("text__rare",) in r.settings["blocking"]
+
+
+def test_names_are_those_of_the_frame(people):
+    frame, person = people
+    mixed = frame.sample(frac=1, random_state=0)
+    r = gp.records.match(mixed, ON)
+    assert list(r.nodes) == mixed.index.tolist()
+    assert gp.metrics.compare(person, r.to_series().reindex(frame.index).to_numpy()).joins_f1 > 0.8
+    assert set(r.scores.column("left").to_pylist()) <= set(frame.index.tolist())
+    twice = pd.concat([frame[:4], frame[:4]])
+    with pytest.warns(gp.GraphPartWarning, match="the index of frame has 0 twice: records are named by their row"):
+        assert list(gp.records.match(twice, ON).nodes) == list(range(8))
+
+
+def test_missing_values_of_any_kind():
+    frame = pd.DataFrame(
+        {"a": ["x", None, " "], "b": [1.0, np.nan, 2.0], "c": pd.to_datetime(["2001-02-03", None, None])}
+    )
+    for data in (frame, frame.convert_dtypes(), frame.convert_dtypes(dtype_backend="pyarrow")):
+        table, _, sources = record_table(data, ["a", "b", "c"], None, "a")
+        assert table["a"].tolist() == ["x", None, None] and table["b"].tolist() == ["1", None, "2"]
+        assert [None if x is None else x[:10] for x in table["c"]] == ["2001-02-03", None, None]
+        assert sources[1] is None and len(sources) == 3
+
+
+def test_nullable_columns_give_the_same_clusters(people):
+    frame = people[0][:150][[*ON, "list"]]
+    expected = gp.records.match(frame, ON, source="list").labels
+    for data in (frame.convert_dtypes(), frame.convert_dtypes(dtype_backend="pyarrow")):
+        assert (gp.records.match(data, ON, source="list").labels == expected).all()
+
+
+def test_one_column_few_rows_and_nothing_to_learn_from(people):
+    titles = [
+        f"{noun} {k} of {k * 7 % 101} long tales by {k % 13} writers" for k in range(100) for noun in ("book", "Book")
+    ]
+    r = gp.records.match(pd.DataFrame({"title": titles}), ["title"])
+    assert "too few columns or records to learn from" in r.message
+    assert gp.metrics.compare(np.repeat(np.arange(100), 2), r.labels).joins_f1 > 0.9
+    for n in (2, 3, 7):
+        assert len(gp.records.match(people[0][:n], ON).labels) == n
+        assert len(gp.records.match(people[0][:n], ["surname"]).labels) == n
+    empty = pd.DataFrame({"a": [None] * 3, "b": [""] * 3})
+    assert gp.records.match(empty, ["a", "b"]).n_clusters == 3
+
+
+def test_mistakes_that_splink_finds_are_one_line(people):
+    frame = people[0][:50]
+    with pytest.raises(gp.InvalidOption, match=r'^splink refuses this: Binder Error: [^\n]*"foo"[^\n]*$'):
+        gp.records.match(frame, ON, blocking=["foo"])
+    with pytest.raises(gp.InvalidOption, match=r"comparison is 'givn': expected one of given, .*did you mean 'given'"):
+        gp.records.match(frame, ON, comparisons=["givn"])
+    assert len(gp.records.match(frame, ON, blocking=["birth", ["given", "surname"]], comparisons=ON[:3]).labels) == 50
+    with pytest.raises(gp.InvalidProblem, match="a column is called 7: expected a text that begins with a letter"):
+        gp.records.match(frame.rename(columns={"given": 7}), [7])
+    with pytest.raises(gp.InvalidProblem, match="0 records: expected at least two"):
+        gp.records.match(frame[:0], ON)
+    with pytest.raises(gp.InvalidProblem, match="no column 'title': the table is empty"):
+        gp.records.match(pd.DataFrame(), ["title"])

@@ -1,0 +1,188 @@
+"""Records as splink takes them, and the candidates with their match weights, as splink finds them.
+
+Only this file calls splink. Its errors become one line.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from graphpart.errors import InvalidOption, InvalidProblem, no_column, warn
+from graphpart.partition.inputs.arrays import names_of
+from graphpart.records.columns import SESSIONS, Column, training_rules
+from graphpart.records.words import RARE
+
+__all__ = ["RECORD", "SOURCE", "block", "labelled_pairs", "record_table", "scored_candidates"]
+
+RECORD, SOURCE = "__record", "__source"  # the columns of the rows, from 0, and of the sources
+SAMPLE = (2e6, 3e5)  # random pairs, without and with texts, whose comparison takes longer
+
+
+def record_table(frame: Any, on: Sequence[Any], id: Any, source: Any) -> tuple[Any, Sequence[Hashable], Any]:
+    """The columns as texts in a frame of pandas, the names of records, and the sources, None where missing."""
+    import pandas
+
+    if isinstance(frame, pandas.DataFrame):
+        data = frame
+    elif hasattr(frame, "to_pandas"):
+        data = frame.to_pandas()
+    else:
+        data = pandas.DataFrame(frame)
+    for name in [*on, *(name for name in (id, source) if name is not None)]:
+        if name not in data.columns:
+            raise InvalidProblem(no_column(name, list(data.columns)))
+        if getattr(data[name], "ndim", 1) != 1:
+            raise InvalidProblem(f"two columns are called {name!r}: expected different names")
+    if len(data) < 2:
+        raise InvalidProblem(f"{len(data)} records: expected at least two")
+    table = pandas.DataFrame({RECORD: np.arange(len(data))})
+    for name in on:
+        if not isinstance(name, str) or '"' in name or not name[:1].isalpha() or name in table:
+            raise InvalidProblem(
+                f"a column is called {name!r}: expected a text that begins with a letter, without quotation marks"
+            )
+        table[name] = pandas.Series(_texts(data[name]), dtype=object)
+    sources = None
+    if source is not None:
+        sources = np.array([None if gone else x for x, gone in zip(*_values(data[source]), strict=True)], object)
+        table[SOURCE] = [None if x is None else str(x) for x in sources]
+    return table, _names(data, id), sources
+
+
+def _values(column: Any) -> tuple[list[Any], list[bool]]:
+    """The values of a column of pandas, and which of them are missing: None, NaN, NaT or NA."""
+    return column.tolist(), column.isna().tolist()
+
+
+def _texts(column: Any) -> list[str | None]:
+    """The values as texts, None where there is none.
+
+    Dates without a time are written as such, and so are whole numbers that became floating-point numbers only because
+    some are missing.
+    """
+    values, gone = _values(column)
+    known = [x for x, missing in zip(values, gone, strict=True) if not missing]
+    if known and all(isinstance(x, float) and x.is_integer() for x in known) and len(known) < len(values):
+        values = [x if missing else int(x) for x, missing in zip(values, gone, strict=True)]
+    elif known and all(hasattr(x, "date") and x == x.normalize() for x in known if hasattr(x, "normalize")):
+        values = [x.date() if hasattr(x, "normalize") and not missing else x
+                  for x, missing in zip(values, gone, strict=True)]  # fmt: skip
+    texts = (None if missing else str(x).strip() for x, missing in zip(values, gone, strict=True))
+    return [text or None for text in texts]
+
+
+def _names(data: Any, id: Any) -> Sequence[Hashable]:
+    """Names of records: the column `id`, or the index of the frame, if its entries are different."""
+    if id is not None:
+        return names_of(data[id].tolist(), len(data))
+    index = data.index
+    if not index.is_unique:
+        warn(
+            f"the index of frame has {index[index.duplicated()].tolist()[0]!r} twice: records are named by their row, "
+            "from 0; expected different entries, as after frame.reset_index(drop=True), or id= with a column"
+        )
+        return range(len(data))
+    return names_of(index.tolist(), len(data))
+
+
+def block(rule: Any, sources: bool) -> Any:
+    """A rule as splink knows it; with `sources`, only for records of different ones."""
+    import splink
+    from splink.blocking_rule_library import CustomRule
+
+    if not isinstance(rule[0], str):
+        return rule[0]
+    lists = [part for part in rule if part.endswith(RARE)]
+    if not sources:
+        return splink.block_on(*rule, arrays_to_explode=lists or None)
+    quoted = [f'"{part}"' if part in lists else part for part in rule]
+    equal = [" = ".join(part.replace('"', f'{side}."', 1) for side in "lr") for part in quoted]
+    equal.append(f"coalesce(l.{SOURCE} <> r.{SOURCE}, TRUE)")
+    return CustomRule(" and ".join(equal), "duckdb", lists or None)
+
+
+def labelled_pairs(pairs: Any, names: Sequence[Hashable]) -> Any:
+    """Labelled pairs as a frame of splink's form, or None."""
+    if pairs is None:
+        return None
+    import pandas
+
+    data = pairs if isinstance(pairs, pandas.DataFrame) else pandas.DataFrame(pairs)
+    if len(data.columns) < 3:
+        raise InvalidProblem(f"pairs has {len(data.columns)} columns: expected two names of records, and 1 or 0")
+    place = {name: k for k, name in enumerate(names)}
+    left, right, same = (data.iloc[:, k].tolist() for k in range(3))
+    unknown = next((x for x in [*left, *right] if x not in place), None)
+    if unknown is not None:
+        raise InvalidProblem(f"{unknown!r} is in pairs, but is the name of no record")
+    gone = data.iloc[:, 2].isna()
+    if gone.any():
+        raise InvalidProblem(f"pairs has no label in row {int(gone.to_numpy().argmax())}: expected 1 or 0")
+    kept = [(place[a], place[b]) for a, b, is_same in zip(left, right, same, strict=True) if is_same]
+    return pandas.DataFrame(kept, columns=[f"{RECORD}_l", f"{RECORD}_r"]).assign(clerical_match_score=1.0)
+
+
+def scored_candidates(table: Any, columns: list[Column], blocks: Any, how: Any, labelled: Any) -> tuple[Any, bool]:
+    """The candidates with their match weights for even odds beforehand, and whether anything was learned from pairs."""
+    import splink
+
+    logging.getLogger("splink").setLevel(logging.ERROR)
+    with warnings.catch_warnings(), _in_one_line():
+        warnings.simplefilter("ignore")
+        api = splink.DuckDBAPI()
+        settings = splink.SettingsCreator(
+            link_type="dedupe_only",
+            unique_id_column_name=RECORD,
+            comparisons=how,
+            blocking_rules_to_generate_predictions=blocks,
+            probability_two_random_records_match=0.5,
+            retain_matching_columns=False,
+            retain_intermediate_calculation_columns=True,
+        )
+        most = SAMPLE[any(column.kind == "text" for column in columns)]
+        linker = splink.Linker(api.register(table), settings, log_level="ERROR")
+        linker.training.estimate_u_using_random_sampling(max_pairs=most, seed=1)
+        learned = False
+        if labelled is not None and len(labelled):
+            linker.training.estimate_m_from_pairwise_labels(api.register(labelled))  # type: ignore[no-untyped-call]
+            learned = True
+        else:
+            training = [block(rule, SOURCE in table) for rule in training_rules(columns)] or blocks[:SESSIONS]
+            enough = sum(table[column.name].notna().any() for column in columns) > 1
+            for one in (
+                training if enough and len(how) > 1 else []
+            ):  # a column in which pairs agree teaches nothing of itself
+                try:
+                    linker.training.estimate_parameters_using_expectation_maximisation(one, max_pairs=1e6)
+                    learned = True
+                except Exception as error:  # no such pairs, or no column is left to compare
+                    if not _of_splink(error):
+                        raise
+        found = linker.inference.predict(warning_mode="never").as_pyarrow_table()  # type: ignore[no-untyped-call]
+        return found, learned
+
+
+def _of_splink(error: Exception) -> bool:
+    """Whether an exception comes from splink, or from what it calls."""
+    return type(error).__module__.partition(".")[0] in ("splink", "duckdb", "_duckdb", "sqlglot")
+
+
+@contextmanager
+def _in_one_line() -> Iterator[None]:
+    """Raise errors of splink as InvalidOption with one line, the one that says what is wrong."""
+    try:
+        yield
+    except Exception as error:
+        if not _of_splink(error):
+            raise
+        lines = [line.strip() for line in str(error).rpartition("Error was:")[2].splitlines()]
+        said = next((line for line in lines if line), type(error).__name__)
+        raise InvalidOption(
+            f"splink refuses this: {said[:300]}; expected rules in blocking and comparisons that fit the columns"
+        ) from error
