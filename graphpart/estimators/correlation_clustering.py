@@ -15,10 +15,21 @@ from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.estimators.seeds import seed
 from graphpart.learn import pairs
 from graphpart.machine import CHUNK
-from graphpart.partition.inputs.embeddings import METRICS, points, scaled, uses_neighbors, with_others
+from graphpart.partition.inputs.embeddings import (
+    ALL_PAIRS,
+    METRICS,
+    NEIGHBORS,
+    drawn_pairs,
+    points,
+    sample_of_distances,
+    scaled,
+    uses_neighbors,
+    with_others,
+)
 from graphpart.partition.inputs.neighbors import distances_of, neighbor_pairs
-from graphpart.partition.inputs.thresholds import drawn, otsu_threshold, path_threshold
+from graphpart.partition.inputs.thresholds import drawn, otsu_threshold, path_threshold, threshold_of_points
 from graphpart.partition.problem import SetPartition, check_matrix_fits
+from graphpart.partition.problem.background import background_of
 from graphpart.partition.problem.misreadings import check_values
 from graphpart.solve import run
 
@@ -47,8 +58,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     n_neighbors : int, optional
         Only pairs in which one element is among so many nearest neighbours of the other get a cost, and as many pairs
         that are drawn from all pairs; for distances that are not precomputed, see
-        :meth:`graphpart.SetPartition.from_embeddings`. Default: all pairs of up to 3000 elements, 10 neighbours
-        of more.
+        :meth:`graphpart.SetPartition.from_embeddings`. Default: all pairs count of up to 50,000 elements (Euclidean and
+        cosine distances; 3000 for other metrics), 30 neighbours of more.
     max_size, n_clusters : int, optional
         Limits of the sizes and of the number of clusters, see :class:`graphpart.SetPartition`. Default: none.
     method, time_limit
@@ -120,7 +131,14 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._neighbors = None
         if self.kind == "distance" and not precomputed:
             self._neighbors = uses_neighbors(X.shape[0], self.n_neighbors)
-        problem = self._dense(X, precomputed) if self._neighbors is None else self._sparse(X, self._neighbors)
+            if not (isinstance(self.metric, str) and self.metric in METRICS) and X.shape[0] > ALL_PAIRS:
+                self._neighbors = self._neighbors or NEIGHBORS
+        if self._neighbors is not None:
+            problem = self._sparse(X, self._neighbors)
+        elif self.kind == "distance" and not precomputed and X.shape[0] > ALL_PAIRS:
+            problem = self._drawn(X)
+        else:
+            problem = self._dense(X, precomputed)
         self._points = None if precomputed else X
         if self.kind == "cost":
             check_values(problem)
@@ -205,8 +223,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _sparse(self, X: Any, k: int) -> SetPartition:
         n = X.shape[0]
-        plain = isinstance(self.metric, str) and self.metric in METRICS and not hasattr(X, "tocsr")
-        if plain:
+        if isinstance(self.metric, str) and self.metric in METRICS:
             P = points(X, self.metric)
             u, v = with_others(n, *neighbor_pairs(P, k))
             distances = scaled(distances_of(P, u, v), self.metric)
@@ -216,6 +233,18 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         by_path = isinstance(self.threshold, str) and self.threshold == "auto"
         self._choose(pairwise_distances(X[drawn(n)], metric=self.metric) if by_path else distances)
         return SetPartition._of_pairs(range(n), u, v, self._costs(distances), dense=False)
+
+    def _drawn(self, X: Any) -> SetPartition:
+        """Near pairs, and a constant cost of others, as `partition/inputs/embeddings.py` says."""
+        P = points(X, self.metric)
+        rows, D = sample_of_distances(P, self.metric)
+        if isinstance(self.threshold, str) and self.threshold == "auto":
+            self.threshold_ = threshold_of_points(rows, D)
+        else:
+            self._choose(D[np.isfinite(D)])
+        u, v, costs, others = drawn_pairs(P, self.metric, self.threshold_)
+        names = range(X.shape[0])
+        return SetPartition._of_pairs(names, u, v, costs, background_of(names, others), dense=False)
 
     def _distances(self, X: Any, u: NDArray[np.int64], v: NDArray[np.int64]) -> NDArray[np.float64]:
         """The distances of pairs, which are sorted by their first element."""

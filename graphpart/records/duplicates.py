@@ -48,8 +48,9 @@ def near_duplicates(
 
     Parameters
     ----------
-    X : array_like, shape (n, d)
-        Vectors, such as embeddings of texts or pictures; or the hash values of MinHash signatures.
+    X : array_like or sparse matrix, shape (n, d), or sequence of n str
+        Vectors, such as embeddings of texts or pictures; or the hash values of MinHash signatures. Of texts, the
+        vectors say which pieces of two and three characters are in them.
     threshold : float
         The distance up to which two elements count as near duplicates: 1 - the similarity, unless Euclidean.
     metric : {"cosine", "euclidean", "minhash"}
@@ -80,9 +81,10 @@ def near_duplicates(
     Notes
     -----
     A cluster contains no chain of near pairs whose ends are far apart, unless most of its pairs are near: that is what
-    connected components do. All near pairs of vectors are found in up to 12 dimensions and of up to 20,000 elements; of
-    more, each pair at the threshold with a probability of 0.995, and nearer ones more probably, in O(n d) time for each
-    of some tens of passes if most pairs are several times as far apart as the threshold.
+    connected components do. All near pairs are found in up to 12 dimensions, of up to 20,000 elements, and of sparse
+    matrices and texts; of more vectors, each pair at the threshold with a probability of 0.995, and nearer ones more
+    probably, in O(n d) time for each of some tens of passes if most pairs are several times as far apart as the
+    threshold.
 
     Examples
     --------
@@ -93,7 +95,7 @@ def near_duplicates(
     """
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold < np.inf:
         raise InvalidOption(f"threshold is {threshold!r}: expected a distance above 0")
-    if nodes is None and hasattr(X, "index") and hasattr(X, "columns"):
+    if nodes is None and hasattr(getattr(X, "index", None), "tolist"):
         nodes = X.index.tolist()
     P: Any
     if metric == "minhash":
@@ -111,7 +113,7 @@ def near_duplicates(
         u, v, _ = near_pairs(P, float(np.sqrt(2 * threshold)) if metric == "cosine" else threshold)
     else:
         raise unknown("metric", metric, (*METRICS, "minhash"))
-    n = len(P)
+    n = P.shape[0]
     names = names_of(nodes, n)
     costs = distance(P, u, v) - threshold
     u, v, costs = u[costs <= 0], v[costs <= 0], costs[costs <= 0]
@@ -126,7 +128,7 @@ def near_duplicates(
 
 def _check_threshold(P: Any, threshold: float, distance: Any, *, similarity: bool) -> None:
     """Warn if a large share of drawn pairs is within the threshold: it is probably meant as a similarity."""
-    n = len(P)
+    n = P.shape[0]
     if n < 20:
         return
     u, step = np.random.default_rng(0).integers(0, [[n], [n - 1]], (2, 2000))

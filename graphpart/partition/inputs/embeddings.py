@@ -1,13 +1,21 @@
 """Points, such as embeddings, as a problem: pairs nearer than a threshold attract, pairs farther apart repel.
 
 The cost of a pair is its distance - threshold. Up to some thousand points, all pairs are listed, in one matrix that
-becomes that of the problem. Of more points, two kinds of pairs are listed: those of nearest neighbours, and as many
-that are drawn from all pairs. Neighbours alone attract, and would join everything that they connect. The pairs drawn
-stand for the others: they repel between clusters, as almost all pairs there do, and attract within. A constant cost of
-all pairs that are not listed would repel within clusters, too. Neighbours connect a large cluster in few dimensions
-only weakly, so that it would fall into pieces: the more elements, the more pieces (docs/explanation/tried.md).
+becomes that of the problem. Of more points, up to `LARGEST`, all distances are looked at, some rows at a time:
 
-The threshold is chosen from the distances of at most 500 points, always the same ones.
+1. Pairs that are not listed cost the mean of those that are about as far apart as most pairs are: a constant.
+2. Pairs that are nearer are listed, each with a probability p that is 1 if no element has many such pairs. Of an
+   element in a large cluster, about `LISTED` that attract and as many that repel are drawn, nearer ones more probably.
+3. A listed pair costs the constant, and about 1 / p times what its own cost differs from the constant, such that the
+   pairs of each element add up to what all of its pairs do. If it repels and one of both is in no large cluster, it
+   costs not less than 0. So the cost of a partition is nearly that of all pairs: large clusters keep together, and tiny
+   ones apart.
+
+Of even more points, or if `n_neighbors` is given, pairs of nearest neighbours are listed, and as many that are drawn
+from all pairs. Neighbours alone attract, and would join everything that they connect. The pairs drawn stand for the
+others. Clusters of a few elements are not found so if they are many (docs/explanation/tried.md).
+
+The threshold is chosen from the distances of at most 500 points to all, always the same ones (`thresholds.py`).
 """
 
 from __future__ import annotations
@@ -21,20 +29,26 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem, unknown
 from graphpart.partition.inputs.arrays import check_matrix_fits, float_array
-from graphpart.partition.inputs.neighbors import distances_of, neighbor_pairs
-from graphpart.partition.inputs.thresholds import drawn, path_threshold
+from graphpart.partition.inputs.neighbors import blocks_of_squares, distances_of, neighbor_pairs, squares_of
+from graphpart.partition.inputs.texts import are_texts, vectors_of_texts
+from graphpart.partition.inputs.thresholds import drawn, threshold_of_points
 
-__all__ = ["ALL_PAIRS", "METRICS", "NEIGHBORS", "points", "scaled", "uses_neighbors", "with_others"]
+__all__ = [
+    "ALL_PAIRS", "METRICS", "NEIGHBORS", "count_of", "drawn_pairs", "points", "sample_of_distances", "scaled",
+    "uses_neighbors", "with_others",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 METRICS = ("cosine", "euclidean")
 ALL_PAIRS = 3000  # points up to which all pairs are listed by default
-NEIGHBORS = 10  # of each of more points
+LARGEST = 50_000  # points up to which all distances are looked at by default
+NEIGHBORS = 30  # of each of more points
+LISTED = 50  # pairs of an element that are drawn, about, if it has many near ones
 
 
 def uses_neighbors(n: int, n_neighbors: Any) -> int | None:
-    """How many neighbours are listed; None if all pairs are.
+    """How many neighbours are listed; None if all pairs count.
 
     Raises
     ------
@@ -42,14 +56,14 @@ def uses_neighbors(n: int, n_neighbors: Any) -> int | None:
         If `n_neighbors` is neither None nor a whole number of at least 1.
     """
     if n_neighbors is None:
-        return None if n <= ALL_PAIRS else NEIGHBORS
+        return None if n <= LARGEST else NEIGHBORS
     if isinstance(n_neighbors, bool) or not hasattr(n_neighbors, "__index__") or n_neighbors < 1:
         raise InvalidOption(f"n_neighbors is {n_neighbors!r}: expected a whole number of at least 1")
     return int(n_neighbors) if n_neighbors < n - 1 else None
 
 
-def points(X: Any, metric: str) -> Floats:
-    """Points whose Euclidean distances are looked at: for the cosine distance, of length 1.
+def points(X: Any, metric: str) -> Any:
+    """Points whose Euclidean distances are looked at: for the cosine distance, of length 1; an array, or sparse rows.
 
     Raises
     ------
@@ -60,6 +74,10 @@ def points(X: Any, metric: str) -> Floats:
     """
     if metric not in METRICS:
         raise unknown("metric", metric, METRICS)
+    if hasattr(X, "tocsr"):
+        return _sparse_points(X, metric)
+    if are_texts(X):
+        return _sparse_points(vectors_of_texts(X), metric)
     X = float_array("X", X.to_numpy() if hasattr(X, "to_numpy") else X, copy=False)
     if X.ndim != 2 or not X.shape[1]:
         raise InvalidProblem(f"X has shape {X.shape}: expected (n, d), a row for each element")
@@ -70,12 +88,34 @@ def points(X: Any, metric: str) -> Floats:
         raise InvalidProblem(f"X has {X[row, column]} in row {row}, column {column}: expected finite numbers")
     if metric == "euclidean":
         return np.asarray(X, np.float64)
-    length = np.sqrt(np.square(X).sum(axis=1))
+    return np.asarray(X / _lengths(X)[:, None], np.float64)
+
+
+def _sparse_points(X: Any, metric: str) -> Any:
+    """The same for a matrix of ``scipy.sparse``, which stays one."""
+    from scipy.sparse import csr_array, diags_array
+
+    X = csr_array(X)
+    X = csr_array((float_array("X", X.data, copy=False).astype(np.float64), X.indices, X.indptr), shape=X.shape)
+    if not np.isfinite(X.data).all():
+        at = int(np.argmin(np.isfinite(X.data)))
+        row = int(np.searchsorted(X.indptr, at, side="right")) - 1
+        raise InvalidProblem(f"X has {X.data[at]} in row {row}, column {X.indices[at]}: expected finite numbers")
+    return X if metric == "euclidean" else csr_array(diags_array(1.0 / _lengths(X)) @ X)
+
+
+def _lengths(X: Any) -> Floats:
+    length = np.sqrt(squares_of(X))
     if not length.all():
         raise InvalidProblem(
             f"row {int(np.argmin(length))} of X is 0, without a direction: expected other rows, or metric='euclidean'"
         )
-    return np.asarray(X / length[:, None], np.float64)
+    return length
+
+
+def count_of(X: Any) -> int:
+    """The number of elements of X: rows of an array or a sparse matrix, or texts."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def scaled(distances: Floats, metric: str) -> Floats:
@@ -95,22 +135,120 @@ def with_others(n: int, u: Ints, v: Ints) -> tuple[Ints, Ints]:
     return keys // n, keys % n
 
 
-def matrix_of_distances(P: Floats, metric: str) -> Floats:
+def drawn_pairs(P: Any, metric: str, limit: float) -> tuple[Ints, Ints, Floats, float]:
+    """(u, v, costs, cost of all other pairs) of points, as the docstring of this module says."""
+    n = P.shape[0]
+    far = _usual(P, metric, limit)
+    if far <= 0:  # most pairs attract
+        return *(np.zeros(0, np.int64),) * 2, np.zeros(0), far
+    rng = np.random.default_rng(0)
+    parts: list[tuple[Ints, Ints, Floats]] = []
+    rates, sums, total, others = np.zeros((2, n)), np.zeros(n), 0.0, 0
+    for start, block in blocks_of_squares(P):
+        excess = scaled_squares(block, metric)  # how much more a pair attracts than most do, 1 at the threshold
+        excess -= limit + far
+        excess *= -1.0 / far
+        excess[np.arange(len(block)), np.arange(start, start + len(block))] = 0.0
+        row, column = np.nonzero(excess >= 0.7)
+        value = excess[row, column]
+        total += float(excess.sum() - value.sum())
+        others += (n - 1) * len(block) - len(value)
+        for attracts in (0, 1):
+            weights = np.bincount(row, _weight(value) * ((value >= 1) == attracts), len(block))
+            rates[attracts, start : start + len(block)] = LISTED / np.maximum(weights, 1e-300)
+        sums[start : start + len(block)] = np.bincount(row, value * (value >= 1), len(block))
+        kept = rng.random(len(row)) < _chance(value, rates, row + start)
+        parts.append((row[kept] + start, column[kept].astype(np.int64), value[kept]))
+    u, v, value = (np.concatenate(some) for some in zip(*parts, strict=True))
+    keys, first = np.unique(np.minimum(u, v) * n + np.maximum(u, v), return_index=True)
+    u, v, value = keys // n, keys % n, value[first]
+    one, other = (_chance(value, rates, end) for end in (u, v))
+    usual = total / others if others else 0.0
+    times = 1 / (one + other - one * other)
+    attracts = value >= 1
+    times[attracts] = _calibrated(u[attracts], v[attracts], value[attracts], times[attracts], sums)
+    costs = far * ((1 - usual) - (value - usual) * times)
+    many = rates[1] < 1
+    few = ~(many[u] & many[v])  # of these, no pair attracts only because others were not drawn
+    np.maximum(costs, 0.0, out=costs, where=few & (value < 1))
+    return u, v, costs, far * (1 - usual)
+
+
+def _calibrated(u: Ints, v: Ints, value: Floats, times: Floats, sums: Floats) -> Floats:
+    """Factors of drawn pairs, changed such that the pairs of each element add up to the sum of all of its pairs.
+
+    So whether an element stays in a large cluster does not depend on how many pairs of it were drawn.
+    """
+    n = len(sums)
+    known = times <= 1
+    rest = sums - np.bincount(u[known], value[known], n) - np.bincount(v[known], value[known], n)
+    u, v, value = u[~known], v[~known], value[~known]
+    some = times[~known]
+    for _ in range(20):
+        parts = value * some
+        found = np.bincount(u, parts, n) + np.bincount(v, parts, n)
+        ratio = np.sqrt(np.clip(rest / np.maximum(found, 1e-300), 0.25, 4.0))
+        some = some * ratio[u] * ratio[v]
+    times = times.copy()
+    times[~known] = some
+    return times
+
+
+def _weight(value: Floats) -> Floats:
+    """How probably a pair is drawn: of pairs that repel, mainly those near the threshold."""
+    return np.asarray(np.where(value >= 1, np.square(value), np.square(np.square(np.square(value)))))
+
+
+def _chance(value: Floats, rates: Floats, end: Ints) -> Floats:
+    """The probability with which an element draws a pair."""
+    return np.minimum(1.0, _weight(value) * rates[(value >= 1).astype(np.int64), end])
+
+
+def scaled_squares(squares: Floats, metric: str) -> Floats:
+    """Squared Euclidean distances of `points` as distances of the metric, in place."""
+    if metric == "cosine":
+        squares *= 0.5
+        return squares
+    return np.sqrt(squares, out=squares)
+
+
+def _usual(P: Any, metric: str, limit: float) -> float:
+    """The median cost of a pair."""
+    D = sample_of_distances(P, metric)[1]
+    return float(np.median(D[np.isfinite(D)])) - limit
+
+
+def sample_of_distances(P: Any, metric: str) -> tuple[Ints, Floats]:
+    """At most 500 points, always the same ones, and their distances to all points; inf to themselves."""
+    rows = drawn(P.shape[0])
+    D = np.concatenate([scaled_squares(block, metric) for _, block in blocks_of_squares(P, rows)] or [np.zeros((0, 0))])
+    D[np.arange(len(rows)), rows] = np.inf
+    return rows, D
+
+
+def matrix_of_distances(P: Any, metric: str) -> Floats:
     """All distances, in one matrix."""
     from scipy.spatial.distance import cdist
 
-    n = len(P)
+    n = P.shape[0]
     out = np.empty((n, n)) if check_matrix_fits(n) else np.empty((0, 0))
+    if not isinstance(P, np.ndarray):
+        for start, block in blocks_of_squares(P):
+            out[start : start + len(block)] = scaled_squares(block, metric)
+        out += out.T  # a product of sparse rows may depend on their order in the last bit
+        out *= 0.5
+        return out
     step = max(1, (1 << 22) // max(n, 1))
     for start in range(0, n, step):
         scaled(cdist(P[start : start + step], P, out=out[start : start + step]), metric)
     return out
 
 
-def chosen(threshold: Any, sample: Floats) -> float:
+def chosen(threshold: Any, P: Any, metric: str) -> float:
     """The threshold, by default from the distances of some points."""
     if threshold is None:
-        return path_threshold(sample)
+        rows, D = sample_of_distances(P, metric)
+        return threshold_of_points(rows, D)
     if isinstance(threshold, bool) or not isinstance(threshold, Real) or not math.isfinite(threshold):
         raise InvalidOption(
             f"threshold is {threshold!r}: expected a finite number, or None to choose one from the data"
@@ -120,16 +258,19 @@ def chosen(threshold: Any, sample: Floats) -> float:
 
 def costs_of_points(
     X: Any, threshold: Any, n_neighbors: Any, metric: str
-) -> tuple[Floats | None, tuple[Any, ...], float]:
-    """(matrix of costs, or None, (u, v, costs) of listed pairs, threshold)."""
+) -> tuple[Floats | None, tuple[Any, ...], float, float]:
+    """(matrix of costs, or None, (u, v, costs) of listed pairs, cost of all other pairs, threshold)."""
     P = points(X, metric)
-    k = uses_neighbors(len(P), n_neighbors)
-    if k is None:
-        matrix = matrix_of_distances(P, metric)
-        limit = chosen(threshold, matrix)
-        matrix -= limit
-        np.fill_diagonal(matrix, 0.0)
-        return matrix, (), limit
-    limit = chosen(threshold, matrix_of_distances(P[drawn(len(P))], metric))
-    u, v = with_others(len(P), *neighbor_pairs(P, k))
-    return None, (u, v, scaled(distances_of(P, u, v), metric) - limit), limit
+    n = P.shape[0]
+    k = uses_neighbors(n, n_neighbors)
+    limit = chosen(threshold, P, metric)
+    if k is not None:
+        u, v = with_others(n, *neighbor_pairs(P, k))
+        return None, (u, v, scaled(distances_of(P, u, v), metric) - limit), 0.0, limit
+    if n > ALL_PAIRS:
+        u, v, costs, background = drawn_pairs(P, metric, limit)
+        return None, (u, v, costs), background, limit
+    matrix = matrix_of_distances(P, metric)
+    matrix -= limit
+    np.fill_diagonal(matrix, 0.0)
+    return matrix, (), 0.0, limit

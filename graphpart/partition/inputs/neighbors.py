@@ -10,11 +10,12 @@ at the given distance is found with probability `FOUND`; a nearer one is found m
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MIX", "distances_of", "equal_keys", "near_pairs", "neighbor_pairs"]
+__all__ = ["MIX", "blocks_of_squares", "distances_of", "equal_keys", "near_pairs", "neighbor_pairs"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -29,17 +30,17 @@ PASSES = 400  # that hashing takes at most; if that is not enough, blocks are ta
 GROUP = 100  # elements of equal keys from which on only those near in their order are paired
 
 
-def neighbor_pairs(X: Floats, k: int) -> tuple[Ints, Ints]:
+def neighbor_pairs(X: Any, k: int) -> tuple[Ints, Ints]:
     """Pairs u < v, in lexicographic order, of which one is among the k nearest neighbours of the other."""
     n, dimensions = X.shape
     k = min(k, n - 1)
     if k < 1:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    if dimensions <= TREE:
+    if dimensions <= TREE and isinstance(X, np.ndarray):
         from scipy.spatial import KDTree
 
         near = KDTree(X).query(X, k + 1, workers=-1)[1]
-    elif n < MANY or (approximate := _approximate(X, k + 1)) is None:
+    elif n < MANY or not isinstance(X, np.ndarray) or (approximate := _approximate(X, k + 1)) is None:
         near = np.concatenate([np.argpartition(block, k, axis=1)[:, : k + 1] for _, block in _blocks(X)])
     else:
         near = approximate
@@ -48,7 +49,7 @@ def neighbor_pairs(X: Floats, k: int) -> tuple[Ints, Ints]:
     return keys // n, keys % n
 
 
-def near_pairs(X: Floats, distance: float) -> tuple[Ints, Ints, Floats]:
+def near_pairs(X: Any, distance: float) -> tuple[Ints, Ints, Floats]:
     """Pairs u < v of points whose distance is at most a given one, in lexicographic order, and their distances.
 
     All pairs, in up to 12 dimensions or of up to 20,000 points; else each pair with a probability of at least `FOUND`.
@@ -56,12 +57,12 @@ def near_pairs(X: Floats, distance: float) -> tuple[Ints, Ints, Floats]:
     n, dimensions = X.shape
     if n < 2:
         keys = np.zeros(0, np.int64)
-    elif dimensions <= TREE:
+    elif dimensions <= TREE and isinstance(X, np.ndarray):
         from scipy.spatial import KDTree
 
         keys = KDTree(X).query_pairs(distance * (1 + 1e-9), output_type="ndarray") @ np.array([n, 1], np.int64)
     else:
-        plan = None if n < HASHED else _plan(X, distance)
+        plan = None if n < HASHED or not isinstance(X, np.ndarray) else _plan(X, distance)
         keys = _in_blocks(X, distance) if plan is None else _hashed(X, distance, *plan)
     keys = np.sort(keys)
     found = distances_of(X, keys // n, keys % n) if n else np.zeros(0)
@@ -69,10 +70,10 @@ def near_pairs(X: Floats, distance: float) -> tuple[Ints, Ints, Floats]:
     return keys // max(n, 1), keys % max(n, 1), found
 
 
-def _in_blocks(X: Floats, distance: float) -> Ints:
+def _in_blocks(X: Any, distance: float) -> Ints:
     """Pairs within a distance, and some a little farther apart, as numbers u n + v."""
     n = len(X)
-    squares = np.square(X).sum(axis=1)
+    squares = squares_of(X)
     most = distance**2 + 1e-9 * float(squares.max())  # rounding
     parts = []
     for start, block in _blocks(X):
@@ -139,25 +140,46 @@ def equal_keys(key: NDArray[np.uint64]) -> Ints:
     return np.sort(np.concatenate(found))
 
 
-def distances_of(X: Floats, u: Ints, v: Ints) -> Floats:
+def squares_of(X: Any) -> Floats:
+    """The squared lengths of the rows of an array or a sparse matrix."""
+    if isinstance(X, np.ndarray):
+        return np.asarray(np.square(X).sum(axis=1))
+    return np.asarray(X.multiply(X).sum(axis=1), np.float64).ravel()
+
+
+def distances_of(X: Any, u: Ints, v: Ints) -> Floats:
     """The distances of pairs, some at a time."""
     out = np.empty(len(u))
-    step = max(1, BLOCK // X.shape[1])
+    step = max(1, BLOCK // max(1, X.shape[1] if isinstance(X, np.ndarray) else 8 * X.nnz // max(1, X.shape[0])))
     for start in range(0, len(u), step):
         part = slice(start, start + step)
-        out[part] = np.sqrt(np.square(X[u[part]] - X[v[part]]).sum(axis=1))
+        out[part] = np.sqrt(squares_of(X[u[part]] - X[v[part]]))
     return out
 
 
-def _blocks(X: Floats) -> Iterator[tuple[int, Floats]]:
+def blocks_of_squares(X: Any, rows: Ints | None = None) -> Iterator[tuple[int, Floats]]:
+    """Rows of the matrix of squared distances, or some of them, a block at a time, with the number of the first one."""
+    squares = squares_of(X)
+    own = squares if rows is None else squares[rows]
+    for start, block in _blocks(X, rows):
+        block += own[start : start + len(block), None]
+        yield start, np.maximum(block, 0.0, out=block)
+
+
+def _blocks(X: Any, rows: Ints | None = None) -> Iterator[tuple[int, Floats]]:
     """Rows of the matrix of squared distances, without the part that is the same in a row."""
-    squares = np.square(X).sum(axis=1)
-    step = max(1, BLOCK // len(X))
-    for start in range(0, len(X), step):
-        block = X[start : start + step] @ X.T
+    squares = squares_of(X)
+    n = X.shape[0]
+    rows = np.arange(n) if rows is None else rows
+    step = max(1, BLOCK // max(n, 1))
+    for start in range(0, len(rows), step):
+        part = rows[start : start + step]
+        block = X[part] @ X.T
+        if not isinstance(block, np.ndarray):
+            block = block.toarray()
         block *= -2.0
         block += squares
-        block[np.arange(len(block)), np.arange(start, start + len(block))] = -np.inf  # itself comes first
+        block[np.arange(len(block)), part] = -np.inf  # itself comes first
         yield start, block
 
 

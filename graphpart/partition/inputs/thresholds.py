@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem
 
-__all__ = ["drawn", "otsu_threshold", "path_threshold"]
+__all__ = ["drawn", "otsu_threshold", "path_threshold", "tail_threshold", "threshold_of_points"]
 
 ELEMENTS = 500  # of which the path is walked, at most
 SHORTEST = 0.01  # share of the mean distance below which distances count as equal
@@ -116,6 +116,74 @@ def path_threshold(values: NDArray[np.float64], *, similarity: bool = False) -> 
     logs += logs.T
     best = float(_middle(steps, logs)) + low
     return float(among.max()) - best if similarity else best
+
+
+def threshold_of_points(rows: NDArray[np.int64], distances: NDArray[np.float64]) -> float:
+    """The threshold for n points, from the distances of some of them to all.
+
+    `path_threshold` of those that were drawn, if these are all points, or contain several elements of most clusters:
+    then at least one of a hundred pairs is below it, and more than chance explains. Else `tail_threshold`.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, shape (m,)
+        The points that were drawn.
+    distances : ndarray of float64, shape (m, n)
+        inf from a point to itself.
+    """
+    square = distances[:, rows].copy()
+    np.fill_diagonal(square, 0.0)
+    path = path_threshold(square)
+    if len(rows) == distances.shape[1]:
+        return path
+    tail = tail_threshold(distances[np.isfinite(distances)], path)
+    return path if tail is None else tail
+
+
+def tail_threshold(values: NDArray[np.float64], path: float) -> float | None:
+    """The distance at which chance explains a quarter of the pairs; None if `path` is better.
+
+    Most pairs are far apart. The lower tail of a normal distribution through two quantiles of all distances says how
+    many of them are near each other by chance. Where four times as many are, three of four pairs are of one cluster;
+    not half of them, since a wrong pair joins whole clusters. The quantiles are as low as possible, since distances of
+    real data have heavier tails than a normal distribution; if that has its middle below the median, they are among the
+    near pairs.
+
+    Parameters
+    ----------
+    values : ndarray of float64
+        Distances of some elements to all.
+    path : float
+        Another threshold, which is better if a share of the pairs is below it that chance does not explain.
+    """
+    from scipy.special import ndtr, ndtri
+
+    values = np.sort(values)
+    count = len(values)
+    for low, high, check in ((0.01, 0.1, 0.5), (0.25, 0.5, 0.9)):
+        first, second, third = (float(values[int(q * count)]) for q in (low, high, check))
+        spread = (second - first) / float(ndtri(high) - ndtri(low))
+        middle = first - spread * float(ndtri(low))
+        if spread <= 0 or middle + spread * float(ndtri(check)) < 0.99 * third:
+            continue
+        below = int(np.searchsorted(values, path, side="right"))
+        if below > 0.01 * count and count * float(ndtr((path - middle) / spread)) < 0.5 * below:
+            return None
+        ends = int(low * count)
+        at = np.unique(np.concatenate([np.arange(0, ends, 25), [ends]]))
+        chance = np.diff(count * ndtr((values[at] - middle) / spread))
+        pools: list[list[float]] = []  # of neighbouring steps, such that the share of chance rises
+        for step, (number, by_chance) in enumerate(zip(np.diff(at).tolist(), chance.tolist(), strict=True)):
+            pools.append([by_chance, number, step + 1])
+            while len(pools) > 1 and pools[-2][0] * pools[-1][1] > pools[-1][0] * pools[-2][1]:
+                last = pools.pop()
+                pools[-1] = [pools[-1][0] + last[0], pools[-1][1] + last[1], last[2]]
+        near = [int(end) for by_chance, number, end in pools if by_chance <= 0.25 * number]
+        if near:
+            last = float(values[at[near[-1]]])
+            more = float(ndtr((last - middle) / spread)) + 12.5 / count  # half of a step by chance
+            return 0.5 * (last + max(last, middle + spread * float(ndtri(more))))
+    return None
 
 
 def _middle(steps: NDArray[np.float64], logs: NDArray[np.float64]) -> float:

@@ -40,15 +40,19 @@ class FromOthers(FromData):
 
         Parameters
         ----------
-        X : array_like or data frame, shape (n, d)
-            A row for each element.
+        X : array_like, data frame or sparse matrix, shape (n, d), or sequence of n str
+            A row for each element. Texts are compared by the pieces of two and three characters in them, so that
+            typing errors change little (:doc:`/how-to/near-duplicates`).
         threshold : float, optional
             The distance below which a pair attracts. If you know which distance counts as near in your data, give it.
-            Default: chosen from the distances of at most 500 elements, such that near pairs are separated from far
-            pairs best (:func:`graphpart.estimators.path_threshold`); ``repr`` of the problem tells it.
+            Default: chosen from the distances of at most 500 elements to all, such that near pairs are separated from
+            far pairs best (:func:`graphpart.estimators.path_threshold`), or, if clusters are so small that these hardly
+            contain two elements of one, such that chance explains a quarter of the pairs at the threshold;
+            ``repr`` of the problem tells it.
         n_neighbors : int, optional
             List only pairs in which one element is among so many nearest neighbours of the other, and as many pairs
-            that are drawn from all pairs. Default: all pairs of up to 3000 elements, and 10 neighbours of more.
+            that are drawn from all pairs. Default: all pairs count of up to 50,000 elements, see below; 30 neighbours
+            of more.
         metric : {"cosine", "euclidean"}
             The cosine distance is 1 - the cosine of the angle, from 0 to 2.
         nodes : iterable of n hashables, optional
@@ -66,11 +70,11 @@ class FromOthers(FromData):
 
         Notes
         -----
-        All pairs take O(n^2 d) time and one matrix. Neighbours are found by a tree in up to 12 dimensions; in more, by
-        all distances, a block at a time, or approximately by pynndescent, if it is installed, from 50,000 elements on.
-        The pairs that are drawn, always the same ones, stand for those that are not listed: they keep apart what only
-        a few neighbours connect, and do not break large clusters into pieces, as a constant cost of all other pairs
-        does.
+        All pairs take O(n^2 d) time. Up to 3000 elements, they are one matrix. Of more, near pairs are listed, and
+        others cost a constant. Of an element with many near pairs, some tens are drawn, always the same ones, and cost
+        so much more that the expected cost of each partition is that of all pairs. With `n_neighbors`, the pairs that
+        are drawn stand for all that are not listed. Neighbours are found by a tree in up to 12 dimensions; in more, by
+        all distances, or approximately by pynndescent, if it is installed, from 50,000 elements on.
 
         Examples
         --------
@@ -79,15 +83,16 @@ class FromOthers(FromData):
         >>> gp.solve(gp.SetPartition.from_embeddings(X)).labels.tolist()
         [0, 0, 1, 1, 1]
         """
-        from graphpart.partition.inputs.embeddings import costs_of_points
+        from graphpart.partition.inputs.embeddings import costs_of_points, count_of
 
-        if nodes is None and hasattr(X, "index") and hasattr(X, "columns"):
+        if nodes is None and hasattr(getattr(X, "index", None), "tolist"):
             nodes = X.index.tolist()
-        matrix, listed, limit = costs_of_points(X, threshold, n_neighbors, metric)
+        matrix, listed, missing, limit = costs_of_points(X, threshold, n_neighbors, metric)
         if matrix is not None:
             p = cls._of_symmetric(names_of(nodes, len(matrix)), matrix, {"dense": True, **options}, zeros=True)
         else:
-            p = cls.__new__(cls)._build(names_of(nodes, len(X)), listed, {"dense": False, **options})
+            names = names_of(nodes, count_of(X))
+            p = cls.__new__(cls)._build(names, listed, {"dense": False, "missing": missing, **options})
         p._told = {"threshold": f"{limit:.4g}" + ("" if threshold is not None else " (from the data)")}
         return p
 
