@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 import graphpart as gp
@@ -41,6 +42,15 @@ def test_hashing_finds_nearly_all_pairs(monkeypatch):
     wanted = np.argwhere(np.triu(D <= 1.2, 1))
     u, v, d = neighbors.near_pairs(X, 1.2)
     assert len(u) >= 0.98 * len(wanted) > 0 and d == pytest.approx(D[u, v]) and (d <= 1.2).all()
+
+
+def test_sparse_matrices_are_as_dense_ones():
+    X, y = planted(3)
+    X[np.abs(X) < 0.3] = 0.0
+    for metric, threshold in (("cosine", 0.05), ("euclidean", 2.0)):
+        one, other = (gp.near_duplicates(M, threshold, metric) for M in (X, csr_array(X)))
+        assert (one.labels == other.labels).all() and one.kept == other.kept
+    assert gp.metrics.compare(y, one.labels).joins_f1 > 0.99
 
 
 def test_chains_are_cut():

@@ -72,7 +72,7 @@ def near_pairs(X: Any, distance: float) -> tuple[Ints, Ints, Floats]:
 
 def _in_blocks(X: Any, distance: float) -> Ints:
     """Pairs within a distance, and some a little farther apart, as numbers u n + v."""
-    n = len(X)
+    n = X.shape[0]
     squares = squares_of(X)
     most = distance**2 + 1e-9 * float(squares.max())  # rounding
     parts = []

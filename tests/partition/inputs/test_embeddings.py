@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 import graphpart as gp
-from graphpart.partition.inputs import neighbors
+from graphpart.partition.inputs import embeddings, neighbors
+from graphpart.partition.inputs.texts import vectors_of_texts
 
 
 def clusters(seed, noise=0.6, each=50, d=64):
@@ -46,6 +48,79 @@ def test_clusters_stay_whole(metric, n_neighbors):
         p = gp.SetPartition.from_embeddings(X, n_neighbors=n_neighbors, metric=metric)
         assert gp.metrics.adjusted_rand_index(y, gp.solve(p, "kernighan-lin").labels) > 0.95
         assert "(from the data)" in repr(p)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_drawn_pairs_against_all_pairs(metric, monkeypatch):
+    monkeypatch.setattr(embeddings, "ALL_PAIRS", 10)
+    monkeypatch.setattr(neighbors, "BLOCK", 5000)  # several blocks
+    X, y = clusters(2, each=4)  # few near pairs: each of them has its own cost
+    D = cdist(X, X, metric)
+    limit = 0.5 if metric == "cosine" else 9.0
+    p = gp.SetPartition.from_embeddings(X, limit, metric=metric)
+    u, v, cost = p._listed()
+    listed = dict(zip(zip(u.tolist(), v.tolist(), strict=True), cost.tolist(), strict=True))
+    for a, b in zip(*np.nonzero(np.triu(limit >= D, 1)), strict=True):
+        assert listed[int(a), int(b)] == pytest.approx(D[a, b] - limit)
+    assert 0 < p.background.terms[0][0] < D.max() - limit
+    assert gp.metrics.adjusted_rand_index(y, gp.solve(p, "kernighan-lin").labels) == 1.0
+    monkeypatch.setattr(embeddings, "LISTED", 20)
+    X, y = clusters(3, each=150)  # many: what an element costs in its cluster is as with all pairs
+    q = gp.SetPartition.from_embeddings(X, limit, metric=metric)
+    D = cdist(X, X, metric) - limit
+    together = (y[:, None] == y) & ~np.eye(len(y), dtype=bool)
+    exact = float((D * together).sum()) / 2
+    assert len(q._listed()[0]) < 0.5 * np.triu(D < 0).sum()
+    assert q.evaluate(y) == pytest.approx(exact, rel=0.1)
+    assert gp.metrics.adjusted_rand_index(y, gp.solve(q, "kernighan-lin").labels) > 0.99
+
+
+def test_tiny_clusters_have_a_threshold_and_no_cliff(monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.arange(1500) // 3
+    X = rng.normal(size=(500, 64))[y] + 0.6 * rng.normal(size=(1500, 64))
+    for most in (3000, 100):
+        monkeypatch.setattr(embeddings, "ALL_PAIRS", most)
+        p = gp.SetPartition.from_embeddings(X)
+        assert p.is_dense == (most > 1500)
+        assert gp.metrics.compare(y, gp.solve(p, "kernighan-lin").labels).joins_f1 > 0.98
+    monkeypatch.setattr(embeddings, "ALL_PAIRS", 3)
+    same = gp.SetPartition.from_embeddings(np.ones((20, 2)), 0.5)
+    assert gp.solve(same, "kernighan-lin").n_clusters == 1
+    assert gp.solve(gp.SetPartition.from_embeddings(np.eye(20)), "kernighan-lin").n_clusters >= 1
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_sparse_matrices_are_as_dense_ones(metric, monkeypatch):
+    X, _ = clusters(4, each=10)
+    X[np.abs(X) < 0.5] = 0.0
+    S = csr_array(X)
+    for most in (3000, 10):
+        monkeypatch.setattr(embeddings, "ALL_PAIRS", most)
+        p, q = (gp.SetPartition.from_embeddings(M, metric=metric) for M in (X, S))
+        assert p._told == q._told
+        one, other = p._listed(), q._listed()
+        assert (one[0] == other[0]).all() and (one[1] == other[1]).all() and other[2] == pytest.approx(one[2])
+    one, other = (gp.SetPartition.from_embeddings(M, 0.5, 5, metric)._listed() for M in (X, S))
+    assert (one[0] == other[0]).all() and other[2] == pytest.approx(one[2])
+    assert (neighbors.near_pairs(X, 3.0)[0] == neighbors.near_pairs(S, 3.0)[0]).all()
+    S.data[3] = np.nan
+    with pytest.raises(gp.InvalidProblem, match="X has nan in row 0, column"):
+        gp.SetPartition.from_embeddings(S)
+    with pytest.raises(gp.InvalidProblem, match="row 1 of X is 0"):
+        gp.SetPartition.from_embeddings(csr_array(np.diag([1.0, 0.0])))
+
+
+def test_texts_with_typing_errors():
+    texts = ["The quick brown fox", "the quikc brown fox", "A lazy dog sleeps", "a lazzy dog  sleeps", "Something else"]
+    V = vectors_of_texts(texts)
+    assert np.sqrt(np.asarray((V * V).sum(axis=1))) == pytest.approx(np.ones(5))
+    r = gp.solve(gp.SetPartition.from_embeddings(texts))
+    assert r.labels.tolist() == [0, 0, 1, 1, 2]
+    assert gp.near_duplicates(np.array(texts, object), 0.5).labels.tolist() == [0, 0, 1, 1, 2]
+    assert gp.solve(gp.SetPartition.from_embeddings(["a", "a", "", ""], 0.5)).labels.tolist() == [0, 0, 1, 1]
+    with pytest.raises(gp.InvalidProblem, match="X has None in row 1: expected a text"):
+        gp.SetPartition.from_embeddings(["a", None])
 
 
 def test_similarities_without_a_threshold():
