@@ -165,8 +165,8 @@ def drawn_pairs(P: Any, metric: str, limit: float) -> tuple[Ints, Ints, Floats, 
     one, other = (_chance(value, rates, end) for end in (u, v))
     usual = total / others if others else 0.0
     times = 1 / (one + other - one * other)
-    attracts = value >= 1
-    times[attracts] = _calibrated(u[attracts], v[attracts], value[attracts], times[attracts], sums)
+    near = value >= 1
+    times[near] = _calibrated(u[near], v[near], value[near], times[near], sums)
     costs = far * ((1 - usual) - (value - usual) * times)
     many = rates[1] < 1
     few = ~(many[u] & many[v])  # of these, no pair attracts only because others were not drawn

@@ -61,12 +61,12 @@ def vectors_of_texts(texts: Sequence[Any]) -> Any:
     pieces = int(piece.max(initial=-1)) + 1
     found, times = np.unique(np.concatenate(rows) * max(pieces, 1) + piece, return_counts=True)
     row, piece = found // max(pieces, 1), found % max(pieces, 1)
-    count = np.bincount(piece, minlength=pieces)
-    shared = np.bincount(row, count[piece] > 1, len(values)) > 0
-    kept = (count[piece] > 1) | ~shared[row]
+    have = np.bincount(piece, minlength=pieces)
+    shared = np.bincount(row, have[piece] > 1, len(values)) > 0
+    kept = (have[piece] > 1) | ~shared[row]
     row, piece, times = row[kept], piece[kept], times[kept]
-    rare = np.sqrt(1.0 - elementary.log(count / max(len(values), 1)))
+    rare = np.sqrt(1.0 - elementary.log(have / max(len(values), 1)))
     weight = rare[piece] * (1.0 + elementary.log(times.astype(np.float64)))
-    length = np.sqrt(np.bincount(row, np.square(weight), len(values)))
+    norm = np.sqrt(np.bincount(row, np.square(weight), len(values)))
     starts = np.searchsorted(row, np.arange(len(values) + 1))
-    return csr_array((weight / length[row], piece.astype(np.int32), starts), shape=(len(values), pieces))
+    return csr_array((weight / norm[row], piece.astype(np.int32), starts), shape=(len(values), pieces))

@@ -180,9 +180,9 @@ def tail_threshold(values: NDArray[np.float64], path: float) -> float | None:
                 pools[-1] = [pools[-1][0] + last[0], pools[-1][1] + last[1], last[2]]
         near = [int(end) for by_chance, number, end in pools if by_chance <= 0.25 * number]
         if near:
-            last = float(values[at[near[-1]]])
-            more = float(ndtr((last - middle) / spread)) + 12.5 / count  # half of a step by chance
-            return 0.5 * (last + max(last, middle + spread * float(ndtri(more))))
+            end = float(values[at[near[-1]]])
+            more = float(ndtr((end - middle) / spread)) + 12.5 / count  # half of a step by chance
+            return 0.5 * (end + max(end, middle + spread * float(ndtri(more))))
     return None
 
 
