@@ -17,6 +17,7 @@ from graphpart.partition.inputs.arrays import advice, frozen
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.partition.problem.misreadings import check_values
 from graphpart.partition.problem.requirements import NAMES, OLDER
+from graphpart.partition.turned_signs import check_sign
 from graphpart.result import PartitionResult, Result
 
 __all__ = ["problem_kind", "solve"]
@@ -116,6 +117,7 @@ def solve(
         elif asked:
             problem = problem.require(**asked)
         check_values(problem)
+        check_sign(problem)
     return run(
         problem,
         method,

@@ -31,6 +31,7 @@ from graphpart.partition.inputs.thresholds import drawn, otsu_threshold, path_th
 from graphpart.partition.problem import SetPartition, check_matrix_fits
 from graphpart.partition.problem.background import background_of
 from graphpart.partition.problem.misreadings import check_values
+from graphpart.partition.turned_signs import check_sign
 from graphpart.solve import run
 
 
@@ -142,6 +143,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._points = None if precomputed else X
         if self.kind == "cost":
             check_values(problem)
+            check_sign(problem)
         if self.max_size is not None or self.n_clusters is not None:
             problem = problem.require(max_size=self.max_size, n_clusters=self.n_clusters)
         result = run(

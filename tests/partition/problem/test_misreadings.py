@@ -1,12 +1,13 @@
 """Data that is valid, but says probably something else than was meant: pairs listed twice, kinds of names, signs."""
 
-from itertools import combinations
+from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 
 import graphpart as gp
-from graphpart.partition.problem import misreadings
+from graphpart.partition import turned_signs
 
 ROWS = {"a": ["x", "y", "x"], "b": ["y", "x", "z"], "s": [0.75, 0.25, 0.5]}
 
@@ -66,14 +67,22 @@ class TestSigns:
         friends = (labels[u] == labels[v]) ^ (rng.random(len(u)) < wrong)
         return gp.SetPartition.from_pairs(60, (u, v), sign * np.where(friends, -1.0, 1.0), dense=bool(seed % 2))
 
-    @pytest.fixture(params=[100, 0], ids=["all triangles", "some triangles"])
+    @pytest.fixture(params=[250, 55], ids=["all pairs", "some pairs"])
     def counted(self, request, monkeypatch):
-        monkeypatch.setattr(misreadings, "LARGEST_COUNTED", request.param)
+        monkeypatch.setattr(turned_signs, "MOST_ELEMENTS", request.param)
+        monkeypatch.setattr(turned_signs, "MOST_PAIRS", 12 * request.param)
 
     @pytest.mark.parametrize("seed", range(4))
     def test_friends_that_repel(self, counted, seed):
-        with pytest.warns(gp.GraphPartWarning, match="as if all signs were turned"):
+        with pytest.warns(gp.GraphPartWarning, match="with the opposite sign they do"):
             gp.solve(self.network(seed, -1), "greedy-joining")
+
+    def test_friends_that_repel_in_one_cluster(self):
+        G = nx.Graph()
+        p = self.network(1, -1, clusters=9)
+        G.add_edges_from((a, b, {"sign": c}) for a, b, c in zip(*(x.tolist() for x in p.pairs()), strict=True))
+        with pytest.warns(gp.GraphPartWarning, match=r"a negative cost joins a pair.*negate them"):
+            assert gp.solve(gp.SetPartition(G, cost="sign")).n_clusters == 1
 
     @pytest.mark.filterwarnings("error")
     @pytest.mark.parametrize("seed", range(4))
@@ -83,17 +92,33 @@ class TestSigns:
         gp.solve(self.network(seed, 1, clusters=1), "greedy-joining")
         costs = np.random.default_rng(seed).normal(size=(40, 40))
         gp.solve(gp.SetPartition.from_matrix(costs + costs.T), "greedy-joining")
+        gp.solve(gp.SetPartition.from_modularity(nx.bipartite.random_graph(20, 30, 0.2, seed=seed)), "greedy-joining")
+
+    @pytest.mark.filterwarnings("error")
+    def test_shipped_instances(self):
+        for path in sorted((Path(__file__).parents[3] / "instances").glob("*")):
+            if path.suffix != ".md" and path.is_file() and not path.name.startswith("manifest"):
+                p = gp.read(path) if path.suffix != ".py" else None
+                if isinstance(p, gp.SetPartition):
+                    turned_signs.check_sign(p)
+
+    def test_shares(self):
+        u, v = np.triu_indices(4, 1)
+        costs = np.array([-2.0, 1.0, 1.0, 1.0, 1.0, -2.0])
+        assert turned_signs.share(4, u, v, costs) == 1.0
+        assert turned_signs.share(4, u, v, -costs) == 0.5 + 0.25  # one side of a square together, and its opposite
+        assert turned_signs.deviation(3.0, [0.0, 2.0]) == 2.0
 
     @pytest.mark.parametrize("dense", [True, False])
-    def test_triangles_are_counted_one_by_one(self, dense):
-        for seed in range(10):
-            n = seed + 2
-            costs = np.random.default_rng(seed).choice([-2.0, -1.0, 0.0, 1.0, np.inf], (n, n))
-            u, v = np.triu_indices(n, 1)
-            expected = np.zeros(4, np.int64)
-            for a, b, c in combinations(range(n), 3):
-                three = costs[[a, a, b], [b, c, c]]
-                if np.isfinite(three).all() and three.all():
-                    expected[np.count_nonzero(three < 0)] += 1
-            p = gp.SetPartition.from_pairs(n, (u, v), costs[u, v], dense=dense)
-            assert misreadings._all_triangles(p).tolist() == expected.tolist(), seed
+    def test_part_of_a_large_problem(self, counted, dense):
+        rng = np.random.default_rng(0)
+        u, v = np.triu_indices(60, 1)
+        costs = rng.choice([-1.0, 0.0, 2.0, np.inf], len(u))
+        p = gp.SetPartition.from_pairs(60, (u, v), costs, dense=dense)
+        n, a, b, some = turned_signs.part_of(p)
+        assert np.isfinite(some).all() and some.all() and n <= 60 and (a != b).all() and max(a.max(), b.max()) < n
+        if n == 60:
+            assert len(some) == np.count_nonzero(np.isfinite(costs) & (costs != 0))
+            matrix = np.zeros((60, 60))
+            matrix[u, v] = matrix[v, u] = costs
+            assert (matrix[a, b] == some).all()
