@@ -144,7 +144,7 @@ def frustration(
     >>> r.balanced, len(r.pairs), sorted(r.sides)
     (False, 1, ['ann', 'bob', 'cid', 'dan'])
     """
-    if hasattr(network, "is_directed"):
+    if hasattr(network, "is_directed") or hasattr(network, "weighted_edge_list"):
         nodes, first, second, signs = arrays_of_graph(network, sign, float, advised=False)
         p = SetPartition.from_pairs(len(nodes), (first, second), -signs, nodes=nodes)
     elif u is None or v is None:

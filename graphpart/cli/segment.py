@@ -16,7 +16,7 @@ from typing import Any
 
 from graphpart.cli import arguments
 from graphpart.cli.console import emit, emit_json
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InvalidOption
 
 NAME = "segment"
 HELP = "segment a picture or a volume"
@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Segment, and write the labels."""
     from graphpart.images.files import check_output, is_zarr, read_array
+    from graphpart.images.photographs import boundaries, map_of
 
     check_output(args.output)
     by_block = {
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
                 other = "--" + next(iter(given)).replace("_", "-")
                 raise InvalidOption(f"{flag} is given with {other}: expected one of them")
         stored = is_zarr(args.file) or args.file.endswith(".npy")
-        source = args.file if stored else boundary_of(read_array(args.file), args.file, False)
+        source = args.file if stored else map_of(read_array(args.file), args.file)
         if not (args.output.endswith((".zarr", ".npy"))):
             raise InvalidOption(f"{args.output}: blocks are written to an array that ends in .zarr or .npy")
         mask = args.mask
@@ -82,7 +83,8 @@ def run(args: argparse.Namespace) -> int:
         from graphpart.images import segment
         from graphpart.images.files import write_labels
 
-        boundary = boundary_of(read_array(args.file), args.file, args.image)
+        picture = read_array(args.file)
+        boundary = boundaries(picture) if args.image else map_of(picture, args.file)
         regions = None if args.regions is None else read_array(args.regions)
         mask = None if args.mask is None else read_array(args.mask) > 0
         found = segment(boundary, regions=regions, mask=mask, seed=args.seed, **options)
@@ -96,22 +98,6 @@ def run(args: argparse.Namespace) -> int:
         for name, value in facts.items():
             emit(f"{name.replace('_', ' '):<12}{f'{value:.6g}' if isinstance(value, float) else value}\n", flush=False)
     return 0
-
-
-def boundary_of(array: Any, name: str, picture: bool) -> Any:
-    """Boundary probabilities, or a photograph in colour; integers of boundary maps are divided by the largest one."""
-    import numpy as np
-
-    from graphpart.images import boundaries
-    from graphpart.images.photographs import is_photograph
-
-    if picture:
-        return boundaries(array)
-    if is_photograph(array) or array.dtype.kind in "fb":
-        return array
-    if array.dtype.kind != "u" or array.dtype.itemsize > 2:
-        raise InvalidProblem(f"{name} has dtype {array.dtype}: expected probabilities from 0 to 1")
-    return array / np.float32(np.iinfo(array.dtype).max)
 
 
 def numbers(text: str) -> tuple[float, ...]:

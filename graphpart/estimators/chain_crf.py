@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphpart.errors import InvalidProblem
 from graphpart.estimators.random_field import Array, RandomFieldEstimator
 from graphpart.estimators.vocabulary import Vocabulary, by_name
-from graphpart.learn.random_fields import Packed, RankedLabels, Structure, chain, chains
+from graphpart.learn.random_fields import ConditionalRandomField, Packed, RankedLabels, Structure, chain, chains
 
 
 class ChainCRF(RandomFieldEstimator):
@@ -29,6 +29,11 @@ class ChainCRF(RandomFieldEstimator):
         ``||theta||^2 / (2 sigma^2)``: `c2` of sklearn-crfsuite is ``1 / (2 sigma^2)``.
     pairwise : {"table", "symmetric", "potts"} or array_like of int
         The parameters of neighbouring labels, see :class:`graphpart.learn.ConditionalRandomField`.
+    forbidden : "BIO" or list of pairs of labels, optional
+        Which labels (first of a pair) may not be followed by which labels (second of the pair). None stands for the
+        begin and the end of a sequence: ``(None, "I-PER")`` means that no sequence begins with ``I-PER``. "BIO" forbids
+        ``I-X`` at the begin, and after all labels but ``B-X`` and ``I-X``. Training, predictions, marginals and the k
+        best labelings have none of these. Training by the likelihood takes several times as long.
     training : {"likelihood", "pseudolikelihood", "max-margin"}
     intercept : bool
         Whether each label has a score of its own. sklearn-crfsuite has none.
@@ -51,7 +56,7 @@ class ChainCRF(RandomFieldEstimator):
         The attribute of each column of `coef_`, if sequences are given by attributes with names.
     intercept_ : ndarray, shape (labels,)
     transitions_ : ndarray, shape (labels, labels)
-        The score of each label (row) followed by each label (column).
+        The score of each label (row) followed by each label (column), -inf where that is forbidden.
     model_ : graphpart.learn.ConditionalRandomField
         With `objective_`, `history_`, `status_`, `save`, and more.
     n_features_in_, n_iter_ : int
@@ -74,6 +79,10 @@ class ChainCRF(RandomFieldEstimator):
     >>> labels.tolist()
     [['article', 'noun'], ['noun', 'verb']]
 
+    >>> crf = ChainCRF(forbidden="BIO").fit([["Ann", "Lee", "sings"]], [["B-PER", "I-PER", "O"]])
+    >>> crf.predict([["Lee", "Lee"]])[0].tolist()  # never begins with I-PER
+    ['B-PER', 'I-PER']
+
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> y = [np.repeat(rng.permutation(["sun", "rain"]), 5) for _ in range(40)]
@@ -91,6 +100,7 @@ class ChainCRF(RandomFieldEstimator):
         sigma: float = 1.0,
         *,
         pairwise: Any = "table",
+        forbidden: Any = None,
         training: str = "likelihood",
         intercept: bool = True,
         tol: float | None = None,
@@ -101,6 +111,7 @@ class ChainCRF(RandomFieldEstimator):
     ) -> None:
         self.sigma = sigma
         self.pairwise = pairwise
+        self.forbidden = forbidden
         self.training = training
         self.intercept = intercept
         self.tol = tol
@@ -108,6 +119,11 @@ class ChainCRF(RandomFieldEstimator):
         self.time_limit = time_limit
         self.random_state = random_state
         self.progress = progress
+
+    def _model(self, seed: int | None, **options: Any) -> ConditionalRandomField:
+        model = super()._model(seed, **options)
+        model._forbidden = self.forbidden
+        return model
 
     def _structure(self, sample: Any) -> Structure:
         return chain(sample)

@@ -56,7 +56,9 @@ class RandomFieldEstimator(BaseEstimator):  # type: ignore[misc]
             try:
                 out.append(self._structure(sample))
             except InvalidProblem as error:
-                raise InvalidProblem(f"{self._noun} {k}: {error}") from None
+                flat = getattr(sample, "ndim", 0) == 1 or (isinstance(sample, list) and np.isscalar(sample[0]))
+                single = f"; a single {self._noun} is given as [{self._noun}]" if flat else ""
+                raise InvalidProblem(f"{self._noun} {k}: {error}{single}") from None
         return out
 
     def _labels(self, y: Any, X: Sequence[Any]) -> list[Any]:

@@ -48,6 +48,7 @@ class Vocabulary:
 
     def __init__(self) -> None:
         self.column: dict[Any, int] = {}
+        self._kinds: set[str] = set()  # of elements that were learned from
 
     def rows(self, samples: Sequence[Any], noun: str, learn: bool) -> tuple[Any, NDArray[np.int64]]:
         """The elements of all samples as rows of a sparse matrix, and the number of elements of each sample.
@@ -61,7 +62,7 @@ class Vocabulary:
         values: list[Any] = []
         ends, sizes = [0], np.zeros(len(samples), np.int64)
         for k, sample in enumerate(samples):
-            if isinstance(sample, str | bytes) or not isinstance(sample, Iterable):
+            if isinstance(sample, str | bytes | Mapping) or not isinstance(sample, Iterable):
                 found = f"the text {sample[:20]!r}" if isinstance(sample, str | bytes) else type(sample).__name__
                 raise InvalidProblem(
                     f"{noun} {k} is {found}: expected a list of words, such as text.split(), or of dictionaries; a "
@@ -69,6 +70,8 @@ class Vocabulary:
                 )
             begin = len(ends)
             for item in sample:
+                if len(ends) == begin or learn:
+                    self._check_kind(f"{noun} {k}, element {len(ends) - begin}", item, learn)
                 try:
                     for name, value in item.items() if type(item) is dict else texts(item):
                         if type(value) is str:
@@ -91,6 +94,25 @@ class Vocabulary:
         indices = np.array(columns, np.int32 if len(columns) < 2**31 else np.int64)
         parts = np.array(values, np.float64), indices, np.array(ends, indices.dtype)
         return csr_matrix(parts, shape=(len(ends) - 1, len(column))), sizes
+
+    def _check_kind(self, place: str, item: Any, learn: bool) -> None:
+        """Raise InvalidProblem if an element is of another kind than all that were learned from."""
+        kind = kind_of(item)
+        if learn:
+            self._kinds.add(kind)
+        elif kind not in self._kinds:
+            raise InvalidProblem(f"{place} is {kind}: expected {' or '.join(sorted(self._kinds))}, as fit was given")
+
+
+def kind_of(item: Any) -> str:
+    """What an element is, for messages."""
+    if isinstance(item, str):
+        return "a text"
+    if isinstance(item, Mapping):
+        return "a dictionary of attributes"
+    if isinstance(item, SEVERAL):
+        return "several texts" if all(isinstance(one, str) for one in item) else "a row of numbers"
+    return "a row of numbers" if isinstance(item, np.ndarray) else f"of type {type(item).__name__}"
 
 
 def texts(item: Any) -> Iterable[tuple[Any, Any]]:

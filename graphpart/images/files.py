@@ -31,6 +31,7 @@ from graphpart.images.checks import probabilities_of
 __all__ = [
     "Volume",
     "check_output",
+    "is_picture",
     "is_zarr",
     "new_labels",
     "open_array",
@@ -111,6 +112,11 @@ class Volume:
 def is_zarr(path: Any) -> bool:
     """Whether a path is that of a zarr array: a folder, or its name says so."""
     return isinstance(path, str | os.PathLike) and (os.path.isdir(path) or ".zarr" in Path(path).suffixes)
+
+
+def is_picture(path: Any) -> bool:
+    """Whether a path is that of a picture, which is read at once."""
+    return Path(os.fspath(path)).suffix.lower() in (*PICTURES, *STACKS)
 
 
 def open_array(path: Any) -> Any:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency, known_arguments
 
-__all__ = ["boundaries", "is_photograph", "lightness_and_colour"]
+__all__ = ["boundaries", "is_photograph", "lightness_and_colour", "map_of"]
 
 
 @known_arguments
@@ -71,6 +71,15 @@ def boundaries(image: ArrayLike, *, width: float = 1.5) -> NDArray[np.float32]:
 def is_photograph(array: NDArray[Any]) -> bool:
     """Whether an array is a picture in colour: its last of three axes has the 3 or 4 channels."""
     return array.ndim == 3 and array.shape[-1] in (3, 4) and min(array.shape[:2]) > 4
+
+
+def map_of(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """What a file holds: a photograph in colour, or a boundary map, whose integers are divided by the largest one."""
+    if is_photograph(array) or array.dtype.kind in "fb":
+        return array
+    if array.dtype.kind != "u" or array.dtype.itemsize > 2:
+        raise InvalidProblem(f"{name} has dtype {array.dtype}: expected probabilities from 0 to 1")
+    return np.asarray(array / np.float32(np.iinfo(array.dtype).max))
 
 
 def lightness_and_colour(image: ArrayLike) -> NDArray[np.float32]:

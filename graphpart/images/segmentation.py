@@ -21,9 +21,10 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.display import html_of, number, plural
 from graphpart.errors import InvalidOption, InvalidProblem, known_arguments, warn
 from graphpart.images.checks import affinities_of, mask_of, probabilities_of, spacing_of
+from graphpart.images.files import is_picture, read_array
 from graphpart.images.flooding import flooded
 from graphpart.images.graph import RegionGraph, region_graph
-from graphpart.images.photographs import boundaries, is_photograph
+from graphpart.images.photographs import boundaries, is_photograph, map_of
 from graphpart.partition.problem import SetPartition
 from graphpart.plotting.figures import picture
 from graphpart.plotting.pictures import plot_segments
@@ -147,9 +148,11 @@ def segment(
 
     Parameters
     ----------
-    boundary : array_like of float, of 2 or 3 axes; or a photograph, shape (height, width, 3); or a zarr array
+    boundary : array_like of float, of 2 or 3 axes; or a photograph, shape (height, width, 3); or a path
         The probability of a boundary at each pixel or voxel, from 0 to 1. A photograph in colour becomes a boundary map
-        by :func:`boundaries`; call this function yourself for pictures and volumes of grey values.
+        by :func:`boundaries`; call this function yourself for pictures and volumes of grey values. The file of a
+        picture (png, jpg, tif, ...) is read; of grey values, it is a boundary map, whose largest integer is a certain
+        boundary. A zarr array or a npy file is processed in blocks.
     regions : array_like of int, optional
         Regions that are not to be divided, superpixels for example; 0 is no region. Default: those of
         :func:`watershed`.
@@ -202,6 +205,8 @@ def segment(
     """
     by_block = {"client": client, "workers": workers, "memory_limit": memory_limit}
     by_block |= {"output": output, "work_folder": work_folder}
+    if blocks is None and isinstance(boundary, str | os.PathLike) and is_picture(boundary):
+        boundary = map_of(read_array(boundary), os.fspath(boundary))
     if blocks is not None or isinstance(boundary, str | os.PathLike):
         from graphpart.images.blockwise import segment_blocks
 
@@ -245,6 +250,13 @@ def segment(
         chosen = np.where(inside, chosen, 0)
     graph = region_graph(chosen, **evidence, image=image, spacing=sizes)
     problem = graph.problem(graph.costs(threshold))
+    if problem.n == 1 and regions is None and heights.size > 1:
+        low, high = (f"{float(x):.4g}" for x in (heights.min(), heights.max()))
+        found = f"has the value {low} everywhere" if low == high else f"has values from {low} to {high}, but no ridge"
+        warn(
+            f"the boundary map {found}, so all is one region: expected the probability of a boundary at each pixel, "
+            "high on lines that divide it; graphpart.images.boundaries makes one of grey values"
+        )
     result = run(problem, method, time_limit=time_limit, seed=seed, callback=callback)
     assert isinstance(result, PartitionResult)
     if result.n_clusters == 1 and problem.n >= 5 and threshold <= 0.5 and photograph is None:

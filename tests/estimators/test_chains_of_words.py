@@ -102,6 +102,31 @@ def test_k_best_against_enumeration():
         crf.predict_k_best([sequence], -1)
 
 
+def test_a_single_sequence_and_elements_of_another_kind_are_refused():
+    X, y = [["the", "dog"], ["a", "cat"]], [["D", "N"], ["D", "N"]]
+    dictionaries = [[{"word": word, "length": len(word)} for word in words] for words in X]
+    words, named = ChainCRF().fit(X, y), ChainCRF().fit(dictionaries, y)
+    numbers = ChainCRF().fit([np.eye(2), np.eye(2)], y)
+    single = r"; a single sequence is given as \[sequence\]$"
+    for predict in ("predict", "predict_marginals", "predict_k_best"):
+        for crf, given, message in (
+            (words, X[0], f"sequence 0 is the text 'the'.*{single}"),
+            (named, dictionaries[0], f"sequence 0 is dict: expected a list of words.*{single}"),
+            (numbers, np.eye(2), f"sequence 0: features have shape .2,.*{single}"),
+            (numbers, [[0.0, 1.0], [1.0, 0.0]], f"sequence 0: features have shape .2,.*{single}"),
+            (named, X, "sequence 0, element 0 is a text: expected a dictionary of attributes, as fit was given"),
+            (words, dictionaries, "element 0 is a dictionary of attributes: expected a text, as fit was given"),
+            (words, [np.eye(2)], "element 0 is a row of numbers: expected a text, as fit was given"),
+            (words, [X], "element 0 is several texts: expected a text, as fit was given"),
+            (numbers, X, "X has attributes with names, but fit was given arrays: expected 2 numbers"),
+        ):
+            with pytest.raises(gp.InvalidProblem, match=message) as error:
+                getattr(crf, predict)(given)
+            assert "\n" not in str(error.value)
+    both = ChainCRF().fit([X[0], dictionaries[1]], y)  # kinds that fit was given
+    assert [len(labels) for labels in both.predict([X[1], dictionaries[0], []])] == [2, 2, 0]
+
+
 def test_bad_input_is_one_line():
     X, y = sentences(4)
     wrong = [

@@ -279,3 +279,31 @@ def test_a_notebook_shows_the_sizes_of_segments():
     s = images.segment(np.zeros((4, 6)), regions=np.repeat([[1, 1, 1, 2, 2, 2]], 4, 0), threshold=0.5)
     shown = s._repr_html_()
     assert f"{plural(s.n_segments, 'segment')} of 2 regions" in shown and "4 x 6" in shown and s.result.method in shown
+
+
+def test_a_flat_boundary_map_is_warned_of():
+    for value, told in ((0.2, "has the value 0.2 everywhere"), (1.0, "has the value 1 everywhere")):
+        with pytest.warns(gp.GraphPartWarning, match=f"the boundary map {told}, so all is one region"):
+            gp.images.segment(np.full((20, 30), value))
+    slope = np.tile(np.linspace(0.1, 0.4, 30), (20, 1))
+    with pytest.warns(gp.GraphPartWarning, match=r"has values from 0\.1 to 0\.4, but no ridge"):
+        gp.images.segment(slope)
+
+
+def test_the_file_of_a_picture(tmp_path):
+    io = pytest.importorskip("skimage.io")
+    rng = np.random.default_rng(0)
+    photograph = np.full((40, 60, 3), (200, 30, 30), np.uint8)
+    photograph[:, 30:] = 20, 30, 220
+    photograph += rng.integers(0, 8, photograph.shape).astype(np.uint8)
+    io.imsave(tmp_path / "cat.png", photograph, check_contrast=False)
+    found, expected = gp.images.segment(tmp_path / "cat.png"), gp.images.segment(photograph)
+    assert found.n_segments == 2 and (found.labels == expected.labels).all()
+    assert (found.image == photograph).all()
+    boundary = np.zeros((40, 60), np.uint8)
+    boundary[:, 20] = 230
+    io.imsave(tmp_path / "boundary.png", boundary, check_contrast=False)
+    found = gp.images.segment(str(tmp_path / "boundary.png"))
+    assert found.n_segments == 2 and found.boundary.max() == np.float32(230) / np.float32(255)
+    with pytest.raises(gp.errors.MissingFile, match=r"none\.png"):
+        gp.images.segment(tmp_path / "none.png")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from graphpart.crf.problem.checks import one_domain, real_array
 from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.crf.problem.grids import from_arrays_of_pairs, numbers_of_pairs, pairs_of, rows_of_unary
+from graphpart.display import plural
 from graphpart.errors import InvalidProblem, warn
 
 if TYPE_CHECKING:
@@ -92,8 +94,7 @@ def from_pairwise(cls: type[Graph], graph: Any, unary: Any, pairwise: Any, domai
 def from_potts(cls: type[Graph], graph: Any, unary: Any, weight: Any, labels: int) -> Graph:
     """See `FactorGraph.potts`."""
     if not hasattr(graph, "is_directed"):
-        if graph is None:
-            _check_image(unary)
+        _check_image(graph, unary)
         return _from_arrays(cls, graph, unary, labels, None, weight)
     costs = _unary_costs(graph, unary)
     index = {node: i for i, node in enumerate(graph)}
@@ -111,20 +112,31 @@ def from_potts(cls: type[Graph], graph: Any, unary: Any, weight: Any, labels: in
     return _assemble(cls, graph, domains, costs, tables())
 
 
-def _check_image(unary: Any) -> None:
-    """Warn if costs of the labels of a chain are probably a picture of two labels.
+def _check_image(graph: Any, unary: Any) -> None:
+    """Warn if unary costs are probably a picture: integers of 8 bits, or a chain whose costs are only 0 and 1.
 
     Costs that compare a label with all others, as ``x[:, None] != np.arange(labels)``, differ at one label per row.
     """
     a: NDArray[Any] = unary if isinstance(unary, np.ndarray) else np.zeros(0)
-    if a.ndim != 2 or a.dtype.kind not in "iub" or a.shape[1] <= MOST_BINARY or ((a != 0) & (a != 1)).any():
+    if a.ndim < 2 or a.dtype.kind not in "iub":
+        return
+    wanted = "costs of the shape (..., labels): for an image of labels, say unary=image[..., None] != np.arange(labels)"
+    if a.dtype == np.uint8 and a.max(initial=0) > 1:
+        read = "costs of label 1" if graph is not None and a.shape == tuple(np.ravel(graph)) else ""
+        read = read or f"costs of {a.shape[-1]} labels at each of {plural(math.prod(a.shape[:-1]), 'variable')}"
+        warn(
+            f"unary has shape {a.shape} and integers of 8 bits, as pictures have: it is read as {read}; expected "
+            f"{wanted}, for one of grey values (image[..., None] - means)**2 with a mean value of each label, a float"
+        )
+        return
+    if graph is not None or a.ndim != 2 or a.shape[1] <= MOST_BINARY or ((a != 0) & (a != 1)).any():
         return
     ones = np.count_nonzero(a, axis=1)
     if np.isin(ones, (1, a.shape[1] - 1)).all():
         return
     warn(
         f"unary has shape {a.shape} and only the values 0 and 1: it is read as a chain of {a.shape[0]} variables of "
-        f"{a.shape[1]} labels; for an image of labels, say unary=image[..., None] != np.arange(labels)"
+        f"{a.shape[1]} labels; expected {wanted}"
     )
 
 

@@ -234,7 +234,7 @@ class FactorGraph(FromOthers, WithFunctions):
         Warns
         -----
         GraphPartWarning
-            If the unary costs of a chain look like an image of two labels.
+            If the unary costs look like an image: integers of 8 bits, or a chain whose costs are only 0 and 1.
 
         Examples
         --------

@@ -10,6 +10,7 @@ import numpy as np
 
 from graphpart.errors import FormatError, InvalidOption
 from graphpart.learn.linear_costs import content_of, write_json
+from graphpart.learn.random_fields.forbidden import rules_of
 from graphpart.learn.random_fields.labels import class_of
 from graphpart.learn.random_fields.templates import Template, tie_of
 from graphpart.result import Status
@@ -36,6 +37,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "attributes": template.columns,
         "pair_attributes": template.pair_columns,
         "pairwise": model.pairwise if isinstance(model.pairwise, str) else np.asarray(model.pairwise).tolist(),
+        "forbidden": None if template.rules is None else [list(pair) for pair in template.rules.named(classes)],
         "theta": model.theta_.tolist(),
         "objective": model.objective_ if math.isfinite(model.objective_) else None,
         "status": str(model.status_),
@@ -60,10 +62,13 @@ def load(cls: Any, path: str | os.PathLike[str]) -> Any:
         model._check_options()
         model.classes_ = class_of(content["labels"])
         tie, count = tie_of(model.pairwise, len(model.classes_))
+        model._forbidden = None if content.get("forbidden") is None else [tuple(p) for p in content["forbidden"]]
+        rules = rules_of(model._forbidden, model.classes_)
+        tie = tie if rules is None else np.where(rules.pairs, count + 1, tie).astype(np.int32)
         columns, pair_columns = int(content["attributes"]), int(content["pair_attributes"])
         if columns < 0 or pair_columns < 0:
             raise ValueError(f"{min(columns, pair_columns)} attributes: expected at least 0")
-        model._template = Template(len(model.classes_), columns, pair_columns, tie, count, bool(model.intercept))
+        model._template = Template(len(model.classes_), columns, pair_columns, tie, count, bool(model.intercept), rules)
         model.theta_ = np.array(content["theta"], np.float64)
         model.status_ = Status(content["status"])
     except (KeyError, TypeError, ValueError, OverflowError) as error:

@@ -22,6 +22,7 @@ from graphpart.learn.frank_wolfe import block_frank_wolfe
 from graphpart.learn.linear_costs import check_scales
 from graphpart.learn.random_fields.descent import Trace, minimise
 from graphpart.learn.random_fields.files import load, save
+from graphpart.learn.random_fields.forbidden import check_labels, rules_of
 from graphpart.learn.random_fields.inference import check_solver, factor_graph, solve
 from graphpart.learn.random_fields.labels import encode, find_classes
 from graphpart.learn.random_fields.max_margin import oracle
@@ -135,6 +136,7 @@ class ConditionalRandomField:
     """
 
     _noun = "structure"  # in messages
+    _forbidden: Any = None  # what `rules_of` takes, for sequences
     classes_: NDArray[Any]
     theta_: Array
     training_: str
@@ -209,9 +211,13 @@ class ConditionalRandomField:
         self.classes_ = find_classes(answers, np.diff(data.start), self._noun)
         y = encode(answers, self.classes_, noun=self._noun)
         tie, count = tie_of(self.pairwise, len(self.classes_))
+        rules = rules_of(self._forbidden, self.classes_)
+        if rules is not None:
+            check_labels(rules, data, y, self.classes_, self._noun)
+            tie = np.where(rules.pairs, count + 1, tie).astype(np.int32)
         pair_columns = 0 if data.pair_features is None else data.pair_features.shape[1]
         self._template = Template(
-            len(self.classes_), data.features.shape[1], pair_columns, tie, count, bool(self.intercept)
+            len(self.classes_), data.features.shape[1], pair_columns, tie, count, bool(self.intercept), rules
         )
         self.training_ = self.training
         if self.training == "auto":
@@ -281,7 +287,8 @@ class ConditionalRandomField:
         """U as tables, shape (attributes of pairs, labels, labels)."""
         template = self._fitted()
         pair = template.parts(self.theta_)[1]
-        return np.concatenate([pair, np.zeros((len(pair), 1))], axis=1)[:, template.tie]
+        constants = np.array([0.0, -np.inf])[: template.numbers - template.count]
+        return np.concatenate([pair, np.tile(constants, (len(pair), 1))], axis=1)[:, template.tie]
 
     def factor_graph(self, structure: Any) -> FactorGraph:
         """The factor graph of a structure: its energies are negative scores, its labels indices of `classes_`."""
@@ -306,7 +313,7 @@ class ConditionalRandomField:
             return data.split(np.zeros(0, self.classes_.dtype))
         f = factor_graph(self._template, data, *self._template.scores(data, self.theta_))
         solver = "min-sum" if self.solver == "auto" and data.forest is not None else self.solver
-        if len(self.classes_) == 1:
+        if len(self.classes_) == 1 and self._template.rules is None:
             return data.split(np.repeat(self.classes_, data.n))
         return data.split(self.classes_[solve(f, solver, time_limit=time_limit).labels])
 

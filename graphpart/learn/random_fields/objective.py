@@ -81,6 +81,8 @@ def expectations(
     """
     if data.forest is None:
         return _by_elimination(template, data, scores, numbers, order)
+    if template.rules is not None:
+        return by_messages(template, data, scores, numbers)
     expected = np.zeros_like(numbers)
     log_z, spread = _losses.shift(scores)
     if len(numbers) == 1:
@@ -126,7 +128,7 @@ def by_messages(template: Template, data: Packed, scores: Array, numbers: Array)
 
 def _counts(template: Template, together: Array, shared: bool) -> Array:
     """The expected count of each number of pairs, from the probabilities of pairs of labels."""
-    expected = np.zeros((len(together), template.count + 1))
+    expected = np.zeros((len(together), template.numbers))
     for k, number in enumerate(template.tie.ravel().tolist()):
         expected[:, number] += together[:, k]
     return expected.sum(axis=0, keepdims=True) if shared else expected

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption
 from graphpart.learn.objective import MATRIX_WORK
+from graphpart.learn.random_fields.forbidden import Rules
 from graphpart.learn.random_fields.structures import Packed
 
 __all__ = ["Template", "tie_of"]
@@ -107,6 +108,8 @@ class Template:
         Parameters of the tie.
     intercept : bool
         Whether each label has a parameter that no attribute multiplies.
+    rules : Rules, optional
+        Labels that may not follow each other. Then the tie has the number ``count + 1`` for these, whose score is -inf.
     """
 
     labels: int
@@ -115,11 +118,17 @@ class Template:
     tie: NDArray[np.int32]
     count: int
     intercept: bool
+    rules: Rules | None = None
 
     @property
     def unary_size(self) -> int:
         """Parameters of variables."""
         return (self.columns + self.intercept) * self.labels
+
+    @property
+    def numbers(self) -> int:
+        """Numbers of a pair: one for each parameter of the tie, 0 for none, -inf for what rules forbid."""
+        return self.count + 1 + (self.rules is not None)
 
     @property
     def size(self) -> int:
@@ -132,13 +141,18 @@ class Template:
         return unary, theta[self.unary_size :].reshape(max(1, self.pair_columns), self.count)
 
     def scores(self, data: Packed, theta: Array) -> tuple[Array, Array]:
-        """Scores of labels, shape (n, labels), and the numbers of pairs, shape (m or 1, count + 1), the last one 0."""
+        """Scores of labels, shape (n, labels), and the numbers of pairs, shape (m or 1, numbers)."""
         unary, pair = self.parts(theta)
         scores = product(data.features, unary[: self.columns])
         if self.intercept:
             scores += unary[-1]
-        numbers = np.zeros((1 if data.pair_features is None else len(data.pairs), self.count + 1))
-        numbers[:, :-1] = pair if data.pair_features is None else product(data.pair_features, pair)
+        numbers = np.zeros((1 if data.pair_features is None else len(data.pairs), self.numbers))
+        numbers[:, : self.count] = pair if data.pair_features is None else product(data.pair_features, pair)
+        if self.rules is not None:
+            numbers[:, -1] = -np.inf
+            filled = np.diff(data.start) > 0
+            for at, forbidden in ((data.start[:-1], self.rules.first), (data.start[1:] - 1, self.rules.last)):
+                scores[np.ix_(at[filled], forbidden)] = -np.inf
         return scores, numbers
 
     def gradient(self, data: Packed, by_scores: Array, by_numbers: Array) -> Array:
@@ -148,7 +162,7 @@ class Template:
         unary[: self.columns] = sum_of_products(data.features, by_scores)
         if self.intercept:
             unary[-1] = by_scores.sum(axis=0)
-        by_numbers = by_numbers[:, :-1]
+        by_numbers = by_numbers[:, : self.count]
         pair[...] = by_numbers if data.pair_features is None else sum_of_products(data.pair_features, by_numbers)
         return out
 
@@ -158,8 +172,8 @@ class Template:
         ones[np.arange(data.n), labels] = 1.0
         at = self.tie[labels[data.pairs[:, 0]], labels[data.pairs[:, 1]]]
         if data.pair_features is None:
-            return ones, np.bincount(at, minlength=self.count + 1).astype(np.float64)[None, :]
-        chosen = np.zeros((len(data.pairs), self.count + 1))
+            return ones, np.bincount(at, minlength=self.numbers).astype(np.float64)[None, :]
+        chosen = np.zeros((len(data.pairs), self.numbers))
         chosen[np.arange(len(at)), at] = 1.0
         return ones, chosen
 

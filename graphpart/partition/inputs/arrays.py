@@ -308,6 +308,9 @@ def advice(thing: Any) -> str:
         return f"; {call} solves the files of a folder" if call else "; gp.read(path) reads one from a file"
     if hasattr(thing, "tocoo"):
         return ", or SetPartition.from_scipy(matrix)"
+    if hasattr(thing, "weighted_edge_list"):
+        call = "G.add_weighted_edges_from(graph.weighted_edge_list(), 'cost')"
+        return f", or one of igraph; of rustworkx: G = nx.Graph(); {call}"
     if type(thing).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow") or hasattr(
         thing, "__arrow_c_stream__"
     ):

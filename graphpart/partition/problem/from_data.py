@@ -227,7 +227,7 @@ class FromData(FromNetworks):
         if left is not None or right is not None:
             table: dict[str, Any] = {"nodes": nodes, "elements": elements, "id": id, **options}
             return cls.from_frame(data, left, right, similarity=weight, threshold=threshold, **table)
-        if hasattr(data, "is_directed"):
+        if hasattr(data, "is_directed") or hasattr(data, "weighted_edge_list"):
             names, u, v, costs = arrays_of_graph(data, weight, lambda similarity: below - float(similarity))
             self._build(names, (u, v, costs), options, None, partial(node_attribute, data))
             check_requirements(self, costs)

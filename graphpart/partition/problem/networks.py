@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
-from graphpart.partition.inputs.arrays import Triples, names_of, node_attribute, size_of
+from graphpart.partition.inputs.arrays import Triples, advice, names_of, node_attribute, size_of
 from graphpart.partition.problem.pair_costs import PairCosts
 from graphpart.partition.problem.requirements import ProblemOptions, with_options
 
@@ -219,7 +219,7 @@ def _network(graph: Any, weight: str | None) -> _Network:
             g = _Network(g.nodes, g.u, g.v, np.ones(len(g.u)), g.directed)
     elif not hasattr(graph, "is_directed"):
         raise InvalidProblem(
-            f"got {type(graph).__name__}: expected a graph of networkx or igraph, or a scipy.sparse matrix"
+            f"got {type(graph).__name__}: expected a graph, as a scipy.sparse matrix or of networkx{advice(graph)}"
         )
     elif type(graph).__module__.startswith("igraph"):
         g = _of_igraph(graph, weight)

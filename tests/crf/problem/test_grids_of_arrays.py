@@ -145,10 +145,28 @@ def test_the_way_to_several_labelings_and_to_probabilities_is_told():
 
 def test_an_image_of_labels_as_unary_costs_is_warned_of():
     image = np.random.default_rng(0).integers(0, 2, (30, 40))
-    message = r"a chain of 30 variables of 40 labels; for an image of labels, say unary=image\[..., None\] != np.arange"
+    message = r"a chain of 30 variables of 40 labels; expected costs .*: for an image .* unary=image\[..., None\] != np"
     for given in (image, image == 1):
         with pytest.warns(gp.GraphPartWarning, match=message):
             gp.crf.potts(unary=given)
     assert gp.crf.potts(unary=image[..., None] != np.arange(2)).n == 1200
     assert gp.crf.potts(unary=np.arange(30)[:, None] != np.arange(40)).n == 30  # costs of a chain
     assert gp.crf.potts(unary=image * 1.0).n == 30
+
+
+def test_a_picture_of_8_bits_as_unary_costs_is_warned_of():
+    picture = np.random.default_rng(0).integers(0, 256, (30, 40, 3)).astype(np.uint8)
+    for graph, unary, read in (
+        (None, picture[..., 0], "costs of 40 labels at each of 30 variables"),
+        (None, picture, "costs of 3 labels at each of 1200 variables"),
+        ((30, 40), picture[..., 0], "costs of label 1"),
+    ):
+        message = (
+            rf"integers of 8 bits, as pictures have: it is read as {read}; expected costs of the shape \(..., labels"
+        )
+        with pytest.warns(gp.GraphPartWarning, match=message):
+            gp.crf.potts(graph, unary=unary)
+    grey = picture[..., 0]
+    means = np.array([50.0, 200.0])
+    assert gp.crf.potts(unary=(grey[..., None] - means) ** 2).n == 1200
+    assert gp.crf.potts(unary=(grey[..., None] != np.arange(256)).astype(np.uint8)[:5, :5]).n == 25

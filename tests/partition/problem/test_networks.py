@@ -145,3 +145,28 @@ def test_groups_and_limits_of_networks(dense):
         assert np.bincount(r.labels).max() <= 2
     with pytest.raises(gp.InvalidProblem, match="expected a group for each element"):
         gp.SetPartition.from_editing(nx.to_scipy_sparse_array(graph), groups="side")
+
+
+def test_graphs_of_rustworkx_are_told_how_to_become_graphs_of_networkx():
+    class PyGraph:
+        """As that of rustworkx: no attribute of it is called as those of networkx are."""
+
+        def weighted_edge_list(self):
+            return [(0, 1, -1.0), (1, 2, 2.0)]
+
+    graph = PyGraph()
+    message = r"got PyGraph: expected .*networkx.*igraph; of rustworkx: G = nx.Graph\(\); G.add_weighted_edges_from"
+    for call in (
+        gp.solve,
+        gp.SetPartition,
+        gp.SetPartition.from_modularity,
+        gp.SetPartition.from_editing,
+        gp.frustration,
+        lambda G: gp.SetPartition.from_similarity(G, threshold=0.5),
+    ):
+        with pytest.raises(gp.InvalidProblem, match=message) as error:
+            call(graph)
+        assert "\n" not in str(error.value)
+    G = nx.Graph()
+    G.add_weighted_edges_from(graph.weighted_edge_list(), "cost")
+    assert gp.solve(G).cost == -1.0
