@@ -87,7 +87,7 @@ def solve_files(
         A folder for the labels of each file (its name with ``.labels`` added) and for ``results.jsonl``.
     resume : bool
         Skip files whose results are in `output`: the same content, and either proven optimal or solved with the same
-        options.
+        options. Other results are replaced by those that do not cost more: a shorter time limit loses none.
     jobs : int
         Processes that solve at the same time. A script that asks for more than one has to guard its beginning by ``if
         __name__ == "__main__":``.
@@ -163,7 +163,12 @@ def _solved(
                 yield SolvedFile(file, None, None, {name: old.get(name) for name in COLUMNS}, True)
             else:
                 solved = next(results)
-                if solved.result is not None and records is not None and where is not None:
+                better = None
+                if solved.result is not None and records is not None and resume:
+                    better = records.better(file, where, solved.record["cost"])
+                if better is not None:
+                    solved = SolvedFile(file, None, None, {name: better.get(name) for name in COLUMNS}, True)
+                elif solved.result is not None and records is not None and where is not None:
                     write_labels(solved.result, where)
                     if solved.result.status is not Status.INTERRUPTED:
                         records.add(file, solved.record)
@@ -307,12 +312,26 @@ class Records:
         """The record of the result of a file, if it need not be solved again and its labels are there."""
         if not self._known or labels is None or not os.path.exists(labels) or not os.path.isfile(file):
             return None
-        row = self._known.get(digest_of(file))
-        if row is None or row.get("reading") != self._reading:
+        row = self._row(file)
+        if row is None:
             return None
         if row["record"]["status"] != Status.OPTIMAL and row["options"] != self._options:
             return None
         return dict(_finite(row["record"], _number), file=file)
+
+    def better(self, file: str, labels: str | None, cost: float) -> dict[str, Any] | None:
+        """The record of the result of a file, if its labels are there and it costs less than a new one."""
+        row = self._row(file) if self._known and labels is not None and os.path.exists(labels) else None
+        if row is None:
+            return None
+        record = dict(_finite(row["record"], _number), file=file)
+        earlier = record.get("facts", record).get("cost")
+        return record if isinstance(earlier, int | float) and earlier < cost else None
+
+    def _row(self, file: str) -> dict[str, Any] | None:
+        """What is noted of a file with this content, read as now."""
+        row = self._known.get(digest_of(file)) if os.path.isfile(file) else None
+        return None if row is None or row.get("reading") != self._reading else row
 
     def add(self, file: str, record: dict[str, Any]) -> None:
         """Note a result, by one write of one line."""

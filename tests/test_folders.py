@@ -160,3 +160,30 @@ def test_a_callback_of_one_argument_is_refused_before_the_run(progress):
     p = gp.SetPartition.from_pairs(2, [(0, 1)], [-1.0])
     with pytest.raises(gp.InvalidOption, match=r"callback takes \(c\): expected a callable taking"):
         gp.solve(p, callback=lambda c: None, progress=progress)
+
+
+@pytest.mark.parametrize("shell", [False, True])
+def test_a_shorter_run_does_not_replace_a_better_result(tmp_path, shell, capsys):
+    costs = np.random.default_rng(0).normal(size=(40, 40))
+    made, out = tmp_path / "in", tmp_path / "out"
+    made.mkdir()
+    gp.write(gp.SetPartition.from_matrix(costs + costs.T), made / "p.json")
+
+    def run(method, **more):
+        if not shell:
+            return next(iter([one.record["cost"] for one in gp.solve_files(made, method, output=out, **more)]))
+        options = ["--no-resume"] if more else []
+        assert main(["solve", str(made), "-o", f"{out}/", "--json", "--method", method, *options]) == 0
+        captured = capsys.readouterr()
+        kept.append("the earlier result costs less" in captured.err)
+        return json.loads(captured.out)["cost"]
+
+    kept = []
+    best = run("kernighan-lin")
+    labels = (out / "p.json.labels").read_bytes()
+    assert run("mutex-watershed") == best  # costs more
+    assert (out / "p.json.labels").read_bytes() == labels
+    assert run("mutex-watershed", resume=False) > best
+    assert (out / "p.json.labels").read_bytes() != labels
+    assert run("kernighan-lin") == best
+    assert not shell or kept == [False, True, False, False]

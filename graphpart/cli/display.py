@@ -17,6 +17,7 @@ from graphpart.methods import METHODS
 __all__ = ["Callback", "Progress", "Table", "percent"]
 
 WIDTHS = {":": 14, ".": 13}  # at least, by the mark of the column; plain rows are printed before later ones are known
+NARROWEST = 8  # characters of a column of text; numbers are never cut
 METHOD = max(len(method.name) for method in METHODS)  # the column of methods holds the longest name
 
 
@@ -94,12 +95,18 @@ class Table:
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-        for name, is_text in zip(self._columns, self._is_text, strict=True):
-            table.add_column(name, justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text)
+        console = Console(file=sys.stdout)
+        whole = [max(len(cells[k]) for cells in (self._columns, *rows)) for k in range(len(self._columns))]
+        least = [min(size, NARROWEST) if text else size for size, text in zip(whole, self._is_text, strict=True)]
+        narrow = sum(least) + 3 * len(least) > console.width  # with two spaces and a divider for each column
+        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0) if narrow else (0, 1))
+        for name, is_text, width in zip(self._columns, self._is_text, least, strict=True):
+            table.add_column(
+                name, justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text, min_width=width
+            )
         for cells in rows:
             table.add_row(*map(Text, cells))
-        console = Console(file=sys.stdout)
+        console.width = max(console.width, sum(least) + (1 if narrow else 3) * len(least) + 1)
         with console.capture() as capture:
             console.print(table)
         emit(capture.get())

@@ -13,6 +13,7 @@ from typing import Any
 from graphpart.cli import demands
 from graphpart.cli.console import OutputError, check_input, emit, say, shown
 from graphpart.errors import FormatError, InvalidOption
+from graphpart.files.labels import check_layout
 from graphpart.solve import problem_kind
 
 __all__ = [
@@ -242,6 +243,7 @@ def labels_files(flag: str, path: str | None, files: Sequence[str], to_write: bo
         return [None] * len(files)
     if len(files) == 1 and not is_folder(path):
         if to_write:
+            check_layout(path)
             check_writable(path)
         return [path]
     if path == "-":

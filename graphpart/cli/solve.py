@@ -74,6 +74,7 @@ from graphpart.cli.files import (
 from graphpart.cli.interrupt import Interrupt
 from graphpart.cli.kinds import CALLED, columns, size
 from graphpart.cli.manifest import Manifests
+from graphpart.display import number
 from graphpart.errors import GraphPartWarning, InvalidOption
 from graphpart.files.certificates import check_name
 from graphpart.folders import BROKEN, Records, broken_record, digest_of, in_processes, instances_in, record_of
@@ -222,6 +223,14 @@ def run(args: argparse.Namespace) -> int:
                         return INTERRUPTED
                 begun += 1
                 batch.status = max(batch.status, found.status)
+                better = None
+                if found.result is not None and records is not None and args.resume is not False:
+                    better = records.better(file, output, found.result.cost)
+                if better is not None:
+                    say(f"{file}: the earlier result costs less than {number(found.result.cost)} and is kept")
+                    put(table, rows, args.json, better["facts"], better["row"], better["columns"])
+                    progress.advance()
+                    continue
                 if found.result is not None:
                     finished(found, output, args, batch)
                     if records is not None and found.result.status is not Status.INTERRUPTED:

@@ -20,16 +20,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import GraphPartError, InvalidPartition, InvalidProblem
+from graphpart.errors import GraphPartError, InvalidOption, InvalidPartition, InvalidProblem
 from graphpart.files.named_labels import ARCHIVE, json_of, npz_of, read_json, read_npz
 from graphpart.files.source import PathOrStream, Source, bare_name, opened, replacing
 from graphpart.files.stream import LARGEST_COUNT, NumberStream
 from graphpart.files.text import INTEGER, check_text, identifier, write_rows
 from graphpart.result import LabelingResult, Result, sizes_of
 
-__all__ = ["read_labels", "write_labels"]
+__all__ = ["check_layout", "read_labels", "write_labels"]
 
 TASKS = (b"MPE", b"MAP", b"MMAP", b"PR", b"MAR")  # of UAI; the first two have a label for each variable
+OTHERS = (".xlsx", ".xls", ".ods", ".parquet", ".feather", ".arrow", ".npy", ".html")  # of tables that are not written
 NAMES, LABELS = ("element", "variable", "node"), ("cluster", "label")  # columns of tables that are read
 
 
@@ -190,6 +191,16 @@ def _table_of(nodes: Sequence[Hashable], labels: NDArray[Any], variables: bool) 
     return {"element": names, "cluster": labels.tolist(), "size": sizes_of(labels).tolist()}
 
 
+def check_layout(path: PathOrStream) -> None:
+    """Raise InvalidOption if the suffix is that of a table or array which labels are not written as."""
+    suffix = os.path.splitext(bare_name(path))[1]
+    if suffix in OTHERS:
+        raise InvalidOption(
+            f"{path}: labels are not written as {suffix}: expected .csv, .labels, .json, .npz, .mpe or .map; a data "
+            "frame has result.to_frame()"
+        )
+
+
 def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
     """Write the labels of a partition or labeling.
 
@@ -224,6 +235,7 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
         if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
             raise InvalidPartition(f"labels have shape {array.shape} and dtype {array.dtype}: expected n integers")
         array, nodes = array.astype(np.int64), range(len(array))
+    check_layout(path)
     name = bare_name(path)
     if name.endswith(".csv") or (name.endswith(".labels") and not _numbered(nodes)):
         text = io.StringIO(newline="")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphpart.display import number, plural
 from graphpart.display.grids import grid_of_problem
@@ -104,6 +105,7 @@ def plot_changes(problem: Any, before: Any, after: Any, axes: Any = None) -> Any
         earlier = {i: position[k] for i, k in enumerate(there.tolist())}
         draw_graph(problem._restrict(kept[there]), old[kept[there]], axes[0], earlier, rims[there])
         draw_graph(part, colour[new[kept]], axes[1], position, rims)
+        _explain_rims(axes[1], rims)
         if len(kept) < problem.n:
             titles = [f"{title}, {len(kept)} elements drawn" for title in titles]
     alone = np.where(known, old, len(sizes[0]) + np.arange(problem.n))  # new elements, so that they cost nothing
@@ -112,6 +114,17 @@ def plot_changes(problem: Any, before: Any, after: Any, axes: Any = None) -> Any
     axes[0].set_title(f"{titles[0]}, cost {number(costs[0])}")
     axes[1].set_title(f"{titles[1]}, cost {number(costs[1])}\n{plural(changed, 'element')} in changed clusters{more}")
     return axes
+
+
+def _explain_rims(axes: Axes, rims: NDArray[Any]) -> None:
+    """A legend of the rims that are drawn."""
+    from matplotlib.lines import Line2D
+
+    texts = {"black": "in a cluster with other members than before", "red": "new"}
+    style: dict[str, Any] = {"marker": "o", "linestyle": "none", "markerfacecolor": "lightgrey", "markersize": 8}
+    handles = [Line2D([], [], markeredgecolor=rim, label=text, **style) for rim, text in texts.items() if rim in rims]
+    if handles:
+        axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), frameon=False, ncols=2)
 
 
 def _most_changed(old: Any, new: Any, same: Any) -> Any:

@@ -213,13 +213,13 @@ def _clusters(
     by_size = np.argsort(-sizes, kind="stable")
     rows = by_size
     if k > ROWS:
-        unsure = np.argsort(doubt, kind="stable")[: ROWS // 2]
-        rows = np.unique(np.concatenate([np.arange(k)[by_size][: ROWS // 2], unsure]))
-        rows = rows[np.argsort(-sizes[rows], kind="stable")]
-        remarks.append(
-            f"The table has {number(len(rows))} of {plural(k, 'cluster')}: the {number(ROWS // 2)} largest"
-            + (f" and the {number(ROWS // 2)} that are least sure." if doubts is not None else ".")
-        )
+        rows, which = by_size[:ROWS], "the largest."
+        if doubts is not None:
+            unsure = np.argsort(doubt, kind="stable")[: ROWS // 2]
+            rows = np.unique(np.concatenate([by_size[: ROWS // 2], unsure]))
+            rows = rows[np.argsort(-sizes[rows], kind="stable")]
+            which = f"the {number(ROWS // 2)} largest and the {number(ROWS // 2)} that are least sure."
+        remarks.append(f"The table has {number(len(rows))} of {plural(k, 'cluster')}: {which}")
     start = np.zeros(k, np.int64)
     start[by_size] = np.cumsum(sizes[by_size]) - sizes[by_size]
     members = [order[start[s] : start[s] + min(NAMED, sizes[s])].tolist() for s in rows.tolist()]
