@@ -56,8 +56,8 @@ class RegionGraph:
         The features by name, each an array of shape (m,).
     far : Columns or None
         Pairs of elements, ``element`` and ``other``, with the number and the mean of the values (1 minus the affinity)
-        at offsets beyond the neighbours, also of regions that do not touch. No cost is made of these pairs: pairs
-        beyond the base graph are lifted pairs, which problems do not have yet.
+        at offsets beyond the neighbours, also of regions that do not touch. No cost is made of these pairs by itself;
+        ``problem.require(lifted=(pairs, costs))`` adds costs that do not connect, as :class:`SetPartition` has them.
     """
 
     def __init__(

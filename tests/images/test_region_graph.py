@@ -184,3 +184,17 @@ def test_wrong_calls_of_the_graph():
         g.project([0])
     with pytest.raises(gp.InvalidOption, match=r"threshold is 1.5"):
         region_graph([[1, 2]], [[0.5, 0.5]]).costs(1.5)
+
+
+def test_pairs_of_regions_far_apart_become_lifted_pairs():
+    regions = np.array([[1, 1, 2, 2, 3, 3]] * 4)
+    affinities = np.full((2, 4, 6), 0.9, np.float32)
+    affinities[1] = 0.3
+    graph = gp.images.region_graph(regions, affinities=affinities, offsets=[(0, 1), (0, 4)])
+    assert [graph.far[name].tolist() for name in ("element", "other", "number")] == [[0], [2], [8]]
+    assert graph.far["mean"] == pytest.approx([0.7])
+    problem = graph.problem(graph.costs())
+    assert gp.solve(problem).n_clusters == 1
+    pairs = np.column_stack([graph.far["element"], graph.far["other"]])
+    apart = gp.solve(problem.require(lifted=(pairs, 1000 * (graph.far["mean"] - 0.5))))
+    assert apart.n_clusters == 2 and apart.labels[0] != apart.labels[2]
