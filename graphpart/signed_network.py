@@ -150,7 +150,7 @@ def frustration(
     elif u is None or v is None:
         raise InvalidOption('which columns name the nodes of each pair? for example frustration(df, "from", "to")')
     else:
-        p = SetPartition.from_frame(network, u, v, weight=sign)
+        p = SetPartition.from_frame(network, u, v, weight=sign, missing=0)
     share = None if time_limit is None else ANY_SHARE * time_limit
     several = auto(p, time_limit=share, seed=seed)
     left = None if time_limit is None else time_limit - min(several.seconds, ANY_SHARE * time_limit)

@@ -14,6 +14,7 @@ from graphpart.display import plural
 from graphpart.errors import WEIGHTS, InvalidOption, InvalidProblem, check_callback
 from graphpart.methods import find_method, methods_for
 from graphpart.partition.inputs.arrays import advice, frozen
+from graphpart.partition.inputs.unlisted import derived_cost
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.partition.problem.misreadings import check_values
 from graphpart.partition.problem.requirements import NAMES, OLDER
@@ -189,6 +190,8 @@ def run(
     if moved:
         text = f"the start violated what is required and was repaired: {plural(moved, 'element')} moved"
         result = replace(result, message=f"{result.message}; {text}")
+    if (told := derived_cost(problem)) is not None:
+        result = replace(result, message=f"{result.message}; {told}")
     if isinstance(old, PartitionResult) and found.problem == "partition":
         from graphpart.partition.extending.old import old_labels, stable
 

@@ -73,7 +73,7 @@ def add_missing(parser: argparse.ArgumentParser) -> None:
         "--missing",
         type=finite,
         metavar="COST",
-        help="cost of a pair that is not listed; default: 0, or as stated in FILE",
+        help="cost of a pair that is not listed; default: derived for scores, else 0, or as stated in FILE",
     )
 
 

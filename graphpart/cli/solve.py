@@ -20,8 +20,9 @@ somebody has looked at; with --initial, the old labels are repaired where they c
 options to evaluate and verify.
 
 To read a CSV table with other columns than u,v,cost, name the columns: with --probability score --threshold 0.5, pairs
-with a score above 0.5 attract. A pair that is not in the table costs 0, so joining it is free. With --missing 0.5, each
-of these pairs costs 0.5 instead, for any format; give the same option to evaluate and verify.
+with a score above 0.5 attract. What a pair that is not in the table costs is derived from the table; for columns of
+costs it is 0. With --missing 0.5, each of these pairs costs 0.5 instead, for any format, and with --missing 0 joining
+it is free; give the same option to evaluate and verify.
 
 --extend OLD takes a labels file, with names, of an old partition. New elements are added to it, and the clusters near
 them may change; with --freeze, old clusters and their labels stay exactly the same. --doubts writes a CSV table of the

@@ -10,6 +10,7 @@ from graphpart.common.steps import ROUNDING
 from graphpart.display import number
 from graphpart.errors import InvalidOption, InvalidPartition, known_arguments
 from graphpart.partition.inputs.frames import table_of
+from graphpart.partition.inputs.unlisted import derived_cost
 from graphpart.partition.problem import as_problem
 from graphpart.reporting.charts import check_report
 from graphpart.reporting.doubtful import PairRows
@@ -114,6 +115,8 @@ def report(
         name = "" if hasattr(path, "write") or os.fspath(path) == "-" else os.path.basename(os.fspath(path))  # type: ignore[arg-type]
         title = os.path.splitext(name)[0] or "Report"
     remarks: list[str] = []
+    if is_partition and (told := derived_cost(problem)) is not None:
+        remarks.append(f"{told[0].upper()}{told[1:]}.")
     found = _doubts(problem, result, is_partition, time_limit, remarks) if doubts else None
     if is_partition and problem.background is not None:
         problem = _listed(problem, remarks)

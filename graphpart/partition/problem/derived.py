@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import frozen, named_pairs_and_costs
-from graphpart.partition.problem.background import Background
+from graphpart.partition.inputs.unlisted import cost_of_unlisted, derived_cost, told
+from graphpart.partition.problem.background import Background, background_of
 from graphpart.partition.problem.connectedness import linked_parts
 from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
@@ -152,6 +153,8 @@ def requiring(p: Problem, asked: Requirements) -> Problem:
     """
     groups, rules = asked.groups_of(p.nodes), asked.rules(p._places)
     rules = replace(rules, limits=asked.beside(p._limits))
+    if derived_cost(p) is not None and p.background is not None and (groups is not None or asked.connects):
+        p = _derived_anew(p, groups, asked.connects)
     if asked.connects or p.lifted is not None:
         check_alone(False, Background(groups=groups), rules.limits)
     if asked.connects:
@@ -221,6 +224,27 @@ def _connecting(p: Problem, asked: Requirements) -> Problem:
     return p._of_pairs(p.nodes, u, v, cost, rules=Rules(p.must_join, limits=p._limits, lifted=flags))._as(p)
 
 
+def _derived_anew(p: Problem, groups: Groups | None, connects: bool) -> Problem:
+    """The problem with the cost of unlisted pairs that is derived if there are further groups; 0 if clusters connect.
+
+    Pairs of members of a group were not to be compared, and connected clusters have no cost of unlisted pairs.
+    """
+    assert p.background is not None
+    terms, known = p.background.terms, p.background.groups
+    u, v, cost = p.pairs()
+    cost = cost + Background(terms).of_pairs(u, v)
+    found = 0.0
+    if not connects:
+        from graphpart.partition.problem.groups import joined
+
+        both = [one for one in (known, groups) if one is not None]
+        found = cost_of_unlisted(p.n, u, v, cost, joined(both).of_each() if both else None)
+    background = background_of(p.nodes, found, None, known)
+    q = p._of_pairs(p.nodes, u, v, cost, background, p._rules, dense=False)._as(p)
+    q._told = told(found)
+    return q
+
+
 def with_elements(p: Problem, names: Sequence[Hashable]) -> Problem:
     """The same problem over all these elements in this order, some of which may be new.
 
@@ -233,8 +257,10 @@ def with_elements(p: Problem, names: Sequence[Hashable]) -> Problem:
     for node in p.nodes:
         if node not in place:
             raise InvalidProblem(f"{node!r} is in a pair but not among the elements")
-    if p.background is not None or p.groups is not None or p._limits is not None:
+    constant = 0.0 if p.background is None else p.background.constant
+    if constant is None or p.groups is not None or p._limits is not None:
         raise InvalidOption("elements cannot be added to a problem with a background, groups or limits")
     to = np.fromiter((place[node] for node in p.nodes), np.int64, p.n)
     u, v, cost = p._listed()
-    return p._of_pairs(names, to[u], to[v], cost, rules=Rules(to[p.must_join].astype(np.int32), lifted=p.lifted))._as(p)
+    rules, background = Rules(to[p.must_join].astype(np.int32), lifted=p.lifted), background_of(names, constant)
+    return p._of_pairs(names, to[u], to[v], cost, background, rules, dense=False if constant else None)._as(p)

@@ -47,8 +47,8 @@ class FromData(FromNetworks):
     ) -> Self:
         """Build a problem from a table with a row for each pair: two identifiers and a cost, score or probability.
 
-        A pair without a row costs `missing`. By default this is 0, so joining it is free: keep also the rows of pairs
-        that do not match, or set a cost for all pairs without a row.
+        A pair without a row costs `missing`. By default this is 0 for costs. For scores, it is derived from the table,
+        such that clusters do not grow by single wrong scores, see :doc:`/how-to/scored-pairs`.
 
         Parameters
         ----------
@@ -76,7 +76,10 @@ class FromData(FromNetworks):
             All elements, in order, also those that are in no row. By default, integers are in ascending order, other
             identifiers in the order of their first appearance in the rows.
         dense, missing, background, together, apart
-            As in the constructor. `missing` is always a cost, also if the rows have similarities or probabilities.
+            As in the constructor. `missing` is always a cost, also if the rows have similarities or probabilities. For
+            weights, similarities and probabilities, the default None derives it from which pairs have a row; it is 0 if
+            there are few rows, all pairs have one, or with `background`, `connected` or `lifted`. ``repr`` of the
+            problem and the message of its results tell it. With 0, joining a pair without a row is free.
         elements : data frame of any kind, optional
             A table with a row for each element. Elements that no pair names are part of the problem, too. Elements
             are in the order of its rows.
@@ -166,7 +169,7 @@ class FromData(FromNetworks):
                 lifted = a, b, meaning.costs(values, place)
             except InvalidProblem as error:
                 raise InvalidProblem(f"in lifted, {error}") from None
-        p = cls.__new__(cls)._build(names, (u, v, costs), options, lifted, attribute)
+        p = cls.__new__(cls)._build(names, (u, v, costs), options, lifted, attribute, kinds[0] != "cost")
         p._origin = Origin(meaning.kind, column, left, right, meaning.limit, meaning.odds, None, table)
         if meaning.kind != "probability":
             check_requirements(p, costs)
@@ -194,7 +197,7 @@ class FromData(FromNetworks):
         data : networkx.Graph or MultiGraph, igraph.Graph, matrix, or data frame
             Pairs without an edge, and pairs that a sparse matrix does not store, cost `missing`: 0 by default, so
             joining them is free. The rows and columns of a square data frame are elements; with `left` and `right` each
-            row is a pair, see :meth:`from_frame`.
+            row is a pair, and the default of `missing` is that of :meth:`from_frame`.
         weight : str
             The edge attribute, or column, that holds the similarity.
         threshold : float, optional

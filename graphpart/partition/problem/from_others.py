@@ -97,7 +97,7 @@ class FromOthers(FromData):
         return p
 
     @classmethod
-    def from_splink(cls, predictions: Any, *, missing: float = 0.0, **options: Any) -> Self:
+    def from_splink(cls, predictions: Any, *, missing: float | None = None, **options: Any) -> Self:
         """Build a problem from the predictions of splink: the cost of a pair is the negative match weight.
 
         Parameters
@@ -105,8 +105,9 @@ class FromOthers(FromData):
         predictions : SplinkDataFrame, or data frame of any library
             What ``linker.inference.predict()`` returns. If there are columns of source datasets, an element is the
             tuple of the name of its dataset and its identifier.
-        missing : float
-            The cost of a pair without a prediction. By default it is 0.
+        missing : float, optional
+            The cost of a pair without a prediction. By default it is derived from the predictions, see
+            :meth:`from_frame`.
         **options
             Further options of :meth:`from_frame`, such as `nodes`, `together` and `apart`.
 

@@ -17,6 +17,7 @@ from graphpart.display import Shown
 from graphpart.errors import InvalidProblem, deprecated
 from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import Places, Triples, check_matrix_fits, frozen, size_of, tidy_pairs
+from graphpart.partition.inputs.unlisted import cost_of_unlisted, told
 from graphpart.partition.problem.background import SMALL, Background, background_of
 from graphpart.partition.problem.connectedness import linked_parts, with_lifted
 from graphpart.partition.problem.requirements import Pairs, Requirements
@@ -33,7 +34,7 @@ Labels = NDArray[np.int32]
 DENSE_FROM = 0.25  # share of pairs stored, from which on a matrix is smaller and faster than rows of neighbours
 KEPT = (  # by pickling
     "nodes", "matrix", "u", "v", "cost", "lifted", "background", "must_join", "offset", "sense", "_limits", "_origin",
-    "_zeros",
+    "_zeros", "_told",
 )  # fmt: skip
 #: Names that users saw in version 0.2, each with what they use instead. They are those of private members now.
 FORMER = {
@@ -144,19 +145,30 @@ class PairCosts(Shown):
         options: Mapping[str, Any],
         lifted: Triples | None = None,
         attribute: Callable[[str], Any] | None = None,
+        scores: bool = False,
     ) -> Self:
         """From unique names, pairs ``(u, v, costs)``, and the options of a constructor (`ProblemOptions`).
 
-        `lifted`: lifted pairs in the same form. `attribute`: what finds a grouping by its name.
+        `lifted`: lifted pairs in the same form. `attribute`: what finds a grouping by its name. `scores`: whether the
+        costs come from scores, so that by default those of unlisted pairs are derived from the listed ones.
         """
         asked, flags = Requirements.of(options), None
         u, v, costs = pairs
         if asked.connects:
             u, v, costs, flags = with_lifted(u, v, costs, lifted)
         groups = asked.groups_of(nodes, attribute)
-        background = background_of(nodes, options.get("missing", 0.0), options.get("background"), groups)
         rules = asked.rules(Places(nodes), flags)
-        return self._set_pairs(nodes, u, v, costs, background, rules, options.get("dense"))
+        missing, dense = options.get("missing"), options.get("dense")
+        derived = 0.0
+        if scores and missing is None and options.get("background") is None and not asked.connects:
+            u, v, costs, joins, _ = tidy_pairs(len(nodes), u, v, costs, rules.joins, NO_PAIRS)
+            rules = Rules(joins, rules.cuts, rules.limits)
+            derived = cost_of_unlisted(len(nodes), u, v, costs, None if groups is None else groups.of_each())
+            dense = False if dense is None and derived else dense  # a matrix does not tell which pairs are listed
+        background = background_of(nodes, derived if missing is None else missing, options.get("background"), groups)
+        self._set_pairs(nodes, u, v, costs, background, rules, dense)
+        self._told = told(derived)
+        return self
 
     @classmethod
     def _of_symmetric(

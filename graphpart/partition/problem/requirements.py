@@ -57,7 +57,7 @@ class ProblemOptions(RequirementOptions, total=False):
     """What constructors of problems take beside data: requirements, unlisted pairs, and how costs are stored."""
 
     dense: bool | None
-    missing: float
+    missing: float | None
     background: Any
 
 
@@ -82,7 +82,7 @@ class FrameOptions(GridOptions, total=False):
 DEFAULTS: dict[str, Any] = {
     "cost": None, "weight": None, "similarity": None, "probability": None, "threshold": None, "prior": 0.5,
     "clip": None, "together": (), "apart": (), "groups": None, "group_cost": math.inf, "max_size": None,
-    "n_clusters": None, "connected": False, "lifted": None, "dense": None, "missing": 0.0, "background": None,
+    "n_clusters": None, "connected": False, "lifted": None, "dense": None, "missing": None, "background": None,
 }  # fmt: skip
 OLDER = {"must_join": "together", "must_cut": "apart"}  #: accepted in place of the names of fields
 

@@ -62,8 +62,9 @@ class SetPartition(FromOthers):
     dense : bool, optional
         Store the costs as a matrix, or as pairs. Default: a matrix if at least a quarter of all pairs is given, or if
         there is a background and at most 1000 elements.
-    missing : float
-        The cost of a pair that is not listed. With the default 0, joining it is free; with a positive cost, elements
+    missing : float, optional
+        The cost of a pair that is not listed. The default is 0, except for the scores of :meth:`from_frame` and
+        :meth:`from_splink`, where it is derived. With 0, joining the pair is free; with a positive cost, elements
         are kept apart unless listed pairs attract. It is also the cost of a pair in `together`, or with the cost
         ``-inf``, that is not listed with another cost.
     background : tuple ``(beta, w)`` or ``(beta, x, y)``, or list of such tuples, optional

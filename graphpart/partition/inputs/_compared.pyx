@@ -1,0 +1,73 @@
+# How many pairs of a table were compared among those that probably belong together; see unlisted.py.
+import numpy as np
+
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.kernels.union_find cimport root, unite
+
+
+def compared_near(
+    const offset_t[::1] starts, const element_t[::1] neighbours, const cost_t[::1] costs, const element_t[::1] member,
+    Py_ssize_t crowd,
+):
+    """Which pairs have common attracting neighbours, and how many of these pairs are listed.
+
+    `member`: a number for each element, -1 for none; two elements of one number are left out, since they were never to
+    be compared. An element with more than `crowd` attracting neighbours is no common neighbour.
+
+    Returns ``(counts, groups)``. ``counts[k - 1]`` are the pairs with at least k common neighbours, k = 1 and 2: of
+    these the listed ones, and all. ``groups[a]`` is the least element of the group of a: attracting pairs with a common
+    neighbour connect groups. O(sum of squared numbers of attracting neighbours)
+    """
+    cdef Py_ssize_t n = starts.shape[0] - 1, a, k
+    cdef offset_t i, j
+    cdef element_t b, c, degree
+    counts_array = np.zeros((2, 2), np.int64)
+    parent_array = np.arange(n, dtype=np.int32)
+    cdef offset_t[:, ::1] counts = counts_array
+    cdef element_t[::1] parent = parent_array
+    cdef element_t[::1] attracting = np.zeros(n, np.int32)
+    cdef element_t[::1] listed = np.full(n, -1, np.int32)    # by which element a neighbour was listed last
+    cdef element_t[::1] common = np.zeros(n, np.int32)
+    cdef element_t[::1] found = np.empty(n, np.int32)
+    cdef element_t size
+    cdef bint known
+    with nogil:
+        for a in range(n):
+            degree = 0
+            for i in range(starts[a], starts[a + 1]):
+                degree += costs[i] < 0
+            attracting[a] = degree
+        for a in range(n):
+            if attracting[a] == 0:
+                continue
+            size = 0
+            for i in range(starts[a], starts[a + 1]):
+                listed[neighbours[i]] = <element_t>a
+                b = neighbours[i]
+                if not costs[i] < 0 or attracting[b] > crowd:
+                    continue
+                for j in range(starts[b], starts[b + 1]):
+                    c = neighbours[j]
+                    if costs[j] < 0 and c > a:
+                        if common[c] == 0:
+                            found[size] = c
+                            size += 1
+                        common[c] += 1
+            for k in range(size):
+                c = found[k]
+                known = listed[c] == a
+                if member[a] < 0 or member[a] != member[c]:
+                    counts[0, 0] += known
+                    counts[0, 1] += 1
+                    if common[c] > 1:
+                        counts[1, 0] += known
+                        counts[1, 1] += 1
+            for i in range(starts[a], starts[a + 1]):
+                c = neighbours[i]
+                if costs[i] < 0 and c > a and common[c] > 0:
+                    unite(&parent[0], <element_t>a, c)
+            for k in range(size):
+                common[found[k]] = 0
+        for a in range(n):
+            parent[a] = root(&parent[0], <element_t>a)
+    return counts_array, parent_array

@@ -1,0 +1,90 @@
+"""The cost of pairs that a table of scores does not list, from which pairs the table lists.
+
+In a table of scores, a pair without a row was not compared, or its score was too low to be listed. Either says
+something only if pairs that belong together were mostly compared. Let q be the share of compared pairs among those that
+belong together, and c the mean absolute cost of a listed pair. Then an unlisted pair costs
+
+    c / 3 * q**2.
+
+q is the smaller one of two shares, which need no clusters:
+
+1. of the pairs with two common attracting neighbours, those that are listed. One wrong score does not make such a pair.
+   Where few pairs have two, those with one count; of both shares the larger one.
+2. of the pairs within groups, those that are listed. Groups are connected by attracting pairs with a common attracting
+   neighbour. In lists of nearest neighbours the first share is large, but groups are large and hardly compared.
+
+Where few pairs have a common neighbour, as in small tables, or none is listed, as in chains, the cost is 0.
+The factor and the exponent are chosen by measurement (benchmarks/tables.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.display import number
+from graphpart.kernels import _pairs
+from graphpart.partition.inputs._compared import compared_near
+
+__all__ = ["cost_of_unlisted", "derived_cost", "told"]
+
+UNLISTED = "pairs that are not in the table cost"
+CROWD = 256  # attracting neighbours, above which an element is not looked at as a common neighbour
+FEWEST = 20  # pairs with common neighbours: the share of fewer says too little
+
+
+def cost_of_unlisted(
+    n: int,
+    u: NDArray[np.int32],
+    v: NDArray[np.int32],
+    costs: NDArray[np.float64],
+    member: NDArray[np.int32] | None = None,
+) -> float:
+    """The cost of an unlisted pair, to three digits, from sorted pairs ``u < v`` and their costs.
+
+    `member`: a group of each element, -1 for none. Pairs of one group were not to be compared, and do not count.
+
+    Examples
+    --------
+    >>> u, v = np.triu_indices(8, 1)  # eight elements, of which all pairs are listed, and one that repels one of them
+    >>> u, v = np.append(u, 7).astype(np.int32), np.append(v, 8).astype(np.int32)
+    >>> cost_of_unlisted(9, u, v, np.append(np.full(28, -3.0), 3.0))
+    1.0
+    """
+    if len(u) == n * (n - 1) // 2 or not (costs < 0).any():
+        return 0.0
+    rows = _pairs.adjacency(n, u, v, costs)
+    member = np.full(n, -1, np.int32) if member is None else member
+    counts, group = compared_near(rows.starts, rows.neighbours, rows.costs, member, CROWD)
+    shares = [listed / every for listed, every in counts.tolist() if every >= FEWEST]
+    pairs = _pairs_within(group)
+    inside = group[u] == group[v]
+    known = member >= 0
+    if known.any():
+        pairs -= _pairs_within(np.unique(np.stack([group, member])[:, known], axis=1, return_inverse=True)[1])
+        inside &= (member[u] < 0) | (member[u] != member[v])
+    if not shares or not pairs:
+        return 0.0
+    share = min(max(shares), int(inside.sum()) / pairs)
+    finite = np.isfinite(costs)
+    mean = float(np.abs(costs).sum(where=finite)) / int(finite.sum())
+    return float(f"{mean / 3 * share**2:.3g}")
+
+
+def told(derived: float) -> dict[str, str]:
+    """What a problem tells of a derived cost; nothing of 0."""
+    return {UNLISTED: f"{number(derived)} (derived; missing=0 turns this off)"} if derived else {}
+
+
+def derived_cost(p: Any) -> str | None:
+    """The sentence about a derived cost of unlisted pairs of a problem, if it has one."""
+    words = getattr(p, "_told", {}).get(UNLISTED)
+    return None if words is None else f"{UNLISTED} {words}"
+
+
+def _pairs_within(labels: NDArray[np.integer[Any]]) -> int:
+    """How many pairs of elements have equal labels."""
+    sizes = np.bincount(labels.ravel())
+    return int((sizes * (sizes - 1) // 2).sum())

@@ -1,0 +1,160 @@
+"""The cost of pairs that a table of scores does not list: derived from the table, told, and turned off."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import graphpart as gp
+from graphpart.kernels import _pairs
+from graphpart.partition.inputs._compared import compared_near
+from graphpart.partition.inputs.unlisted import CROWD, cost_of_unlisted
+
+WORDS = "pairs that are not in the table cost"
+
+
+def scored(clusters=120, size=4, share=0.9, others=1500, seed=0):
+    """Columns of a table with planted clusters, and the cluster of each name."""
+    rng = np.random.default_rng(seed)
+    n = clusters * size
+    truth = np.repeat(np.arange(clusters), size)
+    u, v = np.nonzero(np.triu(truth[:, None] == truth, 1))
+    kept = rng.random(len(u)) < share
+    a, b = np.sort(rng.integers(n, size=(2, others)), axis=0)
+    keys = np.unique((a * n + b)[truth[a] != truth[b]])
+    u, v = np.concatenate([u[kept], keys // n]), np.concatenate([v[kept], keys % n])
+    score = np.where(truth[u] == truth[v], rng.beta(6.0, 1.5, len(u)), rng.beta(1.0, 3.56, len(u)))
+    names = np.array([f"rec-{c}-{k % size}" for k, c in enumerate(truth)], object)
+    table = {"left": names[u], "right": names[v], "score": np.round(score, 2).clip(0.005, 0.995)}
+    return table, dict(zip(names.tolist(), truth.tolist(), strict=True))
+
+
+def naive_counts(n, pairs, member):
+    """The counts and groups of the kernel, pair by pair."""
+    costs = {(min(p), max(p)): c for p, c in pairs.items()}
+    attract = {p for p, c in costs.items() if c < 0}
+    near = [{b for b in range(n) if (min(a, b), max(a, b)) in attract} for a in range(n)]
+    counts, group = np.zeros((2, 2), np.int64), np.arange(n)
+    for a in range(n):
+        for b in range(a + 1, n):
+            common = len(near[a] & near[b])
+            if (a, b) in attract and common:
+                group[group == group[b]] = group[a]
+            for k in range(min(common, 2)):
+                if member[a] < 0 or member[a] != member[b]:
+                    counts[k] += [(a, b) in costs, 1]
+    return counts, np.array([np.flatnonzero(group == g).min() for g in group])
+
+
+@given(st.integers(1, 9), st.data())
+def test_the_kernel_counts_as_the_definition(n, data):
+    every = [(a, b) for a in range(n) for b in range(a + 1, n)]
+    costs = st.sampled_from([-np.inf, -1.0, 0.0, 2.0, np.inf])
+    pairs = data.draw(st.dictionaries(st.sampled_from(every), costs)) if every else {}
+    member = np.array(data.draw(st.lists(st.integers(-1, 2), min_size=n, max_size=n)), np.int32)
+    keys = sorted(pairs)
+    u, v = np.array(keys, np.int32).reshape(-1, 2).T.copy()
+    rows = _pairs.adjacency(n, u, v, np.array([pairs[key] for key in keys], np.float64))
+    counts, group = compared_near(rows.starts, rows.neighbours, rows.costs, member, CROWD)
+    expected, groups = naive_counts(n, pairs, member)
+    assert counts.tolist() == expected.tolist()
+    assert group.tolist() == groups.tolist()
+
+
+@given(st.integers(2, 12), st.data())
+def test_a_table_of_all_pairs_is_as_without(n, data):
+    u, v = np.triu_indices(n, 1)
+    scores = data.draw(st.lists(st.floats(0.01, 0.99), min_size=len(u), max_size=len(u)))
+    table = {"a": u, "b": v, "p": scores}
+    for kind, more in (("probability", {}), ("similarity", {"threshold": 0.5}), ("weight", {})):
+        options = {kind: "p", **more}
+        p = gp.SetPartition.from_frame(table, "a", "b", **options)
+        q = gp.SetPartition.from_frame(table, "a", "b", missing=0, **options)
+        assert repr(p) == repr(q) and p.background is None
+        assert np.array_equal(p.pairs()[2], q.pairs()[2])
+
+
+def test_clusters_do_not_become_chains():
+    table, truth = scored()
+    p = gp.SetPartition.from_frame(table, "left", "right", probability="score")
+    assert p.background.constant > 0.2 and WORDS in repr(p)
+    r = gp.solve(p, "kernighan-lin")
+    known = [truth[name] for name in p.nodes]
+    assert gp.metrics.adjusted_rand_index(known, r.labels) >= 0.95
+    assert np.bincount(r.labels).max() <= 3 * 4
+    assert f"{WORDS} {p.background.constant:g} (derived; missing=0 turns this off)" in r.message
+    old = gp.SetPartition.from_frame(table, "left", "right", probability="score", missing=0)
+    assert old.background is None and WORDS not in repr(old)
+    assert gp.metrics.adjusted_rand_index(known, gp.partition.kernighan_lin(old).labels) < 0.5
+
+
+def test_the_unit_of_scores_does_not_matter():
+    table, _ = scored()
+    weight = np.log2(table["score"] / (1 - table["score"]))
+    found = []
+    for factor in (1.0, 8.0):
+        rows = {**table, "w": factor * weight, "s": 0.5 + factor * weight}
+        p = gp.SetPartition.from_frame(rows, "left", "right", weight="w")
+        q = gp.SetPartition.from_frame(rows, "left", "right", similarity="s", threshold=0.5)
+        assert p.background.constant == pytest.approx(q.background.constant, rel=0.01)
+        found.append(p.background.constant / factor)
+    assert found[0] == pytest.approx(found[1], rel=0.01)
+
+
+def test_costs_and_connected_clusters_cost_nothing():
+    table, _ = scored()
+    rows = {**table, "cost": 0.5 - table["score"]}
+    assert gp.SetPartition.from_frame(rows, "left", "right", cost="cost").background is None
+    p = gp.SetPartition.from_frame(rows, "left", "right", probability="score", connected=True)
+    assert p.background is None and p.lifted is not None
+    p = gp.SetPartition.from_frame(rows, "left", "right", probability="score").require(connected=True)
+    assert p.background is None and p.lifted is not None and WORDS not in repr(p)
+    assert (
+        gp.SetPartition.from_frame(rows, "left", "right", probability="score", missing=0.25).background.constant == 0.25
+    )
+
+
+def test_predictions_of_splink():
+    table, _ = scored()
+    weight = np.log2(table["score"] / (1 - table["score"]))
+    rows = {"unique_id_l": table["left"], "unique_id_r": table["right"], "match_weight": weight}
+    assert gp.SetPartition.from_splink(rows).background.constant > 0.2
+    assert gp.SetPartition.from_splink(rows, missing=0).background is None
+
+
+def test_members_of_one_group_were_not_to_be_compared():
+    table, _ = scored(share=1.0)
+    source = {name: name[-1] in "01" for name in {*table["left"], *table["right"]}}  # two sources
+    across = np.array([source[a] != source[b] for a, b in zip(table["left"], table["right"], strict=True)])
+    rows = {name: column[across] for name, column in table.items()}
+    plain = gp.SetPartition.from_frame(rows, "left", "right", probability="score")
+    assert plain.background is None  # of two elements with a common neighbour, none were compared
+    people = {"id": sorted(source), "source": [name[-1] for name in sorted(source)]}  # four sources
+    options = {"elements": people, "id": "id", "groups": "source"}
+    p = gp.SetPartition.from_frame(table, "left", "right", probability="score", **options)
+    order = [str(name)[-1] for name in people["id"]]
+    q = gp.SetPartition.from_frame(table, "left", "right", probability="score", nodes=people["id"])
+    q = q.require(groups=order)
+    assert p.background.constant == q.background.constant or repr(p) == repr(q)
+
+
+def test_chains_small_and_empty_tables():
+    n = 200
+    u, v = np.arange(n - 1, dtype=np.int32), np.arange(1, n, dtype=np.int32)
+    assert cost_of_unlisted(n, u, v, np.full(n - 1, -1.0)) == 0.0
+    assert cost_of_unlisted(3, u[:2], v[:2], np.array([-np.inf, -1.0])) == 0.0
+    assert cost_of_unlisted(0, u[:0], v[:0], np.zeros(0)) == 0.0
+    hub = np.zeros(600, np.int32), np.arange(1, 601, dtype=np.int32)
+    assert cost_of_unlisted(601, *hub, np.full(600, -1.0)) == 0.0
+
+
+def test_files_keep_it(tmp_path):
+    table, _ = scored(clusters=30, others=100)
+    p = gp.SetPartition.from_frame(table, "left", "right", probability="score")
+    for name in ("p.csv", "p.json", "p.npz"):
+        gp.write(p, tmp_path / name)
+        assert gp.read(tmp_path / name).background.constant == p.background.constant
+    lines = [",".join(map(str, row)) for row in zip(*table.values(), strict=True)]
+    (tmp_path / "scores.csv").write_text("\n".join(["left,right,score", *lines]) + "\n")
+    assert repr(gp.read(tmp_path / "scores.csv", probability="score")) == repr(p)
+    assert gp.read(tmp_path / "scores.csv", probability="score", missing=0).background is None
