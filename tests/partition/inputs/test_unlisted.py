@@ -109,9 +109,8 @@ def test_costs_and_connected_clusters_cost_nothing():
     assert p.background is None and p.lifted is not None
     p = gp.SetPartition.from_frame(rows, "left", "right", probability="score").require(connected=True)
     assert p.background is None and p.lifted is not None and WORDS not in repr(p)
-    assert (
-        gp.SetPartition.from_frame(rows, "left", "right", probability="score", missing=0.25).background.constant == 0.25
-    )
+    options = {"probability": "score", "missing": 0.25, "dense": False}
+    assert gp.SetPartition.from_frame(rows, "left", "right", **options).background.constant == 0.25
 
 
 def test_predictions_of_splink():
