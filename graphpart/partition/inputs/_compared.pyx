@@ -6,13 +6,11 @@ from graphpart.kernels.union_find cimport root, unite
 
 
 def compared_near(
-    const offset_t[::1] starts, const element_t[::1] neighbours, const cost_t[::1] costs, const element_t[::1] member,
-    Py_ssize_t crowd,
+    const offset_t[::1] starts, const element_t[::1] neighbours, const cost_t[::1] costs, Py_ssize_t crowd
 ):
     """Which pairs have common attracting neighbours, and how many of these pairs are listed.
 
-    `member`: a number for each element, -1 for none; two elements of one number are left out, since they were never to
-    be compared. An element with more than `crowd` attracting neighbours is no common neighbour.
+    An element with more than `crowd` attracting neighbours is no common neighbour.
 
     Returns ``(counts, groups)``. ``counts[k - 1]`` are the pairs with at least k common neighbours, k = 1 and 2: of
     these the listed ones, and all. ``groups[a]`` is the least element of the group of a: attracting pairs with a common
@@ -56,12 +54,11 @@ def compared_near(
             for k in range(size):
                 c = found[k]
                 known = listed[c] == a
-                if member[a] < 0 or member[a] != member[c]:
-                    counts[0, 0] += known
-                    counts[0, 1] += 1
-                    if common[c] > 1:
-                        counts[1, 0] += known
-                        counts[1, 1] += 1
+                counts[0, 0] += known
+                counts[0, 1] += 1
+                if common[c] > 1:
+                    counts[1, 0] += known
+                    counts[1, 1] += 1
             for i in range(starts[a], starts[a + 1]):
                 c = neighbours[i]
                 if costs[i] < 0 and c > a and common[c] > 0:

@@ -40,11 +40,8 @@ def cost_of_unlisted(
     u: NDArray[np.int32],
     v: NDArray[np.int32],
     costs: NDArray[np.float64],
-    member: NDArray[np.int32] | None = None,
 ) -> float:
     """The cost of an unlisted pair, to three digits, from sorted pairs ``u < v`` and their costs.
-
-    `member`: a group of each element, -1 for none. Pairs of one group were not to be compared, and do not count.
 
     Examples
     --------
@@ -56,18 +53,12 @@ def cost_of_unlisted(
     if len(u) == n * (n - 1) // 2 or not (costs < 0).any():
         return 0.0
     rows = _pairs.adjacency(n, u, v, costs)
-    member = np.full(n, -1, np.int32) if member is None else member
-    counts, group = compared_near(rows.starts, rows.neighbours, rows.costs, member, CROWD)
+    counts, group = compared_near(rows.starts, rows.neighbours, rows.costs, CROWD)
     shares = [listed / every for listed, every in counts.tolist() if every >= FEWEST]
     pairs = _pairs_within(group)
-    inside = group[u] == group[v]
-    known = member >= 0
-    if known.any():
-        pairs -= _pairs_within(np.unique(np.stack([group, member])[:, known], axis=1, return_inverse=True)[1])
-        inside &= (member[u] < 0) | (member[u] != member[v])
     if not shares or not pairs:
         return 0.0
-    share = min(max(shares), int(inside.sum()) / pairs)
+    share = min(max(shares), int((group[u] == group[v]).sum()) / pairs)
     finite = np.isfinite(costs)
     mean = float(np.abs(costs).sum(where=finite)) / int(finite.sum())
     return float(f"{mean / 3 * share**2:.3g}")

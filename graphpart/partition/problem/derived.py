@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import frozen, named_pairs_and_costs
-from graphpart.partition.inputs.unlisted import cost_of_unlisted, derived_cost, told
+from graphpart.partition.inputs.unlisted import derived_cost
 from graphpart.partition.problem.background import Background, background_of
 from graphpart.partition.problem.connectedness import linked_parts
 from graphpart.partition.problem.labels import canonical
@@ -154,7 +154,7 @@ def requiring(p: Problem, asked: Requirements) -> Problem:
     groups, rules = asked.groups_of(p.nodes), asked.rules(p._places)
     rules = replace(rules, limits=asked.beside(p._limits))
     if derived_cost(p) is not None and p.background is not None and (groups is not None or asked.connects):
-        p = _derived_anew(p, groups, asked.connects)
+        p = _without_derived(p)
     if asked.connects or p.lifted is not None:
         check_alone(False, Background(groups=groups), rules.limits)
     if asked.connects:
@@ -224,24 +224,12 @@ def _connecting(p: Problem, asked: Requirements) -> Problem:
     return p._of_pairs(p.nodes, u, v, cost, rules=Rules(p.must_join, limits=p._limits, lifted=flags))._as(p)
 
 
-def _derived_anew(p: Problem, groups: Groups | None, connects: bool) -> Problem:
-    """The problem with the cost of unlisted pairs that is derived if there are further groups; 0 if clusters connect.
-
-    Pairs of members of a group were not to be compared, and connected clusters have no cost of unlisted pairs.
-    """
+def _without_derived(p: Problem) -> Problem:
+    """The problem without the derived cost of unlisted pairs, which is 0 where there are groups or clusters connect."""
     assert p.background is not None
-    terms, known = p.background.terms, p.background.groups
-    u, v, cost = p.pairs()
-    cost = cost + Background(terms).of_pairs(u, v)
-    found = 0.0
-    if not connects:
-        from graphpart.partition.problem.groups import joined
-
-        both = [one for one in (known, groups) if one is not None]
-        found = cost_of_unlisted(p.n, u, v, cost, joined(both).of_each() if both else None)
-    background = background_of(p.nodes, found, None, known)
-    q = p._of_pairs(p.nodes, u, v, cost, background, p._rules, dense=False)._as(p)
-    q._told = told(found)
+    u, v, cost = p._listed()
+    q = p._of_pairs(p.nodes, u, v, cost, None, p._rules, dense=False)._as(p)
+    q._told = {}
     return q
 
 

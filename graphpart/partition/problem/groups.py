@@ -104,12 +104,6 @@ class Groups:
     def __len__(self) -> int:
         return len(self.price)
 
-    def of_each(self) -> NDArray[np.int32]:
-        """One group of each element, the last of several; -1 for none."""
-        found = np.full(self.n, -1, np.int32)
-        found[self.starts[1:] > self.starts[:-1]] = self.group[self.starts[1:][self.starts[1:] > self.starts[:-1]] - 1]
-        return found
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Groups) and all(
             np.array_equal(getattr(self, name), getattr(other, name)) for name in ("starts", "group", "count", "price")

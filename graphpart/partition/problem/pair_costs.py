@@ -160,10 +160,10 @@ class PairCosts(Shown):
         rules = asked.rules(Places(nodes), flags)
         missing, dense = options.get("missing"), options.get("dense")
         derived = 0.0
-        if scores and missing is None and options.get("background") is None and not asked.connects:
+        if scores and missing is None and options.get("background") is None and groups is None and not asked.connects:
             u, v, costs, joins, _ = tidy_pairs(len(nodes), u, v, costs, rules.joins, NO_PAIRS)
             rules = Rules(joins, rules.cuts, rules.limits)
-            derived = cost_of_unlisted(len(nodes), u, v, costs, None if groups is None else groups.of_each())
+            derived = cost_of_unlisted(len(nodes), u, v, costs)
             dense = False if dense is None and derived else dense  # a matrix does not tell which pairs are listed
         background = background_of(nodes, derived if missing is None else missing, options.get("background"), groups)
         self._set_pairs(nodes, u, v, costs, background, rules, dense)

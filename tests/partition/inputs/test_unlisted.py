@@ -29,7 +29,7 @@ def scored(clusters=120, size=4, share=0.9, others=1500, seed=0):
     return table, dict(zip(names.tolist(), truth.tolist(), strict=True))
 
 
-def naive_counts(n, pairs, member):
+def naive_counts(n, pairs):
     """The counts and groups of the kernel, pair by pair."""
     costs = {(min(p), max(p)): c for p, c in pairs.items()}
     attract = {p for p, c in costs.items() if c < 0}
@@ -41,8 +41,7 @@ def naive_counts(n, pairs, member):
             if (a, b) in attract and common:
                 group[group == group[b]] = group[a]
             for k in range(min(common, 2)):
-                if member[a] < 0 or member[a] != member[b]:
-                    counts[k] += [(a, b) in costs, 1]
+                counts[k] += [(a, b) in costs, 1]
     return counts, np.array([np.flatnonzero(group == g).min() for g in group])
 
 
@@ -51,12 +50,11 @@ def test_the_kernel_counts_as_the_definition(n, data):
     every = [(a, b) for a in range(n) for b in range(a + 1, n)]
     costs = st.sampled_from([-np.inf, -1.0, 0.0, 2.0, np.inf])
     pairs = data.draw(st.dictionaries(st.sampled_from(every), costs)) if every else {}
-    member = np.array(data.draw(st.lists(st.integers(-1, 2), min_size=n, max_size=n)), np.int32)
     keys = sorted(pairs)
     u, v = np.array(keys, np.int32).reshape(-1, 2).T.copy()
     rows = _pairs.adjacency(n, u, v, np.array([pairs[key] for key in keys], np.float64))
-    counts, group = compared_near(rows.starts, rows.neighbours, rows.costs, member, CROWD)
-    expected, groups = naive_counts(n, pairs, member)
+    counts, group = compared_near(rows.starts, rows.neighbours, rows.costs, CROWD)
+    expected, groups = naive_counts(n, pairs)
     assert counts.tolist() == expected.tolist()
     assert group.tolist() == groups.tolist()
 
@@ -121,20 +119,18 @@ def test_predictions_of_splink():
     assert gp.SetPartition.from_splink(rows, missing=0).background is None
 
 
-def test_members_of_one_group_were_not_to_be_compared():
-    table, _ = scored(share=1.0)
-    source = {name: name[-1] in "01" for name in {*table["left"], *table["right"]}}  # two sources
-    across = np.array([source[a] != source[b] for a, b in zip(table["left"], table["right"], strict=True)])
-    rows = {name: column[across] for name, column in table.items()}
-    plain = gp.SetPartition.from_frame(rows, "left", "right", probability="score")
-    assert plain.background is None  # of two elements with a common neighbour, none were compared
-    people = {"id": sorted(source), "source": [name[-1] for name in sorted(source)]}  # four sources
-    options = {"elements": people, "id": "id", "groups": "source"}
-    p = gp.SetPartition.from_frame(table, "left", "right", probability="score", **options)
-    order = [str(name)[-1] for name in people["id"]]
-    q = gp.SetPartition.from_frame(table, "left", "right", probability="score", nodes=people["id"])
-    q = q.require(groups=order)
-    assert p.background.constant == q.background.constant or repr(p) == repr(q)
+def test_with_groups_unlisted_pairs_cost_nothing():
+    table, _ = scored()
+    names = sorted({*table["left"], *table["right"]})
+    people = {"id": names, "source": [name[-1] for name in names]}
+    options = {"elements": people, "id": "id"}
+    p = gp.SetPartition.from_frame(table, "left", "right", probability="score", groups="source", **options)
+    q = gp.SetPartition.from_frame(table, "left", "right", probability="score", **options)
+    assert WORDS in repr(q)
+    q = q.require(groups=people["source"])
+    assert WORDS not in repr(p) + repr(q)
+    labels = gp.partition.kernighan_lin(p).labels
+    assert p.evaluate(labels) == pytest.approx(q.evaluate(labels))
 
 
 def test_chains_small_and_empty_tables():
