@@ -43,6 +43,8 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["auto"]
 
+OPENING = 0.5  # share of the time for the local search of a problem with a background, before any bound
+
 
 @interruptible
 def auto(
@@ -152,7 +154,9 @@ def _improved(
         return contraction.lift(assigned.labels)
     labels = first = contraction.project(labels)
     alone = int(labels.max(initial=-1)) + 1 == p.n
-    inner = stopping.child(plus=contraction.constant)
+    left = stopping.remaining
+    seconds = None if left is None or p.background is None else OPENING * left  # bounds need the other half
+    inner = stopping.child(seconds, plus=contraction.constant)
     for q in problems_with_huge_costs_cut(p, labels):
         if labels is not first and (inner.reason is not None or not np.isfinite(q._evaluate_labels(labels))):
             break

@@ -55,7 +55,7 @@ Elements = NDArray[np.int64]
 PATIENCE = 5.0  # seconds for search and proofs together, if there is no time limit
 PROVING = RaceParameters(first=0.5, far=0.85, near=0.9)  # in the method `exact`
 TOGETHER = 400  # most elements of a component with a background that is solved together with others
-BOUND_SHARE = 0.07  # share of the time of a component that a packing may take, where branch and cut has no part
+BOUND_SHARE = 0.14  # share of the time of a component that a packing may take, where branch and cut has no part
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,6 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Portfolio"]
 
-UNUSUAL = 0.05  # largest share of pairs of a matrix with an unusual cost for which only these pairs are listed
 
 
 class Portfolio(RoundSearch[Any, Found]):
@@ -82,7 +81,7 @@ class Portfolio(RoundSearch[Any, Found]):
         super().__init__(threads, parameters.slower, within)
         p = as_pairs(p)
         if p.n >= parameters.few:
-            p = without_usual(p, UNUSUAL)
+            p = without_usual(p)
         self.p, self.within, self.seed = p, within, seed
         self.stopping, self.parameters = stopping, parameters
         most = parameters.pool  # of large problems, labels of as many take no more memory than the pairs

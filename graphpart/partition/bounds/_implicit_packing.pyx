@@ -19,6 +19,7 @@ from libc.stdlib cimport calloc, free
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.partition.bounds._packed cimport (
     Numbers, Packed, Reals, add_number, add_real, array_of, packed_add, packed_arrays, packed_close, packed_free,
+    poll_after,
 )
 from graphpart.stopping cimport Stopping
 
@@ -258,7 +259,7 @@ cdef class ImplicitPairs:
                         reach[around], numbers[around] = self.neighbours[i], e
                         around += 1
                 while around >= least and not self.failed:
-                    if stopping.poll(INFINITY):
+                    if poll_after(stopping, around):
                         break
                     count = best = 0
                     for j in range(around):
@@ -274,7 +275,7 @@ cdef class ImplicitPairs:
                     around = count
                     leaves = 0
                     amount = INFINITY
-                    while count and leaves < largest:
+                    while count and leaves < largest and not poll_after(stopping, count):
                         star[leaves] = near[best]
                         amount = min(amount, room[best])
                         leaves += 1
@@ -341,6 +342,8 @@ cdef class ImplicitPairs:
                 while first < last and not self.failed:
                     b = queue[first]
                     first += 1
+                    if poll_after(stopping, self.starts[b + 1] - self.starts[b]):
+                        break
                     if depth[b] > 1:
                         x = self.value(left, a, b)
                         amount = x
@@ -423,6 +426,8 @@ cdef class ImplicitPairs:
                         gain[j], inside[j] = near_y[j], 0
                     value, leaves, best = -1.0, 0, seed
                     while best >= 0 and leaves < largest:
+                        if poll_after(stopping, count):
+                            break
                         value += gain[best]
                         inside[best], covered[best] = 1, 1
                         star[leaves] = near[best]

@@ -1,4 +1,4 @@
-"""Kernel of bipartite matching of greatest weight, with dual prices.
+"""Kernels of bipartite matching: of greatest weight, with dual prices, and of most pairs, with a vertex cover.
 
 Weights, distances and prices are whole numbers in float64, far below 2**53, so that all sums are exact.
 """
@@ -9,6 +9,7 @@ from libc.math cimport INFINITY
 
 from graphpart.kernels.heap cimport Keyed, Nearest, nearest_offer, nearest_pop
 from graphpart.kernels.types cimport element_t, offset_t
+from graphpart.partition.bounds._packed cimport poll_after
 from graphpart.stopping cimport Stopping
 
 cdef enum:
@@ -147,3 +148,88 @@ def matching(const offset_t[::1] starts, const element_t[::1] to, const double[:
     if stopping.reason is not None:
         return None
     return mate_array, u_array, v_array
+
+
+def cover(const offset_t[::1] starts, const element_t[::1] to, Stopping stopping):
+    """A least fractional vertex cover of pairs: twice the share of each element, 0, 1 or 2; None if stopped.
+
+    The neighbours of element a are ``to[starts[a]:starts[a + 1]]``. Of two copies of each element, left and right, most
+    are matched: phases of disjoint shortest augmenting paths (Hopcroft & Karp 1973). By Koenig's theorem, the left
+    copies that no alternating path reaches and the right copies that one reaches are a least cover of the copies.
+    O(m sqrt(n))
+    """
+    cdef Py_ssize_t n = starts.shape[0] - 1, first, last, size, i
+    cdef offset_t e
+    cdef element_t a, b, c
+    cdef element_t free_depth
+    share_array = np.zeros(n, np.int8)
+    cdef signed char[::1] share = share_array
+    cdef element_t[::1] mate = np.full(n + 1, -1, np.int32), owner = np.full(n + 1, -1, np.int32)
+    cdef element_t[::1] depth = np.empty(n + 1, np.int32), queue = np.empty(n + 1, np.int32)
+    cdef offset_t[::1] at = np.empty(n + 1, np.int64)
+    cdef bint ended = False
+    with nogil:
+        for a in range(n):          # most are matched at once
+            for e in range(starts[a], starts[a + 1]):
+                if owner[to[e]] < 0:
+                    mate[a], owner[to[e]] = to[e], a
+                    break
+        while not ended:
+            # The layers of left copies that alternating paths reach, up to the first from which a free copy is reached.
+            first = last = 0
+            free_depth = -1
+            for a in range(n):
+                depth[a], at[a] = -1, starts[a]
+                if mate[a] < 0:
+                    depth[a], queue[last] = 0, a
+                    last += 1
+            while first < last:
+                a = queue[first]
+                first += 1
+                if free_depth >= 0 and depth[a] > free_depth:
+                    break
+                ended = ended or poll_after(stopping, starts[a + 1] - starts[a])
+                for e in range(starts[a], starts[a + 1]):
+                    c = owner[to[e]]
+                    if c < 0:
+                        free_depth = depth[a]
+                    elif depth[c] < 0:
+                        depth[c], queue[last] = depth[a] + 1, c
+                        last += 1
+            if ended or free_depth < 0:
+                break
+            # Paths from free left copies, layer by layer, that share no copy.
+            for i in range(n):
+                if mate[i] >= 0:
+                    continue
+                queue[0], size = <element_t>i, 1
+                while size:
+                    a = queue[size - 1]
+                    if at[a] == starts[a + 1]:          # no way on from here
+                        depth[a] = -1
+                        size -= 1
+                        continue
+                    ended = ended or poll_after(stopping, 1)
+                    b = to[at[a]]
+                    at[a] += 1
+                    c = owner[b]
+                    if c < 0:
+                        while size:                     # the pairs along the path change
+                            size -= 1
+                            a = queue[size]
+                            c = mate[a]
+                            mate[a], owner[b] = b, a
+                            b = c
+                    elif depth[c] == depth[a] + 1:
+                        queue[size] = c
+                        size += 1
+        if not ended:               # the last layers are all copies that alternating paths reach
+            for a in range(n):
+                if depth[a] < 0:
+                    share[a] += 1
+                else:
+                    for e in range(starts[a], starts[a + 1]):
+                        at[to[e]] = -1
+            for a in range(n):
+                share[a] += at[a] < 0
+    return None if ended else share_array

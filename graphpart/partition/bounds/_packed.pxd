@@ -1,9 +1,11 @@
 # Growing lists of what kernels of packing find: inequalities, each given by its elements, with their amounts.
+from libc.math cimport INFINITY
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 from graphpart.kernels.growing cimport grow
 from graphpart.kernels.types cimport element_t, offset_t
+from graphpart.stopping cimport Stopping
 
 
 cdef struct Numbers:
@@ -22,6 +24,12 @@ cdef struct Packed:
     element_t* elements
     Py_ssize_t size, room       # of elements
     bint failed                 # for want of memory
+
+
+cdef inline bint poll_after(Stopping stopping, Py_ssize_t work) noexcept nogil:
+    """True once the run has to end, as after `work` polls: for loops some of whose rounds take far longer than others."""
+    stopping.countdown = stopping.countdown - work if stopping.countdown > work else 0
+    return stopping.poll(INFINITY)
 
 
 cdef inline bint add_number(Numbers* list, offset_t item) noexcept nogil:

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.kernels import _pairs
-from graphpart.partition.bounds import _packing
+from graphpart.partition.bounds import _matching, _packing
 from graphpart.partition.bounds._implicit_packing import ImplicitPairs
 from graphpart.partition.bounds.cycle_packing import STAGES, pack_pairs
 from graphpart.partition.bounds.group_stars import GroupStars
@@ -44,7 +44,6 @@ __all__ = ["ImplicitPacking", "memberships", "pack_implicit", "pass_messages_imp
 
 Floats = NDArray[np.float64]
 LARGEST_STAR = 64  # most leaves of a star
-COVERED = 3_000_000  # most pairs for which a vertex cover is computed; it takes some seconds
 SHARES = (1.0, 0.25, 0.05, 0.0)  # least amounts of stars in successive stages, as shares of the mean attraction
 MADE = 16  # most pairs that are made, as a multiple of the number of listed pairs
 FEW = 100_000  # number of pairs that may be made in addition
@@ -137,7 +136,7 @@ class ImplicitPacking:
         if not len(self.amounts):
             wanted = rest < 0
             if wanted.any() and np.ptp(rest[wanted]) == 0:
-                whole, halves = centres(self.n, self.u[wanted], self.v[wanted])
+                whole, halves = centres(self.n, self.u[wanted], self.v[wanted], self.stopping)
             else:
                 whole, halves = order[:0], order
             half = 0.5 * capacity[:m]
@@ -196,35 +195,21 @@ class ImplicitPacking:
         return np.where(self.rows.kinds == TWO_PARTITION, np.diff(self.rows.starts) - 2, 1).astype(np.float64)
 
 
-def centres(n: int, u: NDArray[np.int32], v: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def centres(
+    n: int, u: NDArray[np.int32], v: NDArray[np.int32], stopping: Stopping
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The elements whose share in a least fractional vertex cover of pairs is one, and those whose share is a half.
 
-    The former come in descending order of their degrees. With two copies of each element, a matching of most pairs has
-    the vertex cover by Koenig's theorem: the share of an element is the mean of both copies. O(m sqrt(n)); with more
-    than COVERED pairs, all shares are a half.
+    The former come in descending order of their degrees. O(m sqrt(n)); all shares are a half if it is stopped.
     """
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
-    if len(u) > COVERED:
+    starts, neighbours, _ = _pairs.adjacency(n, u, v, np.ones(len(u))).arrays
+    twice = _matching.cover(starts, neighbours, stopping)
+    if twice is None:
         return np.zeros(0, np.int32), np.arange(n, dtype=np.int32)
-    rows = csr_matrix((np.ones(2 * len(u), np.int8), (np.concatenate([u, v]), np.concatenate([v, u]))), (n, n))
-    partner = maximum_bipartite_matching(rows, perm_type="column")
-    row_of = np.full(n, -1)
-    row_of[partner[partner >= 0]] = np.flatnonzero(partner >= 0)
-    reached, covered = partner < 0, np.zeros(n, bool)  # rows without a partner, and what alternating paths lead to
-    new = np.flatnonzero(reached)
-    while len(new):
-        columns = np.unique(rows[new].indices)
-        columns = columns[~covered[columns]]
-        covered[columns] = True
-        new = row_of[columns]
-        reached[new] = True
-    share = ~reached + covered.astype(int)
-    degree = np.diff(rows.indptr)
-    whole = np.flatnonzero(share == 2)
+    degree = np.diff(starts)
+    whole = np.flatnonzero(twice == 2)
     whole = whole[np.argsort(-degree[whole], kind="stable")]
-    return whole.astype(np.int32), np.flatnonzero((share == 1) & (degree > 0)).astype(np.int32)
+    return whole.astype(np.int32), np.flatnonzero((twice == 1) & (degree > 0)).astype(np.int32)
 
 
 def memberships(background: Background) -> tuple[Any, Any, Any, Any]:

@@ -20,7 +20,7 @@ from graphpart.common.judge import Judge
 from graphpart.common.steps import round_up
 from graphpart.partition.bounds.background_packing import ImplicitPacking
 from graphpart.partition.bounds.background_relaxation import ImplicitRelaxation
-from graphpart.partition.bounds.cycle_packing import pack
+from graphpart.partition.bounds.cycle_packing import DENSE_UP_TO, pack
 from graphpart.partition.bounds.message_passing import ROUNDS, rounds_of_messages
 from graphpart.partition.bounds.relaxation import Relaxation, rounds_of
 from graphpart.partition.certificates.certificate import common_step, proven_bound
@@ -28,6 +28,7 @@ from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import pairs_with_cost
+from graphpart.partition.problem.forms import without_usual
 from graphpart.stopping import Stopping
 
 __all__ = ["Bounding", "BoundingParameters"]
@@ -74,12 +75,14 @@ class Bounding:
         judge: Judge | None = None,
         parameters: BoundingParameters | None = None,
     ) -> None:
+        if p.n > DENSE_UP_TO:
+            p = without_usual(p)
         self.p, self.labels, self.cost = p, labels, p._evaluate_labels(labels)
         self.parameters = parameters or BoundingParameters()
         self.bound, self.done, self.raised = bound, False, raised
         pairs = p.n * p.n // 2 if p.is_dense else p.m
         whole = self.parameters.packing * pairs + self.parameters.dense * p.n**3 * p.is_dense
-        self.needs = min(seconds, whole)
+        self.needs = min(0.5 * seconds, whole)  # so that a packing that takes long begins early enough
         most = 2.0 * whole if whole <= seconds else seconds
         self._packing = None if seconds == math.inf else max(most, 0.1)  # seconds: no clock without a limit
         if p.is_dense and self.parameters.least * pairs > seconds:

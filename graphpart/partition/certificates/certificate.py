@@ -457,8 +457,10 @@ def common_step(p: SetPartition) -> float:
     >>> common_step(SetPartition.from_pairs(3, [(0, 1), (1, 2)], [1.5, -3.0]))
     1.5
     """
-    costs = finite_costs(p)
-    return 0.0 if costs is None else step_of(costs, p._magnitude * max(p.n, 1))
+    if p._step is None:
+        costs = finite_costs(p)
+        p._step = 0.0 if costs is None else step_of(costs, p._magnitude * max(p.n, 1))
+    return p._step
 
 
 def finite_costs(p: SetPartition) -> Floats | None:

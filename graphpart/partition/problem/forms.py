@@ -70,6 +70,7 @@ __all__ = [
 ]
 
 Problem = TypeVar("Problem", bound=PairCosts)
+UNUSUAL = 0.05  # largest share of pairs of a matrix with an unusual cost for which only these pairs are listed
 SAMPLES = 10_000  # pairs of a matrix that are looked at to find the cost that most have
 PAIRS, TIMES = 4_000_000, 20  # listed pairs of an explicit form: at most PAIRS more, and TIMES those of the problem
 FEW, MORE = 200_000, 4  # the same if only groups are unlisted: with more pairs, bounds work on groups
@@ -253,8 +254,8 @@ def without_limits(p: Problem) -> Problem:
     return free
 
 
-def without_usual(p: Problem, share: float) -> Problem:
-    """The same problem with a background, where all but a `share` of the pairs of a matrix cost the same, but not 0.
+def without_usual(p: Problem) -> Problem:
+    """The same problem with a background, where nearly all pairs of a matrix cost the same, but not 0.
 
     Only where all costs are integers, and so small that their sums are exact in both forms; else the problem itself.
     O(n^2), but O(1) where many costs differ.
@@ -267,13 +268,13 @@ def without_usual(p: Problem, share: float) -> Problem:
     a, b = rng.integers(0, p.n, (2, SAMPLES))
     sample = p.matrix[a[a != b], b[a != b]]
     usual = float(np.median(sample))
-    if usual == 0 or not np.isfinite(usual) or np.mean(sample != usual) > 2 * share:
+    if usual == 0 or not np.isfinite(usual) or np.mean(sample != usual) > 2 * UNUSUAL:
         return p
     u, v = np.nonzero(np.triu(p.matrix != usual, 1))
     costs = p.matrix[u, v]
     whole = np.isfinite(costs).all() and (costs == np.rint(costs)).all() and usual == np.rint(usual)
     pairs = p.n * (p.n - 1) / 2
-    if not whole or len(u) > share * pairs or np.abs(costs).sum() + abs(usual) * (pairs + len(u)) > 2**53:
+    if not whole or len(u) > UNUSUAL * pairs or np.abs(costs).sum() + abs(usual) * (pairs + len(u)) > 2**53:
         return p
     return p._of_pairs(p.nodes, u, v, costs, background_of(p.nodes, usual), dense=False)._as(p)
 

@@ -74,6 +74,7 @@ class PairCosts(Shown):
         "_places",
         "_row_flags",
         "_source",
+        "_step",
         "_told",
         "_zeros",
         "background",
@@ -254,6 +255,7 @@ class PairCosts(Shown):
         self._source = None
         self._places = Places(nodes)
         self._measured: tuple[float, bool, float] | None = None
+        self._step: float | None = None  # see `common_step`
         self._cuts: NDArray[np.int32] | None = None
         self._neighbours: _pairs.CompressedRows | None = None
         self._row_flags: NDArray[np.uint8] | None = None

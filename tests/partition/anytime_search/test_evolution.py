@@ -305,7 +305,7 @@ def test_a_matrix_in_which_most_pairs_cost_the_same_is_searched_as_pairs():
         matrix = np.where(drawn, one, usual)
         matrix = np.triu(matrix, 1) + np.triu(matrix, 1).T
         p = gp.SetPartition.from_matrix(matrix, dense=True, offset=3.0)
-        q = without_usual(p, 0.05)
+        q = without_usual(p)
         few = (np.triu(matrix, 1) != np.triu(np.full((n, n), usual), 1)).sum() <= 0.05 * n * (n - 1) / 2
         assert q is p if usual in (0.0, 0.5) or not few else q.matrix is None
         for _ in range(5):
@@ -314,11 +314,11 @@ def test_a_matrix_in_which_most_pairs_cost_the_same_is_searched_as_pairs():
             assert p.objective(p.evaluate(labels)) == q.objective(q.evaluate(labels))
     matrix[0, 1] = matrix[1, 0] = np.inf
     p = gp.SetPartition.from_matrix(matrix, dense=True)
-    assert without_usual(p, 1.0) is p
+    assert without_usual(p) is p
     matrix = np.ones((60, 60))
     matrix[0, 1:4] = matrix[1:4, 0] = 2.0**53 + 2  # sums are not exact, and each form rounds them in its own way
     p = gp.SetPartition.from_matrix(matrix, dense=True)
-    assert without_usual(p, 0.05) is p
+    assert without_usual(p) is p
     u, v = clustered_network(300, 1200, seed=3).edges.T
     p = gp.SetPartition.from_pairs(300, np.stack([u, v], 1), np.full(len(u), -1.0), missing=1.0, dense=True)
     state = Portfolio(p, np.arange(300, dtype=np.int32), 0.0, 0, 1, Stopping(max_iterations=3), SearchParameters())

@@ -11,11 +11,14 @@ from backgrounds import background_problem
 
 import graphpart as gp
 from graphpart.errors import InvalidCertificate, InvalidProblem
+from graphpart.generate.networks import clustered_network
 from graphpart.partition.bounds.background_packing import FEW, MADE, ImplicitPacking, centres
+from graphpart.partition.bounds.bounding import Bounding
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.certificates.exact_check import check_certificate
 from graphpart.partition.certificates.inequalities import TWO_PARTITION
 from graphpart.partition.problem.background import Background
+from graphpart.result import Status
 from graphpart.stopping import Stopping
 
 bounds = importlib.import_module("graphpart.partition.bounds.lower_bound")
@@ -331,7 +334,7 @@ def test_shares_of_stars_are_a_least_fractional_vertex_cover():
         u, v = np.triu_indices(n, 1)
         some = rng.random(len(u)) < rng.random()
         u, v = u[some].astype(np.int32), v[some].astype(np.int32)
-        whole, halves = centres(n, u, v)
+        whole, halves = centres(n, u, v, Stopping())
         share = np.bincount(whole, minlength=n) + 0.5 * np.bincount(halves, minlength=n)
         assert (share[u] + share[v] >= 1).all()
         all_shares = np.stack(np.meshgrid(*[[0.0, 0.5, 1.0]] * n, indexing="ij"), -1).reshape(-1, n)
@@ -347,3 +350,22 @@ def test_hubs_have_whole_stars():
     p = gp.SetPartition.from_pairs(hubs * (leaves + 1), pairs, [-1.0] * len(pairs), missing=1.0, dense=False)
     certificate = gp.partition.lower_bound(p, "cycle-packing")
     assert certificate.bound == -hubs
+
+
+def test_a_vertex_cover_that_is_stopped_leaves_halves():
+    u, v = np.triu_indices(60, 1)
+    stopping = Stopping()
+    stopping.stop(Status.TIME_LIMIT)
+    whole, halves = centres(60, u.astype(np.int32), v.astype(np.int32), stopping)
+    assert not len(whole) and halves.tolist() == list(range(60))
+
+
+def test_a_matrix_of_cluster_editing_has_the_bound_of_its_pairs():
+    edges = clustered_network(500, 2000, "cliques", seed=2).edges
+    matrix = np.where(np.eye(500, dtype=bool), 0.0, 1.0)
+    matrix[edges[:, 0], edges[:, 1]] = matrix[edges[:, 1], edges[:, 0]] = -1.0
+    p = gp.SetPartition.from_matrix(matrix)
+    prover = Bounding(p, np.arange(500, dtype=np.int32))
+    prover.run(Stopping(), None)
+    assert prover.p.background is not None and prover.bound > 0.5 * matrix[matrix < 0].sum() / 2
+    assert prover.bound <= gp.partition.kernighan_lin_pairs(p).cost
