@@ -109,7 +109,9 @@ def tracking(frames: int = 60, objects: int = 40, seed: int = 0) -> gp.SetPartit
             near = far < 0.6 + 0.1 * gap
             cost = (2.0 * far + unlike - 2.8)[near]
             (base if gap <= 2 else lifted).append((np.stack([a[near], b[near]], 1), cost))
-    (pairs, costs), (more, rest) = (tuple(np.concatenate(x) for x in zip(*part, strict=True)) for part in (base, lifted))
+    (pairs, costs), (more, rest) = (
+        tuple(np.concatenate(x) for x in zip(*part, strict=True)) for part in (base, lifted)
+    )
     return gp.SetPartition.from_pairs(len(frame), pairs, costs, lifted=(more, rest))
 
 

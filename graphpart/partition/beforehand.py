@@ -15,19 +15,19 @@ import math
 
 import numpy as np
 
-from graphpart.partition.bounds.assignment import Assignment, assign
+from graphpart.partition.bounds.assignment import Assignment, assign, sides_of
 from graphpart.partition.bounds.cycle_packing import pack
 from graphpart.partition.bounds.group_stars import GroupStars
 from graphpart.partition.bounds.trivial_bound import lowered
 from graphpart.partition.certificates.certificate import proven_bound
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition
-from graphpart.partition.problem.forms import explicit, is_form
+from graphpart.partition.problem.forms import explicit, is_form, with_groups_apart, with_two_groups
 from graphpart.partition.problem.labels import agreement
 from graphpart.partition.reduction.persistency import reduced
 from graphpart.stopping import Stopping
 
-__all__ = ["Beforehand", "has_groups"]
+__all__ = ["Beforehand", "fit_for_auto", "has_groups"]
 
 SHARE = 0.5  # share of the remaining time for finding joins of an optimal partition
 BOUND = 0.1  # share of the remaining time for a first bound
@@ -36,6 +36,22 @@ BOUND = 0.1  # share of the remaining time for a first bound
 def has_groups(p: SetPartition) -> bool:
     """Whether a problem has groups whose pairs are not listed."""
     return p.background is not None and p.background.groups is not None
+
+
+def fit_for_auto(p: SetPartition) -> SetPartition:
+    """The form of a problem from which `auto` and `exact` start: groups stay if all that is left is a matching.
+
+    Otherwise the pairs of groups are listed, unless they are too many.
+    """
+    q = with_groups_apart(p)
+    if not has_groups(q):
+        return with_two_groups(p) or explicit(p) or p
+    assert q.background is not None and q.background.groups is not None
+    component = q._components()
+    alone = np.bincount(component, minlength=1)[component] == 1
+    if q.background.repels and not len(q.must_join) and (alone | (sides_of(q.background.groups, component) >= 0)).all():
+        return q
+    return explicit(p) or p
 
 
 class Beforehand:

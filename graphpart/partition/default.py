@@ -29,12 +29,11 @@ from graphpart.partition.anytime_search.checkpoint import saved
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.search import better_start
 from graphpart.partition.anytime_search.start import improved_start
-from graphpart.partition.beforehand import Beforehand
+from graphpart.partition.beforehand import Beforehand, fit_for_auto
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.conclusion import concluded
 from graphpart.partition.local_search.improve import problems_with_huge_costs_cut
 from graphpart.partition.problem import Labels, as_problem, canonical
-from graphpart.partition.problem.forms import explicit
 from graphpart.partition.races import PATIENCE, Races, RacesParameters
 from graphpart.partition.results.finish import finish, settled
 from graphpart.partition.within_limits import solve_within_limits
@@ -110,7 +109,7 @@ def auto(
         known = better_start(given, initial, checkpoint)
         result = solve_within_limits(given, known, "auto", stopping, seed or 0, parameters=parameters)
         return saved(given, result, checkpoint)
-    p = explicit(given) or given
+    p = fit_for_auto(given)
     start = better_start(p, initial, checkpoint)
     start = p._must_join_classes() if start is None else start
     stopping.record(p._evaluate_labels(start))

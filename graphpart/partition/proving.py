@@ -18,12 +18,12 @@ import numpy as np
 
 from graphpart.errors import InvalidOption
 from graphpart.partition.anytime_search.start import start_with_background
-from graphpart.partition.beforehand import Beforehand, has_groups
+from graphpart.partition.beforehand import Beforehand, fit_for_auto, has_groups
 from graphpart.partition.bounds.cycle_packing import DENSE_UP_TO
 from graphpart.partition.conclusion import concluded
 from graphpart.partition.exact_solvers.tree import Work
 from graphpart.partition.problem import as_problem, canonical
-from graphpart.partition.problem.forms import explicit, without_background
+from graphpart.partition.problem.forms import without_background
 from graphpart.partition.races import PROVING, Races, RacesParameters
 from graphpart.partition.reduction.persistency import reduced
 from graphpart.partition.results.starts import start_of
@@ -108,9 +108,9 @@ def exact(
     if p._limits is not None:
         known = None if initial is None else start_of(p, initial)
         return solve_within_limits(p, known, "exact", stopping, threads=threads)
-    if has_groups(p):
-        p = explicit(p) or p
-    if p.background is not None and (p.n <= DENSE_UP_TO or not p.background.repels):
+    if has_groups(p) or p._has_must_cut:
+        p = fit_for_auto(p)
+    if p.background is not None and not (p.background.repels and (has_groups(p) or p.n > DENSE_UP_TO)):
         p = without_background(p, "exact")
     start = p._must_join_classes() if initial is None else start_of(p, initial)
     cost = p._evaluate_labels(start)

@@ -51,7 +51,6 @@ from graphpart.stopping import Stopping
 __all__ = ["Portfolio"]
 
 
-
 class Portfolio(RoundSearch[Any, Found]):
     """The state of a search on a problem without required joins.
 

@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.groups import group
 from graphpart.errors import InvalidProblem
+from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import check_matrix_fits
 from graphpart.partition.problem.background import SMALL, Background, background_of
 from graphpart.partition.problem.derived import components
@@ -64,6 +65,7 @@ __all__ = [
     "with_groups_apart",
     "with_matrix",
     "with_missing",
+    "with_two_groups",
     "without_background",
     "without_limits",
     "without_usual",
@@ -200,6 +202,39 @@ def pairs_within(component: Labels, groups: Groups | None, most: int) -> tuple[L
         keys = np.unique(low.astype(np.int64) * n + high)
         low, high = (keys // n).astype(np.int32), (keys % n).astype(np.int32)
     return low, high
+
+
+def with_two_groups(p: Problem) -> Problem | None:
+    """A problem whose required cuts are those of two groups in each component, with these groups in place of the cuts.
+
+    Attracting pairs of each component divide its elements in two sides in one way, if any. None is returned unless
+    each component has two sides, and all pairs within a side must be cut. Finite costs of pairs are the same.
+    O(n + m)
+    """
+    if p.background is not None or p.lifted is not None or p._limits is not None or len(p.must_join):
+        return None
+    if not p._has_must_cut:
+        return None
+    u, v, cost = p.pairs()
+    attracts = cost < 0
+    u, v = u[attracts], v[attracts]
+    # Each element has two copies, and pairs are between copies of different kinds: sides are apart if copies are.
+    copies = _pairs.connected_components(2 * p.n, np.concatenate([u, u + p.n]), np.concatenate([v + p.n, v]))
+    component = _pairs.connected_components(p.n, u, v)
+    several = np.bincount(component, minlength=p.n)[component] > 1
+    if (copies[: p.n] == copies[p.n :])[several].any():
+        return None
+    cell = 2 * component.astype(np.int64) + (copies[: p.n] < copies[p.n :])
+    u, v, cost = p.pairs()
+    within = (cell[u] == cell[v]) & several[u]
+    sizes = np.bincount(cell[several], minlength=2 * p.n)
+    if np.count_nonzero(np.isinf(cost[within])) < int((sizes * (sizes - 1) // 2).sum()):
+        return None
+    kept = ~within & np.isfinite(cost)
+    members = np.flatnonzero(several)
+    names, group = np.unique(cell[members], return_inverse=True)
+    groups = Groups(p.n, members, group.ravel(), np.ones(len(members)), np.full(len(names), np.inf))
+    return _form(p._of_pairs(p.nodes, u[kept], v[kept], cost[kept], Background([], groups), dense=False), p)
 
 
 def without_background(p: Problem, what: str) -> Problem:
