@@ -4,8 +4,8 @@ One iteration of multilevel moves from single elements, which takes little time,
 small. If communities are large, as for modularity, the start is the result of multilevel moves, fused with some more
 partitions that are made in the same way (fusion.py). Pairwise Kernighan-Lin would take too long, because each switch
 examines all elements of two subsets. If subsets are small, as in cluster editing and for scored pairs, greedy joining
-is tried, too, and the better result is annealed for a short time from a low temperature, which lowers the cost more
-than other methods in the same time.
+is tried, too, and label propagation goes on from the better result, which lowers the cost more than other methods in
+the same time. If iterations after the first one gain, then pairwise Kernighan-Lin does, too, and comes last.
 """
 
 from __future__ import annotations
@@ -73,9 +73,12 @@ def start_with_background(
             found = fused(annealer, best, other, HEAT, SWEEPS, draw, stopping.child(plus=np.inf))
             best = best_of_regions(p, best, polished(p, found, stopping))
         return best
+    first, best = best, improve_by_levels(p, best, stopping.child(), state, 1)
+    gained = p._evaluate_labels(best) < p._evaluate_labels(first) - p._tolerance
     if alone and repels(p):
         other = iteration(p, canonical(joined(p, stopping)), stopping, state)
         best = min(best, other, key=p._evaluate_labels)
     elements = np.arange(p.n, dtype=np.int32)
     found = annealer.propagate(best, elements, 0.0, SWEEPS, int(state.integers(2**62)), stopping.child())
-    return best_of_regions(p, best, found)
+    best = best_of_regions(p, best, found)
+    return canonical(improve_by_pairs(p, best, stopping.child())) if gained else best
