@@ -3,7 +3,7 @@
 Components are solved one after the other, the smallest first. Each has a share of the remaining time in proportion to
 its size, so the time that small components do not need goes to large ones. Then the components that are still open have
 further turns, until the time is over or no component can use it. A component may fall into smaller ones while it is
-solved. These come next. Without a time limit, each component has one turn.
+solved. These come next. Without a time limit, or if not all of the time is to be used, each component has one turn.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def share_out(
     cost : callable
         Returns the cost of the whole problem, which is given to `stopping`.
     is_limited : bool
-        Whether to use all the time of `stopping`. If not, each component comes once, and its share is None.
+        Whether to use all the time of `stopping`. If not, each component comes once. If `stopping` has no time limit,
+        its share is None.
     """
     moved = True
     while moved:
@@ -60,7 +61,8 @@ def share_out(
         total = sum(one.size for one in waiting)
         while waiting and not stopping.check(cost()):
             one, known = waiting.popleft(), len(components)
-            share = (stopping.remaining or 0.0) * one.size / max(1, total) if is_limited else None
+            left = stopping.remaining
+            share = None if left is None else left * one.size / max(1, total)
             total -= one.size
             moved |= solve(one, share)
             new = _smallest_first(components[known:])

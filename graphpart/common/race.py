@@ -22,7 +22,7 @@ called provers, all others searchers. All contestants have the same interface. T
 
 The race ends when the bound meets the cost, when no contestant can do more, or when it is stopped. Without a time
 limit, each contestant has one turn, in the given order, and ends this turn by itself. So the result does not depend on
-the clock.
+the clock. Or only searchers have that turn, and provers have turns afterwards, as long as one of them is near.
 """
 
 from __future__ import annotations
@@ -193,8 +193,11 @@ class Race:
         """Seconds for each contestant, by name."""
         return {record.contestant.name: record.seconds for record in self._records}
 
-    def run(self, stopping: Stopping, seconds: float | None = None) -> bool:
+    def run(self, stopping: Stopping, seconds: float | None = None, hopeful: bool = False) -> bool:
         """Give turns until the race is over, `stopping` ends it, or `seconds` have passed.
+
+        If `hopeful`, only provers have turns, and only as long as one of them is near, or until they have had the share
+        of the time that provers have if none is near.
 
         A later call continues the race. Without any limit, this is the same as `once`.
 
@@ -208,13 +211,18 @@ class Race:
             limit = seconds if limit is None else min(limit, seconds)
         if limit is None:
             return self.once(stopping)
-        end = stopping.seconds + limit
+        began = stopping.seconds
+        end = began + limit
         for record in self._records:
             record.turn = min(record.turn, max(self.parameters.soonest * limit, 1e-3))
         turns = 0
         while not self.done and not stopping.check(self.cost):
             left = end - stopping.seconds
-            chosen = self._next(left) if left > 0 else None
+            provers = [record for record in self._records if record.contestant.proves]
+            if hopeful and end - left - began > self.parameters.far * limit:
+                if not any(self._is_near(record, left) for record in provers):
+                    break
+            chosen = self._next(left, provers if hopeful else self._records) if left > 0 else None
             if chosen is None:
                 break
             record, share = chosen
@@ -224,13 +232,16 @@ class Race:
             turns += 1
         return turns > 0
 
-    def once(self, stopping: Stopping) -> bool:
+    def once(self, stopping: Stopping, searching: bool = False) -> bool:
         """Give each contestant one turn in the given order, and return whether any contestant had one.
 
-        Each contestant ends its turn by itself. If the time is limited nevertheless, it is divided equally.
+        Each contestant ends its turn by itself. If the time is limited nevertheless, it is divided equally. If
+        `searching`, only searchers have a turn.
         """
         turns = 0
         for k, record in enumerate(self._records):
+            if searching and record.contestant.proves:
+                continue
             if not self.done and self._able(record, math.inf) and not stopping.check(self.cost):
                 left = stopping.remaining
                 mine = stopping if left is None else stopping.child(seconds=left / (len(self._records) - k))
@@ -282,19 +293,19 @@ class Race:
         if self.told is not None and (self.cost < cost or self.bound > bound):
             self.told(self.cost, self.bound)
 
-    def _next(self, left: float) -> tuple[_Record, float] | None:
-        """The contestant of the next turn and its share of the time; None if no contestant can have a turn.
+    def _next(self, left: float, records: Sequence[_Record]) -> tuple[_Record, float] | None:
+        """The one of these contestants that has the next turn and its share; None if no contestant can have a turn.
 
         Contestants that had no turn yet come first.
         """
-        for record in self._records:
+        for record in records:
             if record.contestant.done and record.contestant.cost > self.cost:
                 record.contestant.offer(self.labels, self.cost)  # after which it may go on
-        able = [record for record in self._records if self._able(record, left)]
+        able = [record for record in records if self._able(record, left)]
         if not able:
             return None
         least = min(record.due for record in able)
-        for record in self._records:
+        for record in records:
             if record.contestant.needs == math.inf:
                 record.due = max(record.due, least)
         for record in able:

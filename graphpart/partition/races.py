@@ -203,8 +203,19 @@ class Races:
         return searching, sum(sum(one.values()) for one in spent) - searching
 
     def run(self, is_limited: bool) -> None:
-        """Solve all components in turn: within the time there is, or each in one turn of all contestants."""
-        share_out(self._parts, self._solve, self.stopping, lambda: self.cost + self.constant, is_limited)
+        """Solve all components in turn: within the time there is, or each in one turn of all contestants.
+
+        If there is no limit but some seconds of patience, the searches of all components come first. So proofs of some
+        cannot take the time for searches of others. Proofs share the rest, as long as they are near.
+        """
+        if is_limited or self.stopping.remaining is None:
+            self._share_out(self._solve, is_limited)
+        else:
+            self._share_out(lambda part, share: self._solve(part, share, searching=True), False)
+            self._share_out(lambda part, share: self._solve(part, share, hopeful=True), True)
+
+    def _share_out(self, solve: Callable[[_Part, float | None], bool], is_limited: bool) -> None:
+        share_out(self._parts, solve, self.stopping, lambda: self.cost + self.constant, is_limited)
 
     # ---------------------------------------------------------------------------------------------------- components
 
@@ -258,7 +269,9 @@ class Races:
 
     # --------------------------------------------------------------------------------------------------------- races
 
-    def _solve(self, part: _Part, seconds: float | None) -> bool:
+    def _solve(
+        self, part: _Part, seconds: float | None, *, searching: bool = False, hopeful: bool = False
+    ) -> bool:
         """Continue the race of a part; return whether any contestant made a step."""
         p = part.problem
         if part.race is None and p.background is None and p.n <= self.parameters.enumerated:
@@ -271,11 +284,14 @@ class Races:
                 self._raise(part, p._evaluate_labels(labels))
             return True
         if part.race is None or part.stopping is None:
-            part.race, part.stopping = self._begin(part, seconds)
+            part.race, part.stopping = self._begin(part, None if searching else seconds)
         race, stopping = part.race, part.stopping
         if part.late is not None and self._affords(part.late, seconds):
             race.join(self._branch_and_cut(part, part.late, race.labels, race.bound))
-        turns = race.once(stopping) if seconds is None else race.run(stopping, seconds)
+        if seconds is None or searching:
+            turns = race.once(stopping if seconds is None else stopping.child(seconds), searching)
+        else:
+            turns = race.run(stopping, seconds, hopeful)
         if race.cost < part.cost:
             self._take(part, race.labels, self.cost + race.cost - part.cost)
             part.cost = race.cost
@@ -321,6 +337,7 @@ class Races:
 
     def _affords(self, p: SetPartition, seconds: float | None) -> bool:
         """Whether branch and cut begins early enough if it has `seconds` seconds."""
+        seconds = self.stopping.remaining if seconds is None else seconds
         return seconds is None or BranchAndCut.needed(p) <= self.parameters.hopeless * seconds
 
     def _branch_and_cut(self, part: _Part, p: SetPartition, labels: Labels, bound: float) -> BranchAndCut:

@@ -82,7 +82,8 @@ class Bounding:
         self.bound, self.done, self.raised = bound, False, raised
         pairs = p.n * p.n // 2 if p.is_dense else p.m
         whole = self.parameters.packing * pairs + self.parameters.dense * p.n**3 * p.is_dense
-        self.needs = min(0.5 * seconds, whole)  # so that a packing that takes long begins early enough
+        # Half of the time of a packing that takes long, so that it begins early enough.
+        self.needs = 0.0 if seconds == math.inf else min(0.5 * seconds, whole)
         most = 2.0 * whole if whole <= seconds else seconds
         self._packing = None if seconds == math.inf else max(most, 0.1)  # seconds: no clock without a limit
         if p.is_dense and self.parameters.least * pairs > seconds:
