@@ -219,9 +219,9 @@ class Race:
         while not self.done and not stopping.check(self.cost):
             left = end - stopping.seconds
             provers = [record for record in self._records if record.contestant.proves]
-            if hopeful and end - left - began > self.parameters.far * limit:
-                if not any(self._is_near(record, left) for record in provers):
-                    break
+            far = hopeful and not any(self._is_near(record, left) for record in provers)
+            if far and end - left - began > self.parameters.far * limit:
+                break
             chosen = self._next(left, provers if hopeful else self._records) if left > 0 else None
             if chosen is None:
                 break

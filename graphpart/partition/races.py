@@ -269,9 +269,7 @@ class Races:
 
     # --------------------------------------------------------------------------------------------------------- races
 
-    def _solve(
-        self, part: _Part, seconds: float | None, *, searching: bool = False, hopeful: bool = False
-    ) -> bool:
+    def _solve(self, part: _Part, seconds: float | None, *, searching: bool = False, hopeful: bool = False) -> bool:
         """Continue the race of a part; return whether any contestant made a step."""
         p = part.problem
         if part.race is None and p.background is None and p.n <= self.parameters.enumerated:

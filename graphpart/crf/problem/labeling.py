@@ -44,13 +44,16 @@ def finish(
 ) -> LabelingResult:
     """A result for labels, with the cost recomputed; `status` is used unless the run was stopped early.
 
+    What is proven is ``optimal`` whatever the run was stopped for, and labels whose cost is the bound are proven.
+
     If the labels are forbidden, the message starts with "no allowed labeling was found" for all methods. The status of
     a run that was not stopped is `not_found` then, and the message says which methods know whether there is one.
     """
     shown = f.owner
     labels = labels[: shown.n]
     cost = shown.evaluate_labels(labels)
-    status = status if status == Status.OPTIMAL else stopping.reason or status
+    if status != Status.OPTIMAL:
+        status = Status.OPTIMAL if cost <= lower_bound < math.inf else stopping.reason or status
     if status == Status.OPTIMAL:
         lower_bound = cost
     if cost == math.inf and status in (Status.LOCAL_OPTIMUM, Status.FEASIBLE):

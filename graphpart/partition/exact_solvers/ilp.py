@@ -43,6 +43,7 @@ from graphpart.milp.search import EXACT, UNPROVEN, Search
 from graphpart.partition.bounds.connecting import Connecting
 from graphpart.partition.bounds.relaxation import PARAMETERS
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
+from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.partition.local_search.greedy_joining import join, joined
 from graphpart.partition.local_search.improve import fixed_point
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
@@ -200,14 +201,14 @@ def _result(
 ) -> PartitionResult:
     proven = all(component.proven for component in components)
     rounds, inequalities = (sum(getattr(c, what) for c in components) for what in ("rounds", "inequalities"))
-    bound = p._evaluate_labels(p._must_join_classes()) + sum(component.bound for component in components)
+    bound = lowered(p, p._evaluate_labels(p._must_join_classes()) + sum(component.bound for component in components))
     found = finish(
         p,
         labels,
         stopping,
         "ilp",
         Status.OPTIMAL if proven else Status.FEASIBLE,
-        lower_bound=math.inf if proven else lowered(p, bound),
+        lower_bound=math.inf if proven else bound,
         start=start,
         info={"rounds": rounds, "inequalities": inequalities, "components": len(components), "solver": solver},
     )
@@ -222,7 +223,7 @@ class Component(Search):
     def __init__(self, p: SetPartition, labels: Labels, solver: Any, stopping: Stopping, full: bool) -> None:
         from graphpart.milp.program import Program
 
-        self.p = p
+        self.p, self.judge = p, judge_of_partition(p)
         self.labels = labels
         self.cost = p._evaluate_labels(labels)
         self.full = full
@@ -252,6 +253,11 @@ class Component(Search):
             self.program.add_rows(*limit_rows(p, self.u, self.v), always=True)
         self.bound = self.least = trivial_bound(p)
         self._cut_unpayable()
+
+    @property
+    def proven(self) -> bool:
+        """Whether the bound shows that no partition is better than the one known."""
+        return super().proven or self.judge.meets(lowered(self.p, self.bound), self.cost)
 
     def _cut_unpayable(self) -> None:
         """Fix pairs that cost more than a better partition can pay."""

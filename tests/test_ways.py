@@ -6,6 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphpart as gp
+from graphpart.common.judge import Judge
+from graphpart.crf.certificates.judging import judge_of_labels
+from graphpart.methods import methods_for
+from graphpart.partition.certificates.judging import judge_of_partition
 
 
 def of_groups(n, group, u, v, costs, way):
@@ -62,3 +66,58 @@ def test_larger_groups_are_proven_in_every_way(groups):
     assert max(costs) - min(costs) < 1e-9
     if groups == 2:
         assert all("matching" in r.message for (_, method), r in found.items() if method == "auto")
+
+
+KINDS = ("plain", "groups", "two groups", "sizes", "two clusters", "missing")
+
+
+@settings(max_examples=40)
+@given(st.integers(2, 16), st.integers(0, 3), st.sampled_from(KINDS), st.integers(0, 2**32 - 1))
+def test_a_proof_that_is_there_is_said(n, decimals, kind, seed):
+    rng = np.random.default_rng(seed)
+    u, v = np.triu_indices(n, 1)
+    some = rng.random(len(u)) < rng.uniform(0.2, 0.9)
+    costs = rng.normal(-0.5, 5.0, some.sum()).round(decimals)
+    options = {
+        "plain": {},
+        "groups": {"groups": rng.integers(0, max(1, n // 3), n)},
+        "two groups": {"groups": rng.integers(0, 2, n)},
+        "sizes": {"max_size": int(rng.integers(1, 6))},
+        "two clusters": {"n_clusters": (1, 2)},
+        "missing": {"missing": 0.1},
+    }[kind]
+    p = gp.SetPartition.from_pairs(n, (u[some], v[some]), costs, **options)
+    judge = judge_of_partition(p)
+    for method in methods_for("partition"):
+        if method.name == "brute-force" and n > 8:
+            continue
+        try:
+            r = gp.solve(p, method.name, time_limit=1.0)
+        except gp.GraphPartError:  # a method that refuses such problems
+            continue
+        if judge.meets(r.lower_bound, r.cost):
+            assert r.status == "optimal" and r.gap == 0, method.name
+        assert "time limit" not in r.message or r.seconds >= 0.9, method.name
+
+
+@settings(max_examples=40)
+@given(st.integers(2, 20), st.integers(2, 4), st.integers(0, 3), st.integers(0, 2**32 - 1))
+def test_a_proof_of_labels_that_is_there_is_said(n, domain, decimals, seed):
+    rng = np.random.default_rng(seed)
+    u, v = np.triu_indices(n, 1)
+    some = rng.random(len(u)) < rng.uniform(0.1, 0.4)
+    pairs = np.stack([u[some], v[some]], 1)
+    unary = rng.normal(size=(n, domain)).round(decimals)
+    tables = rng.normal(size=(len(pairs), domain, domain)).round(decimals)
+    f = gp.FactorGraph.from_arrays([domain] * n, [(np.arange(n)[:, None], unary), (pairs, tables)])
+    for method in methods_for("crf"):
+        try:
+            r = gp.solve(f, method.name, time_limit=1.0)
+        except gp.GraphPartError:
+            continue
+        judge = judge_of_labels(f, r.labels)
+        if method.name in ("icm", "expansion"):  # whose bound is the sum of all least entries
+            judge = Judge()
+        if judge.meets(r.lower_bound, r.cost):
+            assert r.status == "optimal" and r.gap == 0, method.name
+        assert "time limit" not in r.message or r.seconds >= 0.9, method.name
