@@ -33,7 +33,7 @@ def test_the_trajectory_is_that_of_the_reference(block, whole):
         r = icm(f, start)
         assert tuple(r.labels.tolist()) == path[-1]
         assert r.iterations == len(path) - 1
-            assert r.status == (gp.Status.OPTIMAL if r.lower_bound >= r.cost else gp.Status.LOCAL_OPTIMUM)
+        assert r.status == (gp.Status.OPTIMAL if r.lower_bound >= r.cost else gp.Status.LOCAL_OPTIMUM)
 
 
 @given(factor_graphs(), st.sampled_from(["best", "sweep"]), st.integers(0, 2))
