@@ -1,4 +1,4 @@
-"""One-pass kernels over pairs of elements: adjacency, cost of a partition, canonical labels, magnitude, checks.
+"""Kernels over pairs of elements: adjacency, components and blocks, cost of a partition, canonical labels, checks.
 
 Costs are given either as a symmetric matrix (n, n), or as pairs ``u[k] < v[k]`` with ``cost[k]``, sorted. A sum runs row
 by row with the rounding error of each addition carried along (Neumaier 1974), so that a reported cost is exact to
@@ -128,6 +128,80 @@ def connected_components(Py_ssize_t n, const element_t[::1] u, const element_t[:
             unite(parent, u[k], v[k])
         number_sets(parent, n)
     return out
+
+
+def blocks(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v):
+    """The number of the block of each pair, and how many blocks there are (Hopcroft & Tarjan 1973). O(n + m)
+
+    Pairs are different, and none is of an element with itself.
+    """
+    cdef Py_ssize_t m = u.shape[0], e, i, pairs = 0, depth, time = 0
+    cdef offset_t[::1] starts = np.zeros(n + 2, np.int64)
+    cdef offset_t[::1] arcs = np.empty(2 * m + 1, np.int64), at = np.empty(n + 1, np.int64)
+    cdef offset_t[::1] pair_stack = np.empty(m + 1, np.int64), path = np.empty(n + 1, np.int64)
+    cdef offset_t[::1] entered = np.zeros(n + 1, np.int64), low = np.zeros(n + 1, np.int64)
+    cdef offset_t[::1] came = np.full(n + 1, -1, np.int64)     # the pair by which an element was reached
+    found = np.full(m, -1, np.int64)
+    cdef offset_t[::1] block = found
+    cdef offset_t count = 0, x, y, root
+    with nogil:
+        for e in range(m):
+            starts[u[e] + 1] += 1
+            starts[v[e] + 1] += 1
+        for i in range(n):
+            starts[i + 1] += starts[i]
+        for i in range(n):
+            at[i] = starts[i]
+        for e in range(m):
+            arcs[at[u[e]]] = e
+            at[u[e]] += 1
+            arcs[at[v[e]]] = e
+            at[v[e]] += 1
+        for i in range(n):
+            at[i] = starts[i]
+        for root in range(n):
+            if entered[root]:
+                continue
+            time += 1
+            entered[root] = low[root] = time
+            path[0], depth = root, 1
+            while depth:
+                x = path[depth - 1]
+                if at[x] < starts[x + 1]:
+                    e = arcs[at[x]]
+                    at[x] += 1
+                    if e == came[x]:
+                        continue
+                    y = v[e] if u[e] == x else u[e]
+                    if not entered[y]:
+                        time += 1
+                        entered[y] = low[y] = time
+                        came[y] = e
+                        pair_stack[pairs] = e
+                        pairs += 1
+                        path[depth] = y
+                        depth += 1
+                    elif entered[y] < entered[x]:
+                        pair_stack[pairs] = e
+                        pairs += 1
+                        if entered[y] < low[x]:
+                            low[x] = entered[y]
+                    continue
+                depth -= 1
+                if not depth:
+                    break
+                y = path[depth - 1]
+                if low[x] < low[y]:
+                    low[y] = low[x]
+                if low[x] >= entered[y]:  # y separates what was reached from x
+                    while True:
+                        pairs -= 1
+                        e = pair_stack[pairs]
+                        block[e] = count
+                        if e == came[x]:
+                            break
+                    count += 1
+    return found, int(count)
 
 
 def connected_subsets_of_pairs(

@@ -19,6 +19,11 @@ cdef enum:
     LARGEST_COEFFICIENT = 1 << 24     # of the coefficients of a general 2-partition: sums of their squares fit 64 bits
 
 
+def largest_coefficient() -> int:
+    """The largest absolute coefficient of a general 2-partition."""
+    return LARGEST_COEFFICIENT
+
+
 def sizes(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t[::1] splits, const element_t[::1] elements,
           Py_ssize_t n):
     """How many terms each inequality has, and its right-hand side; (terms, rhs, first bad one or -1).
@@ -299,7 +304,7 @@ def groups_down(const element_t[::1] a, const element_t[::1] b, const offset_t[:
 
 def first_linked(const offset_t[::1] links, const element_t[::1] neighbours, const offset_t[::1] starts,
                  const element_t[::1] elements):
-    """The first cut whose first two elements base pairs link without what it takes away; -1 if there is none.
+    """The first cut whose first two elements are still linked by base pairs when its pairs are removed; -1 if none is.
 
     Base pairs link a to ``neighbours[links[a]:links[a + 1]]``, in ascending order; each is there from both sides.
     Elements are reached from both of the two in turns, until all of one side are, so the time is in proportion to the

@@ -42,7 +42,7 @@ __all__ = [
 
 KINDS = ("cycle", "odd-wheel", "2-partition", "general-2-partition", "group-star", "cut")
 CYCLE, WHEEL, TWO_PARTITION, GENERAL, GROUP_STAR, CUT = range(6)
-LARGEST_COEFFICIENT = 1 << 24  # largest absolute coefficient of a general 2-partition
+LARGEST_COEFFICIENT = _inequalities.largest_coefficient()
 
 
 @dataclass(frozen=True)

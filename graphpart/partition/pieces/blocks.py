@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import first_of
-from graphpart.partition.pieces import _biconnected
+from graphpart.kernels import _pairs
 from graphpart.partition.pieces.components import Part
 from graphpart.partition.problem.derived import connected
 from graphpart.partition.problem.pair_costs import Labels
@@ -47,7 +47,7 @@ def split_at_articulations(p: SetPartition) -> list[Part]:
     used = np.flatnonzero(cost if p.lifted is None else (cost != 0) | ~p.lifted)
     lifted = None if p.lifted is None else p.lifted[used]
     u, v, cost = u[used], v[used], cost[used]
-    block, count = _biconnected.blocks(p.n, u, v)
+    block, count = _pairs.blocks(p.n, u, v)
     if count == 1 and len(used):
         elements = np.unique(np.concatenate([u, v])).astype(np.int64)
         if len(elements) == p.n:
