@@ -244,8 +244,8 @@ class PartitionResult(Result):
             one) and `reason`. A number is -1 if an element is in one of the results only. Clusters of both results that
             share elements change together, and have one reason: "required", if the old clusters violate a requirement
             of the problem; else "new elements", if one is among them; else "lower cost", "same cost" or "higher cost"
-            of the new clusters: these changes do not follow from what is required. "further search" stands for these
-            three where unlisted pairs cost something, and "not known" for all where the result has lost its problem.
+            of the new clusters: these changes do not follow from what is required. "not known" stands for all of these
+            where the result has lost its problem.
 
         Raises
         ------

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from graphpart.kernels import _pairs
 from graphpart.partition.anytime_search.annealing import RUN, Annealer
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.background import Background
 from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.labels import agreement
+from graphpart.partition.problem.regions import changes_of_regions
 from graphpart.stopping import Stopping
 
-__all__ = ["RECOMBINATION", "best_of_regions", "common_sets", "recombined"]
+__all__ = ["best_of_regions", "common_sets", "recombined"]
 
-RECOMBINATION = 4 * RUN  # nanoseconds that every recombination takes, not counting its runs
 CONTRACTION = 5.0  # nanoseconds per element and pair of one pass of NumPy over them
-ROWS, PAIRS = 64, 2**18  # rows and pairs that are processed at a time
 
 
 def recombined(
@@ -43,7 +38,7 @@ def recombined(
     small, labels = Annealer(contraction.problem), contraction.project(x)
     apart = stopping.child(plus=np.inf)  # the small problem does not know what required joins cost
     labels = contraction.lift(small.run(labels, sweeps[0], small.temperatures(labels, heat), seed, apart))
-    annealer.spent += RECOMBINATION + small.spent + CONTRACTION * (annealer.p.n + annealer.p.m)
+    annealer.spent += 4 * RUN + small.spent + CONTRACTION * (annealer.p.n + annealer.p.m)
     return annealer.run(labels, sweeps[1], cool, seed, stopping)
 
 
@@ -66,50 +61,10 @@ def best_of_regions(p: SetPartition, x: Labels, y: Labels) -> Labels:
     k = int(region.max()) + 1
     if k == 1:
         return y if p._evaluate_labels(y) < p._evaluate_labels(x) - p._tolerance else x
-    if p.matrix is not None:
-        gain: NDArray[Any] = np.zeros(k)
-        for top in range(0, p.n, ROWS):
-            rows, within = p.matrix[top : top + ROWS], slice(top, top + ROWS)
-            in_x, in_y = x[within, None] == x, y[within, None] == y
-            change = np.where(in_y, rows, 0.0).sum(axis=1) - np.where(in_x, rows, 0.0).sum(axis=1)
-            gain = gain + np.bincount(region[within], change / 2, k)
-    else:
-        gain = np.zeros(k)
-        u, v, cost = p.pairs()
-        for at in range(0, p.m, PAIRS):
-            a, b, c = u[at : at + PAIRS], v[at : at + PAIRS], cost[at : at + PAIRS]
-            in_x, in_y = x[a] == x[b], y[a] == y[b]
-            changed = in_x != in_y
-            gain = gain + np.bincount(region[a[changed]], np.where(in_y, c, -c)[changed], k)
-        if p.background is not None:
-            gain = gain + _gain_of_background(p.background, x, y, region, k)
+    gain = changes_of_regions(p, x, y, region, k)
     better = (gain < -p._tolerance)[region]
     best = canonical(np.where(better, y.astype(np.int64) + first, x))
     limited = p._limits is not None and p._limits.number
     if (p.background is not None or limited) and p._evaluate_labels(best) > p._evaluate_labels(x):  # or by rounding
         return y if limited and p._evaluate_labels(y) < p._evaluate_labels(x) - p._tolerance else x
     return best
-
-
-def _gain_of_background(
-    background: Background, x: Labels, y: Labels, region: NDArray[np.int32], k: int
-) -> NDArray[np.float64]:
-    """The background of y less that of x in each of k regions; that of groups with the price inf is 0. O(n log n)
-
-    Both include the terms of single elements with themselves, which cancel.
-    """
-    gain = np.zeros(k)
-    for beta, (v, w) in zip(background.beta.tolist(), background.vectors, strict=True):
-        for labels, sign in ((x, -1.0), (y, 1.0)):
-            of = np.zeros(int(labels.max()) + 1, np.int32)
-            of[labels] = region
-            sums = np.bincount(labels, v)
-            product = 0.5 * sums * sums if v is w else sums * np.bincount(labels, w)
-            gain += np.bincount(of, sign * beta * product, k)
-    if background.groups is not None:
-        for labels, sign in ((x, -1.0), (y, 1.0)):
-            of = np.zeros(int(labels.max()) + 1, np.int32)
-            of[labels] = region
-            subset, price, members = background.groups.members(labels)
-            gain += np.bincount(of[subset], 0.5 * sign * price * members * members, k)
-    return gain

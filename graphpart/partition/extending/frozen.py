@@ -13,7 +13,6 @@ from graphpart.partition.problem.derived import connected
 __all__ = ["place_new"]
 
 MOST_CUTS = 2_000_000  # most cuts between copies of old clusters that are written out, smallest components first
-ROUNDS = 5  # rounds in which further cuts are added
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
@@ -82,16 +81,16 @@ def _solve_components(
     cuts = cuts + len(elements)
     is_copy = np.arange(n) >= len(elements)
     labels = np.arange(n, dtype=np.int32)
-    for _ in range(ROUNDS):
+    while True:
         rows = np.concatenate([u, cuts[:, 0]]), np.concatenate([v, cuts[:, 1]])
         costs = np.concatenate([cost, np.full(len(cuts), np.inf)])
         q = SetPartition._of_pairs(range(n), *rows, costs, dense=None if n < 2000 else False)
         found = solver.run(q, labels).labels
         met = _meetings(found, is_copy)
         parted = found if not len(met) else _parted(found, is_copy, u, v, cost)
-        if q._evaluate_labels(parted) < q._evaluate_labels(labels):
-            labels = parted
-        if complete or not len(met) or solver.stopping.check(np.inf):
+        better = q._evaluate_labels(parted) < q._evaluate_labels(labels)
+        labels = parted if better else labels
+        if not better or complete or not len(met) or solver.stopping.check(np.inf):
             break
         cuts = np.unique(np.concatenate([cuts, met]), axis=0)
     # A subset with a copy is that old cluster; others are new clusters.

@@ -24,10 +24,10 @@ from graphpart.kernels.overlaps import matched
 from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
+from graphpart.partition.problem.regions import changes_of_regions
 
 __all__ = ["near", "reasons", "violated_cuts"]
 
-EVALUATED = 200  # regions whose costs are computed one by one, where unlisted pairs cost something
 RETURNING = 10_000  # elements that are tried one by one, at most
 
 
@@ -38,13 +38,11 @@ def near(p: PairCosts, old: Labels, labels: Labels) -> Labels:
     """
     cost = p._evaluate_labels(labels)
     region, count = _regions(old, labels)
-    costs = [_costs(p, x, region, count) for x in (old, labels)]
-    if costs[0] is not None and costs[1] is not None:
-        back = costs[0] <= costs[1]
-        shifted = np.where(back[region], old.astype(np.int64), labels.astype(np.int64) + int(old.max(initial=0)) + 1)
-        found = canonical(shifted)
-        if p._evaluate_labels(found) <= cost:
-            labels = found
+    back = changes_of_regions(p, old, labels, region, count) >= 0.0
+    shifted = np.where(back[region], old.astype(np.int64), labels.astype(np.int64) + int(old.max(initial=0)) + 1)
+    found = canonical(shifted)
+    if p._evaluate_labels(found) <= cost:
+        labels = found
     if p.background is None and p._limits is None and not p._connected and not len(p.must_join):
         for atoms in (canonical(old.astype(np.int64) * p.n + labels), np.arange(p.n, dtype=np.int32)):
             q: Any = p._contract(atoms)  # type: ignore[attr-defined]
@@ -70,22 +68,18 @@ def reasons(p: PairCosts, old: NDArray[np.int64], labels: Labels) -> NDArray[Any
     -------
     ndarray of str, shape (n,)
         "required" and "new elements" where the region has such elements, in this order, else how its costs compare:
-        "lower cost", "same cost" or "higher cost"; "further search" where costs of regions are not known.
+        "lower cost", "same cost" or "higher cost".
     """
     region, count = _regions(old, labels)
     required, fresh = np.zeros(count, bool), np.zeros(count, bool)
     required[region[_broken(p, old)]] = True
     fresh[region[old < 0]] = True
     alone = np.where(old < 0, int(old.max(initial=-1)) + 1 + np.arange(len(old)), old)
-    costs = [_costs(p, canonical(x), region, count) for x in (alone, labels)]
-    text = np.full(count, "further search", object)
-    if costs[0] is not None and costs[1] is not None:
-        with np.errstate(invalid="ignore"):
-            change = costs[1] - costs[0]
-        slack = p._tolerance
-        text = np.where(change < -slack, "lower cost", np.where(change > slack, "higher cost", "same cost")).astype(
-            object
-        )
+    with np.errstate(invalid="ignore"):  # what violates a requirement costs inf
+        change = changes_of_regions(p, canonical(alone), labels, region, count)
+    slack = p._tolerance
+    compared = np.where(change < -slack, "lower cost", np.where(change > slack, "higher cost", "same cost"))
+    text = compared.astype(object)
     text[fresh] = "new elements"
     text[required] = "required"
     found: NDArray[Any] = text[region]
@@ -131,19 +125,6 @@ def _regions(old: NDArray[np.integer[Any]], labels: NDArray[np.integer[Any]]) ->
     part = _pairs.connected_components(nodes, np.ascontiguousarray(u), np.ascontiguousarray(v))
     present, region = np.unique(part[labels], return_inverse=True)
     return region.astype(np.int32), len(present)
-
-
-def _costs(p: PairCosts, labels: Labels, region: NDArray[np.int32], count: int) -> NDArray[np.float64] | None:
-    """The cost of the clusters of each region; None if that would take long."""
-    if p.background is None:
-        u, v, cost = p.pairs()
-        inside = labels[u] == labels[v]
-        return np.bincount(region[u[inside]], cost[inside], count).astype(np.float64)
-    if count > EVALUATED:
-        return None
-    order = np.argsort(region, kind="stable")
-    parts = np.split(order, np.cumsum(np.bincount(region, minlength=count))[:-1])
-    return np.array([p._restrict(part)._evaluate_labels(canonical(labels[part])) for part in parts])  # type: ignore[attr-defined]
 
 
 def _returned(p: PairCosts, old: Labels, labels: Labels) -> NDArray[np.int64]:
