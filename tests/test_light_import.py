@@ -22,7 +22,7 @@ HEAVY = (
 LATER = (  # modules of partition that only some constructors, or only some problems, need
     *(f"inputs.{name}" for name in ("duplicates", "embeddings", "far_pairs", "frames", "grids", "matrices")),
     *(f"inputs.{name}" for name in ("neighbors", "origin", "thresholds")),
-    *(f"problem.{name}" for name in ("groups", "limits", "moves", "staying")),
+    *(f"problem.{name}" for name in ("graphs", "groups", "limits", "moves", "staying")),
     "results.starts",
 )
 INSTANCE = "u,v,cost\na,b,-1\nb,c,2\n"

@@ -22,7 +22,6 @@ __all__ = ["asked_for", "check_joins", "linked_parts", "unlinked", "with_lifted"
 Triples = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
 Integers = NDArray[np.int32]
 SHOWN = 6  # elements of a path that a message names at most
-SHORT = 40  # letters of a value that a message shows
 
 
 class Linked(Protocol):
@@ -47,7 +46,7 @@ def asked_for(lifted: Any, connected: Any) -> bool:
             "first, and the other pairs as lifted="
         )
     plain = connected is None or isinstance(connected, int | float | str)
-    found = repr(connected)[:SHORT] if plain else f"of type {type(connected).__name__}"
+    found = repr(connected)[:40] if plain else f"of type {type(connected).__name__}"
     raise InvalidOption(f"connected is {found}: expected True or False; lifted= takes pairs that do not connect")
 
 

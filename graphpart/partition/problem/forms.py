@@ -337,7 +337,7 @@ def with_missing(p: Problem, missing: float) -> Problem:
 
 # ------------------------------------------------------------------------------------------------------ extreme costs
 
-HUGE = 2.0**20  # a cost that is so many times all that attracts an element would drown every tolerance
+HUGE = 2.0**20  # ratio of a cost to all attraction of an element, from which on tolerances would be useless
 
 
 def cut_huge(p: Problem) -> Problem:
@@ -375,9 +375,6 @@ def _cut_huge_groups(p: Problem, limit: float) -> Problem:
     return p._of_pairs(range(p.n), p.u, p.v, p.cost, background, p._rules, dense=False)
 
 
-EXTREME = 300  # binary digits before or after the point, from which on products of costs come near the ends of float64
-
-
 def in_fitting_unit(p: Problem) -> tuple[Problem, int]:
     """The same problem with costs divided by ``2**exponent``, and the exponent; itself and 0 unless costs are extreme.
 
@@ -385,7 +382,7 @@ def in_fitting_unit(p: Problem) -> tuple[Problem, int]:
     """
     assert p.background is None
     exponent = min(math.frexp(p._magnitude)[1], 1000)
-    if abs(exponent) < EXTREME:
+    if abs(exponent) < 300:  # products of a few costs are far from the ends of float64
         return p, 0
     u, v, cost = p.pairs()
     with np.errstate(under="ignore"):

@@ -9,8 +9,7 @@ from graphpart.partition.problem.pair_costs import Labels, PairCosts
 
 __all__ = ["move_rises"]
 
-PAIRS = 1_000_000  # that are looked at
-ROWS = 1500  # of a matrix
+PAIRS = 1_000_000  # that are looked at, at most
 
 
 def move_rises(p: PairCosts, labels: Labels) -> NDArray[np.float64] | None:
@@ -21,7 +20,7 @@ def move_rises(p: PairCosts, labels: Labels) -> NDArray[np.float64] | None:
     """
     if p.background is not None or p.lifted is not None or len(p.must_join) or p._limits is not None or not p.n:
         return None
-    if p.m > PAIRS or (p.matrix is not None and p.n > ROWS):
+    if p.m > PAIRS:
         return None
     codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
     sizes = np.bincount(codes)

@@ -36,7 +36,7 @@ KEPT = (  # by pickling
     "nodes", "matrix", "u", "v", "cost", "lifted", "background", "must_join", "offset", "sense", "_limits", "_origin",
     "_zeros", "_told",
 )  # fmt: skip
-#: Names that users saw in version 0.2, each with what they use instead. They are those of private members now.
+#: Public names of version 0.2, each with its replacement. The members themselves are private now.
 FORMER = {
     "attraction": "the negative costs of pairs()",
     "check_feasible": "evaluate(labels), which is inf if a required pair is violated",

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.display import number, plural
 from graphpart.errors import InvalidProblem, known_arguments
 from graphpart.partition.inputs.arrays import (
     advice,
@@ -39,8 +37,6 @@ if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = ["SetPartition", "as_problem"]
-LOOK = 5_000_000  # pairs whose costs are looked at for a representation
-ROWS = 5  # pairs that a notebook shows
 
 
 class SetPartition(FromOthers):
@@ -143,6 +139,8 @@ class SetPartition(FromOthers):
 
     @with_options(ProblemOptions)
     def __init__(self, graph: nx.Graph, cost: str = "cost", **options: Unpack[ProblemOptions]) -> None:
+        from graphpart.partition.problem.graphs import with_graph_attributes
+
         nodes, u, v, costs = arrays_of_graph(graph, cost, float)
         check_name(cost, "attribute")
         lifted = None
@@ -298,40 +296,9 @@ class SetPartition(FromOthers):
         and lifted pairs are stored by the names of nodes, so that subgraphs, and graphs with the nodes in another
         order, keep them.
         """
-        import networkx as nx
+        from graphpart.partition.problem.graphs import to_graph
 
-        from graphpart.partition.problem.forms import with_groups_apart
-
-        G = nx.Graph()
-        G.add_nodes_from(self.nodes)
-        p = with_groups_apart(self)
-        u, v, cost = p.pairs()
-        if p.is_dense:
-            stored = np.flatnonzero(cost)
-            u, v, cost = u[stored], v[stored], cost[stored]
-        names = self.nodes
-        if p.background is not None:
-            if p.background.terms:
-                G.graph["background"] = [
-                    (beta, *(dict(zip(names, x.tolist(), strict=True)) for x in vectors))
-                    for beta, *vectors in p.background.terms
-                ]
-            if p.background.groups is not None:
-                G.graph["groups"] = p.background.groups.named(names)
-        if self._limits is not None:
-            G.graph["limits"] = replace(self._limits, sizes=None)
-        far = np.zeros(len(u), bool) if p.lifted is None else p.lifted
-        graphs = [(G, ~far)]
-        if p.lifted is not None:
-            G.graph["lifted"] = nx.Graph()
-            graphs.append((G.graph["lifted"], far))
-        for H, chosen in graphs:
-            pairs = zip(u[chosen].tolist(), v[chosen].tolist(), cost[chosen].tolist(), strict=True)
-            H.add_weighted_edges_from(((names[a], names[b], c) for a, b, c in pairs), "cost")
-        for a, b in self.must_join.tolist():
-            H = G if p.lifted is None or G.has_edge(names[a], names[b]) else G.graph["lifted"]
-            H.add_edge(names[a], names[b], cost=-math.inf)
-        return G
+        return to_graph(self)
 
     @known_arguments
     def plot(self, partition: Any = None, ax: Any = None, *, kind: str = "auto") -> Any:
@@ -371,44 +338,19 @@ class SetPartition(FromOthers):
         return plot_partition(self, partition, ax, kind=kind)
 
     def _title(self) -> str:
-        stored = "as a matrix" if self.is_dense else "with a cost"
-        if self.background is not None:
-            stored += f", {self.background!r}"
-        elif self.groups is not None:
-            stored += f", {self.groups!r}"
-        if self._limits is not None:
-            stored += f", {self._limits}"
-        if self.lifted is not None:
-            stored += f", {number(int(self.lifted.sum()))} lifted, connected clusters"
-        return f"{type(self).__name__}: {plural(self.n, 'element')}, {plural(self.m, 'pair')} {stored}"
+        from graphpart.partition.problem.showing import title
+
+        return title(self)
 
     def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {}
-        if self.m and self.m <= LOOK:
-            costs = self.matrix if self.matrix is not None else self.cost
-            assert costs is not None
-            if self.background is not None:
-                costs = self._listed()[2]
-            times = 1 if self.matrix is None else 2
-            facts = {"attract": np.count_nonzero(costs < 0) // times}
-            facts |= {"repel": np.count_nonzero(costs > 0) // times - len(self._must_cut)}
-            finite = np.isfinite(costs)
-            low, high = costs.min(where=finite, initial=0.0), costs.max(where=finite, initial=0.0)
-            facts |= {"costs": f"{number(float(low))} to {number(float(high))}"}
-        if len(self.must_join) or self._has_must_cut:
-            facts |= {"required together": len(self.must_join), "apart": len(self._must_cut)}
-        told: dict[str, Any] = self._told
-        return told | facts
+        from graphpart.partition.problem.showing import facts
+
+        return facts(self)
 
     def _preview(self) -> tuple[Sequence[str], Any]:
-        u, v, cost = (self.u, self.v, self.cost) if self.matrix is None else (None, None, None)
-        if u is None or v is None or cost is None:
-            return (), ()
-        if self.background is not None:
-            cost = cost[:ROWS] + self.background.of_pairs(u[:ROWS], v[:ROWS])
-        rows = zip(u[:ROWS].tolist(), v[:ROWS].tolist(), cost[:ROWS].tolist(), strict=True)
-        more = [("...", "...", "...")] if len(u) > ROWS else []
-        return ("element", "element", "cost"), [*((self.nodes[a], self.nodes[b], c) for a, b, c in rows), *more]
+        from graphpart.partition.problem.showing import preview
+
+        return preview(self)
 
     # ------------------------------------------------------------------------------------------------- partitions
 
@@ -554,29 +496,6 @@ class SetPartition(FromOthers):
         from graphpart.partition.problem.forms import to_dense
 
         return to_dense(self)
-
-
-def with_graph_attributes(graph: Any, nodes: Sequence[Hashable], options: ProblemOptions) -> ProblemOptions:
-    """Options with those that a graph has as attributes, where they are not given: what :attr:`graph` writes."""
-    data = getattr(graph, "graph", None)
-    if not isinstance(data, dict):
-        return options
-    found: dict[str, Any] = {}
-    if options.get("background") is None and "background" in data:
-        found["background"] = data["background"]
-    if options.get("groups") is None and "groups" in data:
-        from graphpart.partition.problem.groups import NamedGroups
-
-        if isinstance(data["groups"], NamedGroups):
-            found["groups"] = data["groups"].of(nodes)
-    if options.get("max_size") is None and options.get("n_clusters") is None and "limits" in data:
-        from graphpart.partition.problem.limits import Limits
-
-        if isinstance(limits := data["limits"], Limits):
-            found |= {"max_size": limits.max_size, "n_clusters": (limits.least, limits.most)}
-    if options.get("lifted") is None and hasattr(data.get("lifted"), "subgraph"):
-        found["lifted"] = data["lifted"].subgraph(nodes)  # of a subgraph, those that it has
-    return {**options, **found}  # type: ignore[typeddict-item]
 
 
 def as_problem(problem: Any) -> SetPartition:
