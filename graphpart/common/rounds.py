@@ -28,7 +28,6 @@ Labels = NDArray[np.int32]
 Task = TypeVar("Task")
 Found = TypeVar("Found")
 SERVE = 0.05  # seconds between two looks at signals and the callback
-SAVE = 1.0  # seconds between two writes of a checkpoint
 
 
 def check_seed_and_threads(seed: Any, threads: Any) -> None:
@@ -56,7 +55,7 @@ class Saver:
     @property
     def due(self) -> bool:
         """Whether nothing was written for a second."""
-        return time.monotonic() >= self.when + SAVE
+        return time.monotonic() >= self.when + 1.0
 
     def save(self, labels: Labels, now: bool = False) -> None:
         """Write these labels, unless they were written last, or, if it need not be `now`, less than a second ago."""

@@ -9,10 +9,19 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ROUNDING", "RunningSum", "are_multiples", "decimal_step", "round_up", "step_of", "sum_down"]
+__all__ = [
+    "LARGEST_WHOLE",
+    "ROUNDING",
+    "RunningSum",
+    "are_multiples",
+    "decimal_step",
+    "round_up",
+    "step_of",
+    "sum_down",
+]
 
 ROUNDING = 1e-9  # a smaller relative difference of two costs counts as none
-LARGEST_WHOLE = 2.0**50
+LARGEST_WHOLE = 2.0**50  # sums of some numbers up to this are exact
 DECIMALS, NEAR = 6, 1e-6  # decimals of costs at most, and how far from a whole number a scaled cost may be
 
 

@@ -116,7 +116,7 @@ def auto(
     contraction = Beforehand(p, stopping)
     labels, cost = start, p._evaluate_labels(start)
     if not stopping.check(cost):
-        found = _improved(contraction, start, stopping, seed or 0, parameters)
+        found = _improved(contraction, start, stopping, seed or 0)
         if (reached := p._evaluate_labels(found)) <= cost:
             labels, cost = found, reached
     if stopping.reason is not None:
@@ -134,7 +134,7 @@ def auto(
     found = settled(
         p,
         contraction.lift(races.labels),
-        lambda labels: _improved(contraction, labels, stopping, seed or 0, parameters),
+        lambda labels: _improved(contraction, labels, stopping, seed or 0),
         stopping,
     )
     bound = math.inf if races.proven else contraction.constant + races.bound
@@ -144,9 +144,7 @@ def auto(
     return saved(p, result, checkpoint)
 
 
-def _improved(
-    contraction: Beforehand, labels: Labels, stopping: Stopping, seed: int, parameters: SearchParameters
-) -> Labels:
+def _improved(contraction: Beforehand, labels: Labels, stopping: Stopping, seed: int) -> Labels:
     """What local search makes of labels; see `local_search/improve.py` for costs that are huge."""
     p, assigned = contraction.problem, contraction.assigned
     if assigned is not None and assigned.is_all:
@@ -159,7 +157,7 @@ def _improved(
     for q in problems_with_huge_costs_cut(p, labels):
         if labels is not first and (inner.reason is not None or not np.isfinite(q._evaluate_labels(labels))):
             break
-        labels = canonical(improved_start(q, labels, alone, inner, seed, parameters))
+        labels = canonical(improved_start(q, labels, alone, inner, seed))
     stopping.iterations += inner.iterations
     return contraction.lift(labels)
 

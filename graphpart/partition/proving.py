@@ -21,7 +21,7 @@ from graphpart.partition.anytime_search.start import start_with_background
 from graphpart.partition.beforehand import Beforehand, fit_for_auto, has_groups
 from graphpart.partition.bounds.cycle_packing import DENSE_UP_TO
 from graphpart.partition.conclusion import concluded
-from graphpart.partition.exact_solvers.tree import Work
+from graphpart.partition.exact_solvers.whole import Work
 from graphpart.partition.problem import as_problem, canonical
 from graphpart.partition.problem.forms import without_background
 from graphpart.partition.races import PROVING, Races, RacesParameters
@@ -125,7 +125,7 @@ def exact(
             labels = start_with_background(
                 q, labels, initial is None, stopping.child(plus=constant), np.random.default_rng(0)
             )
-    elif improved:  # what is known beforehand, while nothing is listed
+    elif improved:  # joins of some optimum, before pairs are listed
         inner = stopping.child(plus=constant)
         labels = start_with_background(q, labels, initial is None, inner, np.random.default_rng(0))
         small = reduced(q, inner)

@@ -40,7 +40,7 @@ from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut, Smaller
 from graphpart.partition.exact_solvers.brute_force import enumerated
-from graphpart.partition.exact_solvers.tree import TreeParameters
+from graphpart.partition.exact_solvers.whole import TreeParameters
 from graphpart.partition.local_search.improve import repels
 from graphpart.partition.pieces.components import split
 from graphpart.partition.problem import Labels, SetPartition, canonical

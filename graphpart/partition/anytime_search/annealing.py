@@ -6,7 +6,7 @@ would be accepted. Where many moves change nothing, as in cluster editing, COLDE
 many sweeps without moves to worse partitions is a partition near a local optimum. In this estimate, a move that changes
 the cost by less than a unit counts in proportion to the change. Otherwise many moves that change the cost very little
 would make both temperatures very small. The unit is the weighted median of the absolute costs: half of their sum is due
-to larger ones. The few largest costs are left out.
+to larger ones. The largest cost is left out.
 
 A dense problem is annealed in 32-bit integers. If a pair costs more than the sum of all attraction of one of its
 elements, no join of this pair lowers the cost, whatever else is in the subset. Its cost is therefore lowered to the
@@ -39,15 +39,12 @@ from graphpart.stopping import Stopping
 __all__ = ["RUN", "Annealer", "as_integers"]
 
 RUN = 150_000.0  # nanoseconds that every run takes beside its sweeps
-ROWS = 256  # rows of a matrix that are converted at a time
 STEP = 8.0  # nanoseconds of a step of evolution
-VARIATES = 65536  # exponential variates in a table, a power of 2; the largest of them is about 11
 COLD = 0.01  # moves to a worse partition per element that the last sweep accepts
 COLDEST = 1e-6  # the value of COLD where many moves change nothing
 MULTIPLE = 4.0  # largest cost of an attracting pair where many moves change nothing, in multiples of the background
 SAMPLES = 10_000  # number of costs from which the unit is chosen
 MOVES = 600  # number of moves from which temperatures are chosen; annealing of few elements takes not much longer
-OUTLIERS = 0.01  # share of the largest costs that the unit leaves out
 SHARE = 0.05  # largest share of all worsening moves that the first sweep accepts
 TEMPERATURES = geometric(1e-3, 1e3, 31)  # in units of cost; other temperatures are interpolated
 
@@ -75,7 +72,7 @@ class Annealer:
         if p.matrix is not None:
             self.matrix, self.scale = as_integers(p.matrix)
             self.narrow, self.parts = narrowed(self.matrix)
-            self.variates = exponential_variates(max(VARIATES, 2 ** (2 * p.n).bit_length()), np.float32)
+            self.variates = exponential_variates(max(2**16, 2 ** (2 * p.n).bit_length()), np.float32)
             costs = self.matrix[:: max(1, p.n * p.n // SAMPLES)].ravel() / self.scale
         else:
             every = max(1, p.m // SAMPLES)
@@ -123,8 +120,7 @@ class Annealer:
                 return start
         else:
             sparse = _sparse_annealing.Annealing(*p._rows().arrays, p._tolerance, self.terms)
-            variates = exponential_variates(VARIATES)
-            out, _ = sparse.run(start, sweeps, hot, cold, variates, seed, cost, stopping)
+            out, _ = sparse.run(start, sweeps, hot, cold, exponential_variates(), seed, cost, stopping)
         return canonical(out)
 
     def evolve(self, start: Labels, elements: NDArray[np.int32], work: float, seed: int, stopping: Stopping) -> Labels:
@@ -145,14 +141,14 @@ class Annealer:
         self.spent += RUN + STEP * steps
         return canonical(out)
 
-    def temperatures(self, labels: Labels, heat: float, share: float = SHARE) -> tuple[float, float]:
+    def temperatures(self, labels: Labels, heat: float) -> tuple[float, float]:
         """The first and last temperature for labels like these. O(MOVES + n)
 
         `heat` is the number of moves to a worse partition that are accepted per element in the first sweep; of all such
-        moves, no more than this share.
+        moves, no more than SHARE.
         """
         deltas, elements = self._deltas(canonical(labels))
-        with np.errstate(over="ignore"):  # inf is as good as what is too large
+        with np.errstate(over="ignore"):  # a ratio that overflows counts as inf
             deltas = deltas[(deltas > 0) & (deltas < np.inf)] / self.unit
         most = np.minimum(1.0, deltas)
         known: dict[int, float] = {}
@@ -163,7 +159,7 @@ class Annealer:
             return known[k]
 
         cold = COLDEST if self.plateaus else COLD
-        wanted = [min(rate * elements, share * len(deltas)) for rate in (heat, min(cold, heat / 10))]
+        wanted = [min(rate * elements, SHARE * len(deltas)) for rate in (heat, min(cold, heat / 10))]
         return self._temperature(accepted, wanted[0]), self._temperature(accepted, wanted[1])
 
     def _temperature(self, accepted: Callable[[int], float], wanted: float) -> float:
@@ -254,9 +250,9 @@ def _unit(costs: NDArray[np.float64]) -> float:
 
 
 def _weighted_median(values: NDArray[np.float64]) -> float:
-    """The value below which half of the sum of all but the largest values lies; 1 if there are no values."""
+    """The value below which half of the sum of all but the largest value lies; 1 if there are no values."""
     values = np.sort(values[values > 0])
-    values = values[: max(1, len(values) - 1 - int(OUTLIERS * len(values)))]
+    values = values[: max(1, len(values) - 1)]
     scaled = np.cumsum(values / values[-1]) if len(values) else values
     return float(values[np.searchsorted(scaled, scaled[-1] / 2)]) if len(scaled) else 1.0
 
@@ -265,8 +261,8 @@ def as_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]:
     """The matrix in 32-bit integers as described above, and the number of units in a cost of 1."""
     n = len(matrix)
     attraction = np.empty(n)
-    for top in range(0, n, ROWS):
-        attraction[top : top + ROWS] = -np.minimum(matrix[top : top + ROWS], 0.0).sum(axis=1)
+    for rows_at in _slices(n):
+        attraction[rows_at] = -np.minimum(matrix[rows_at], 0.0).sum(axis=1)
     some = slice(0, n, max(1, n * n // SAMPLES))
     rows = np.abs(_limited(matrix, attraction, some, 0.0))
     if n:  # without pairs that outweigh all others of an element, which are joined
@@ -274,9 +270,9 @@ def as_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]:
         rows[each, largest_at] *= 2 * rows[each, largest_at] <= rows.sum(axis=1)
     more = _weighted_median(rows.ravel() if rows.any() else matrix[np.isfinite(matrix) & (matrix > 0)])
     sums, nearest = np.zeros(n), np.zeros(n, np.int64)
-    for top in range(0, n, ROWS):
-        rows = _limited(matrix, attraction, slice(top, top + ROWS), more)
-        sums[top : top + ROWS], nearest[top : top + ROWS] = np.abs(rows).sum(axis=1), rows.argmin(axis=1)
+    for rows_at in _slices(n):
+        rows = _limited(matrix, attraction, rows_at, more)
+        sums[rows_at], nearest[rows_at] = np.abs(rows).sum(axis=1), rows.argmin(axis=1)
     joined = {}  # pairs, at most one for each element, that attract more than all else that has to do with one end
     for a in np.flatnonzero(-2.0 * matrix[np.arange(n), nearest] > sums).tolist():
         pair = min(a, int(nearest[a])), max(a, int(nearest[a]))
@@ -287,8 +283,8 @@ def as_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]:
             joined[pair] = -lowered
     lowered_at = np.array([(a, b, cost) for (a, b), cost in joined.items()]).reshape(-1, 3)
     ends = lowered_at[:, :2].astype(np.int64)
-    for top in range(0, n, ROWS) if joined else ():
-        mine = np.unique(ends[(ends >= top) & (ends < top + ROWS)])
+    for rows_at in _slices(n) if joined else ():
+        mine = np.unique(ends[(ends >= rows_at.start) & (ends < rows_at.stop)])
         rows = _limited(matrix, attraction, mine, more)
         for one, other in ((0, 1), (1, 0)):
             here = np.isin(ends[:, one], mine)
@@ -299,15 +295,20 @@ def as_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]:
     exponent = math.frexp(room)[1] - math.frexp(largest)[1] - 1 if largest > 0 else 0
     scale = math.ldexp(1.0, max(-1000, min(1000, exponent)))
     integers = np.empty((n, n), np.int32)
-    for top in range(0, n, ROWS):
-        rows = _limited(matrix, attraction, slice(top, top + ROWS), more)
+    for rows_at in _slices(n):
+        rows = _limited(matrix, attraction, rows_at, more)
         rows *= scale
-        np.clip(rows, -room, room, out=rows)  # those that are joined
-        integers[top : top + ROWS] = np.rint(rows, out=rows)
+        np.clip(rows, -room, room, out=rows)  # only pairs that are joined exceed this
+        integers[rows_at] = np.rint(rows, out=rows)
     for (a, b), cost in joined.items():
         integers[a, b] = integers[b, a] = round(cost * scale)
     np.fill_diagonal(integers, 0)
     return integers, scale
+
+
+def _slices(n: int) -> list[slice]:
+    """The rows of a matrix, 256 at a time."""
+    return [slice(top, top + 256) for top in range(0, n, 256)]
 
 
 def narrowed(matrix: NDArray[np.int32]) -> tuple[NDArray[np.int16] | None, int]:

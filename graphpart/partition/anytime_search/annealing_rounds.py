@@ -1,8 +1,8 @@
 """Rounds of annealing: three tasks anneal, the fourth recombines two of the best partitions.
 
-A task anneals once, or several times with fewer sweeps, with one of several heats. A run starts from the best partition
-or, if there is enough time to become independent of the start, from all elements apart or all together. The runs of a
-task are combined region by region (see recombination.py), so that their improvements in different regions add up.
+A task anneals once, or several times with fewer sweeps, with one of several heats. A run starts from the best
+partition, from all elements apart, or from all together. The runs of a task are combined region by region (see
+recombination.py), so that their improvements in different regions add up.
 
 No single heat is best for all problems: cluster editing on sparse graphs needs a hotter start than random complete
 graphs. So tasks alternate between heats. One slow run is not always best, either: on random complete graphs and in
@@ -36,7 +36,6 @@ class AnnealingTask(Task):
     runs: int
     sweeps: int  # of each
     heat: float
-    restart: bool  # some runs from all elements apart, or together
 
 
 class AnnealingRounds:
@@ -87,17 +86,16 @@ class AnnealingRounds:
     def plan(self, turn: Turn) -> list[AnnealingTask]:
         a, rng, pool = self.parameters, turn.rng, turn.pool
         sweeps = self._sweeps(turn)
-        heats = a.heats if sweeps > a.few else a.few_heats
         tasks = []
         for k, seed in enumerate(turn.seeds):
-            heat = heats[(k + 3 * turn.number) % len(heats)]
+            heat = a.heats[(k + 3 * turn.number) % len(a.heats)]
             if k < len(turn.seeds) - 1 or len(pool) < 3:
                 runs = 2 ** int(rng.integers((sweeps // a.sweeps[0]).bit_length()))
-                tasks.append(AnnealingTask(pool.labels, seed, None, runs, sweeps // runs, heat, sweeps > a.few))
+                tasks.append(AnnealingTask(pool.labels, seed, None, runs, sweeps // runs, heat))
             else:
                 i, j = sorted(rng.choice(len(pool), 2, replace=False).tolist())
                 first, second = pool.members[i][1], pool.members[j][1]
-                tasks.append(AnnealingTask(first, seed, second, 1, sweeps, heat, False))
+                tasks.append(AnnealingTask(first, seed, second, 1, sweeps, heat))
         return tasks
 
     def perform(self, task: AnnealingTask, stopping: Stopping) -> Found:
@@ -109,7 +107,7 @@ class AnnealingRounds:
             temperatures = annealer.temperatures(labels, task.heat)
             for k in range(task.runs):
                 kind = (task.seed + k) % 4
-                start = other_start(annealer.p, task.start, kind) if task.restart and kind > 1 else task.start
+                start = other_start(annealer.p, task.start, kind) if kind > 1 else task.start
                 found = annealer.run(start, task.sweeps, temperatures, task.seed + k, stopping)
                 labels = found if k == 0 else best_of_regions(annealer.p, labels, found)
                 if stopping.check(np.inf):

@@ -36,13 +36,12 @@ from graphpart.partition.local_search.improve import repels
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.background import SMALL
+from graphpart.partition.problem.forms import fitting
 from graphpart.stopping import Stopping
 
 __all__ = ["FusionRounds", "FusionTask", "LevelRounds", "fused", "regions"]
 
 JOINING, LEVELS = 150.0, 500.0  # nanoseconds per element and pair: of joining; of multilevel moves
-WORTH = 0.1  # share of pairs stored from which on annealing of a matrix is faster, if there is a background
 
 
 @dataclass(frozen=True)
@@ -193,10 +192,7 @@ def fused(
     """The best partition that recombination makes of two partitions; it is not worse than the first."""
     p = annealer.p
     contraction = Contraction(p, common_sets(p, labels, proposal))
-    small = contraction.problem
-    matrix = small.background is not None and small._limits is None
-    if matrix and small.n <= SMALL and small.m >= WORTH * small.n * (small.n - 1) / 2:
-        small = small._to_dense()
+    small = fitting(contraction.problem)
     annealer.spent += 8 * CONTRACTION * (p.n + p.m)
     mine, theirs = contraction.project(labels), contraction.project(proposal)
     if small.n < 2:

@@ -23,8 +23,7 @@ class AnnealingParameters:
 
     sweeps: tuple[int, int] = (100, 1000)  #: fewest and most sweeps of a task at first
     heats: tuple[float, ...] = (0.3, 1.0, 0.1, 5.0)  #: heats of successive tasks; the best heat depends on the costs
-    few: int = 300  #: most sweeps of a task with a low heat; so few would not recover from a high heat
-    few_heats: tuple[float, ...] = (0.1, 0.3, 0.03, 0.01)  #: low heats of tasks with few sweeps, and of slow annealing
+    slow_heats: tuple[float, ...] = (0.1, 0.3, 0.03, 0.01)  #: heats of slow annealing
     cool: float = 0.05  #: heat of annealing after recombination
     part: float = 0.25  #: largest share of all work so far that a round of slow annealing may take
     ahead: float = 3.0  #: rounds within which slow annealing has to reach the best cost, by extrapolation
@@ -78,7 +77,6 @@ class SearchParameters:
     gaining: int = 4  #: rounds without improvement after which a strategy that changes little at a time gives way
     few: int = 200  #: least number of elements of a problem for fusion and drifting
     large: int = 300_000  #: largest number of elements of a problem that is annealed as a whole
-    chains: float = 12.0  #: largest mean number of neighbours for which pairwise Kernighan-Lin is the stronger start
     polish: float = 8.0  #: mean number of neighbours below which pairwise Kernighan-Lin improves results of annealing
     wait: float = 0.5  #: work of other strategies before one begins, as a share of its first round
     longer: float = 6.0  #: value of `wait` with a background, as long as rounds find something better

@@ -83,7 +83,7 @@ class Portfolio(RoundSearch[Any, Found]):
             p = without_usual(p)
         self.p, self.within, self.seed = p, within, seed
         self.stopping, self.parameters = stopping, parameters
-        most = parameters.pool  # of large problems, labels of as many take no more memory than the pairs
+        most = parameters.pool  # fewer for large problems: their labels take no more memory than the pairs
         self.pool = Pool(p, labels, most if p.n <= parameters.large else max(3, min(most, p.m // p.n)))
         self.worked = 0.0  # nanoseconds in all rounds
         self.way, self.gains = 0, list[float]()  # the strategy of the current round, and what its tasks gained
@@ -126,7 +126,7 @@ class Portfolio(RoundSearch[Any, Found]):
                 if not improved:
                     part = stopping.child(plus=self.within)
                     alone = int(self.labels.max()) + 1 == p.n
-                    self.pool.begin(canonical(improved_start(p, self.labels, alone, part, self.seed, self.parameters)))
+                    self.pool.begin(canonical(improved_start(p, self.labels, alone, part, self.seed)))
                     stopping.record(self.cost)
                 if p.n <= ENUMERATED_ELEMENTS and not stopping.check(self.cost):
                     inner = stopping.child(plus=self.within)

@@ -35,8 +35,6 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["better_start", "search", "start_within"]
 
-REDUCTION = 0.03  # share of the time that the reduction may take
-
 
 @interruptible
 def search(
@@ -158,15 +156,13 @@ def start_within(p: SetPartition, contraction: Contraction, given: Labels | None
 def _sets(p: SetPartition, stopping: Stopping) -> Labels:
     """The must-join classes; where all unlisted pairs cost the same, as in cluster editing, what some optimum joins.
 
-    Graphs of similar things have many elements with the same neighbours. Finding them may take a share of the time.
+    Graphs of similar things have many elements with the same neighbours.
     """
     background = p.background
     uniform = background is not None and background.constant is not None and background.repels
     if not uniform or p._limits is not None or p.lifted is not None:
         return p._must_join_classes()
-    left = stopping.remaining
-    inner = stopping.child(None if left is None else REDUCTION * left, plus=np.inf)
-    return reduced(p, inner).persistency.labels
+    return reduced(p, stopping.child(plus=np.inf)).persistency.labels
 
 
 def _write(p: SetPartition, labels: Labels, path: str) -> None:

@@ -1,6 +1,6 @@
 """The anytime search as a contestant in a race with provers (see `graphpart.common.race`).
 
-As soon as a prover has made the problem notably smaller, the search goes on with what is left of it.
+As soon as a prover has made the problem smaller, the search goes on with what is left of it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Searcher"]
 
-ROUNDS = 2  # least number of rounds in a turn without a time limit
-WORK = 1e9  # nanoseconds of work after which such a turn ends, even if its last round has found something better
-SMALLER = 0.8  # largest remaining share of elements or pairs for a new search, which has to learn anew what pays
-FEWEST = 30  # least number of elements for which the prover needs a search beside it
+WORK = 1e9  # nanoseconds of work after which a turn without a limit ends, even if its last round has found something
 
 
 class Searcher:
@@ -90,14 +87,12 @@ class Searcher:
         part = stopping.child()
         part.iterations = self._rounds
         portfolio = self._begin(part)
-        if self.done:
-            return
         if until is not None:
             status = portfolio.run(until=until, improved=self._improved)
         else:
             status, before = portfolio.run(until=-math.inf, improved=self._improved), math.inf
             while status is Status.FEASIBLE and not stopping.check(portfolio.cost):
-                if part.iterations >= ROUNDS and (not portfolio.cost < before or portfolio.worked > WORK):
+                if not portfolio.cost < before or portfolio.worked > WORK:
                     break
                 before = portfolio.cost
                 status = portfolio.run(until=-math.inf)
@@ -112,8 +107,7 @@ class Searcher:
         known = self._known()
         if known is not None and known.problem is not self._left.problem:
             old, new = self._left.problem, known.problem
-            self.done = new.n < FEWEST
-            if new.n <= SMALLER * old.n or new.m <= SMALLER * old.m or self._portfolio is None:
+            if new.n < old.n or new.m < old.m or self._portfolio is None:
                 self._left, self._portfolio = known, None
         elif known is not None and self._portfolio is not None:
             self._portfolio.offer(known.labels)

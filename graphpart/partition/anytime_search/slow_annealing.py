@@ -77,7 +77,7 @@ class SlowAnnealing:
     def plan(self, turn: Turn) -> list[SlowTask]:
         a, alone, labels = self.parameters, np.arange(self.annealer.p.n, dtype=np.int32), turn.pool.labels
         temperatures = [
-            self.annealer.temperatures(labels, heat) for _, heat in zip(turn.seeds, cycle(a.few_heats), strict=False)
+            self.annealer.temperatures(labels, heat) for _, heat in zip(turn.seeds, cycle(a.slow_heats), strict=False)
         ]
         self.costs.append(np.inf)
         polished = len(self.costs) > 2  # until then, runs only show how costs fall

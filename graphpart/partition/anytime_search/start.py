@@ -15,32 +15,27 @@ import numpy as np
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.fusion import fused
 from graphpart.partition.anytime_search.levels import has_small_subsets, iteration, polished, proposal_by_levels
-from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.recombination import best_of_regions
 from graphpart.partition.local_search.greedy_joining import join, joined
 from graphpart.partition.local_search.improve import repels
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.local_search.multilevel import improve_by_levels
-from graphpart.partition.local_search.sums import neighbours_of
+from graphpart.partition.local_search.sums import has_few_neighbours
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.stopping import Stopping
 
 __all__ = ["improved_start", "start_with_background"]
 
 SEQUENCES = 3  # iterations of Kernighan-Lin, which have nearly the gain of a complete run
-SHARE = 0.15  # share of the time for these iterations on a matrix: annealing, which follows, gains more per second
 FUSIONS, HEAT, SWEEPS = 3, 0.3, 100  # number of fusions; heat of annealing; sweeps of it and of label propagation
 
 
-def improved_start(
-    p: SetPartition, labels: Labels, alone: bool, stopping: Stopping, seed: int, parameters: SearchParameters
-) -> Labels:
+def improved_start(p: SetPartition, labels: Labels, alone: bool, stopping: Stopping, seed: int) -> Labels:
     """What local search makes of canonical labels, which are all elements `alone`, or given.
 
     Greedy joining of what is alone; then some iterations of Kernighan-Lin, or its form for pairs of subsets where
-    elements have few neighbours: it ends lower there. On matrices Kernighan-Lin has a share of the time only:
-    annealing, which follows, gains more in as much time.
+    elements have few neighbours: it ends lower there.
     """
     if p.background is not None:
         return start_with_background(p, labels, alone, stopping, np.random.default_rng(seed))
@@ -48,11 +43,9 @@ def improved_start(
         labels = canonical(join(p, p._must_join_classes(), stopping.child()))
     if stopping.check(np.inf):
         return labels
-    if not p.is_dense and neighbours_of(p) <= parameters.chains:
+    if has_few_neighbours(p):
         return improve_by_pairs(p, labels, stopping)
-    left = stopping.remaining
-    limit = SHARE * left if left is not None and p.is_dense else None
-    return improve_by_sequences(p, labels, stopping.child(limit, iterations=SEQUENCES))
+    return improve_by_sequences(p, labels, stopping.child(iterations=SEQUENCES))
 
 
 def start_with_background(

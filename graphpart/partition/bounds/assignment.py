@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group as grouped
-from graphpart.common.steps import round_up
+from graphpart.common.steps import LARGEST_WHOLE, round_up
 from graphpart.partition.bounds import _matching
 from graphpart.partition.certificates.certificate import common_step, proven_bound
 from graphpart.partition.certificates.inequalities import GROUP_STAR, Inequalities
@@ -29,7 +29,6 @@ from graphpart.stopping import Stopping
 __all__ = ["Assignment", "assign", "sides_of"]
 
 Floats = NDArray[np.float64]
-DIGITS = 50  # number of binary digits of a weight
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ def assign(p: SetPartition, stopping: Stopping) -> Assignment | None:
     left, right = np.where(side[u] == 0, u, v), np.where(side[u] == 0, v, u)
     step = common_step(p)
     largest = float(weight.max())
-    unit = step if step and largest / step < 2.0**DIGITS else 2.0 ** (np.frexp(largest)[1] - DIGITS)
+    unit = step if step and largest / step < LARGEST_WHOLE else float(np.ldexp(1 / LARGEST_WHOLE, np.frexp(largest)[1]))
     order, starts = grouped(left, p.n)
     found = _matching.matching(starts, right[order].astype(np.int32), np.rint(weight[order] / unit), p.n, stopping)
     if found is None:

@@ -28,12 +28,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.steps import ROUNDING
 from graphpart.kernels import _pairs
 from graphpart.partition.bounds import _matching, _packing
 from graphpart.partition.bounds._implicit_packing import ImplicitPairs
 from graphpart.partition.bounds.cycle_packing import STAGES, pack_pairs
 from graphpart.partition.bounds.group_stars import GroupStars
-from graphpart.partition.bounds.message_passing import CRUMB, LITTLE, ROUNDS, SWEEPS
+from graphpart.partition.bounds.message_passing import LITTLE, SWEEPS
 from graphpart.partition.bounds.relaxation import PARAMETERS
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
 from graphpart.partition.problem import SetPartition
@@ -45,8 +46,6 @@ __all__ = ["ImplicitPacking", "memberships", "pack_implicit", "pass_messages_imp
 Floats = NDArray[np.float64]
 LARGEST_STAR = 64  # most leaves of a star
 SHARES = (1.0, 0.25, 0.05, 0.0)  # least amounts of stars in successive stages, as shares of the mean attraction
-MADE = 16  # most pairs that are made, as a multiple of the number of listed pairs
-FEW = 100_000  # number of pairs that may be made in addition
 
 
 class ImplicitPacking:
@@ -62,6 +61,8 @@ class ImplicitPacking:
         The numbers of pairs: the listed pairs, in their order, then the added pairs.
     u, v, cost : ndarray, shape (m,)
         The listed pairs with their whole costs.
+    most : int
+        Largest number of pairs that are added, so that memory stays in proportion to the number of listed pairs.
     """
 
     def __init__(self, p: SetPartition, stopping: Stopping) -> None:
@@ -69,13 +70,14 @@ class ImplicitPacking:
         self.n, self.stopping = p.n, stopping
         self.u, self.v, self.cost = p._listed()
         m = len(self.cost)
+        self.most = 16 * m + 100_000
         starts, neighbours, numbers = _pairs.adjacency(p.n, self.u, self.v, np.arange(m, dtype=np.float64)).arrays
         terms = p.background.vectors
         x, y = (np.array([term[side] for term in terms]).reshape(len(terms), p.n).T.copy() for side in (0, 1))
         single = np.array([term[0] is term[1] for term in terms], np.uint8)
         self.pairs = ImplicitPairs(
             starts, neighbours, numbers.astype(np.int64), m, p.background.beta, x, y, single,
-            *memberships(p.background), MADE * m + FEW,
+            *memberships(p.background), self.most,
         )  # fmt: skip
         self.group_stars: GroupStars | None = None
         groups = p.background.groups
@@ -127,7 +129,7 @@ class ImplicitPacking:
         self._pack_group_stars()
         capacity = self._capacity()
         left = np.maximum(capacity - self._load(), 0.0)
-        left[left <= CRUMB * capacity] = 0.0
+        left[left <= ROUNDING * capacity] = 0.0
         m = len(self.cost)
         self.pairs.begin(left[m:])
         rest = np.copysign(left[:m], self.cost)
@@ -168,11 +170,9 @@ class ImplicitPacking:
         if float((shared * worth).sum()) > float((self.amounts * worth).sum()):
             self.amounts = shared
 
-    def improve(self, rounds: int) -> Iterator[float]:
+    def improve(self) -> Iterator[float]:
         """Message passing: redistribute and pack in turn, until this gains little; yields the gain of each round."""
-        for _ in range(rounds):
-            if not len(self.proof[1]) or self.stopping.check(np.inf):
-                break
+        while len(self.proof[1]) and not self.stopping.check(np.inf):
             before = self.value
             if len(self.amounts):
                 self.share()
@@ -227,10 +227,10 @@ def pack_implicit(p: SetPartition, stopping: Stopping) -> tuple[Inequalities, Fl
     return packing.proof
 
 
-def pass_messages_implicit(p: SetPartition, stopping: Stopping, rounds: int = ROUNDS) -> tuple[Inequalities, Floats]:
+def pass_messages_implicit(p: SetPartition, stopping: Stopping) -> tuple[Inequalities, Floats]:
     """The form of `message_passing.pass_messages` for problems with a background."""
     packing = ImplicitPacking(p, stopping)
     packing.pack()
-    for _ in packing.improve(rounds):
+    for _ in packing.improve():
         pass
     return packing.proof

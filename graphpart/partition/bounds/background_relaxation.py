@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.groups import group
 from graphpart.partition.bounds.assignment import assign
-from graphpart.partition.bounds.background_packing import FEW, LARGEST_STAR, MADE, ImplicitPacking
-from graphpart.partition.bounds.message_passing import ROUNDS
+from graphpart.partition.bounds.background_packing import LARGEST_STAR, ImplicitPacking
 from graphpart.partition.bounds.relaxation import Relaxation, most, solve_relaxation, tightened
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
 from graphpart.partition.problem import SetPartition
@@ -23,7 +22,6 @@ from graphpart.stopping import Stopping
 __all__ = ["solve_implicit_relaxation"]
 
 Floats = NDArray[np.float64]
-ADDED = 1.0  # most inequalities added in a round, per listed pair
 
 
 class ImplicitRelaxation(Relaxation):
@@ -61,12 +59,12 @@ class ImplicitRelaxation(Relaxation):
         cycles = self._cycles(tolerance)
         if self.packing.group_stars is not None:
             by_group, more = self.packing.group_stars.violated(self.y, tolerance)
-            chosen = most(more, ADDED * self.listed)
+            chosen = most(more, self.listed)
             cycles = cycles + by_group.take(chosen)
             self.violation = max(self.violation, float(more.max(initial=0.0)))
         self.violation = max(self.violation, float(amounts.max(initial=0.0)))
-        chosen = most(amounts, ADDED * self.listed)
-        room = FEW + MADE * self.listed + self.listed - len(self.cost)  # pairs that may be made
+        chosen = most(amounts, self.listed)
+        room = self.packing.most + self.listed - len(self.cost)  # pairs that may be made
         chosen = chosen[np.argsort(-amounts[chosen], kind="stable")]
         sizes = np.diff(starts)[chosen]
         return found.take(chosen[np.cumsum((sizes - 1) * (sizes - 2) // 2) <= room]) + cycles
@@ -94,7 +92,7 @@ def solve_implicit_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Ineq
         return assigned.rows + rows.renamed(rest), np.concatenate([assigned.multipliers, multipliers])
     packing = ImplicitPacking(p, stopping)
     packing.pack()
-    for _ in packing.improve(ROUNDS):
+    for _ in packing.improve():
         pass
     relaxation = ImplicitRelaxation(packing, stopping)
     relaxation.start(*packing.proof)

@@ -21,7 +21,7 @@ from graphpart.common.steps import round_up
 from graphpart.partition.bounds.background_packing import ImplicitPacking
 from graphpart.partition.bounds.background_relaxation import ImplicitRelaxation
 from graphpart.partition.bounds.cycle_packing import DENSE_UP_TO, pack
-from graphpart.partition.bounds.message_passing import ROUNDS, rounds_of_messages
+from graphpart.partition.bounds.message_passing import rounds_of_messages
 from graphpart.partition.bounds.relaxation import Relaxation, rounds_of
 from graphpart.partition.certificates.certificate import common_step, proven_bound
 from graphpart.partition.certificates.inequalities import Inequalities
@@ -124,7 +124,7 @@ class Bounding:
             packing.stopping = stopping
             self._prove(*packing.proof)
             yield
-            for _ in packing.improve(ROUNDS):
+            for _ in packing.improve():
                 self._prove(*packing.proof)
                 yield
             (rows, amounts), used = packing.proof, p.m

@@ -17,28 +17,28 @@ message passing makes of the mean.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.steps import ROUNDING
 from graphpart.partition.bounds import _packing
 from graphpart.partition.bounds.cycle_packing import DENSE_UP_TO, STAGES, pack, pack_matrix, pack_pairs
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition
 from graphpart.stopping import Stopping
 
-__all__ = ["CRUMB", "LITTLE", "ROUNDS", "SWEEPS", "pass_messages", "rounds_of_messages"]
+__all__ = ["LITTLE", "SWEEPS", "pass_messages", "rounds_of_messages"]
 
 Floats = NDArray[np.float64]
 SWEEPS = 20  # most sweeps of one call of a coordinate ascent
-CRUMB = 1e-9  # share of the capacity of a pair up to which a remainder is not packed
 LITTLE = 1e-4  # a round or sweep is the last if it gains at most this share of the gain so far
-ROUNDS = 100
 ORDERS = 6
 
 
-def pass_messages(p: SetPartition, stopping: Stopping, rounds: int = ROUNDS) -> tuple[Inequalities, Floats]:
+def pass_messages(p: SetPartition, stopping: Stopping, rounds: float = math.inf) -> tuple[Inequalities, Floats]:
     """Cycles and their amounts, for a problem without required joins.
 
     Notes
@@ -50,7 +50,7 @@ def pass_messages(p: SetPartition, stopping: Stopping, rounds: int = ROUNDS) -> 
 
 
 def rounds_of_messages(
-    p: SetPartition, stopping: Stopping, rounds: int = ROUNDS, first: tuple[Inequalities, Floats] | None = None
+    p: SetPartition, stopping: Stopping, rounds: float = math.inf, first: tuple[Inequalities, Floats] | None = None
 ) -> Iterator[tuple[Inequalities, Floats]]:
     """The same after each step: first a packing, if it is not given, then rounds, each with a better bound."""
     first = pack(p, stopping) if first is None else first
@@ -62,9 +62,8 @@ def rounds_of_messages(
         averaged = True
     u, v, cost = p.pairs()
     keys = u.astype(np.int64) * p.n + v
-    for _ in range(rounds):
-        if not len(amounts) or stopping.check(np.inf):
-            break
+    while rounds > 0 and len(amounts) and not stopping.check(np.inf):
+        rounds -= 1
         starts, terms, signs, rhs = rows.terms(p.n)
         worth = _worth(starts, signs, rhs)
         before = float(amounts @ worth)
@@ -76,7 +75,7 @@ def rounds_of_messages(
             amounts = shared
         load = np.bincount(pairs, np.repeat(amounts, np.diff(starts)), len(cost))
         rest = np.maximum(capacity - load, 0.0)
-        rest[rest <= CRUMB * capacity] = 0.0
+        rest[rest <= ROUNDING * capacity] = 0.0
         more, more_amounts = _pack_rest(p, u, v, np.copysign(rest, cost), stopping)
         rows, amounts = rows + more, np.concatenate([amounts, more_amounts])
         gained = float(more_amounts.sum()) + float(amounts[: len(worth)] @ worth) - before

@@ -30,6 +30,7 @@ with several elements on both sides.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -41,7 +42,7 @@ from graphpart.kernels._pairs import CompressedRows
 from graphpart.partition.bounds import _cuts, _cycle_cuts
 from graphpart.partition.bounds._primal_dual import Program
 from graphpart.partition.bounds.connecting import Connecting
-from graphpart.partition.bounds.message_passing import ROUNDS, pass_messages
+from graphpart.partition.bounds.message_passing import pass_messages
 from graphpart.partition.bounds.rows import Rows
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, WHEEL, Inequalities
 from graphpart.partition.problem import SetPartition
@@ -73,7 +74,6 @@ class RelaxationParameters:
     complete_up_to: int = 40  #: largest number of elements for which all pairs are variables, whatever their costs
     complete_from: float = 0.2  #: share of pairs with a cost from which on all pairs are variables
     iterations: int = 50  #: iterations of a round; doubled after a round without gain, up to eight times this number
-    early: float = 0.3  #: violation from which on rounds are half as long, because new inequalities help more
     violated: float = 0.02  #: least violation of inequalities that the first rounds add
     finest: float = 1e-4  #: limit to which rounds that find few inequalities lower the least violation
     few: float = 0.01  #: a round finds few inequalities if it adds at most this number per variable
@@ -241,7 +241,7 @@ class Relaxation:
         self.y = np.clip(self.y, self.lower, self.upper)
         used = rows.counts > 0
         free = np.flatnonzero(used & (self.lower < self.upper))
-        if not len(free):  # multipliers rise where what is fixed violates an inequality, and fall elsewhere
+        if not len(free):  # multipliers rise where fixed variables violate an inequality, and fall elsewhere
             free = np.flatnonzero(used)
         order, starts, middles, pairs, rhs = rows.of_free(free, self.y)
         lower, upper = self.lower[free], self.upper[free]
@@ -257,8 +257,8 @@ class Relaxation:
         self.y[free] = y
         before = self.bound
         self.offer(rows.multipliers)
-        least = PARAMETERS.iterations if self.violation < PARAMETERS.early else PARAMETERS.iterations // 2
-        self.iterations = least if self.bound > before else min(2 * self.iterations, 8 * PARAMETERS.iterations)
+        usual = PARAMETERS.iterations
+        self.iterations = usual if self.bound > before else min(2 * self.iterations, 8 * usual)
 
     def separate(self) -> int:
         """Add inequalities that y violates, and drop inactive ones; return the number added.
@@ -422,7 +422,7 @@ def solve_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Inequalities,
     """Inequalities and multipliers that prove the bound of the relaxation, for a problem without required joins."""
     relaxation = Relaxation(p, stopping)
     few = len(relaxation.cost) <= PARAMETERS.quick
-    relaxation.start(*pass_messages(p, stopping, 2 if few else ROUNDS))
+    relaxation.start(*pass_messages(p, stopping, 2 if few else math.inf))
     return tightened(relaxation, stopping)
 
 

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from graphpart.partition.bounds import _primal_dual
 from graphpart.partition.certificates.inequalities import Inequalities
 
-__all__ = ["BASIC", "Rows"]
+__all__ = ["Rows"]
 
 Floats = NDArray[np.float64]
-BASIC = 1  # the status that HiGHS gives to an inequality that is not tight
 
 
 class Rows:
@@ -93,7 +92,8 @@ class Rows:
         self.pairs = np.concatenate([self.pairs, pairs])
         self.rhs = np.concatenate([self.rhs, rhs])
         self.multipliers = np.concatenate([self.multipliers, given])
-        self.status = np.concatenate([self.status, np.full(len(rhs), BASIC, np.int8)])
+        basic = np.ones(len(rhs), np.int8)  # the status that HiGHS gives to an inequality that is not tight
+        self.status = np.concatenate([self.status, basic])
         self._hashes = np.concatenate([self._hashes, hashes])
         self.counts += np.bincount(pairs, minlength=self.m)
         return len(rhs)

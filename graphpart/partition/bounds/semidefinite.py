@@ -53,7 +53,6 @@ from graphpart.stopping import Stopping
 __all__ = ["Semidefinite", "solve_semidefinite"]
 
 Floats = NDArray[np.float64]
-ITERATIONS = 50  # iterations between two separations
 MOVE = 1.6  # step length of M, in multiples of Z - Y
 BALANCE, UNEQUAL, CHANGE = 20, 2.0, 1.3  # iterations between changes of the penalty; ratio needed for one; its factor
 WIDEST = 1e4  # largest factor between the penalty and the mean cost, in both directions
@@ -83,7 +82,7 @@ class Semidefinite:
         r.largest, r.patience, r.small = SMALLEST_TWO_PARTITION, STEPS, False
         self._since, self._begun = r.bound, r.rounds  # the bound and the number of rounds when `largest` last changed
 
-    def round(self, iterations: int = ITERATIONS) -> None:
+    def round(self, iterations: int = PARAMETERS.iterations) -> None:
         """Iterate, and offer the bound that the multipliers and S prove."""
         with one_thread() if self.relaxation.n <= DENSE_UP_TO else nullcontext():
             self._round(iterations)

@@ -7,15 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.steps import sum_down
 from graphpart.partition.certificates.certificate import common_step, proven_bound
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import SetPartition
 
 __all__ = ["lowered", "trivial_bound"]
-
-FEW = 2**17  # most numbers that are added without any rounding; this takes 10 ms
 
 
 def trivial_bound(p: SetPartition) -> float:
@@ -29,9 +26,6 @@ def trivial_bound(p: SetPartition) -> float:
     if len(p.must_join):
         contraction = Contraction(p)
         return lowered(p, contraction.constant + trivial_bound(contraction.problem))
-    if p.m <= FEW:
-        cost = p.pairs()[2]
-        return sum_down(cost[cost < 0].tolist())
     return lowered(p, -_attraction(p))
 
 

@@ -15,9 +15,7 @@ from graphpart.partition.bounds.relaxation import Relaxation
 
 __all__ = ["PseudoCosts"]
 
-LEAST = 1e-6  # least expected rise, in units of the scale of costs; smaller ones count as this one
 NEAREST = 0.05  # least distance by which a decision counts as having moved a variable
-INTEGRAL = 1e-3  # pairs nearer than this to 0 or 1 come last
 
 
 class PseudoCosts:
@@ -41,7 +39,7 @@ class PseudoCosts:
     def choose(self, free: NDArray[np.bool_]) -> int:
         """The variable to divide on, among free ones; O(number of variables)."""
         y = np.clip(self._r.y, 0.0, 1.0)
-        least, score = LEAST * self._r.scale, np.where(np.minimum(y, 1 - y) < INTEGRAL, LEAST, 1.0)
+        least, score = 1e-6 * self._r.scale, np.ones(len(y))  # smaller expected rises count as the least one
         for rise, times, moved in zip(self._rise, self._times, (y, 1 - y), strict=True):
             usual = self._size * (rise.sum() / (times * self._size).sum() if times.any() else 1.0)
             score *= np.maximum((rise + usual) / (times + 1) * moved, least)

@@ -49,7 +49,6 @@ from graphpart.stopping import Stopping
 __all__ = ["ColumnGeneration"]
 
 Floats = NDArray[np.float64]
-LARGEST = 10  # costs are scaled below 2 to this power, because tolerances of HiGHS are absolute
 PROGRESS, SLOW = 0.03, 2  # rounds of inequalities end after SLOW in turn that close less than PROGRESS of the gap
 TIGHTER = 20  # most times that inequalities are added in `_choose`
 HALFWAY, TRIES = 0.5, 8  # weight of the last prices in the first attempt to find subsets; number of attempts
@@ -181,7 +180,8 @@ class ColumnGeneration:
         stopping: Stopping,
     ) -> None:
         n = len(cost)
-        half = (LARGEST - int(np.frexp(float(np.abs(cost[np.isfinite(cost)]).max(initial=0.0)))[1])) // 2
+        # Costs are scaled below 2**10, because tolerances of HiGHS are absolute.
+        half = (10 - int(np.frexp(float(np.abs(cost[np.isfinite(cost)]).max(initial=0.0)))[1])) // 2
         self._unit = 2 * half
         self._wanted, self._offer, self._stopping = wanted, offer, stopping
         self._rng, self._counter = np.random.default_rng(0), count()
@@ -351,7 +351,7 @@ class ColumnGeneration:
             with_a, with_b = subsets[chosen][:, a], subsets[chosen][:, b]
             parts = [chosen[(with_a & with_b) == 0], chosen[with_a == with_b]]
             if max(map(len, parts)) == len(values) - n:
-                raise Unsolved  # what is missing is less than rounding hides
+                raise Unsolved  # the remaining gap is smaller than the rounding error
             stack += [(part, prices.triples[prices.penalties > 0]) for part in parts]
 
 

@@ -65,10 +65,8 @@ Floats = NDArray[np.float64]
 
 FORMULATIONS = ("cutting-plane", "full")
 LARGEST_FULL = 60  # most elements of a component with all triangle inequalities: 102660 of them
-SLACK = 0.2  # room in a relaxation from which on an inequality is dropped
 STALLED = 8  # successive rounds with little gain after which integer rounds begin
 LITTLE = 0.01  # share of the remaining gap below which the gain of a round is little
-ROWS_PER_PAIR = 2  # most inequalities added in a round, per variable
 
 
 @interruptible
@@ -173,7 +171,7 @@ def ilp(
         inner_start = fixed_point(q, join(q, q._must_join_classes(), inner), improve_by_sequences, inner)
     cost, done = contraction.constant + q._evaluate_labels(inner_start), []
     labels = inner_start.astype(np.int64)
-    for elements, part in sorted(parts, key=lambda one: one[1].n):  # what is small is proven even in little time
+    for elements, part in sorted(parts, key=lambda one: one[1].n):  # small components are proven even in little time
         component = Component(part, canonical(inner_start[elements]), chosen, stopping, formulation == "full")
         others = cost - component.cost if math.isfinite(cost) else 0.0  # without a start there is one component only
         try:
@@ -300,14 +298,14 @@ class Component(Search):
             y = solution
             if relaxed:
                 stalled = stalled + 1 if gap - (self.cost - self.bound) < LITTLE * gap else 0
-                self.program.keep_rows(self.program.slack(y) < SLACK)
+                self.program.keep_rows(self.program.slack(y) < PARAMETERS.slack)
         return None
 
     def _violated(self, y: Floats) -> Rows:
         from graphpart.partition.exact_solvers.separation import violated_cycles, violated_triangles
 
         pairs, y = len(y), y[: len(self.u)]
-        limit = ROWS_PER_PAIR * len(y) + 100
+        limit = int(PARAMETERS.triangles * len(y)) + 100
         if self.complete:
             matrix, rhs = violated_triangles(y, self.p.n, limit, PARAMETERS.finest)
             return (widened(matrix, pairs), rhs) if pairs > len(y) else (matrix, rhs)

@@ -114,8 +114,8 @@ class Regions:
         outside: NDArray[np.bool_] = (a < 0) | (a != b)
         return outside
 
-    def steps(self, until: float, effort: int = 1) -> Iterator[None]:
-        """Make regions, solve them, and let regions with a gap grow, for some seconds or while the gap shrinks.
+    def steps(self, effort: int = 1) -> Iterator[None]:
+        """Make regions, solve them, and let regions with a gap grow, while the gap shrinks.
 
         Pauses after each region that was solved. With twice the effort, regions may grow twice as large, and take twice
         as long. May be called again with more.
@@ -129,16 +129,17 @@ class Regions:
             if not region.is_solved and region.gap > self.worth:
                 region.gap = np.inf
         idle = 0
-        while self.regions and len(self.multipliers) and not self._is_over(until):
+        while self.regions and len(self.multipliers) and not self._is_over:
             before = self.cost - self.gain
-            yield from self._solve_all(until)
+            yield from self._solve_all()
             left = self.cost - self.gain
             idle = 0 if before - left > PROGRESS * (left - self._least) else idle + 1
-            if idle > IDLE or self._is_over(until) or not self._grow():
+            if idle > IDLE or self._is_over or not self._grow():
                 break
 
-    def _is_over(self, until: float) -> bool:
-        return self.stopping.check(self.cost) or self.stopping.seconds > until
+    @property
+    def _is_over(self) -> bool:
+        return self.stopping.check(self.cost)
 
     def _places(self, regions: list[Region]) -> NDArray[np.int64]:
         """Of each element, the number of the region that holds it, or -1."""
@@ -230,7 +231,7 @@ class Regions:
         taken[self.r.rows.inequalities.elements[worth]] = True
         return taken
 
-    def _solve_all(self, until: float) -> Iterator[None]:
+    def _solve_all(self) -> Iterator[None]:
         """Solve regions: bounds, and better labels where a region has a gap."""
         r, rows = self.r, self.r.rows.inequalities
         place = self._places(self.regions)
@@ -260,21 +261,20 @@ class Regions:
         wanted[[k for k, region in enumerate(self.regions) if region.gap == np.inf]] = True
         found = split(whole, name.astype(np.int32), wanted[: int(name.max()) + 1])
         for elements, part in sorted(found, key=lambda one: one[1].n):
-            if self._is_over(until):
+            if self._is_over:
                 break
             k = int(place[elements[0]])
             region = self.regions[k]
             mine = canonical(self.labels[elements])
-            left = max(0.0, until - self.stopping.seconds)
-            best, bound, region.is_solved = self.solve(part, mine, min(self.seconds, left))
+            best, bound, region.is_solved = self.solve(part, mine, self.seconds)
             region.gain = max(region.gain, bound - linear[k])
             region.gap = part._evaluate_labels(mine) - linear[k] - region.gain
             region.other = best
-            if region.gap > self.worth and self._improve(elements, until):
+            if region.gap > self.worth and self._improve(elements):
                 region.gap = part._evaluate_labels(canonical(self.labels[elements])) - linear[k] - region.gain
             yield
 
-    def _improve(self, elements: NDArray[np.int64], until: float) -> bool:
+    def _improve(self, elements: NDArray[np.int64]) -> bool:
         """Look for better labels of some elements, while the rest of each subset around them stays together."""
         p = self.p
         u, v, _ = p.pairs()
@@ -293,7 +293,7 @@ class Regions:
         smaller = whole._contract(classes)
         # a matrix, if most have a cost
         q = SetPartition._of_pairs(range(smaller.n), *smaller.pairs(), rules=Rules(lifted=smaller.lifted))
-        best = self.solve(q, start, min(self.seconds, max(0.0, until - self.stopping.seconds)))[0]
+        best = self.solve(q, start, self.seconds)[0]
         labels = self.labels.astype(np.int64)
         labels[members] = p.n + best[classes]
         found = canonical(labels)

@@ -20,7 +20,6 @@ __all__ = ["Rows", "all_triangles", "violated_cycles", "violated_triangles"]
 
 Rows = tuple[csr_array, NDArray[np.float64]]
 Floats = NDArray[np.float64]
-HOP = 1e-6  # added to the length of each pair, so that of equally short paths one with few pairs is found
 
 
 def pair_index(n: int) -> NDArray[np.int64]:
@@ -88,7 +87,7 @@ def violated_cycles(
         The pairs that are variables, sorted.
     """
     m = len(y)
-    length = np.maximum(1.0 - y, 0.0) + HOP
+    length = np.maximum(1.0 - y, 0.0) + 1e-6  # so that of equally short paths one with few pairs is found
     graph = csr_array((length, (u, v)), shape=(n, n))
     keys = u * np.int64(n) + v
     candidates = np.flatnonzero(1.0 - y > tolerance)

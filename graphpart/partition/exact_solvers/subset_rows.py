@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 Subsets = NDArray[np.uint8]
 Triples = NDArray[np.int32]
 VIOLATED = 0.05  # least violation: by how much the values of subsets have to exceed 1
-AT_ONCE, EACH = 40, 4  # most triples added at once; most of these with the same element
+AT_ONCE, EACH = 40, 4  # most triples added at once; most of them with one element in common
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ import heapq
 import math
 import time
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,99 +24,20 @@ from graphpart.partition.exact_solvers.branching import PseudoCosts
 from graphpart.partition.exact_solvers.column_generation import ColumnGeneration
 from graphpart.partition.exact_solvers.pricing import fitting_weights
 from graphpart.partition.exact_solvers.regions import Regions
+from graphpart.partition.exact_solvers.rounding import linked, rounded
+from graphpart.partition.exact_solvers.whole import WhatIsLeft, Whole
 from graphpart.partition.inputs.arrays import keys_of_pairs
-from graphpart.partition.local_search.greedy_joining import join
 from graphpart.partition.local_search.improve import fixed_point
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
-from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.derived import connected, connected_subsets
-from graphpart.partition.problem.labels import agreement
+from graphpart.partition.problem.derived import connected
 from graphpart.partition.problem.rules import Rules
-from graphpart.stopping import Stopping
 
-__all__ = ["Tree", "TreeParameters", "Work"]
+__all__ = ["Tree"]
 
 Decisions = tuple[tuple[int, bool, float], ...]  # variable; whether it is joined; distance of its value from that
 Start = tuple[Inequalities, NDArray[np.float64], NDArray[np.float64]]
 Children = Generator[None, None, list[tuple[float, Decisions]]]
-
-
-@dataclass(frozen=True)
-class TreeParameters:
-    """Parameters of the tree."""
-
-    resolution: float = 1e-7  #: smaller differences of cost do not count, relative to the largest cost that may be paid
-    integral: float = 1e-6  #: a point is a partition if each variable is this near to 0 or 1
-    idle: int = 4  #: after this number of rounds without progress, a vertex is computed or the node is divided
-    progress: float = 0.01  #: least share of the gap of a node that a round has to close to count as progress
-    converged: float = 5e-4  #: the same share at the root of a problem with regions
-    window: int = 5  #: number of last rounds whose gain predicts how fast the bound rises
-    most_rounds: float = 20.0  #: a node is divided if more rounds than this are predicted until it is closed
-    remembered: int = 16  #: largest number of open nodes whose starting points are kept
-    vertex_terms: int = 3_000  #: largest number of terms of a relaxation of which the simplex method computes a vertex
-    semidefinite: int = 80  #: least number of elements for the semidefinite relaxation
-    far: float = (
-        0.01  #: the gap, as a share of the cost, above which the semidefinite relaxation gains more than division
-    )
-    columns: tuple[int, int] = (30, 400)  #: least and largest number of elements for column generation
-    slow: float = 0.05  #: column generation begins after two rounds in turn that close at most this share of the gap
-    shrunk: float = 0.3  #: share of the pairs with a cost that has to be fixed before what is left is solved anew
-    dive: int = 20  #: number of nodes from one dive to the next
-    regions: int = 300  #: least number of elements of a sparse problem that is solved by regions at the root
-    regions_share: float = 0.9  #: share of the remaining time that regions may take
-    effort: int = 16  #: largest effort for regions; the effort starts at 1 and is doubled while there is a gap
-
-
-@dataclass
-class Work:
-    """How much work was done."""
-
-    nodes: int = 0
-    rounds: int = 0
-    cuts: int = 0
-    lp_seconds: float = 0.0
-    columns: int = 0  #: number of blocks that column generation took over
-
-
-class Whole(Protocol):
-    """The interface of the whole problem to the tree of one of its blocks."""
-
-    cost: float
-    work: Work
-    stopping: Stopping
-    threads: int
-    parameters: TreeParameters
-
-    def rest_of(self, tree: Tree, p: SetPartition, labels: Labels, merged: Labels) -> WhatIsLeft:
-        """What is left of the problem of a tree, once elements are merged."""
-
-    def solve_region(self, p: SetPartition, labels: Labels, seconds: float) -> tuple[Labels, float, bool]:
-        """Better labels of a small problem, a lower bound of its cost, and whether the labels are optimal."""
-
-    def note(self, cost: float, bound: float) -> None:
-        """Take note of a change of the cost and of the bound of the tree."""
-
-    def ends(self) -> bool:
-        """Whether the run has to end."""
-
-
-class WhatIsLeft(Protocol):
-    """What is left of the problem of a tree. It tells the tree of better partitions and bounds, see `Tree.hear`."""
-
-    @property
-    def bound(self) -> float:
-        """No partition of it costs less, in the tree's problem."""
-
-    @property
-    def proven(self) -> bool:
-        """Whether its best partition is optimal."""
-
-    def steps(self) -> Iterator[None]:
-        """Solve it, with pauses."""
-
-    def offer(self, labels: Labels) -> None:
-        """Take over a partition of the tree's problem, if it is better."""
 
 
 class Tree:
@@ -142,7 +61,7 @@ class Tree:
         step = (self.step, 0.0) if self.step else decimal_step(finite[np.isfinite(finite)])
         self.judge = judge_of(*step, finest)
         self.resolution = self.judge.resolution
-        self.allowance = 0.0 if self.step else finest  # a partition may cost so much less than a proven one
+        self.allowance = 0.0 if self.step else finest  # how much less than a proven partition another one may cost
         self.value = self.cost if self.proven else self.bound
         self.rest: WhatIsLeft | None = None  # of the problem, while it is solved
 
@@ -173,26 +92,17 @@ class Tree:
             if self.closed(bound):
                 self.open.clear()  # so are all others
                 break
-            dive = self.search.work.nodes % self.parameters.dive == self.parameters.dive - 1
             if start is not None:
                 self.relaxation.start_again(*start)
-            while True:
-                children = yield from self._solve(decisions, bound)
-                self.search.work.nodes += 1
-                if decisions and len(children) != 1:
-                    self.pseudo_costs.note(
-                        *decisions[-1], min(children[0][0] if children else np.inf, self.cost) - bound
-                    )
-                follow = dive and len(children) == 2
-                if follow:
-                    bound, decisions = children.pop()
-                start = self._start() if children else None
-                for value, child in children:
-                    self._count += 1
-                    heapq.heappush(self.open, (value, -self._count, child, start))
-                    start = None  # the last one is worked on at once
-                if not follow:
-                    break
+            children = yield from self._solve(decisions, bound)
+            self.search.work.nodes += 1
+            if decisions and len(children) != 1:
+                self.pseudo_costs.note(*decisions[-1], min(children[0][0] if children else np.inf, self.cost) - bound)
+            start = self._start() if children else None
+            for value, child in children:
+                self._count += 1
+                heapq.heappush(self.open, (value, -self._count, child, start))
+                start = None  # the last one is worked on at once
             self._raise(min((entry[0] for entry in self.open), default=math.inf))
         if not self.open or self.proven:
             del self.relaxation, self.pseudo_costs, self.simplex, self.semidefinite, r  # there may be many trees
@@ -385,9 +295,7 @@ class Tree:
         regions = Regions(self.p, r, self.labels, self.search.solve_region, self.stopping)
         bound, effort = -math.inf, 1
         while effort <= self.parameters.effort and not self.closed(bound) and not self.search.ends():
-            left = self.stopping.remaining
-            until = math.inf if left is None else self.stopping.seconds + self.parameters.regions_share * left
-            yield from regions.steps(until, effort)
+            yield from regions.steps(effort)
             if regions.cost < self.cost:
                 self._accept(regions.labels, regions.cost)
             bound = r.proves(r.rows.multipliers) + regions.gain
@@ -481,34 +389,9 @@ class Tree:
 
     def _round_point(self) -> None:
         """Round the point of the relaxation to partitions, and refine these by local search."""
-        r, apart = self.relaxation, self.stopping.child(plus=math.inf)  # its costs are not those of the whole problem
-        lifted = None if r.connecting is None else ~r.connecting.links
-        dense = None if lifted is None else False
-        near = SetPartition._of_pairs(range(self.p.n), r.u, r.v, 0.5 - r.y, rules=Rules(lifted=lifted), dense=dense)
-        joined = fixed_point(near, near._must_join_classes(), join, apart)
-        if self._has_regions():
-            self._fuse(joined, apart)
-            return
-        for labels in (joined, self._connected(0.7)):
-            if math.isfinite(self.p._evaluate_labels(labels)):
-                self._take(fixed_point(self.p, labels, improve_by_sequences, apart))
-
-    def _fuse(self, labels: Labels, stopping: Stopping) -> None:
-        """Combine labels with the best partition by local search: elements that both join stay together.
-
-        In a large problem, each of the two is better in many places (fusion moves, Beier, Hamprecht & Kappes 2015).
-        """
-        p = self.p
-        if not math.isfinite(p._evaluate_labels(labels)):
-            return
-        other = fixed_point(p, labels, improve_by_pairs, stopping)
-        agreed = agreement(self.labels, other)
-        if p.lifted is not None:  # what two connected subsets share need not be connected
-            agreed = connected_subsets(p, agreed)
-        q = p._contract(agreed)
-        first = first_of(agreed)
-        for start in (self.labels, other):
-            self._take(canonical(fixed_point(q, canonical(start[first]), improve_by_pairs, stopping)[agreed]))
+        apart = self.stopping.child(plus=math.inf)  # its costs are not those of the whole problem
+        for labels in rounded(self.p, self.relaxation, self.labels, self._has_regions(), apart):
+            self._take(labels)
 
     def _take(self, labels: Labels) -> None:
         """Take over a partition if it is better by more than rounding."""
@@ -516,22 +399,12 @@ class Tree:
         if cost < self.cost - 1e-12 * abs(self.cost):
             self._accept(labels, cost)
 
-    def _connected(self, threshold: float) -> Labels:
-        return self._linked(self.relaxation.y > threshold)
-
-    def _linked(self, joined: NDArray[np.bool_]) -> Labels:
-        """The sets that joined pairs connect; only base pairs, if subsets have to be connected."""
-        r = self.relaxation
-        if r.connecting is not None:
-            joined = joined & r.connecting.links
-        return connected(self.p.n, r.u[joined], r.v[joined])
-
     def _is_partition(self) -> bool:
         """Whether the point is a partition that closes the node. This partition is then the best one of the node."""
         y = self.relaxation.y
-        if (np.minimum(y, 1 - y) > self.parameters.integral).any():
+        if (np.minimum(y, 1 - y) > 1e-6).any():  # more than the tolerance of a vertex
             return False
-        labels = self._connected(0.5)
+        labels = linked(self.relaxation, y > 0.5)
         cost = self.p._evaluate_labels(labels)
         if cost < self.cost:
             self._accept(labels, cost)
@@ -553,4 +426,4 @@ class Tree:
         return [cut, joined] if y >= 0.5 else [joined, cut]
 
     def _connected_bounds(self) -> Labels:
-        return self._linked(self.relaxation.lower > 0.5)
+        return linked(self.relaxation, self.relaxation.lower > 0.5)

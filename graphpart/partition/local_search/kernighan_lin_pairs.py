@@ -18,14 +18,14 @@ once. The chain ends after CHAIN moves without a new best prefix, after LONGEST 
 the best prefix by more than the largest absolute cost of a pair of its first element. The best prefix is applied if it
 lowers the cost. Chains start from all elements in turn, then again from the elements that moved and their neighbours,
 until no chain lowers the cost. An element with more than HUB stored pairs, and with more than ten times the average,
-moves in chains of its own, of one move. If a group has the price inf, a chain ends after EJECTING moves without a new
-best prefix, or after the first move if no subset can have more than two elements. Where it finds nothing, a chain of
-ejections follows: an element moves to the subset with which it costs least, also if a member of its group has to leave
-that to be alone, which is then the next to move. Such a chain ends where nothing has to leave, after LONGEST moves, or
-at the same height. On a matrix, where each element is linked to all others, one long sequence
-takes the place of chains. Each step is the best move of all, but an element that has moved rests for n / 10 + REST
-moves. The sequence ends after LONG n moves without a new best prefix, and the next sequence starts from its best
-prefix, until a sequence does not lower the cost.
+moves in chains of its own, of one move. If no subset can have more than two elements, because each element belongs to
+one of two groups at price inf, all chains end after the first move. If a group has the price inf and a chain finds
+nothing, a chain of ejections follows: an element moves to the subset with which it costs least, also if a member of its
+group has to leave that to be alone, which is then the next to move. Such a chain ends where nothing has to leave, after
+LONGEST moves, or at the same height. On a matrix, where each element is linked to all others, one long sequence takes
+the place of chains. Each step is the best move of all, but an element that has moved rests for n / 10 + REST moves. The
+sequence ends after LONG n moves without a new best prefix, and the next sequence starts from its best prefix, until a
+sequence does not lower the cost.
 
 Where subsets have to be connected, only base pairs link, and make an element a neighbour; all pairs count in costs. An
 element only moves or switches if its own subset stays connected without it. So subsets are connected at each step, and
@@ -72,7 +72,6 @@ SWITCHES = 20  # switches without a new best prefix after which a sequence may e
 HEIGHT = 0.75  # largest rise of a sequence above its best prefix, in mean absolute costs of the pairs of an element
 MANY, WHOLE = 8, 400  # mean stored pairs per element above which pairs come first; most elements of two small subsets
 CHAIN = 10  # moves without a new best prefix after which a chain ends
-EJECTING = 4  # moves without a new best prefix after which a chain ends, if chains of ejections follow
 LONGEST = 256  # most moves of a chain, whose time is quadratic in its length; the next one goes on from there
 HUB = 100  # most stored pairs inside a chain: on a star, all chains through its centre would take quadratic time
 REST, LONG = 5, 5  # on small problems, n / 10 is too little
@@ -217,7 +216,7 @@ def _patience(p: SetPartition) -> int:
     if groups is None or not groups.is_hard:
         return CHAIN
     members = np.bincount(groups.element[groups.hard[groups.group]], minlength=p.n)
-    return 1 if np.count_nonzero(groups.hard) <= 2 and members.all() else EJECTING
+    return 1 if np.count_nonzero(groups.hard) <= 2 and members.all() else CHAIN
 
 
 def improve_pairs_alone(p: SetPartition, labels: Labels, stopping: Stopping, patience: int | None = None) -> Labels:

@@ -13,9 +13,6 @@ from graphpart.partition.problem.groups import Groups
 
 __all__ = ["Terms", "neighbours_of", "terms_of"]
 
-BITS = 61  # binary digits of the sum of absolute weights
-LEAST = -1020  # smallest binary exponent of a factor that still has all its digits
-
 
 class Terms(NamedTuple):
     """The background of elements a and b is ``sum(factor[t] * weights[a, partner[t]] * weights[b, t])``."""
@@ -47,12 +44,12 @@ def terms_of(p: SetPartition) -> Terms:
 
     def column(x: NDArray[np.float64], most: int) -> tuple[NDArray[np.int64], int]:
         exponent = math.frexp(math.fsum(np.abs(x).tolist()))[1]
-        shift = min(BITS - exponent, most)
+        shift = min(61 - exponent, most)  # the sum of absolute weights has 61 binary digits at most
         return np.rint(np.ldexp(x, shift)).astype(np.int64), shift
 
     for beta, (x, y) in zip(p.background.beta.tolist(), p.background.vectors, strict=True):
         t = len(columns)
-        most = max(0, (math.frexp(beta)[1] - LEAST) // 2)
+        most = max(0, (math.frexp(beta)[1] + 1020) // 2)  # a factor below 2**-1020 would lose digits
         first, shift = column(x, most)
         if x is y:
             columns.append(first)
@@ -76,6 +73,11 @@ def neighbours_of(p: SetPartition) -> float:
     """The stored pairs of an element on average; base pairs only, where these have to connect subsets."""
     pairs = p.m if p.lifted is None else int(np.count_nonzero(~p.lifted))
     return 2 * pairs / max(1, p.n)
+
+
+def has_few_neighbours(p: SetPartition) -> bool:
+    """Whether pairwise Kernighan-Lin is fast enough to take the place of Kernighan-Lin: it ends lower."""
+    return not p.is_dense and neighbours_of(p) <= 16
 
 
 def _demands(p: SetPartition) -> dict[str, Any]:

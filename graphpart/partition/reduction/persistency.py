@@ -77,8 +77,7 @@ __all__ = ["PartitionReduction", "Persistency", "persistency", "reduce", "reduce
 
 CRITERIA = ("", "edge", "neighbourhood", "pair", "triangle", "subgraph", "cut-set", "node", "component")
 COMPONENT = CRITERIA.index("component")
-FEW = 2000  # most elements of a problem in which sets may grow large
-LARGE_SETS, SMALL_SETS = 256, 32
+LARGEST_SET = 256  # most elements of a set that grows
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,7 +197,7 @@ def reduced(p: SetPartition, stopping: Stopping) -> PartitionReduction:
         return _with_background(p, q, classes, stopping)
     p, q = with_matrix(p), with_matrix(q)
     starts, neighbours, costs = q._rows().arrays
-    largest = SMALL_SETS if q.n > FEW else min(LARGE_SETS, max(q.n, 1))
+    largest = min(LARGEST_SET, max(q.n, 1))
     exact = common_step(p) > 0
     joins, cuts = _persistency.persistent(q.n, starts, neighbours.copy(), costs.copy(), exact, largest, stopping)
     merged = connected(q.n, joins[0], joins[1])
@@ -234,7 +233,7 @@ def _with_background(p: SetPartition, q: SetPartition, classes: Labels, stopping
             g.append(np.abs(first))
             h.append(np.abs(second))
     joins, _ = _persistency.persistent(
-        q.n, starts, neighbours.copy(), costs.copy(), common_step(q) > 0, SMALL_SETS, stopping,
+        q.n, starts, neighbours.copy(), costs.copy(), common_step(q) > 0, min(LARGEST_SET, max(q.n, 1)), stopping,
         (beta, np.stack(g, 1), np.stack(h, 1)), None if groups is None else (
             groups.starts, groups.group, groups.count, groups.price
         ),

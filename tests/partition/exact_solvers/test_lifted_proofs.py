@@ -15,7 +15,7 @@ from graphpart.partition.certificates.certificate import certify
 from graphpart.partition.certificates.exact_check import check_certificate, exact_bound
 from graphpart.partition.certificates.inequalities import CUT, Inequalities
 from graphpart.partition.exact_solvers import tree
-from graphpart.partition.exact_solvers.tree import TreeParameters
+from graphpart.partition.exact_solvers.whole import TreeParameters
 from graphpart.partition.pieces.blocks import glued, split_at_articulations
 from graphpart.partition.problem.rules import Rules
 from graphpart.stopping import Stopping
