@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group
+from graphpart.kernels import _pairs
 from graphpart.partition.confidence import pieces
 from graphpart.partition.confidence._cheapest import Sums
 from graphpart.partition.confidence._subsets import SmallGroups
@@ -37,7 +38,6 @@ from graphpart.partition.confidence.trees import tree_partings
 from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.local_search import _sparse_joining
 from graphpart.partition.local_search.sums import terms_of
-from graphpart.partition.pieces import _biconnected
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.rules import Rules
 from graphpart.stopping import Stopping
@@ -176,7 +176,7 @@ class _Rules:
             self.base = ~q.lifted & (q.pairs()[2] < np.inf)
             u, v, _ = (array[self.base] for array in q.pairs())
             same = labels[u] == labels[v]
-            block, count = _biconnected.blocks(q.n, np.ascontiguousarray(u[same]), np.ascontiguousarray(v[same]))
+            block, count = _pairs.blocks(q.n, np.ascontiguousarray(u[same]), np.ascontiguousarray(v[same]))
             ends = np.concatenate([u[same], v[same]]).astype(np.int64)
             parts = np.unique(ends * max(1, count) + np.concatenate([block, block])) // max(1, count)
             self.free = np.bincount(parts, minlength=q.n) <= 1
