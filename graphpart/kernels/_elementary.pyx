@@ -1,4 +1,4 @@
-"""Kernels of exponentials and logarithms: see elementary.py, which says what they are made of."""
+"""Kernels of exponentials and logarithms: see elementary.py for the method."""
 
 from libc.math cimport INFINITY, frexp, ldexp
 

@@ -28,7 +28,7 @@ cdef struct Shrinking:
 
 cdef inline bint shrinking_make(Shrinking* g, Py_ssize_t n, const offset_t* starts, element_t* to,
                                 double* cost) noexcept nogil:
-    """From compressed rows, which are then written to. False if there is no memory."""
+    """Begin with compressed rows, which later steps overwrite. False if there is no memory."""
     cdef Py_ssize_t a
     cdef offset_t i
     cdef Row* row

@@ -16,5 +16,5 @@ cdef inline uint64_t scramble_pair(uint64_t a, uint64_t b) noexcept nogil:
 
 
 cdef inline uint64_t pack_sizes(uint64_t a, uint64_t b) noexcept nogil:
-    # Of two numbers below 2**32: ordered by the smaller, then by the larger one. It grows whenever one of them does.
+    # The key of two numbers below 2**32, ordered by the smaller one, then by the larger one. It increases with each.
     return a << 32 | b if a < b else b << 32 | a

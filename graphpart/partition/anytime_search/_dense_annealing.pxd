@@ -1,4 +1,4 @@
-# The state of annealing on a matrix, which tempering has many of.
+# The state of annealing on a matrix.
 from libc.stdint cimport int64_t, uint64_t
 
 from graphpart.kernels.types cimport element_t
@@ -12,7 +12,7 @@ cdef struct State:
     char* table             # (capacity, line), each row at the beginning of a line
     void* room              # in which the table is
     Py_ssize_t capacity
-    void* arrays            # in which those that follow are
+    void* arrays            # the memory of all arrays below
     char* limits            # a row: what each move may cost
     char* gains             # a row: -1
     char* own               # a row: the cost of each element to its own subset

@@ -28,7 +28,7 @@ from graphpart.stopping cimport Stopping
 # The loops in which the time goes, in C for the sake of GP_CLONES, each for numbers of both widths.
 cdef extern from *:
     """
-    #define GP_BLOCK 32  /* elements looked at together; rows have room for as many more, which are never accepted */
+    #define GP_BLOCK 32  /* elements looked at together; each row ends with as many entries that are never accepted */
     #define GP_LOOPS(bits, cell) \\
         GP_CLONES \\
         static void gp_add_##bits(Py_ssize_t n, const void *row_, void *into_) { \\
@@ -291,7 +291,7 @@ cdef bint offer_at(State* s, element_t U, double temperature) noexcept nogil:
 
 
 cdef void sweep(State* s, double temperature) noexcept nogil:
-    """Offer all elements to random subsets and the empty set, to as many as there are."""
+    """Offer all elements to a random subset or the empty set, as many times as there are subsets."""
     cdef Py_ssize_t i, k
     for i in range(s.subsets + 1):
         if s.unuseds == 0:

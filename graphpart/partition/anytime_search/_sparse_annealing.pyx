@@ -272,7 +272,7 @@ cdef inline double gap_of(State* s, element_t a) noexcept nogil:
 cdef struct Trials:
     const element_t* centers  # elements that trials begin with
     Py_ssize_t count
-    element_t* near         # elements that are repaired, those that are mutated first
+    element_t* near         # elements that are repaired; the mutated ones come first
     int64_t* tried          # number of the trial in which an element was last near
     element_t* moved        # in this order, and from where
     element_t* origin

@@ -25,7 +25,7 @@ from graphpart.stopping cimport Stopping
 
 
 cdef class ImplicitPairs:
-    """The pairs of a problem with a background: those that are listed, and those that were made.
+    """The pairs of a problem with a background: the listed pairs, and pairs that were added.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ cdef class ImplicitPairs:
     cdef const offset_t[::1] count
     cdef const double[::1] price
     cdef bint grouped
-    cdef offset_t* slots                # 1 + position among those that were made, 0 where there is none
-    cdef Numbers keys                   # of those that were made
-    cdef Reals left                     # what is left of their capacity
+    cdef offset_t* slots                # a hash table: 1 + position among the added pairs, or 0
+    cdef Numbers keys                   # of the added pairs
+    cdef Reals left                     # their remaining capacity
     cdef Packed packed
     cdef Numbers terms, term_ends, stars_found
     cdef bint failed
@@ -185,7 +185,7 @@ cdef class ImplicitPairs:
         return self.m + self.keys.size - 1
 
     cdef inline void take(self, double* rest, element_t a, element_t b, double amount) noexcept nogil:
-        """Take an amount from what is left of a pair, and write the pair down as a term."""
+        """Take an amount from the remaining capacity of a pair, and add the pair to the terms."""
         cdef offset_t e
         cdef double* left
         if self.grouped and self.listed(a, b) < 0 and self.paid(a, b) == INFINITY:
@@ -373,7 +373,7 @@ cdef class ImplicitPairs:
         return self.packed.amounts.size - before
 
     def numbers(self, const offset_t[::1] keys) -> NDArray[np.int64]:
-        """The numbers of the pairs with keys ``a * n + b``; those that are not there are made."""
+        """The numbers of the pairs with keys ``a * n + b``. A pair without a number is added."""
         out_array = np.empty(keys.shape[0], np.int64)
         cdef offset_t[::1] out = out_array
         cdef Py_ssize_t i

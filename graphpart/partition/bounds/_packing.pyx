@@ -189,7 +189,7 @@ cdef int search(Search* s, element_t u, element_t v, int64_t stamp, Py_ssize_t l
             k = s.starts[a]
             while k < s.ends[a]:
                 if s.capacity[s.edges[k]] <= 0:
-                    # swap what is used up out of sight
+                    # swap used-up pairs to the end, behind those that are searched
                     s.ends[a] -= 1
                     s.neighbours[k] = s.neighbours[s.ends[a]]
                     s.edges[k] = s.edges[s.ends[a]]

@@ -140,7 +140,7 @@ def cuts(const offset_t[::1] starts, const element_t[::1] neighbours, const offs
          const double[::1] capacity, const offset_t[::1] rows, const element_t[::1] others, const double[::1] values,
          const element_t[::1] near, const element_t[::1] far, const double[::1] wanted,
          double tolerance, offset_t begin, offset_t limit, offset_t work, Stopping stopping):
-    """Cuts whose sum is less than what is wanted of a pair, by more than `tolerance`.
+    """Cuts whose sum is less than the value of their lifted pair by more than `tolerance`.
 
     Arcs of a lead to ``neighbours[starts[a]:starts[a + 1]]``; ``mate`` is the arc back, and both have one capacity. The
     value of ``{a, others[i]}`` is ``values[i]`` for i from ``rows[a]`` to ``rows[a + 1]``; an element that has no value

@@ -262,13 +262,13 @@ def examine(
     cdef Node* node
     cdef unsigned char[::1] memory = np.zeros((n + 1) * sizeof(Node), np.uint8), status = np.zeros(n + 1, np.uint8)
     cdef Node* stack = <Node*>&memory[0]
-    cdef double[:, ::1] h = np.zeros((n + 1, n + 1))     # what each element would add, by the number of those that are in
+    cdef double[:, ::1] h = np.zeros((n + 1, n + 1))     # the cost of adding each element, by the number that are in
     cdef double[::1] linear = np.zeros(n + 1), rest = np.zeros(n + 1)
     cdef element_t[::1] level = np.zeros(n + 1, np.int32), queue = np.zeros(n + 1, np.int32)
     cdef element_t[::1] decided = np.zeros(n + 1, np.int32)
     cdef offset_t[::1] current = np.zeros(n + 1, np.int64), path = np.zeros(n + 1, np.int64)
     cdef offset_t[::1] arcs = np.zeros(penalty.shape[0], np.int64)      # whose attraction was raised,
-    cdef double[::1] before = np.zeros(penalty.shape[0])                # and what it was
+    cdef double[::1] before = np.zeros(penalty.shape[0])                # and its former value
     subsets = []
     s.n, s.status, s.linear, s.rest, s.level = n, &status[0], &linear[0], &rest[0], &level[0]
     s.current, s.queue, s.path, s.starts = &current[0], &queue[0], &path[0], &starts[0]
@@ -302,7 +302,7 @@ def examine(
                 if bound >= limit:
                     pruned = True
                     break
-                # The flow has marked those that reach a negative rest: they are the smallest minimum. The largest has
+                # The flow has marked the elements that reach a negative rest. They are the smallest minimum. The largest has
                 # all whose rest is 0, too.
                 small = large = 0.0
                 for a in range(n):
@@ -330,7 +330,7 @@ def examine(
                     value = 0.5 * (low + high)
                 tangent = value
             if not pruned:
-                best = -1.0     # what is heavy and attracts many that are free divides, if it may be in
+                best = -1.0     # divide at a heavy element that attracts many free ones, if it may be in
                 for a in range(n):
                     if status[a] == FREE:
                         value = 1e-300

@@ -145,7 +145,7 @@ cdef struct Side:
 cdef struct State:
     const cost_t* matrix
     Py_ssize_t n                # its size
-    cost_t* collected           # what is left of a row of it
+    cost_t* collected           # its entries in one row, without joined subsets
     Py_ssize_t alive            # elements that are alone; the single ones are these, and some that are dead
     cost_t* dead                # 0 for each of them, inf for others
     Side single
@@ -158,7 +158,7 @@ cdef struct State:
     Py_ssize_t width            # more than the capacity: columns at a distance of a power of two share places in a cache
     element_t* at               # of each name: place among the single ones, or -1 - place among those with several
     element_t* elements         # of each name: number of elements
-    element_t* place            # of those that stay, when some are dropped
+    element_t* place            # new places of the subsets that stay, when others are dropped
     bint failed
 
 
@@ -231,7 +231,7 @@ cdef void finish_scan(State* s, Py_ssize_t i, Place place) noexcept nogil:
 
 
 cdef void consider(State* s, Side* side, Place place, Side** first, Py_ssize_t* row) noexcept nogil:
-    """Search the rows again of which only this bound is known; of those that have this cost, keep the first on ties."""
+    """Search again each row of which only this bound is known. Of rows with this cost, the first is kept on ties."""
     cdef cost_t low = place.least
     cdef Py_ssize_t k = next_equal(place.end, side.low, low, place.first)
     while k < place.end:

@@ -84,7 +84,7 @@ cdef struct State:
     element_t* touched          # elements whose place has to be reset
     Py_ssize_t touches
     Py_ssize_t left[2]          # elements of both subsets, if none may become empty; else 0
-    bint ordered                # whether those that wait are a heap
+    bint ordered                # whether the waiting elements form a heap
     Terms terms
     Base base
     element_t* border_first     # of each subset linked to the one at hand, the first of the pairs between the two, as an
@@ -94,7 +94,7 @@ cdef struct State:
     element_t* near             # subsets whose borders are listed
     Py_ssize_t nears
     fixed_t* repelling          # of each subset: sum of the positive costs of its pairs
-    fixed_t crossing            # cost of the stored pairs between the two subsets, but for those that must be cut
+    fixed_t crossing            # cost of the stored pairs between the two subsets, without required cuts
     fixed_t attracting          # the part of it that is negative
     bint parted                 # whether pairs between the two must be cut
     element_t* barred
@@ -138,7 +138,7 @@ cdef inline fixed_t background(State* s, element_t a, element_t other) noexcept 
 
 
 cdef inline void take_from(State* s, Py_ssize_t at, element_t place) noexcept nogil:
-    """Take an element that may be first out of those that wait."""
+    """Remove an element, which may be the first, from the waiting ones."""
     cdef Waiting last
     s.at[s.heap[at].element].place = place
     s.waiting -= 1
@@ -337,7 +337,7 @@ cdef void add_borders(State* s, element_t U) noexcept nogil:
 
 
 cdef void note_near(State* s, element_t a) noexcept nogil:
-    """The subset of an element, and those that a stored pair links it to, may be linked to one that changed. O(degree)"""
+    """Mark the subset of an element, and all subsets that a stored pair links it to, as near a change. O(degree)"""
     cdef offset_t k
     s.near_change[s.label[a]] = True
     for k in range(s.starts[a], s.starts[a + 1]):
@@ -379,7 +379,7 @@ cdef void put_freed_back(State* s, element_t a, element_t from_subset) noexcept 
 
 
 cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil:
-    """Let a switch, and correct those that wait."""
+    """Let a switch, and update the changes of cost of the waiting elements."""
     cdef element_t from_subset = s.label[a], other = V if from_subset == U else U, b
     cdef offset_t k
     cdef Py_ssize_t i, count = 0
@@ -515,7 +515,7 @@ cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
                 return NONE
             sum += price
             a = s.next[a]
-    if s.base.any:                      # of those that wait, lifted pairs need not link any
+    if s.base.any:                      # an element that waits may have only lifted pairs to the other subset
         if s.touches == 0:              # what linked the subsets has left since they were listed
             return NONE
         a = s.first[U] if s.size[U] < s.size[V] else s.first[V]
@@ -614,7 +614,7 @@ cdef int ascending(const void* x, const void* y) noexcept nogil:
 
 
 cdef class Pairs:
-    """A partition, and what it takes to improve pairs of its subsets.
+    """A partition, and the arrays with which pairs of its subsets are improved.
 
     Parameters
     ----------

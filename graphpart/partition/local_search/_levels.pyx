@@ -324,7 +324,7 @@ cdef class Level:
         cdef offset_t[::1] starts = starts_array
         cdef int64_t[:, ::1] weights = weights_array
         cdef offset_t[::1] place = np.full(subsets, -1, np.int64)
-        # At most so many entries as there are pairs between subsets; counted first, because that is far less.
+        # At most one entry for each pair between subsets. These are counted first, since they are few.
         to_array = np.empty(self._count(label, members, subsets), np.int32)
         cost_array = np.empty(len(to_array))
         cdef const unsigned char[::1] flags = self.terms.row_flags

@@ -110,7 +110,7 @@ cdef struct State:
 # -------------------------------------------------------------------------------------------------------- background
 
 cdef inline fixed_t most_by(State* s, element_t b, const double* moved) noexcept nogil:
-    """By how much the best move of b may have become cheaper since so much has moved."""
+    """By how much the best move of b may have become cheaper by the moves since it was computed."""
     cdef Py_ssize_t t
     cdef double sum = 0.0
     cdef double slope[TERMS]
@@ -221,7 +221,7 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* others, 
             continue
         if s.terms.any:
             more = fixed_at(&s.terms, a, U, False, s.scale)
-            if more == NONE:            # what is paid there beside stored pairs is at least 0
+            if more == NONE:            # the cost there beside stored pairs is at least 0
                 barred[0] = min(barred[0], value - own)
                 continue
             value += more
@@ -321,7 +321,7 @@ cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
 
 
 cdef inline void reprice(Candidate* item, element_t T, fixed_t change) noexcept nogil:
-    """The change of cost by a move to subset T, which may only now be linked, changes by so much."""
+    """Add `change` to the change of cost by a move to subset T, which may not have been linked before."""
     if item.loose:
         item.delta += min(change, 0)
         return
@@ -349,12 +349,12 @@ cdef void correct(State* s, element_t b, fixed_t c, element_t U, element_t W) no
     if s.label[b] == U or s.label[b] == W:
         if s.label[b] == W:
             c, W = -c, U
-        item.delta += c             # in its own subset, b costs so much less,
+        item.delta += c             # b costs c less in its own subset,
         if item.others != NONE:
             item.others += c
     else:
         reprice(item, U, -c)
-    reprice(item, W, c)             # and so much more in that of its neighbour
+    reprice(item, W, c)             # and c more in that of its neighbour
     item.loose |= c == 0            # links may have changed, and ties with them
 
 
@@ -392,7 +392,7 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
     for k in range(s.starts[a], s.starts[a + 1] if plain and not is_hub(s, a) else 0):
         b = s.neighbours[k]
         if s.place[b] == OUT and not s.best[b].known and s.starts[b + 1] - s.starts[b] > 2 and not is_hub(s, b):
-            # No neighbour has moved in this chain: what is found holds for others, too. On paths, this does not pay.
+            # No neighbour has moved in this chain, so the best move is valid in later chains, too. Not worth it on paths.
             learn(s, b)
     W = shift(s, a, W)
     if s.terms.any:
@@ -651,7 +651,7 @@ cdef void forget_around(State* s, element_t a) noexcept nogil:
 
 
 cdef class Chains:
-    """A partition, and what it takes to improve it by chains.
+    """A partition, and the arrays with which chains improve it.
 
     Parameters
     ----------

@@ -126,7 +126,7 @@ cdef struct Tables:
     Py_ssize_t batch_capacity
     Room* pieces[32]        # free ones with 2**k entries
     Room* blocks            # all memory that pieces come from
-    char* fresh             # what is left of the last block
+    char* fresh             # the unused rest of the last block
     size_t left
     Terms terms             # with the sums of the subsets that are there
     char* lifted            # whether each pair only costs something; NULL if subsets need not be connected
@@ -658,7 +658,7 @@ def join_sparse(
     if terms is not None and terms.lifted is not None and m:
         lifted = terms.lifted.astype(np.int8)
         tables.lifted = &lifted[0]
-        between = np.where(terms.lifted, 0.0, between)      # none of them waits
+        between = np.where(terms.lifted, 0.0, between)      # lifted pairs are not queued
     for k in range(m):
         attractive += between[k] < -tolerance
     fewest = max(fewest, tables.terms.groups.least)
@@ -719,7 +719,7 @@ def join_sparse(
                 if current.sizes != (pack_sizes(1, 1) if from_list else item.sizes):
                     push(&queue, current)
                     continue
-            for k in range(min(5, queue.size)):      # the first of the queue, and those that may follow it
+            for k in range(min(5, queue.size)):      # the first entries of the queue: candidates for the next joins
                 prefetch(&tables.pairs[queue.heap[k].edge])
             if tables.of[a].size < tables.of[b].size:
                 swap = a

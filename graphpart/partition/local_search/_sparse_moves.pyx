@@ -157,7 +157,7 @@ cdef inline fixed_t background(State* s, element_t a, const int64_t* total) noex
 
 
 cdef fixed_t add_background(State* s, element_t a) noexcept nogil:
-    """Add the background to the sums of the subsets linked to an element; what it pays in its own subset."""
+    """Add the background to the sums of the subsets linked to an element; returns its cost in its own subset."""
     cdef Py_ssize_t i
     cdef element_t U, mine = s.label[a]
     cdef fixed_t more
@@ -236,7 +236,7 @@ cdef void lower_bounds(State* s, element_t a, element_t U) noexcept nogil:
 
 
 cdef void keep_alone(State* s, element_t a) noexcept nogil:
-    """Put an element into the tree of those that are alone, or out of it."""
+    """Insert an element into the tree of elements that are alone, or remove it."""
     cdef int64_t mine[TERMS]
     terms_partners(&s.terms, s.terms.weights + a * s.terms.k, mine)
     boxes_put(&s.alone, a, mine, s.place[a] >= 0 and s.size[s.label[a]] == 1)

@@ -30,7 +30,7 @@ from graphpart.partition.reduction._pair_criteria cimport (
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    HOPELESS = 2                # a set is given up if it has to outweigh this many times what its seed had to
+    HOPELESS = 2                # a set is given up if it has to outweigh more than this multiple of its seed's costs
 
 cdef double ROUNDING = 2.0**-51
 
