@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.columns import Columns, named
+from graphpart.common.steps import ROUNDING
 from graphpart.partition.confidence.changes import Changes
 from graphpart.partition.inputs.given_rows import GivenRows
 from graphpart.partition.inputs.origin import chance_of
@@ -29,7 +30,6 @@ DECIDED = np.array(["together", "apart"])
 KINDS = np.array(["join", "split", "move"])
 SCOPES = np.array(["clusters", "clusters", "element", "pair"])  # scope of each kind of change, for the kinds below
 JOIN, SPLIT, MOVE, OTHER = range(4)
-RELATIVE = 1e-9  # relative difference below which two doubts are equal
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def decisions_of(
 
     def equal(rise: Floats) -> NDArray[np.bool_]:
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.abs(rise - doubt) <= slack + RELATIVE * np.abs(doubt))
+            return np.asarray(np.abs(rise - doubt) <= slack + ROUNDING * np.abs(doubt))
 
     joins = (found.with_[a] == b) & equal(found.joins[a]) | (found.with_[b] == a) & equal(found.joins[b])
     first = equal(found.elements[ca]) & (~apart | (found.to[ca] == b))
@@ -96,7 +96,7 @@ def decisions_of(
     swap = (kind == MOVE) & second & ~first  # the element that moves is the left one
     u, v, a, b, ca, cb = (np.where(swap, x, y) for x, y in ((v, u), (u, v), (b, a), (a, b), (cb, ca), (ca, cb)))
     to = found.to[ca].astype(np.int64)
-    step = np.diff(doubt, prepend=doubt[:1]) > slack + RELATIVE * np.abs(doubt)
+    step = np.diff(doubt, prepend=doubt[:1]) > slack + ROUNDING * np.abs(doubt)
     same = np.cumsum(step)  # equal numbers for equal doubts
     low, high = np.minimum(a, b), np.maximum(a, b)
     keys = np.stack(

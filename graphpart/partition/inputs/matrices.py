@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.steps import ROUNDING
 from graphpart.errors import InvalidProblem, warn
 from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import check_mirrored, check_square, float_array, is_own
@@ -16,8 +17,7 @@ from graphpart.partition.inputs.frames import is_frame, library
 
 __all__ = ["matrix_and_names", "sparse_pairs", "symmetric"]
 
-SYMMETRY = 1e-9  # relative difference between C[a, b] and C[b, a] that counts as rounding
-SINGLE = 1e-5  # the same for numbers with 24 bits or fewer
+SINGLE = 1e-5  # relative difference between C[a, b] and C[b, a] that counts as rounding, if they have 24 bits or fewer
 UNITS = 64  # rounding errors of the largest entry, too, that an entry may differ by: small ones may be differences
 
 Triples = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
@@ -59,9 +59,9 @@ def matrix_and_names(matrix: Any, nodes: Iterable[Hashable] | None) -> tuple[Any
 def tolerances(dtype: Any, largest: float) -> tuple[float, float]:
     """The relative and the absolute difference that count as rounding, for entries up to the largest one."""
     if dtype.kind != "f" or not math.isfinite(largest):
-        return SYMMETRY, 0.0
+        return ROUNDING, 0.0
     precision = float(np.finfo(dtype).eps)
-    return max(SYMMETRY, SINGLE if precision > 1e-12 else 0.0, 8 * precision), UNITS * precision * largest
+    return max(ROUNDING, SINGLE if precision > 1e-12 else 0.0, 8 * precision), UNITS * precision * largest
 
 
 def symmetric(matrix: Any, copy: bool, similarities: bool = False) -> tuple[NDArray[np.float64], int]:
@@ -85,7 +85,7 @@ def symmetric(matrix: Any, copy: bool, similarities: bool = False) -> tuple[NDAr
             f"computed the matrix may have failed for element {a}"
         )
     rounding = 0.0
-    a, b, nonzeros = _pairs.symmetrise(copied, SYMMETRY)
+    a, b, nonzeros = _pairs.symmetrise(copied, ROUNDING)
     if a >= 0 and isinstance(dtype, np.dtype):  # only now is the largest entry looked for
         relative, rounding = tolerances(dtype, float(np.abs(copied).max(where=np.isfinite(copied), initial=0.0)))
         a, b, nonzeros = _pairs.symmetrise(copied, relative, rounding)
