@@ -168,7 +168,7 @@ class BranchAndCut:
                 self._divide(node)
             return
         if not node.decided:
-            self._fix(node.bound)
+            self._fix()
         values = self._values
         values.append(node.bound)
         missing = self.cost - node.bound
@@ -188,12 +188,17 @@ class BranchAndCut:
         if self._small.cost(sides) < self.cost:
             self.offer(self._reduction.lift(sides))
 
-    def _fix(self, bound: float) -> None:
-        """Fix edges that keep their values in all better sides."""
-        missing = self.cost - bound + 2.0**-40 * float(np.abs(self.g.weight).sum())
+    def _fix(self) -> None:
+        """Fix edges that keep their values in all better sides.
+
+        The bound has to be the one that the reduced costs belong to. The reduced cost of an edge that is fixed already
+        says nothing.
+        """
+        missing = self.cost - self._relaxation.bound + 2.0**-40 * float(np.abs(self.g.weight).sum())
+        missing -= self.g.step  # better sides cost less by this much at least
         reduced = self._relaxation.reduced
-        self._upper[reduced > missing] = 0.0
-        self._lower[-reduced > missing] = 1.0
+        self._upper[(self._lower < self._upper) & (reduced > missing)] = 0.0
+        self._lower[(self._lower < self._upper) & (-reduced > missing)] = 1.0
 
     def _fixed(self, node: _Node) -> tuple[Floats, Floats] | None:
         """Bounds of the values in a node: decided edges, and what follows from these; None if they contradict."""

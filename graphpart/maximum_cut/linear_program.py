@@ -118,7 +118,7 @@ class LinearProgram:
     def solve(self) -> bool:
         """Solve it; False if there is no optimum yet. The multipliers are those of the last optimum."""
         from scipy.optimize import linprog
-        from scipy.sparse import csr_array
+        from scipy.sparse import csr_array, hstack
 
         rows = self.rows
         matrix = csr_array((-rows.entries, rows.columns, rows.starts), shape=(len(rows), len(self.cost)))
@@ -130,6 +130,12 @@ class LinearProgram:
         found = linprog(self.cost, *given, bounds=bounds, options=options)
         self.iterations += found.nit
         self.failed = found.status > 1
+        if found.status == 2:  # no x obeys all rows; the multipliers of the least violation prove that
+            bounds = np.append(bounds, [[0.0, math.inf]], 0)
+            wide = csr_array(hstack([matrix, -np.ones((len(rows), 1))]))
+            found = linprog(np.append(np.zeros(len(self.cost)), 1.0), wide, -rows.least, bounds=bounds, options=options)
+            self.multipliers = self._contradiction(-found.ineqlin.marginals if found.status == 0 else np.zeros(len(rows)))
+            return False
         if found.status != 0:
             return False
         self.x = np.clip(found.x, self.lower, self.upper)
@@ -139,12 +145,22 @@ class LinearProgram:
 
     def bound(self) -> tuple[float, Floats]:
         """A lower bound that the multipliers prove, rounded down, and the reduced costs. O(entries)"""
+        return self._proven(self.cost, self.multipliers)
+
+    def _proven(self, cost: Floats, multipliers: Floats) -> tuple[float, Floats]:
+        """The bound and the reduced costs for other costs and multipliers. Entries are 1 and -1. O(entries)"""
         rows = self.rows
-        reduced = self.cost - rows.sums(self.multipliers, len(self.cost))
+        reduced = cost - rows.sums(multipliers, len(cost))
         parts = np.where(reduced > 0, reduced * self.lower, reduced * self.upper)
-        value = float(self.multipliers @ rows.least) + float(parts.sum())
-        size = float(np.abs(self.multipliers).sum() + np.abs(self.multipliers @ rows.least) + np.abs(self.cost).sum())
+        value = float(multipliers @ rows.least) + float(parts.sum())
+        size = float(multipliers @ np.diff(rows.starts) + multipliers @ np.abs(rows.least) + np.abs(cost).sum())
         return value - 2.0**-44 * size, reduced
+
+    def _contradiction(self, ray: Floats) -> Floats:
+        """Multipliers whose bound exceeds all costs, from a ray that proves that no x obeys all rows; else zeros."""
+        ray = np.maximum(ray, 0.0)
+        excess = self._proven(np.zeros(len(self.cost)), ray)[0]  # how far the sum of the rows is out of reach
+        return 4.0 * float(np.abs(self.cost).sum()) / excess * ray if excess > 1e-9 * ray.sum() else np.zeros(len(ray))
 
 
 class _WarmStarted(LinearProgram):
@@ -191,6 +207,10 @@ class _WarmStarted(LinearProgram):
         status, known = highs.getModelStatus(), module.HighsModelStatus
         self.failed = status not in (known.kOptimal, known.kInterrupt, known.kTimeLimit, known.kIterationLimit)
         solution = highs.getSolution()
+        if status == known.kInfeasible:
+            _, exists, ray = highs.getDualRay()
+            self.multipliers = self._contradiction(np.array(ray) if exists else np.zeros(len(self.rows)))
+            return False
         if not solution.dual_valid:
             self.multipliers = np.zeros(len(self.rows))
             return False

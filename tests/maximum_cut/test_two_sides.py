@@ -187,6 +187,36 @@ def test_a_linear_program_that_fails_divides_the_node(failing, monkeypatch):
     assert solver.cost == by_enumeration(g)
 
 
+def test_reduced_costs_of_fixed_edges_fix_nothing():
+    """An edge whose value is 0 in all better sides may have any reduced cost from then on."""
+    g = complete(9, 4)
+    solver = BranchAndCut(g, np.zeros(g.n, np.uint8))
+    solver.run(Stopping(), work=1)
+    m = solver._small.m
+    solver._lower[:], solver._upper[:] = 0.0, 1.0
+    solver._upper[: m // 3], solver._lower[m // 3 : m // 2] = 0.0, 1.0
+    before = solver._lower.copy(), solver._upper.copy()
+    for sign in (1.0, -1.0):
+        solver._relaxation.reduced = np.where(before[0] < before[1], 0.0, sign * 1e6)
+        solver._fix()
+        assert (solver._lower == before[0]).all() and (solver._upper == before[1]).all()
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_rows_that_contradict_each_other_prove_any_bound(installed, monkeypatch):
+    """All edges of an odd cycle fixed as satisfied: the multipliers prove that no point obeys this."""
+    if not installed:
+        monkeypatch.setattr(linear_program, "fault", lambda: RuntimeError("not installed"))
+    u, v = np.array([0, 1, 0], np.int32), np.array([1, 2, 2], np.int32)
+    g = SignedGraph.from_pairs(3, u, v, [1.0, 1.0, -1.0])
+    relaxation = OddCycles(g, lambda: math.inf)
+    assert relaxation.solve() and relaxation.separate(Stopping()) == 1
+    assert relaxation.solve() and relaxation.bound == pytest.approx(g.least + 1)
+    relaxation.confine(np.zeros(3), np.zeros(3))
+    assert not relaxation.solve()
+    assert relaxation.bound > g.least + 3
+
+
 def test_nodes_are_divided_by_free_edges_only():
     """Also where no value is far from 0 or 1, and no difference of costs counts as a rounding error."""
     g = complete(9, 4)
