@@ -32,7 +32,6 @@ def __dir__() -> list[str]:
 
 
 Array = NDArray[np.float64]
-LARGEST_COST = -float(np.log(np.finfo(np.float64).tiny))
 
 
 def unary_costs(model: Any, X: ArrayLike) -> Array:
@@ -216,4 +215,4 @@ def _last(model: Any, attribute: str) -> bool:
 
 
 def _capped(costs: Array) -> Array:
-    return np.minimum(costs, LARGEST_COST, out=costs)
+    return np.minimum(costs, -float(np.log(np.finfo(np.float64).tiny)), out=costs)

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from graphpart.common.steps import round_up
 from graphpart.maximum_cut import _odd_walks
-from graphpart.maximum_cut.linear_program import LARGEST
 from graphpart.maximum_cut.odd_cycles import INTEGRAL, OddCycles
 from graphpart.maximum_cut.reduction import Reduction
 from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
@@ -34,7 +33,6 @@ from graphpart.stopping import Stopping
 __all__ = ["WORK", "BranchAndCut"]
 
 Floats = NDArray[np.float64]
-RESOLUTION = 2.0**-34  # of the sum of all weights, unless the caller says otherwise
 WORK = 20_000  # iterations of the simplex method of a turn without a time limit: some seconds
 STEADY = 5  # rounds whose gain tells whether to go on,
 GAIN = 0.02  # if it is at least this share of what is missing
@@ -77,7 +75,7 @@ class BranchAndCut:
     def __init__(self, g: SignedGraph, sides: Sides) -> None:
         self.g, self.sides, self.cost = g, sides, g.cost(sides)
         self.bound, self.done, self.nodes = g.least, False, 0
-        self.resolution = RESOLUTION * float(np.abs(g.weight).sum())
+        self.resolution = 2.0**-34 * float(np.abs(g.weight).sum())
         self._reduction: Reduction | None = None
         self._remaining: Callable[[], float] = lambda: math.inf
 
@@ -115,7 +113,7 @@ class BranchAndCut:
             self._begin()
         program = self._relaxation.program
         last = math.inf if work is None else program.iterations + work
-        program.most = LARGEST if work is None else program.iterations + 2 * work
+        program.most = math.inf if work is None else program.iterations + 2 * work
         while not self.done and program.iterations < last and not stopping.check(self.cost):
             self._round(stopping)
             if until is not None and stopping.seconds >= until:

@@ -18,7 +18,6 @@ from graphpart.highs import fault, simplex
 __all__ = ["LinearProgram", "Rows", "linear_program"]
 
 Floats = NDArray[np.float64]
-LARGEST = 2**31 - 1  # of the integers of HiGHS
 
 
 class Rows:
@@ -88,7 +87,7 @@ class LinearProgram:
         Of the rows, at least 0. Whatever they are, `bound` is valid.
     slack : ndarray of bool
         Rows that could be left out without changing the optimum.
-    iterations, most : int
+    iterations, most : int, float
         Iterations of the simplex method so far, and how many are allowed in all.
     failed : bool
         Whether the last run ended without an optimum, although it was not interrupted.
@@ -96,7 +95,7 @@ class LinearProgram:
 
     def __init__(self, cost: Floats, remaining: Callable[[], float]) -> None:
         self.cost, self._remaining = cost, remaining
-        self.iterations, self.most, self.failed = 0, LARGEST, False
+        self.iterations, self.most, self.failed = 0, math.inf, False
         self.lower, self.upper = np.zeros(len(cost)), np.ones(len(cost))
         self.rows = Rows.none()
         self.x, self.multipliers, self.slack = np.zeros(len(cost)), np.zeros(0), np.zeros(0, bool)
@@ -115,6 +114,11 @@ class LinearProgram:
         """Other bounds of the variables."""
         self.lower, self.upper = lower.copy(), upper.copy()
 
+    @property
+    def _allowed(self) -> int:
+        """Iterations of the next run."""
+        return int(max(1, min(self.most - self.iterations, 2**31 - 1)))
+
     def solve(self) -> bool:
         """Solve it; False if there is no optimum yet. The multipliers are those of the last optimum."""
         from scipy.optimize import linprog
@@ -123,7 +127,7 @@ class LinearProgram:
         rows = self.rows
         matrix = csr_array((-rows.entries, rows.columns, rows.starts), shape=(len(rows), len(self.cost)))
         bounds = np.stack([self.lower, self.upper], 1)
-        options: dict[str, float] = {"maxiter": max(1, self.most - self.iterations)}
+        options: dict[str, float] = {"maxiter": self._allowed}
         if math.isfinite(seconds := self._remaining()):
             options["time_limit"] = seconds
         given = (matrix, -rows.least) if len(rows) else (None, None)
@@ -134,7 +138,8 @@ class LinearProgram:
             bounds = np.append(bounds, [[0.0, math.inf]], 0)
             wide = csr_array(hstack([matrix, -np.ones((len(rows), 1))]))
             found = linprog(np.append(np.zeros(len(self.cost)), 1.0), wide, -rows.least, bounds=bounds, options=options)
-            self.multipliers = self._contradiction(-found.ineqlin.marginals if found.status == 0 else np.zeros(len(rows)))
+            ray = -found.ineqlin.marginals if found.status == 0 else np.zeros(len(rows))
+            self.multipliers = self._contradiction(ray)
             return False
         if found.status != 0:
             return False
@@ -201,7 +206,7 @@ class _WarmStarted(LinearProgram):
     def solve(self) -> bool:
         """Solve it; False if there is no optimum yet. The multipliers are those of the last basis."""
         highs, module = self._highs, self._module
-        highs.setOptionValue("simplex_iteration_limit", max(1, self.most - self.iterations))
+        highs.setOptionValue("simplex_iteration_limit", self._allowed)
         highs.run()
         self.iterations += highs.getInfo().simplex_iteration_count
         status, known = highs.getModelStatus(), module.HighsModelStatus

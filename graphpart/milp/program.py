@@ -27,7 +27,6 @@ __all__ = ["Answer", "Program", "common_step"]
 Vector = NDArray[np.float64]
 
 RESOLUTION = 1e-6  # relative to the largest cost of a variable that is not fixed: what solvers do not tell apart
-INTEGRAL = 10 * RESOLUTION  # a bound this close below a whole number counts as that number
 
 
 @dataclass(frozen=True)
@@ -191,7 +190,7 @@ class Program:
         """Whether whole numbers are a solution."""
         slack = self.slack(values)
         inside = (values >= self.lower).all() and (values <= self.upper).all()
-        return bool(inside and (np.where(self._equal, -np.abs(slack), slack) > -INTEGRAL).all())
+        return bool(inside and (np.where(self._equal, -np.abs(slack), slack) > -10 * RESOLUTION).all())
 
     def _problem(self, start: Vector | None, unit: float) -> pulp.LpProblem:
         lp = pulp.LpProblem("graphpart")
@@ -264,7 +263,7 @@ class Program:
         """The least multiple of `step` that is not below a bound, up to the tolerance of solvers."""
         if not self.step or not math.isfinite(bound):
             return bound
-        return math.ceil(bound / self.step - INTEGRAL) * self.step
+        return math.ceil(bound / self.step - 10 * RESOLUTION) * self.step
 
 
 def _within_gap(value: float, solver: Any, unit: float) -> float:

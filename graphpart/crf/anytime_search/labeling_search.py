@@ -12,6 +12,7 @@ from graphpart.common.rounds import RoundSearch
 from graphpart.crf.anytime_search.model import Model
 from graphpart.crf.anytime_search.parameters import LabelingParameters
 from graphpart.crf.anytime_search.tasks import BEGIN, LONG, MOST, Found, Operators, Task
+from graphpart.crf.binary_quadratic.quadratic_search import TASKS
 from graphpart.crf.problem import FactorGraph
 from graphpart.kernels.elementary import geometric
 from graphpart.machine import processors
@@ -20,7 +21,6 @@ from graphpart.stopping import Stopping
 __all__ = ["LabelingSearch"]
 
 Labels = NDArray[np.int32]
-TASKS = 4  # tasks of a round, a constant because the result must not depend on the number of threads
 POOL = 12  # largest number of labelings in the pool
 WORK = 1.2e5  # initial length of a task, in nanoseconds for each variable
 LEAST, LONGEST = 2e7, 5e9  # smallest initial length and largest length of a task, in nanoseconds

@@ -15,7 +15,7 @@ from graphpart.crf.anytime_search import _parts
 from graphpart.crf.branch_and_bound._search import Search
 from graphpart.crf.branch_and_bound.flat import BITS, Costs, flat_of
 from graphpart.crf.branch_and_bound.shrinking import FORBIDDEN
-from graphpart.crf.branch_and_bound.solver import Units
+from graphpart.crf.branch_and_bound.solver import ROOM, Units
 from graphpart.crf.problem import FactorGraph, _structure
 from graphpart.stopping import Stopping
 
@@ -23,7 +23,6 @@ __all__ = ["Regions"]
 
 NODES = 100  # largest number of nodes of branch and bound for one region
 ENTRIES = 2**21  # largest number of table entries of a region
-ROOM = 2**22  # bytes for open nodes
 EACH = 1e6  # approximate time for a region, in nanoseconds, in addition to its nodes
 VARIABLE, ENTRY = 130.0, 0.7  # nanoseconds at a node, for each variable and for each table entry
 

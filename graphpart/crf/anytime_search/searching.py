@@ -53,7 +53,6 @@ __all__ = ["search"]
 
 Labels = NDArray[np.int32]
 PATIENCE = 12  # number of rounds without improvement after which a run without any limit ends
-REDUCED = 2**22  # largest number of table entries for which the factor graph is reduced first
 REDUCING = 0.2  # share of the remaining time for the reduction
 
 
@@ -136,7 +135,7 @@ def search(
         stopping.record(known)
     parameters = parameters or LabelingParameters()
     small = None
-    if "reduction" in parameters and len(f.tables) <= REDUCED and not stopping.check(known):
+    if "reduction" in parameters and not stopping.check(known):
         seconds = None if stopping.remaining is None else REDUCING * stopping.remaining
         small = reduced(f, STEPS, stopping.child(seconds, plus=np.inf))
     inner = f if small is None else small.problem

@@ -28,7 +28,6 @@ from graphpart.stopping import Stopping, interruptible
 __all__ = ["ApproximateMarginals", "approximate_marginals"]
 
 METHODS = ("sum-product", "tree-reweighted")
-MARGIN = 100.0  # by how much a forbidden labeling costs more than any allowed one
 
 
 @dataclass(frozen=True, repr=False)
@@ -205,4 +204,4 @@ def _capped(tables: Any, table_start: Any) -> Any:
     lowest = np.minimum.reduceat(tables, table_start[:-1])
     span = float((highest - lowest).sum())
     owner = np.repeat(np.arange(len(table_start) - 1), np.diff(table_start))
-    return np.where(forbidden, highest[owner] + span + MARGIN, tables)
+    return np.where(forbidden, highest[owner] + span + 100.0, tables)

@@ -28,7 +28,6 @@ from graphpart.stopping import Stopping
 __all__ = ["Reweighted", "forests_of", "upper_bound"]
 
 FEWEST = 8  # smallest number of forests
-SLACK = 2.0**-44  # of the sum of the largest absolute entries, far more than rounding takes in sums of so many terms
 
 
 @dataclass(frozen=True)
@@ -104,4 +103,5 @@ def upper_bound(
         )
         magnitude.append(float(np.abs(part).sum()) / len(forests))
         values.append(marginals(forest).log_z)
-    return math.fsum(values) / len(values) - f.constant + SLACK * math.fsum(magnitude)
+    # Far more than rounding takes in sums of so many terms.
+    return math.fsum(values) / len(values) - f.constant + 2.0**-44 * math.fsum(magnitude)

@@ -32,9 +32,7 @@ SLOWER = 2.0  # rounds after which annealing takes twice as long
 # Annealing of a contracted form: its time as a share of the time for the whole form, and the largest ratio of sweeps.
 INNER = (0.3, 10.0)
 LONGEST = 2e9  # longest time of annealing one labeling, in nanoseconds
-MOST = 2**20  # largest number of sweeps: each sweep takes the memory of its temperature
 MOVES = 10  # initial number of moves of tabu search, for each variable
-GENERATIONS = 8  # largest number of generations of families
 
 
 @dataclass(frozen=True)
@@ -66,17 +64,16 @@ class Families:
 
     def wait(self, spins: Spins, level: int = 0) -> None:
         """Combine a labeling with others of its generation when there are enough of them."""
-        level = min(level, GENERATIONS)
         while len(self.waiting) <= level:
             self.waiting.append([])
         self.waiting[level].append(spins)
 
     def plan(self, best: Spins, affordable: float, rng: np.random.Generator) -> list[_Task]:
         """The tasks of the next round, if there is time for so many sweeps in a round."""
-        longest = max(self.first, min(MOST, LONGEST / max(self.walker.sweep_work, 1.0)))
+        longest = max(self.first, LONGEST / max(self.walker.sweep_work, 1.0))
         sweeps = min(self.first * 2.0 ** min(self.rounds / SLOWER, 40.0), longest)
         sweeps = max(SWEEPS[0], min(sweeps, affordable))
-        moves = int(min(1e9, MOVES * self.walker.n * sweeps / self.first)) if "tabu search" in self.strategies else 0
+        moves = int(MOVES * self.walker.n * sweeps / self.first) if "tabu search" in self.strategies else 0
         tasks = []
         for seed in rng.integers(2**62, size=self.tasks).tolist():
             due = [level for level, ready in enumerate(self.waiting) if len(ready) >= FAMILY]
@@ -102,7 +99,7 @@ class Families:
                 share, most = INNER
                 times = max(1.0, min(most, share * walker.sweep_work / max(inner.sweep_work, 1.0)))
                 start = np.full(inner.n, -1, np.int8)
-                sweeps = min(MOST, int(task.sweeps * times)) if inner.n else 0
+                sweeps = int(task.sweeps * times) if inner.n else 0
                 spins = open_.lift(inner.anneal(start, sweeps, HOT, COLD, _seed(rng), stopping))
         else:
             start = np.where(rng.random(walker.n) < 0.5, 1, -1).astype(np.int8)

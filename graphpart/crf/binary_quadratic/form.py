@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.steps import LARGEST_WHOLE, step_of
+from graphpart.common.steps import step_of
 from graphpart.crf.problem import FactorGraph
 from graphpart.kernels import _pairs
 
@@ -27,7 +27,7 @@ __all__ = ["Integers", "QuadraticForm", "quadratic_form"]
 
 Floats = NDArray[np.float64]
 ROOM = 2.0**28  # 32-bit sums of one variable stay below, and so do temperatures
-FEW = 1000  # number of costs that are examined before all others
+SPARSE = 6  # pairs for each variable, up to which variables have few neighbours
 FINE = 2.0**12  # smallest size of a typical coupling, in units, for which costs are rounded to 32-bit integers
 
 
@@ -116,10 +116,6 @@ class QuadraticForm:
     def step(self) -> float:
         """The largest number of which all costs are multiples, if multiples of ``2**-20``; else 0."""
         total = float(self.magnitudes.sum())
-        few = np.concatenate([self.linear[:FEW], self.couplings[:FEW]])
-        likely = total < LARGEST_WHOLE and (few == np.rint(few)).all() and np.gcd.reduce(few.astype(np.int64)) == 1
-        if likely and all((costs == np.rint(costs)).all() for costs in (self.linear, self.couplings)):
-            return 1.0  # sooner than below
         return step_of(np.concatenate([self.linear, self.couplings]), total)
 
     @cached_property

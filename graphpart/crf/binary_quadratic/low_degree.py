@@ -17,7 +17,6 @@ from graphpart.crf.binary_quadratic.form import QuadraticForm
 __all__ = ["Kernel"]
 
 Spins = NDArray[np.int8]
-ROUNDING = 2.0**-50  # of the costs of a variable, up to which its field counts as zero
 
 
 class Kernel:
@@ -40,7 +39,7 @@ class Kernel:
         couplings = couplings / 4
         fields = q.linear / 2 + np.bincount(q.rows, q.couplings / 4, q.n)
         if not q.step:  # else they are exact
-            fields[np.abs(fields) <= ROUNDING * q.magnitudes] = 0.0
+            fields[np.abs(fields) <= 2.0**-50 * q.magnitudes] = 0.0  # rounding
         constant = q.constant + float(q.linear.sum()) / 2 + float(couplings.sum())
         ends = np.stack([u, v], 1)
         self._n = q.n

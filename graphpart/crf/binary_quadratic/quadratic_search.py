@@ -29,14 +29,12 @@ from graphpart.errors import InvalidProblem
 from graphpart.machine import processors
 from graphpart.stopping import Stopping
 
-__all__ = ["BinarySearch"]
+__all__ = ["TASKS", "BinarySearch"]
 
 Labels = NDArray[np.int32]
 
 TASKS = 4  # tasks of a round, a constant because the result must not depend on the number of threads
-FITS = 0.9  # largest share of the remaining time that a round may take
 STRATEGIES = frozenset({"low degree", "contraction", "lines", "parts", "tabu search", "families"})
-SMALL = 100_000  # couplings, up to which evaluation takes no time
 
 
 class BinarySearch(RoundSearch[Any, Spins]):
@@ -145,10 +143,8 @@ class BinarySearch(RoundSearch[Any, Spins]):
 
     @property
     def shown_cost(self) -> float:
-        """The cost to report during a run: the one computed from integers, unless it is compared with a target."""
-        if self.stopping.target > -math.inf or (self.walker.exact and self.q.m < SMALL):
-            return self.cost
-        return self.q.constant + self.energy / self.walker.scale
+        """The energy of the best labels."""
+        return self.cost
 
     def offer(self, labels: Any, cost: float | None = None) -> bool:
         """Take labels that another method found; return whether they lead to a new best labeling.
@@ -182,7 +178,7 @@ class BinarySearch(RoundSearch[Any, Spins]):
         """The tasks of a round."""
         self._begun, remaining = self.stopping.seconds, self.stopping.remaining
         # A round that ends too late is worth nothing.
-        affordable = math.inf if remaining is None else remaining * FITS / self.pace
+        affordable = math.inf if remaining is None else remaining / self.pace
         rng = np.random.default_rng([self.seed, self.rounds])
         tasks: list[Any] = self.planner.plan(self.best, affordable, rng)
         return tasks

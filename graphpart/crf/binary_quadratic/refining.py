@@ -31,15 +31,13 @@ __all__ = ["Refining"]
 
 WORK = 2e7  # initial time of annealing one generation, in nanoseconds
 FEWEST, MOST_EACH = 30, 50  # sweeps at first, the latter for each pair of a variable
-MOST = 2**20  # largest number of sweeps: each sweep takes the memory of its temperature
 HOT, COLD = 0.2, 0.02  # first and last temperature, in the units of walks.py
 HEATS = (0.05, 0.07, 0.1, 0.14, 0.2)  # first temperatures of refining, in the units of walks.py
 REFINE = 5  # ratio of the sweeps of a generation to the sweeps of refining
 PATIENCE, LONGEST = 3, 6  # largest number of rounds of a generation: without improvement, and in all
 COMBINED = 4  # copies of random spins, or of contracted forms, that are combined
 INNER = (0.5, 5.0)  # annealing of a contracted form: share of the time for the whole form, largest ratio of sweeps
-SLOWER = 3  # ratio of the sweeps of a generation to the sweeps of the generation before
-ROUNDS = 3.0  # that a new generation has time for at least, of the length of the first one
+SLOWER = 3  # ratio of the sweeps of a generation to those of the one before; it has time for so many rounds at least
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ class Refining:
         starts = [*self.lines, best]
         if not self.lines or "lines" not in self.strategies or self.idle >= PATIENCE or self.rounds >= LONGEST:
             self.rounds = self.idle = 0
-            sweeps = min(SLOWER * self.sweeps, affordable / ROUNDS, MOST)
+            sweeps = min(SLOWER * self.sweeps, affordable / SLOWER)
             if not self.lines or sweeps > self.sweeps / 2:
                 self.sweeps, self.lines = max(sweeps, 1.0), []
                 return [_Task(None, int(self.sweeps), HOT, seed) for seed in seeds]
@@ -100,7 +98,7 @@ class Refining:
         inner = Walker(kernel.q, dense=False)
         share, most = INNER
         times = min(most, share * walker.sweep_work / max(inner.sweep_work, 1.0))
-        sweeps = min(int(times * task.sweeps), MOST) if inner.n else 0
+        sweeps = int(times * task.sweeps) if inner.n else 0
         flips = inner.copies(None, sweeps, HOT, COLD, task.seed, stopping)[: COMBINED if inner.n else 1]
         return self._merge(spins, [open_.lift(kernel.lift(one)) for one in flips], stopping)
 

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.variates import exponential_variates
 from graphpart.crf.binary_quadratic import _dense, _lanes, _sparse
-from graphpart.crf.binary_quadratic.form import QuadraticForm
+from graphpart.crf.binary_quadratic.form import SPARSE, QuadraticForm
 from graphpart.kernels.elementary import geometric
 from graphpart.stopping import Stopping
 
@@ -26,9 +27,8 @@ __all__ = ["Spins", "Walker"]
 
 Spins = NDArray[np.int8]  # 1 for label 1, -1 for label 0
 
-VARIATES = 65536  # exponential variates in a table, a power of 2
 DENSEST = 0.25  # share of coupled pairs from which a matrix is faster than compressed rows
-FEW = 6  # average number of couplings for each variable below which variables have few neighbours
+MOST = 2**20  # sweeps of a run of annealing, which takes the memory of a temperature for each
 LARGEST_MATRIX = 2**30  # largest size of a matrix, in bytes
 ROOM_LANES = 32_000.0, 4096.0  # largest sum of a row and largest unit of temperature, as 16-bit integers
 FINE_LANES = 16.0  # smallest unit of temperature as a 16-bit integer; below it, float32 is used
@@ -98,7 +98,7 @@ class Walker:
     @property
     def few_neighbours(self) -> bool:
         """Whether variables have so few neighbours that two labelings usually differ in several regions."""
-        return not self.dense and self.m < FEW * self.n
+        return not self.dense and self.m <= SPARSE * self.n
 
     @property
     def sweep_work(self) -> float:
@@ -117,7 +117,7 @@ class Walker:
 
     def anneal(self, start: Spins, sweeps: int, hot: float, cold: float, seed: int, stopping: Stopping) -> Spins:
         """Anneal: the temperature falls geometrically from `hot` to `cold` units; return the best spins, descended."""
-        spins = start.copy()
+        spins, sweeps = start.copy(), min(sweeps, MOST)
         temperatures = geometric(hot * self.unit, cold * self.unit, sweeps) if sweeps else np.zeros(0)
         self.kernel.anneal(*self.arrays, spins, temperatures, _variates(), seed, stopping)
         return spins
@@ -156,7 +156,7 @@ class Walker:
             copies = np.where(np.random.default_rng(seed).random(shape) < 0.5, 1, -1).astype(kind)
         else:
             copies = np.repeat(start[:, None], _lanes.LANES, 1).astype(kind)
-        heats, variates = 2.0 * scale * self.unit * np.linspace(hot, cold, sweeps), _variates()
+        heats, variates = 2.0 * scale * self.unit * np.linspace(hot, cold, min(sweeps, MOST)), _variates()
         if kind == np.int16:
             heats, variates = np.minimum(16 * heats, 2.0**15 - 1).astype(np.uint16), _narrow_variates()
         _lanes.anneal(*arrays, copies, heats.astype(variates.dtype), variates, seed, stopping)
@@ -184,14 +184,8 @@ def _row_sums(q: QuadraticForm, values: NDArray[Any]) -> NDArray[np.int64]:
     return sums
 
 
-@cache
 def _variates() -> NDArray[np.float32]:
-    """A fixed table of exponential variates; the positions from which they are read are random.
-
-    The few beyond 7.69 come from logarithms of the C library; they are rounded, so as to be the same everywhere.
-    """
-    values = np.random.default_rng(0).standard_exponential(VARIATES)
-    return np.where(values > 7.69, np.rint(values * 2.0**26) / 2.0**26, values).astype(np.float32)
+    return exponential_variates(kind=np.float32)
 
 
 @cache

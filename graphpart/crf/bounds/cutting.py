@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.binary_quadratic.form import quadratic_form
+from graphpart.crf.binary_quadratic.form import SPARSE, quadratic_form
 from graphpart.crf.binary_quadratic.two_sides import labels_of_sides, sides_of_labels, signed_graph
 from graphpart.crf.bounds.contestant import Contestant
 from graphpart.crf.problem import FactorGraph
@@ -15,7 +15,6 @@ from graphpart.stopping import Stopping
 __all__ = ["Cutting"]
 
 Labels = NDArray[np.int32]
-SPARSE = 6.0  # most pairs for each variable: in denser problems a semidefinite relaxation gives a better bound
 LARGEST = 200_000  # largest number of pairs: beyond this number, a linear program takes too many seconds
 
 
@@ -38,7 +37,7 @@ class Cutting(Contestant):
 
     @staticmethod
     def fits(f: FactorGraph) -> bool:
-        """Whether a factor graph has two labels, and few pairs for each variable. O(n + m)"""
+        """Whether a factor graph has two labels and few pairs: with many, a semidefinite bound is better. O(n + m)"""
         arity = np.diff(f.scope_start)
         if (f.domains != 2).any() or arity.max(initial=0) > 2 or f.has_forbidden:
             return False

@@ -27,7 +27,6 @@ __all__ = ["Passes", "Structure"]
 
 Floats = NDArray[np.float64]
 Elements = NDArray[np.int32]
-FITTING = 400  # binary exponent of costs up to which they are left as they are
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,8 @@ class Passes:
         finite = tables[np.isfinite(tables)] if f.has_forbidden else tables
         size = max(-float(finite.min(initial=0.0)), float(finite.max(initial=0.0)))
         exponent = math.frexp(size)[1] + max(1, len(finite)).bit_length()
-        self.exponent = exponent if size and abs(exponent) > FITTING else 0
+        # Larger or smaller costs are scaled, so that sums neither overflow nor vanish.
+        self.exponent = exponent if size and abs(exponent) > 400 else 0
         if self.exponent:
             tables = np.ldexp(tables, -self.exponent)
             finite = np.ldexp(finite, -self.exponent)

@@ -45,7 +45,6 @@ SWEEPS = 2  # number of sweeps between two separations
 RAISED, LOW = 0.3, 1e-3  # mu times the number of spins, as a share of the gap: after it was raised, and when it is
 UNCHANGED = 0.02  # relative change of a multiplier below which it is not updated
 VIOLATED, MORE = 0.02, 2  # triangles that are added: by how much they are violated, and how many for each spin
-NUMBERS = 2.0**30  # largest whole number in the squares of a certificate
 SLOWEST, IDLE = 0.9985, 1e-5  # the slowest fall; a rise from one fall of mu to the next that is too little for more
 ROUNDS, WORK = 400, 3e9  # without a time limit: rounds at most, and cubes of the number of spins
 SHORT, END = 0.85, 0.03  # for spins that were joined: the fall of mu, and its product with their number at the end
@@ -240,7 +239,7 @@ class Semidefinite:
         rows, n = self.best, self.n
         L = np.linalg.cholesky(self._rest(rows))
         largest = np.abs(L).max(axis=0)
-        unit = largest / NUMBERS
+        unit = largest / 2.0**30  # so the whole numbers are at most 2^30, as `Squares` requires
         used = np.flatnonzero(unit > 0)
         numbers = np.rint(L[:, used] / unit[used]).astype(np.int64).T
         row, member = np.nonzero(numbers)

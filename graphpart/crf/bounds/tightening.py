@@ -46,7 +46,6 @@ BUSY = 64  # degree from which no cycles of four through a variable are sought
 LONGEST, REACH, ALL = 24, 4096, 10_000_000  # shortest cycles: their length, variables seen for each, length of all
 MOST = 20_000  # largest number of self-contradicting cycles examined in one round
 SPREAD = 6  # number of sweeps that spread costs evenly before cycles are evaluated
-CRUMB = 1e-9  # least gain of a cycle, as a share of the gap
 
 
 def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
@@ -72,7 +71,7 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
     left = _tightening.PairCosts(domains, passes.first, unary, start, tables)
     _tightening.spread(left, *rows, SPREAD)
     gap = max(cost - passes.bound, 0.0) if cost < np.inf else abs(passes.bound)
-    least = float(np.ldexp(CRUMB * gap, -passes.exponent))
+    least = float(np.ldexp(1e-9 * gap, -passes.exponent))  # smaller gains are rounding
     keys, at = np.unique(_keys(f.n, *np.sort(ends, axis=1).T), return_index=True)
     index = keys, number[at]  # of several pairs over the same variables the first one
 

@@ -27,7 +27,6 @@ from graphpart.stopping import Stopping
 __all__ = ["Cliques", "with_cliques"]
 
 LABELS = 6000  # largest total number of labels for which sets are sought: a matrix has a row for each label
-FEWEST = 3  # smallest number of labels of a set
 MOST = 4  # largest number of sets, as a multiple of the number of variables
 
 
@@ -131,7 +130,7 @@ def _sets(
             members.append(c)
             open_ &= conflict[c]
             fresh += ~covered[c] & conflict[c]
-        if len(members) >= FEWEST:
+        if len(members) >= 3:  # two are a forbidden pair
             row = np.sort(np.array(members, np.int64))
             covered[np.ix_(row, row)] = True
             found.append(row)

@@ -21,9 +21,7 @@ from graphpart.stopping import Stopping
 __all__ = ["FORBIDDEN", "Shrunk", "shrunk"]
 
 FORBIDDEN = 1 << 60  # smallest value of an entry that forbids its labels
-MOST_VARIABLES = 20_000  # largest number of variables for which shrinking is tried
-MOST_FACTORS = 60_000  # largest number of factors for which shrinking is tried
-NARY = 60  # variables of a factor: those with one label are left out where there are more
+LARGEST = 80_000  # largest number of variables and factors for which shrinking is tried
 FEW = 64  # entries of a table that are always few
 OPERATIONS = 2**16  # for the elimination of a variable
 ARITY = 8  # of a table over neighbours; pairs remain pairs
@@ -67,8 +65,8 @@ class Shrunk:
 
 def shrunk(f: FactorGraph, whole: Wholes, stopping: Stopping) -> Shrunk:
     """The factor graph with integer entries, made smaller where possible."""
-    small = f.n <= MOST_VARIABLES and f.m <= MOST_FACTORS
-    if not small and np.diff(f.scope_start).max(initial=0) <= NARY:
+    small = f.n + f.m <= LARGEST
+    if not small and np.diff(f.scope_start).max(initial=0) <= 60:  # else variables with one label are left out
         tables = np.where(whole >= FORBIDDEN, np.inf, whole.astype(np.float64))
         return Shrunk(FactorGraph.from_csr(f.domains, f.scope_start, f.scope, tables, None), 0, np.arange(f.n), [], f.n)
     run = _Shrinking(f, whole)

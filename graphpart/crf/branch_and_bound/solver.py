@@ -23,14 +23,13 @@ from graphpart.crf.problem.derive import merge
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping
 
-__all__ = ["BranchAndBound"]
+__all__ = ["ROOM", "BranchAndBound", "Units"]
 
 FINEST = 16  # largest binary logarithm of the number of units in a common step of all costs
 LATER = 5000  # number of nodes after which better bounds at the root are tried
 RELAXED = 100_000  # largest number of finite entries for which the linear relaxation is solved
 ROUNDS = 300  # largest number of iterations of each attempt at a better bound
 TRIPLETS = 2**22  # largest number of table entries of all triplets
-COUNT = 50_000  # largest number of triplets
 WORTH = 0.2  # share of the gap that triplets must close, because they take time at each node
 HEAVY, WORTH_HEAVY = 32, 0.9  # growth of the table entries above which triplets must close a larger share, that share
 RELAXING = 0.1  # share of the remaining time for message passing with triplets, and for the linear relaxation
@@ -258,7 +257,7 @@ class BranchAndBound:
         messages, links = ascent.passes.messages()
         structure, unit = ascent.passes.structure, ascent.passes.exponent
         scopes = structure.scopes
-        if not 0 < len(scopes) <= COUNT or p.domains[scopes].prod(axis=1, dtype=np.float64).sum() > TRIPLETS:
+        if not len(scopes) or p.domains[scopes].prod(axis=1, dtype=np.float64).sum() > TRIPLETS:
             return None
         flat = self._flat.with_triplets(structure, np.ldexp(links, unit))
         more = np.zeros(int(p.domains[scopes].sum(dtype=np.int64)))  # triplets send nothing to labels

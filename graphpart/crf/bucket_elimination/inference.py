@@ -27,8 +27,6 @@ from graphpart.stopping import Stopping
 
 __all__ = ["log_partition", "marginals", "min_marginals", "samples"]
 
-CHUNK = 2**20  # number of uniform random numbers drawn at a time
-
 
 @known_arguments
 def min_marginals(
@@ -241,7 +239,7 @@ def samples(
     plan, stopping = _prepare(f, memory_limit, order, None, time_limit, "samples", back=False)
     messages = _collect(f, plan, stopping, "samples", soft=True)
     labels = np.zeros((int(size), f.n), np.int32)
-    rows = max(1, CHUNK // max(1, f.n))
+    rows = max(1, 2**20 // max(1, f.n))  # random numbers drawn at a time
     for begin in range(0, int(size), rows):
         part = labels[begin : begin + rows]
         done = _descend.sample(f._view(), plan, messages.values, rng.random(part.shape), part, stopping)

@@ -32,10 +32,8 @@ from graphpart.stopping import Stopping
 __all__ = ["DEFAULT_MEMORY", "Messages", "Plan", "collect", "make_plan", "memory_of", "text_of"]
 
 DEFAULT_MEMORY = 2**30  # bytes
-LARGEST_MESSAGE = 2**62 - 1  # entries of a message
 COUNTABLE = 2.0**55  # entries of all messages, up to which positions in memory are exact
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-SAFE = 2.0**1000  # sums of absolute entries up to which the least entries can be taken out of messages
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +147,7 @@ def make_plan(f: FactorGraph, order: NDArray[np.int32], limit: int | None = None
     Without a limit, returns the variable in whose bucket the message would have 2^62 entries or more, if there is one.
     """
     domains = f.domains
-    entries = LARGEST_MESSAGE if limit is None else limit
+    entries = 2**62 - 1 if limit is None else limit
     made = _plan.make_plan(f._view(), order, entries, limit is not None)
     if isinstance(made, int):
         return made
@@ -207,7 +205,8 @@ def collect(f: FactorGraph, plan: Plan, stopping: Stopping, *, keep: bool, soft:
         order, place, entries = plan.scheduled
         choices = np.zeros(int(plan.choice_start[-1]), np.uint8)
     values = np.empty(entries)
-    read, normalise = _Placed(plan, place, order), magnitude(f) < SAFE
+    # So that subtracting least entries does not overflow.
+    read, normalise = _Placed(plan, place, order), magnitude(f) < 2.0**1000
     taken, done, failed = _messages.collect(f._view(), read, values, choices, soft, normalise, stopping)
     if failed >= 0:
         raise _no_label(f, plan, failed)

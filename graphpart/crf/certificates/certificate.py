@@ -40,7 +40,6 @@ __all__ = ["Certificate", "Extra", "certify", "common_step", "fingerprint", "mes
 Floats = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 Elements = NDArray[np.int32]
-LARGEST_TABLE = 2.0**40
 FORM = Form(
     "graphpart-factor-graph-certificate",
     {
@@ -321,7 +320,7 @@ def proven_bound(f: FactorGraph, messages: Floats, extra: Extra) -> float:
         raise InvalidCertificate("a message is not finite: expected finite numbers")
     each = domains[extra.scope].astype(np.float64)
     entries: Floats = np.multiply.reduceat(each, extra.start[:-1]) if len(each) else each
-    if np.max(entries, initial=0.0) > LARGEST_TABLE:
+    if np.max(entries, initial=0.0) > 2.0**40:
         raise InvalidCertificate("an added factor has a table larger than any memory")
     extra_sizes = np.array(entries, np.int64)
     sizes = np.concatenate([np.diff(table_start)[several], extra_sizes])

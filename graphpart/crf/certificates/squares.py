@@ -27,8 +27,6 @@ __all__ = ["Squares", "bound_of_squares"]
 Floats = NDArray[np.float64]
 LARGEST = 2**31  # numbers of squares are smaller, so products in float64 have small errors
 FEW = 4  # largest number of entries of a square that is added by itself
-MOST = 5000  # largest number of variables: the matrix of their pairs has 0.2 GB
-UNIT = 2.0**-53  # relative error of one operation
 
 
 @dataclass(frozen=True)
@@ -92,8 +90,8 @@ def bound_of_squares(f: FactorGraph, squares: Squares) -> float:
     """
     squares.check(f.n)
     arity = np.diff(f.scope_start)
-    if f.n > MOST:
-        raise InvalidCertificate(f"squares are for at most {MOST} variables")
+    if f.n > 5000:
+        raise InvalidCertificate("squares are for at most 5000 variables")
     if f.has_forbidden or (f.domains != 2).any() or arity.max(initial=0) > 2:
         raise InvalidCertificate("squares are for two labels, factors of at most two variables, and finite costs")
     n = f.n
@@ -122,7 +120,7 @@ def bound_of_squares(f: FactorGraph, squares: Squares) -> float:
         parts += [-float(np.trace(G)), *squares.weights[odd == 1].tolist(), *(-rest.sum(axis=1)).tolist()]
         error += 2 * (n + 16) * float(rest.sum())
         total = math.fsum(parts) if all(map(math.isfinite, parts)) else -math.inf
-        total -= 1.01 * UNIT * error
+        total -= 1.01 * 2.0**-53 * error
     return math.nextafter(total, -math.inf) if math.isfinite(total) else -math.inf
 
 

@@ -38,7 +38,6 @@ TABLES = ("variables", "labels")
 MEMORY = "256MiB"
 LOOKS = 64  # visits of variables around a change
 ATTEMPTS = 16  # largest number of components that are tried one by one
-ROUNDING = 2.0**-46  # of the sum of absolute entries of the factors of a variable, or of a labeling, that counts as 0
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
@@ -193,7 +192,7 @@ def _entries(f: FactorGraph, labels: Labels) -> NDArray[np.int64]:
 
 
 def _zero(f: FactorGraph, labels: Labels) -> float:
-    return ROUNDING * (abs(f.constant) + float(np.abs(f.tables[_entries(f, labels)]).sum()))
+    return 2.0**-46 * (abs(f.constant) + float(np.abs(f.tables[_entries(f, labels)]).sum()))
 
 
 def _where_it_fits(f: FactorGraph, labels: Labels, limit: int, rises: Floats, exactly: NDArray[np.bool_]) -> None:

@@ -18,7 +18,6 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["brute_force", "enumerated", "labelings"]
 
-LARGEST_COUNT = 2**ENUMERATED_BITS  # largest number of labelings for enumeration
 FEW = 2**12  # labelings up to which enumeration takes no time, so that other methods try it first
 
 
@@ -68,9 +67,9 @@ def brute_force(
     stopping = Stopping(time_limit, callback=callback)
     f = as_factor_graph(problem)
     count = labelings(f.owner)  # auxiliary variables have one labeling for each of them
-    if count > LARGEST_COUNT:
+    if count > 2**ENUMERATED_BITS:
         how_many = f"{count:.6g}" if count < math.inf else "more than 1e308"
-        raise InvalidProblem(f"{how_many} labelings: expected at most {LARGEST_COUNT} for brute force")
+        raise InvalidProblem(f"{how_many} labelings: expected at most {2**ENUMERATED_BITS} for brute force")
     found = enumerated(f, stopping)
     status = Status.OPTIMAL if found.proven else Status.FEASIBLE
     return finish(f, found.labels, stopping, "brute-force", status, lower_bound=found.bound)

@@ -24,7 +24,6 @@ __all__ = ["fill_from_bipartite", "from_ising", "from_pairwise", "from_potts", "
 Graph = TypeVar("Graph", bound=FactorTables)
 
 DIFFER = np.array([[0.0, 1.0], [1.0, 0.0]])
-MOST_BINARY = 20  # largest number of labels of a chain for which costs of only 0 and 1 raise no doubt
 
 
 def fill_from_bipartite(f: FactorTables, graph: nx.Graph) -> None:
@@ -129,7 +128,8 @@ def _check_image(graph: Any, unary: Any) -> None:
             f"{wanted}, for one of grey values (image[..., None] - means)**2 with a mean value of each label, a float"
         )
         return
-    if graph is not None or a.ndim != 2 or a.shape[1] <= MOST_BINARY or ((a != 0) & (a != 1)).any():
+    # Few chains have so many labels and costs of only 0 and 1.
+    if graph is not None or a.ndim != 2 or a.shape[1] <= 20 or ((a != 0) & (a != 1)).any():
         return
     ones = np.count_nonzero(a, axis=1)
     if np.isin(ones, (1, a.shape[1] - 1)).all():

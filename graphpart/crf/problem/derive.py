@@ -19,8 +19,6 @@ __all__ = ["condition", "find_cycle", "merge", "rows_of", "simplify", "split"]
 
 Graph = TypeVar("Graph", bound=FactorTables)
 
-SHOWN = 8  # variables of a cycle that a message names
-
 
 def condition(f: Graph, evidence: Mapping[Hashable, int]) -> Graph:
     """See `FactorGraph.condition`."""
@@ -185,7 +183,7 @@ def find_cycle(f: FactorTables) -> str:
         members = f.scope[f.scope_start[came] : f.scope_start[came + 1]].tolist()
         v = next(u for u in members if u != v and remains[u])
     cycle = path[seen[v] :]
-    shown = [repr(f.variables[u]) for u in cycle[:SHOWN]]
-    if len(cycle) > SHOWN:
+    shown = [repr(f.variables[u]) for u in cycle[:8]]
+    if len(cycle) > 8:
         shown.append(f"... ({len(cycle)} in all)")
     return " - ".join([*shown, repr(f.variables[cycle[0]])])

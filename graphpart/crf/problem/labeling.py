@@ -19,9 +19,7 @@ from graphpart.stopping import Stopping
 __all__ = ["Found", "LabelVectors", "check_allowed", "finish", "least_entries", "named", "trivial_bound"]
 
 STEP, EXACT = 2.0**-20, 2.0**32  # sums of multiples of the step are exact up to there
-SHOWN = 4  # variables of a function that a message names
 WHETHER = "auto or exact finds one, or proves that there is none"
-FIRST = 1000  # terms that are tested first, since one of them mostly shows that not all are multiples
 
 
 class Found(NamedTuple):
@@ -70,8 +68,8 @@ def named(f: FactorGraph, factor: int) -> str:
     if factor >= own.m:
         sizes = [len(one.auxiliaries) + len(one.tables) for one in own.functions]
         k = int(np.searchsorted(np.cumsum(sizes), factor - own.m, "right"))
-        scope = tuple(own.variables[i] for i in own.functions[k].scope[:SHOWN])
-        dots = ", ..." if len(own.functions[k].scope) > SHOWN else ""
+        scope = tuple(own.variables[i] for i in own.functions[k].scope[:4])
+        dots = ", ..." if len(own.functions[k].scope) > 4 else ""
         return f"function {k} ({own.functions[k].name}) over {repr(scope)[:-1]}{dots})"
     return f"factor {factor} over {tuple(f.variables[i] for i in f.factor(factor)[0])!r}"
 
@@ -105,7 +103,7 @@ def trivial_bound(f: FactorGraph) -> float:
     """
     least, total = least_entries(f)
     absolute = abs(f.constant) + float(np.abs(least).sum())
-    likely = absolute < EXACT and not math.fmod(f.constant, STEP) and not np.fmod(least[:FIRST], STEP).any()
+    likely = absolute < EXACT and not math.fmod(f.constant, STEP) and not np.fmod(least[:1000], STEP).any()
     if likely and not np.fmod(least, STEP).any():
         return f.constant + total
     slack = 2.0**-51 * (abs(f.constant) + abs(total)) + 2.0**-74 * absolute

@@ -46,7 +46,6 @@ LARGEST_SUM = 1e290  # largest sum of absolute costs
 ITERATIONS = 60  # iterations of message passing on f
 PASSES = 3  # iterations of message passing on g in each round
 ROUNDS = 100
-LAST = 30  # further rounds, without message passing
 SHARE = 0.25  # share of the remaining time
 
 
@@ -107,13 +106,12 @@ class _Search:
 
     def run(self, stopping: Stopping) -> bool:
         """Map fewer and fewer labels until the mapping is proven to improve; return False if this fails."""
-        for number in range(ROUNDS + LAST):
+        for _ in range(ROUNDS):
             self._narrow()
             g, origins = self._differences()
             if g is None or stopping.check(math.inf):
                 return False
-            if number < ROUNDS:
-                self._pass(g, origins, stopping)
+            self._pass(g, origins, stopping)
             messages = self._of(origins)
             bound = proven_bound(g, messages, Extra.none())
             if bound > -self.step if self.step else bound >= -self.slack:

@@ -38,7 +38,6 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["QUICK_STEPS", "STEPS", "LabelingReduction", "Persistency", "persistency", "reduce", "reduced"]
 
-LARGEST_MAPPED = 2**25  # largest number of table entries for which improving mappings are tried
 AGAIN = 0.1  # smallest share of the labels that a mapping has to leave out for another mapping to follow
 
 
@@ -238,8 +237,8 @@ def _left_by(found: RoofDuality, weak: bool) -> NDArray[np.uint8]:
 
 
 def improving_mapping_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
-    """Labels that an improving mapping leaves; None where roof duality finds as much, or tables are too large."""
-    if not weak or g.n == 0 or _is_quadratic(g) or len(g.tables) > LARGEST_MAPPED:
+    """Labels that an improving mapping leaves; None where roof duality finds as much."""
+    if not weak or g.n == 0 or _is_quadratic(g):
         return None
     return improving_mapping(g, stopping)
 

@@ -27,7 +27,6 @@ __all__ = ["Likelihood", "Pseudolikelihood", "expectations"]
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int32]
-RANGE = 600.0  # of the logarithms of numbers that stay normal, with room for what they are multiplied by
 SUMS = 2.0**30  # largest number of entries of the sums of elimination, times pairs of labels
 MEMORY = 2**29  # largest number of bytes for the messages of elimination; its tables may take twice as many
 
@@ -102,7 +101,7 @@ def expectations(
         log_z += math.fsum(highs.tolist())
         shifted = numbers - highs[:, None]
     # Without the last column if no pair of labels selects it: it may be large then.
-    if spread.max(initial=0.0) >= RANGE:
+    if spread.max(initial=0.0) >= 600.0:  # exponentials stay normal numbers, with room for what they are multiplied by
         rest, probabilities, expected = by_messages(template, data, scores, shifted)
         return log_z + rest, probabilities, expected
     with np.errstate(over="ignore"):
