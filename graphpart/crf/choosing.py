@@ -37,11 +37,11 @@ from graphpart.common.components import share_out
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.rounds import Saver
 from graphpart.common.steps import round_up
+from graphpart.crf.bounds.contestant import ContestantParameters
 from graphpart.crf.branch_and_bound.contestant import Branching
 from graphpart.crf.bucket_elimination.elimination import eliminated_soon, lowered
 from graphpart.crf.certificates.certificate import common_step, fingerprint
 from graphpart.crf.certificates.judging import judge_of_labels
-from graphpart.crf.contestant_parameters import ContestantParameters
 from graphpart.crf.exact_solvers import _min_sum
 from graphpart.crf.exact_solvers.brute_force import FEW, enumerated, labelings
 from graphpart.crf.exact_solvers.linear_functions import NOMINAL, by_integer_program, is_linear
@@ -261,7 +261,7 @@ class _Solver:
                     return Known(found.labels, cost, cost, roundings)
                 bound = max(bound, found.bound)
                 first = found.labels if cost < part.evaluate_labels(first) else first
-        if not smaller and self._affordable(part, PARAMETERS.branching.branched) and not self.stopping.check(math.inf):
+        if not smaller and self._affordable(part, PARAMETERS.affordable) and not self.stopping.check(math.inf):
             small = self._smaller(part, QUICK_STEPS, QUICK * self._seconds)
             if small is not None:
                 return self._of_reduced(small, start, bound, merged)
@@ -289,7 +289,7 @@ class _Solver:
         within = self.stopping.child(seconds, plus=one.rest_of(self.root))
         if one.hard is None:
             one.hard = hard = HardComponent(one.part, one.labels, within, self.rng, lambda *_: self._tell())
-            if self._affordable(one.part, PARAMETERS.relaxed):
+            if self._affordable(one.part, PARAMETERS.affordable):
                 hard.begin(within.child(None if seconds is None else SHARE * seconds))
                 if not hard.proven and hard.open_share <= MAPPED_GAP:
                     hard.passing.certify()
@@ -355,7 +355,7 @@ class _Solver:
         if len(part.tables) > BRANCHED:
             return None
         labels, cost = improve(part, _best_unary(part), self.stopping.child(plus=math.inf), "sweep")
-        branching = Branching(part, labels, cost, replace(PARAMETERS.branching, iterations=PASSES))
+        branching = Branching(part, labels, cost, PARAMETERS, PASSES)
         seconds = SHARE * self._seconds if self._limited else None
         branching.run(self.stopping.child(seconds, plus=math.inf), None)
         if branching.done:

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from graphpart.crf.anytime_search import tasks
 from graphpart.crf.anytime_search.portfolio import Portfolio
-from graphpart.crf.bounds.contestant import Contestant
+from graphpart.crf.bounds.contestant import Contestant, ContestantParameters
 from graphpart.crf.bounds.message_passing import WINDOW, Ascent
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.bounds.tightening import CANDIDATES
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered, relaxed
 from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.bucket_elimination.plan import DEFAULT_MEMORY
-from graphpart.crf.contestant_parameters import ContestantParameters
 from graphpart.crf.exact_solvers.linear_functions import NOMINAL
 from graphpart.crf.graph_cuts._moves import Moves
 from graphpart.crf.graph_cuts.expansion import Expansions, random_expansions
@@ -253,8 +252,7 @@ class Searching(Contestant):
             self.take(self.portfolio.labels, self.portfolio.cost)
 
     def run(self, stopping: Stopping, until: float | None) -> None:
-        """Perform a turn. Without `until`, it has up to `rounds` rounds, and ends after `idle` rounds without gain."""
-        parameters = self.parameters
+        """Perform a turn. Without `until`, it ends after `idle` rounds without gain."""
         if self._early is not None:
             self.wait(stopping)
             self.collect()
@@ -265,7 +263,7 @@ class Searching(Contestant):
             self.portfolio = Portfolio(self.f, self.labels, self.seed, prepared=True)
         self.portfolio.offer(self.labels, self.cost)
         if until is None:
-            self.portfolio.run(stopping.child(iterations=parameters.rounds), parameters.idle)
+            self.portfolio.run(stopping.child(), self.parameters.idle)
             self.done = True
         else:
             while not self.portfolio.done and not stopping.check(self.cost):
@@ -305,7 +303,7 @@ class Relaxing(Contestant):
     def run(self, stopping: Stopping, until: float | None) -> None:
         """Perform the only turn of this contestant."""
         parameters, remaining = self.parameters, stopping.remaining
-        affordable = len(self.f.tables) <= parameters.relaxed * (NOMINAL if remaining is None else remaining)
+        affordable = len(self.f.tables) <= parameters.affordable * (NOMINAL if remaining is None else remaining)
         self.done = True
         if not affordable or self.cost < math.inf:
             return

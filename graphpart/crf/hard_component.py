@@ -21,12 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.race import Race
-from graphpart.crf.bounds.contestant import Contestant
+from graphpart.crf.bounds.contestant import Contestant, ContestantParameters
 from graphpart.crf.bounds.cutting import Cutting
 from graphpart.crf.bounds.squaring import Squaring
 from graphpart.crf.branch_and_bound.contestant import Branching
 from graphpart.crf.certificates.judging import judge_of_labels
-from graphpart.crf.contestant_parameters import ContestantParameters
 from graphpart.crf.contestants import Expanding, Passing, Relaxing, Searching
 from graphpart.crf.exact_solvers.linear_functions import NOMINAL
 from graphpart.crf.local_search.icm import improve
@@ -84,7 +83,7 @@ class HardComponent:
         self.passing = Passing(f, labels, cost, parameters, tightening=self.stripping.done)
         self.squaring = Squaring(f, labels, cost, parameters.operation)
         self.searching = Searching(f, labels, cost, parameters, seed)
-        self.branching = Branching(f, labels, cost, parameters.branching)
+        self.branching = Branching(f, labels, cost, parameters)
         self.relaxing = Relaxing(f, labels, cost, parameters)
         self.cutting = Cutting(f, labels, cost)
         self.others = (
@@ -179,7 +178,7 @@ class HardComponent:
     @property
     def _too_large(self) -> bool:
         """Whether the component is too large for branch and bound to begin within the time."""
-        affordable = self.parameters.branching.branched * self._seconds
+        affordable = self.parameters.affordable * self._seconds
         return self.branching.tree is None and len(self.f.tables) > affordable
 
     def _searches_late(self) -> bool:

@@ -11,7 +11,6 @@ from strategies_crf import random_factor_graph
 
 import graphpart as gp
 from graphpart.crf import auto, brute_force, graph_cut, icm, reduce
-from graphpart.crf.branch_and_bound.contestant import BranchingParameters
 from graphpart.crf.problem.derive import merge
 from graphpart.crf.problem.labeling import trivial_bound
 from graphpart.stopping import Stopping
@@ -57,10 +56,10 @@ def test_every_way_against_enumeration(monkeypatch, seconds, passing):
     monkeypatch.setattr(AUTO, "FEW", 0)
     monkeypatch.setattr(AUTO._Solver, "_by_elimination", lambda self, part: None)
     monkeypatch.setattr(AUTO._Solver, "_by_graph_cut", lambda self, part: None)
-    first = HARD.ContestantParameters(branching=BranchingParameters(nodes=1 if passing else 20))
+    first = HARD.ContestantParameters(visited=1.0 if passing else 2.0**11)
     monkeypatch.setattr(AUTO, "PARAMETERS", first)
     monkeypatch.setattr(CONTESTANTS, "DEFAULT_MEMORY", 100)
-    few = HARD.ContestantParameters(rounds=2, branching=BranchingParameters(nodes=20))
+    few = HARD.ContestantParameters(idle=1, visited=2.0**11)
     monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
     if not passing:
         monkeypatch.setattr(CONTESTANTS.Ascent, "run", lambda self: "stopped")
@@ -112,7 +111,7 @@ def test_messages():
 def test_without_a_time_limit_no_clock_counts(monkeypatch):
     """Bound and labels are good, and the same again."""
     f = frustrated(24, labels=6, scattered=True)
-    few = HARD.ContestantParameters(rounds=2, branching=BranchingParameters(nodes=50), passed=2.0**20)
+    few = HARD.ContestantParameters(idle=1, visited=2.0**19, passed=2.0**20)
     monkeypatch.setattr(AUTO, "PARAMETERS", few)
     monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
     r, again = auto(f, seed=1), auto(f, seed=1)
@@ -126,7 +125,7 @@ def test_without_a_time_limit_no_clock_counts(monkeypatch):
 
 def test_asking_for_what_is_known_changes_nothing(monkeypatch):
     monkeypatch.setattr(AUTO._Solver, "_by_elimination", lambda self, part: None)
-    few = HARD.ContestantParameters(rounds=1, branching=BranchingParameters(nodes=10))
+    few = HARD.ContestantParameters(idle=1, visited=2.0**13)
     monkeypatch.setattr(AUTO, "PARAMETERS", few)
     monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
     solvers = []

@@ -7,7 +7,7 @@ import pytest
 
 import graphpart as gp
 from graphpart.crf import contestants
-from graphpart.crf.contestant_parameters import ContestantParameters
+from graphpart.crf.bounds.contestant import ContestantParameters
 from graphpart.crf.hard_component import HardComponent
 from graphpart.result import Status
 from graphpart.stopping import Stopping

@@ -1,8 +1,9 @@
-"""The part that all contestants of a race on a factor graph share."""
+"""What all contestants of a race on a factor graph share, and how long their steps take."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,31 @@ from graphpart.crf.certificates.judging import judge_of_labels
 from graphpart.crf.problem import FactorGraph
 from graphpart.stopping import Stopping
 
-__all__ = ["Contestant"]
+__all__ = ["Contestant", "ContestantParameters"]
 
 Labels = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class ContestantParameters:
+    """Estimated durations in seconds, limits, and shares of the time.
+
+    The durations are those of a slow machine. They count until a step was measured. A step that is not begun because of
+    its estimate would have been of little use.
+    """
+
+    entry: float = 2e-8  #: seconds per table entry for a step that reads all tables once
+    operation: float = 5e-9  #: seconds per addition, for steps whose work grows with a third power
+    shrinking: float = 2e-7  #: seconds per table entry to prepare branch and bound
+    late: float = 0.1  #: seconds that a proof at the end may take beyond twice the remaining time
+    affordable: float = 2.0**18  #: table entries, per second left, up to which expensive methods begin
+    leading: float = 0.6  #: share of the time that strips may take before most others begin
+    sweeps: float = 700.0  #: duration of the first round of search, in sweeps of annealing
+    first_round: float = 0.1  #: share of the time above which the first round of search counts as long
+    hard: float = 0.01  #: share of the first gap that has to be left by message passing before a long first round
+    passed: float = 2.0**29  #: without a time limit: table entries of all iterations of message passing, about
+    visited: float = 2.0**23  #: without a time limit: table entries of all nodes of branch and bound
+    idle: int = 6  #: without a time limit: rounds of search without gain in a row after which it ends
 
 
 class Contestant:

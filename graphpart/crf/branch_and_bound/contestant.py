@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.bounds.contestant import Contestant
-from graphpart.crf.branch_and_bound.solver import BranchAndBound
+from graphpart.crf.bounds.contestant import Contestant, ContestantParameters
+from graphpart.crf.branch_and_bound.solver import PREPARING, BranchAndBound
 from graphpart.crf.problem import FactorGraph
 from graphpart.stopping import Stopping
 
-__all__ = ["Branching", "BranchingParameters"]
+__all__ = ["Branching"]
 
 Labels = NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class BranchingParameters:
-    """Estimated durations and limits of branch and bound."""
-
-    shrinking: float = 2e-7  #: seconds per table entry to prepare the search
-    preparation: float = 0.1  #: share of the remaining time for message passing before the first node
-    iterations: int | None = None  #: largest number of iterations of message passing before the first node
-    nodes: int = 20_000  #: largest number of nodes of a turn if there is no time limit
-    visited: float = 2.0**23  #: largest number of table entries times nodes if there is no time limit: some seconds
-    branched: float = 2.0**18  #: largest number of table entries of all tables, per second left
-
-
 class Branching(Contestant):
     """Branch and bound. Its preparation counts as a part of the first turn.
+
+    Parameters
+    ----------
+    iterations : int, optional
+        Of message passing before the first node, at most.
 
     Attributes
     ----------
@@ -43,10 +34,17 @@ class Branching(Contestant):
     name = "branch and bound"
     proves = True
 
-    def __init__(self, f: FactorGraph, labels: Labels, cost: float, parameters: BranchingParameters) -> None:
+    def __init__(
+        self,
+        f: FactorGraph,
+        labels: Labels,
+        cost: float,
+        parameters: ContestantParameters,
+        iterations: int | None = None,
+    ) -> None:
         super().__init__(f, labels, cost)
-        self.parameters = parameters
-        self.nodes = max(1, min(parameters.nodes, int(parameters.visited / max(1, len(f.tables)))))
+        self.parameters, self.iterations = parameters, iterations
+        self.nodes = max(1, int(parameters.visited / max(1, len(f.tables))))
         self.tree: BranchAndBound | None = None
 
     def offer(self, labels: Labels, cost: float) -> None:
@@ -57,14 +55,14 @@ class Branching(Contestant):
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """Perform a turn. Without `until`, it has `nodes` nodes."""
-        parameters, remaining = self.parameters, stopping.remaining
+        remaining = stopping.remaining
         if self.tree is None:
-            if not self.affords(parameters.shrinking * len(self.f.tables), stopping):
+            if not self.affords(self.parameters.shrinking * len(self.f.tables), stopping):
                 return
-            share = None if remaining is None else parameters.preparation * remaining
-            self.tree = BranchAndBound(self.f, self.labels, stopping.child(share, parameters.iterations))
+            share = None if remaining is None else PREPARING * remaining
+            self.tree = BranchAndBound(self.f, self.labels, stopping.child(share, self.iterations))
             if until is not None and remaining is not None:
-                until = max(until, stopping.seconds + parameters.preparation * remaining / 4)
+                until = max(until, stopping.seconds + PREPARING * remaining / 4)
         if until is None:
             self.done = self.tree.run(stopping, self.nodes)
         else:

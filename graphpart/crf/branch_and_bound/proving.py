@@ -39,10 +39,11 @@ from numpy.typing import NDArray
 from graphpart.common.components import share_out
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.steps import round_up
+from graphpart.crf.bounds.contestant import ContestantParameters
 from graphpart.crf.bounds.cutting import Cutting
 from graphpart.crf.bounds.semidefinite import WORK as SQUARES_WORK
 from graphpart.crf.bounds.squaring import Squaring
-from graphpart.crf.branch_and_bound.contestant import Branching, BranchingParameters
+from graphpart.crf.branch_and_bound.contestant import Branching
 from graphpart.crf.branch_and_bound.solver import BranchAndBound
 from graphpart.crf.bucket_elimination.elimination import eliminated_soon, lowered
 from graphpart.crf.certificates.certificate import common_step
@@ -237,7 +238,7 @@ class _Run:
         alone = all(other.done for other, _ in part.others)
         if not part.proven and (alone or part.turns % 2 == 0):
             if part.search is None:
-                part.search = Branching(part.f, part.labels, part.cost, BranchingParameters())
+                part.search = Branching(part.f, part.labels, part.cost, ContestantParameters())
             part.search.nodes = min(FIRST << part.turns - 1, self.stopping.max_iterations - self.nodes)
             part.search.run(stopping, None)
             part.take(part.search, part.search.done)

@@ -23,7 +23,7 @@ from graphpart.crf.problem.derive import merge
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping
 
-__all__ = ["ROOM", "BranchAndBound", "Units"]
+__all__ = ["PREPARING", "ROOM", "BranchAndBound", "Units"]
 
 FINEST = 16  # largest binary logarithm of the number of units in a common step of all costs
 LATER = 5000  # number of nodes after which better bounds at the root are tried
@@ -32,7 +32,7 @@ ROUNDS = 300  # largest number of iterations of each attempt at a better bound
 TRIPLETS = 2**22  # largest number of table entries of all triplets
 WORTH = 0.2  # share of the gap that triplets must close, because they take time at each node
 HEAVY, WORTH_HEAVY = 32, 0.9  # growth of the table entries above which triplets must close a larger share, that share
-RELAXING = 0.1  # share of the remaining time for message passing with triplets, and for the linear relaxation
+PREPARING = 0.1  # share of the remaining time for message passing, without and with triplets, and for the relaxation
 ROOM = 2**26  # bytes for open nodes, unless twice the size of the tables is more
 
 Labels = NDArray[np.int32]
@@ -230,7 +230,7 @@ class BranchAndBound:
         for way in ways if self._cliques is None else ways[::-1]:
             if self.search.done or stopping.check(self.cost):
                 return
-            seconds = None if stopping.remaining is None else RELAXING * stopping.remaining
+            seconds = None if stopping.remaining is None else PREPARING * stopping.remaining
             inner = stopping.child(seconds, ROUNDS, math.inf)
             found = way(inner)
             if found is None:

@@ -9,12 +9,12 @@ import pytest
 import graphpart as gp
 from graphpart.crf.binary_quadratic.form import quadratic_form
 from graphpart.crf.bounds import _odd_squares
+from graphpart.crf.bounds.contestant import ContestantParameters
 from graphpart.crf.bounds.semidefinite import Semidefinite, spin_costs
 from graphpart.crf.bounds.squaring import Squaring
 from graphpart.crf.certificates.certificate import Certificate, certify
 from graphpart.crf.certificates.exact_check import check_certificate
 from graphpart.crf.certificates.squares import Squares
-from graphpart.crf.contestant_parameters import ContestantParameters
 from graphpart.crf.hard_component import HardComponent
 from graphpart.errors import InfeasibleProblem, InvalidCertificate, InvalidProblem
 from graphpart.stopping import Stopping

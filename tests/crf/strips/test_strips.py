@@ -9,7 +9,7 @@ from reference_crf import all_energies
 from scipy.optimize import linprog
 
 import graphpart as gp
-from graphpart.crf.contestant_parameters import ContestantParameters
+from graphpart.crf.bounds.contestant import ContestantParameters
 from graphpart.crf.contestants import Passing
 from graphpart.crf.exact_solvers.local_polytope import program_of
 from graphpart.crf.hard_component import HardComponent
