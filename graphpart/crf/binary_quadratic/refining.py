@@ -1,6 +1,6 @@
 """The search where variables have few neighbours: anneal copies, then heat the best ones a little, again and again.
 
-Copies of random spins are annealed side by side (see _lanes.pyx). The best of them is combined with a few others: it
+Copies of random spins are annealed side by side (see _sparse.pyx). The best of them is combined with a few others: it
 takes over the regions in which another one is better. What they have in common is contracted, variables with few
 neighbours are eliminated, and copies of the form that is left are annealed from scratch (see crossover.py). The result
 is the start of a *line*.

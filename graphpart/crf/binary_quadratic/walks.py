@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.variates import exponential_variates
-from graphpart.crf.binary_quadratic import _dense, _lanes, _sparse
+from graphpart.crf.binary_quadratic import _dense, _sparse
 from graphpart.crf.binary_quadratic.form import SPARSE, QuadraticForm
 from graphpart.kernels.elementary import geometric
 from graphpart.stopping import Stopping
@@ -148,18 +148,18 @@ class Walker:
     ) -> list[Spins]:
         """Anneal copies of `start`, or of random spins, side by side; return the spins after a descent, best first.
 
-        The temperature falls linearly from `hot` to `cold` units. There are `_lanes.LANES` copies. Not for a matrix.
+        The temperature falls linearly from `hot` to `cold` units. There are `_sparse.LANES` copies. Not for a matrix.
         """
         arrays, scale = self._lanes
-        shape, kind = (self.n, _lanes.LANES), arrays[-1].dtype
+        shape, kind = (self.n, _sparse.LANES), arrays[-1].dtype
         if start is None:
             copies = np.where(np.random.default_rng(seed).random(shape) < 0.5, 1, -1).astype(kind)
         else:
-            copies = np.repeat(start[:, None], _lanes.LANES, 1).astype(kind)
+            copies = np.repeat(start[:, None], _sparse.LANES, 1).astype(kind)
         heats, variates = 2.0 * scale * self.unit * np.linspace(hot, cold, min(sweeps, MOST)), _variates()
         if kind == np.int16:
             heats, variates = np.minimum(16 * heats, 2.0**15 - 1).astype(np.uint16), _narrow_variates()
-        _lanes.anneal(*arrays, copies, heats.astype(variates.dtype), variates, seed, stopping)
+        _sparse.anneal_copies(*arrays, copies, heats.astype(variates.dtype), variates, seed, stopping)
         found = [np.ascontiguousarray(one, np.int8) for one in copies.T]
         none = np.zeros(0)
         energies = [self.kernel.anneal(*self.arrays, one, none, _variates(), 0, stopping) for one in found]

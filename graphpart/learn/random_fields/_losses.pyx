@@ -249,29 +249,6 @@ cdef void gather(
 
 # ------------------------------------------------------------------------------------------------- the pseudolikelihood
 
-def incidence(Py_ssize_t n, const element_t[:, ::1] pairs) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Compressed rows (starts, pairs at each variable); ``~e`` where the variable is the second one of pair e."""
-    cdef Py_ssize_t m = pairs.shape[0], i, v
-    cdef offset_t at
-    start_array, row_array = np.zeros(n + 1, np.int64), np.empty(2 * m, np.int32)
-    cdef offset_t[::1] start = start_array
-    cdef element_t[::1] row = row_array
-    with nogil:
-        for i in range(m):
-            start[pairs[i, 0]] += 1
-            start[pairs[i, 1]] += 1
-        at = 0
-        for v in range(n + 1):  # the end of each row, then its begin once the row is filled backwards
-            at += start[v]
-            start[v] = at
-        for i in range(m - 1, -1, -1):
-            start[pairs[i, 1]] -= 1
-            row[start[pairs[i, 1]]] = <element_t>~i
-            start[pairs[i, 0]] -= 1
-            row[start[pairs[i, 0]]] = <element_t>i
-    return start_array, row_array
-
-
 def losses(
     double[:, ::1] scores,
     const double[:, ::1] pair_scores,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphpart.crf.problem import _structure
 from graphpart.errors import InvalidProblem
 from graphpart.learn.random_fields import _losses
 
@@ -226,8 +227,9 @@ class Packed:
 
     @cached_property
     def incidence(self) -> tuple[NDArray[np.int64], Pairs]:
-        """The pairs of each variable."""
-        return _losses.incidence(self.n, self.pairs)
+        """Compressed rows: starts, and the pairs of each variable; ``~e`` where it is the second one of pair e."""
+        starts, pairs, slots = _structure.incidence(self.n, 2 * np.arange(len(self.pairs) + 1), self.pairs.ravel())
+        return starts, np.where(slots == 0, pairs, ~pairs)
 
     def split(self, rows: NDArray[Any]) -> list[NDArray[Any]]:
         """Rows of all variables as one array for each structure."""

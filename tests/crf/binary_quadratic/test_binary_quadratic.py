@@ -8,7 +8,7 @@ import pytest
 
 import graphpart as gp
 from graphpart.crf.anytime_search.portfolio import Portfolio
-from graphpart.crf.binary_quadratic import _dense, _lanes, _sparse
+from graphpart.crf.binary_quadratic import _dense, _sparse
 from graphpart.crf.binary_quadratic.crossover import Contraction, better_parts
 from graphpart.crf.binary_quadratic.form import QuadraticForm, quadratic_form
 from graphpart.crf.binary_quadratic.low_degree import Kernel
@@ -253,7 +253,7 @@ def test_annealing_of_copies_is_the_naive_walk(real):
         walker = Walker(random_form(rng, n, min(1.0, 4 / n)), dense=False)
         arrays, scale = walker._lanes
         assert (arrays[2] == scale * walker.arrays[2]).all()
-        spins = rng.choice(np.array([-1, 1], np.int16), (n, _lanes.LANES))
+        spins = rng.choice(np.array([-1, 1], np.int16), (n, _sparse.LANES))
         heats, variates = 2 * scale * walker.unit * np.array([0.2, 0.1, 0.05]), _variates()
         if real:
             arrays, spins = (*arrays[:2], *(a.astype(np.float32) for a in arrays[2:])), spins.astype(np.float32)
@@ -262,7 +262,7 @@ def test_annealing_of_copies_is_the_naive_walk(real):
         heats = heats.astype(variates.dtype)
         naive = spins.astype(float)
         naive_lanes(*arrays, naive, heats, variates, seed)
-        _lanes.anneal(*arrays, spins, heats, variates, seed, Stopping())
+        _sparse.anneal_copies(*arrays, spins, heats, variates, seed, Stopping())
         assert (spins == naive).all(), seed
 
 
@@ -273,7 +273,7 @@ def test_copies_end_in_local_minima_best_first(kind):
     for sweeps, start in ((50, None), (50, random_spins(np.random.default_rng(5), 60)), (0, None)):
         copies = walker.copies(start, sweeps, 0.2, 0.02, 1, Stopping())
         energy = [walker.energy(spins) for spins in copies]
-        assert len(copies) == _lanes.LANES and energy == sorted(energy)
+        assert len(copies) == _sparse.LANES and energy == sorted(energy)
         assert all(walker.gains(spins).min() >= 0 for spins in copies)
 
 
