@@ -22,7 +22,7 @@ from graphpart.errors import InvalidOption
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
-__all__ = ["RoundSearch", "Saver", "check_seed_and_threads"]
+__all__ = ["SERVE", "RoundSearch", "Saver", "check_seed_and_threads"]
 
 Labels = NDArray[np.int32]
 Task = TypeVar("Task")

@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.rounds import SERVE
 from graphpart.crf.anytime_search import tasks
 from graphpart.crf.anytime_search.portfolio import Portfolio
 from graphpart.crf.bounds.contestant import Contestant, ContestantParameters
@@ -34,7 +35,6 @@ from graphpart.stopping import Stopping
 __all__ = ["Expanding", "Passing", "Relaxing", "Searching"]
 
 Labels = NDArray[np.int32]
-LOOK = 0.01  # seconds between two looks at the clock
 
 
 class Passing(Contestant):
@@ -110,7 +110,7 @@ class Passing(Contestant):
             if left <= 0:
                 return
             # Added triplets may make iterations many times as long, so the clock is read more often.
-            left = min(left, LOOK) if ascent.tightening else left
+            left = min(left, SERVE) if ascent.tightening else left
             count = max(1, min(2 * count, int(left / max(self._each, 1e-9))))
 
     def _cycles(self) -> float:
@@ -240,7 +240,7 @@ class Searching(Contestant):
         """Wait for the first round in another thread, or until `stopping` says so; return whether it ran."""
         ran = self.works_aside
         while self.works_aside and not stopping.check(self.cost):
-            wait([self._early[0]] if self._early else [], timeout=LOOK)
+            wait([self._early[0]] if self._early else [], timeout=SERVE)
         return ran
 
     def collect(self) -> None:

@@ -36,7 +36,6 @@ Floats = NDArray[np.float64]
 WORK = 20_000  # iterations of the simplex method of a turn without a time limit: some seconds
 STEADY = 5  # rounds whose gain tells whether to go on,
 GAIN = 0.02  # if it is at least this share of what is missing
-UNDECIDED = 0.15  # an edge that divides a node is this far from being satisfied or frustrated, if any is
 
 
 @dataclass(order=True)
@@ -219,7 +218,7 @@ class BranchAndCut:
         return lower, upper
 
     def _divide(self, node: _Node) -> None:
-        """Divide a node by an undecided edge of large weight, or by the least decided one that is free."""
+        """Divide a node by a free edge of large weight whose value is far from 0 and 1."""
         relaxation = self._relaxation
         free = relaxation.program.lower < relaxation.program.upper
         if not free.any():  # one point is left
@@ -228,8 +227,7 @@ class BranchAndCut:
             self._close(math.inf)
             return
         values, weight = relaxation.values, np.abs(self._small.weight)
-        open_ = np.minimum(values, 1.0 - values)
-        score = (open_ > UNDECIDED) * weight + 1e-3 * (open_ + INTEGRAL) * weight.min()
+        score = (np.minimum(values, 1.0 - values) + INTEGRAL) * weight
         edge = int(np.argmax(np.where(free, score, -1.0)))
         first = int(values[edge] > 0.5)
         likelier, other = (

@@ -29,7 +29,6 @@ __all__ = ["OddCycles"]
 
 Floats = NDArray[np.float64]
 VIOLATION = 1e-3  # an inequality is added if it is violated by more
-ADDED = 500  # inequalities of a round, about
 SPREAD = 0.02  # added to the length of an edge for each inequality of this round that has it
 PATIENT = 3  # rounds for which a row may be slack before it is dropped
 INTEGRAL = 1e-6  # a value is 0 or 1 if it is no farther away
@@ -86,19 +85,14 @@ class OddCycles:
         return solved
 
     def separate(self, stopping: Stopping) -> int:
-        """Add violated inequalities; how many. If none is violated, all nodes were looked at."""
+        """Add violated inequalities; how many."""
         g = self.g
         nodes = self._generator.permutation(g.n).astype(np.int32)
-        hits = np.zeros(g.n, bool)  # nodes of fractional edges, which more often are on a violated walk
-        fractional = self.fractional
-        for ends in (g.u, g.v):
-            hits[ends[fractional]] = True
-        nodes = np.concatenate([nodes[hits[nodes]], nodes[~hits[nodes]]])
-        found = Rows.none()
-        for first in range(0, g.n, ADDED):
-            found = found.joined(self._walks(nodes[first : first + ADDED], stopping))
-            if len(found) >= ADDED // 2 or stopping.check(math.inf):
-                break
+        ends, edges, broken = _odd_walks.find_odd_walks(
+            *g.rows, g.negative, self.values, nodes, VIOLATION, SPREAD, stopping
+        )
+        many = np.diff(np.concatenate([[0], np.cumsum(broken)[ends - 1]])) if len(ends) else np.zeros(0)
+        found = Rows(ends, edges, np.where(broken != 0, -1.0, 1.0), 1.0 - many)
         found = self._distinct(found)
         self.program.add(found)
         self._slack = np.concatenate([self._slack, np.zeros(len(found), np.int64)])
@@ -115,14 +109,6 @@ class OddCycles:
         least = 2.0**-50 * float(np.abs(g.weight).sum())
         _odd_walks.descend(starts, neighbours, g.weight[edges], sides, least)
         return sides
-
-    def _walks(self, nodes: NDArray[np.int32], stopping: Stopping) -> Rows:
-        """The inequalities of the shortest odd closed walks through some nodes."""
-        ends, edges, broken = _odd_walks.find_odd_walks(
-            *self.g.rows, self.g.negative, self.values, np.ascontiguousarray(nodes), VIOLATION, SPREAD, stopping
-        )
-        many = np.diff(np.concatenate([[0], np.cumsum(broken)[ends - 1]])) if len(ends) else np.zeros(0)
-        return Rows(ends, edges, np.where(broken != 0, -1.0, 1.0), 1.0 - many)
 
     @staticmethod
     def _distinct(rows: Rows) -> Rows:

@@ -20,7 +20,6 @@ from graphpart.crf.problem.labeling import places
 __all__ = ["Model"]
 
 Labels = NDArray[np.int32]
-TOLERANCE = 2.0**-44  # share of the sum of what all tables can change that counts as rounding
 OUTLIER = 1000.0  # multiple of what the median table can change, which counts at most for each table in this sum
 LARGEST_TOTAL = 2.0**200  # costs are scaled if their sum is larger, or less than one divided by this
 
@@ -74,7 +73,7 @@ class Model:
         ranges = (most - least)[np.isfinite(least)]
         self.range = float(math.fsum(ranges))
         usual = OUTLIER * float(np.median(ranges[ranges > 0])) if (ranges > 0).any() else 0.0
-        self.tolerance = TOLERANCE * float(np.minimum(ranges, usual).sum())
+        self.tolerance = 2.0**-44 * float(np.minimum(ranges, usual).sum())
         finite = unary[np.isfinite(unary)]
         highest = max(float(most[np.isfinite(most)].max(initial=0.0)), float(finite.max(initial=0.0)))
         self.penalty = 2.0 * self.range + highest + max(self.range, 2.0**-10)

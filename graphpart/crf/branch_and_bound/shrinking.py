@@ -1,7 +1,7 @@
 """A smaller problem with the same optimum: some variables are eliminated, and some tables are added to larger ones.
 
-All costs are integers, so nothing is rounded. A variable is eliminated if the table over its neighbours has few
-entries, or at most as many as the tables that it replaces (Bertele & Brioschi 1972). If the variables of a table are
+All costs are integers, so nothing is rounded. A variable is eliminated if the table over its neighbours has at
+most as many entries as the tables that it replaces (Bertele & Brioschi 1972). If the variables of a table are
 among those of another table, the first is added to the second: message passing and local consistency then take both
 into account at once.
 """
@@ -22,7 +22,6 @@ __all__ = ["FORBIDDEN", "Shrunk", "shrunk"]
 
 FORBIDDEN = 1 << 60  # smallest value of an entry that forbids its labels
 LARGEST = 80_000  # largest number of variables and factors for which shrinking is tried
-FEW = 64  # entries of a table that are always few
 OPERATIONS = 2**16  # for the elimination of a variable
 ARITY = 8  # of a table over neighbours; pairs remain pairs
 
@@ -150,7 +149,7 @@ class _Shrinking:
                 heapq.heappush(waiting, (self._size(v), v))
 
     def _worth(self, size: float, replaced: int, x: int) -> bool:
-        return size <= max(replaced, FEW) and size * self.domains[x] <= OPERATIONS
+        return size <= replaced and size * self.domains[x] <= OPERATIONS
 
     def _size(self, x: int) -> float:
         """Entries of the table over the neighbours of a variable."""

@@ -25,7 +25,6 @@ from graphpart.stopping import Stopping
 
 __all__ = ["PREPARING", "ROOM", "BranchAndBound", "Units"]
 
-FINEST = 16  # largest binary logarithm of the number of units in a common step of all costs
 LATER = 5000  # number of nodes after which better bounds at the root are tried
 RELAXED = 100_000  # largest number of finite entries for which the linear relaxation is solved
 ROUNDS = 300  # largest number of iterations of each attempt at a better bound
@@ -70,7 +69,7 @@ class Units:
         if self.step:
             steps = math.ldexp(total, top) / self.step
             if steps < 2.0**BITS:
-                self.parts = 1 << min(FINEST, BITS - max(0, math.frexp(steps)[1]))
+                self.parts = 1 << BITS - max(0, math.frexp(steps)[1])
             else:
                 self.step = 0.0
         if self.step:

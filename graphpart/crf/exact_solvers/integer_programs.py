@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["IntegerProgram", "from_milp", "from_pulp", "to_milp", "to_pulp"]
 
-WHOLE = 1e-9  # bounds this close to a whole number are that number
 
 Floats = NDArray[np.float64]
 
@@ -238,7 +237,7 @@ def _built(
     rows: list[tuple[str, list[int], list[float], float, float]], constant: float = 0.0, sense: int = 1,
 ) -> FactorGraph:  # fmt: skip
     """A variable for each column, a linear function for each row."""
-    low, high = np.ceil(lower - WHOLE), np.floor(upper + WHOLE)
+    low, high = np.ceil(lower - 1e-9), np.floor(upper + 1e-9)
     bad = np.flatnonzero(~(np.isfinite(low) & np.isfinite(high) & (low <= high)))
     if len(bad):
         v = int(bad[0])

@@ -15,7 +15,6 @@ from graphpart.stopping import Stopping
 
 __all__ = ["NOMINAL", "by_integer_program", "is_linear"]
 
-LINEAR = 0.5  # share of the time for the integer program
 NOMINAL = 20.0  # seconds that are assumed to be left if there is no time limit
 
 Labels = NDArray[np.int32]
@@ -30,7 +29,7 @@ def by_integer_program(f: FactorGraph, stopping: Stopping, start: Labels | None)
     """The labels that the integer program finds in half of the time; None if it finds none."""
     from graphpart.milp.solvers import pick_solver
 
-    seconds = LINEAR * (NOMINAL if stopping.remaining is None else stopping.remaining)
+    seconds = 0.5 * (NOMINAL if stopping.remaining is None else stopping.remaining)
     inner = stopping.child(seconds)
     labels = f.labels(np.zeros(f.owner.n, np.int32)) if start is None else start
     labels, bound, proven = solve_rows(f, labels, pick_solver(), inner)

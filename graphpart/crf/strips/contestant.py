@@ -33,7 +33,6 @@ from graphpart.stopping import Stopping
 __all__ = ["Stripping"]
 
 Labels = NDArray[np.int32]
-SENT = 0.5  # share of the min-marginals that a strip sends
 STATES, MOVED = 64, 512  # labelings of a column of a strip, at most: of those of the bound, and of moves
 ROOM = 2**24  # largest number of values that a move of a strip may keep
 COLUMN = 1000  # additions that take as long as the work that is done once for each cell of a column
@@ -127,7 +126,7 @@ class Stripping(Contestant):
         """A pass down, or a pass up followed by rounding to labels."""
         grid, strips = self._strips[0]
         began = stopping.seconds
-        if not strips.half(self._down, SENT, self.cost, stopping):
+        if not strips.half(self._down, 0.5, self.cost, stopping):
             return
         self._each = stopping.seconds - began
         self.proving = min(self.proving, self._each)

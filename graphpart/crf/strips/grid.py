@@ -15,8 +15,6 @@ from graphpart.crf.problem.labeling import places
 
 __all__ = ["Costs", "Grid", "costs_left", "costs_of", "grid_of"]
 
-SPARSE = 4  # largest number of cells for each variable
-FAR = 2**62  # numbers of this absolute value or larger are no row, column or cell
 
 Labels = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -118,7 +116,7 @@ def grid_of(f: FactorGraph) -> Grid | None:
         return None
     row, column = (one - one.min() for one in found)
     height, width = int(row.max()) + 1, int(column.max()) + 1
-    if min(height, width) < 2 or height * width > SPARSE * f.n:
+    if min(height, width) < 2 or height * width > 4 * f.n:
         return None
     cell = row * width + column
     low, high = np.minimum(cell[u], cell[v]), np.maximum(cell[u], cell[v])
@@ -166,7 +164,7 @@ def _whole(names: Sequence[object]) -> NDArray[np.int64] | None:
         numbers = np.array(names, np.int64)
     except (OverflowError, TypeError):
         return None
-    return numbers if numbers.min() > -FAR and numbers.max() < FAR else None
+    return numbers if numbers.min() > -(2**62) and numbers.max() < 2**62 else None
 
 
 def costs_of(f: FactorGraph) -> Costs:

@@ -47,7 +47,6 @@ History = list[
 ]  #: (seconds, objective, bound) whenever all oracles were asked about one theta
 INNER = 20  # largest number of rounds over remembered partitions after each round of oracles
 SETTLED = 0.1  # a round over remembered partitions that leaves this share of the gap allowed ends them
-FORGOTTEN = 50  # rounds without weight after which a partition is forgotten
 
 
 @dataclass
@@ -73,7 +72,6 @@ class Block:
         self.psi = np.zeros((1, size))  # the truth is the first of them
         self.loss = np.zeros(1)
         self.weight = np.ones(1)
-        self.idle = np.zeros(1, np.int64)
         self.exact_bound = math.nan  # what the hinge was proven to be at most when the oracle was last asked
 
     def values(self, theta: Array) -> Array:
@@ -85,19 +83,10 @@ class Block:
         """Remember a partition; return its index."""
         equal = np.flatnonzero((self.loss == loss) & (self.psi == psi).all(axis=1))
         if len(equal):
-            self.idle[equal[0]] = 0
             return int(equal[0])
         self.psi, self.loss = np.vstack([self.psi, psi]), np.append(self.loss, loss)
-        self.weight, self.idle = np.append(self.weight, 0.0), np.append(self.idle, 0)
+        self.weight = np.append(self.weight, 0.0)
         return len(self.loss) - 1
-
-    def forget(self) -> None:
-        """Drop partitions that have had no weight for long, except the truth."""
-        self.idle = np.where(self.weight > 0, 0, self.idle + 1)
-        kept = self.idle < FORGOTTEN
-        kept[0] = True
-        self.psi, self.loss = self.psi[kept], self.loss[kept]
-        self.weight, self.idle = self.weight[kept], self.idle[kept]
 
 
 class Machine:
@@ -235,7 +224,6 @@ def _round(machine: Machine, rng: np.random.Generator) -> float:
     for i in rng.permutation(len(machine.blocks)).tolist():
         block = machine.blocks[i]
         total += machine.towards(block, machine.ask(block))
-        block.forget()
         if machine.stopping.check(math.nan):
             break
     return total
