@@ -25,10 +25,11 @@ POOL = 12  # largest number of labelings in the pool
 WORK = 1.2e5  # initial length of a task, in nanoseconds for each variable
 LEAST, LONGEST = 2e7, 5e9  # smallest initial length and largest length of a task, in nanoseconds
 KINDS = ("annealing", "expansion", "regions")
-FLOOR = 0.25  # least credit of a kind of task
+FLOOR = 0.25  # least credit of a kind of task and of a temperature
 FADE = 0.9  # factor by which the credit of a kind is multiplied after each of its tasks
 WHOLE = 2**25  # largest number of table entries of a factor graph for which regions are solved
 FRESH = 0.3  # share of annealing tasks that start from random labels
+HEATS = 6  # number of initial temperatures to choose from
 HOT, COOL = 1.5, 0.01  # highest and lowest initial temperature, in typical costs of changing one label
 
 
@@ -82,7 +83,7 @@ class LabelingSearch(RoundSearch[Task, Found]):
         self.solved = 0.0  # variables of regions that are just solved, once known
         self.kinds = self._kinds()
         self.credit = {kind: float(kind == "annealing") for kind in self.kinds}
-        self.heats = np.ones(6)
+        self.heats, self.heat_credit = np.ones(HEATS), np.full(HEATS, FLOOR)
         self.weight = model.penalty  # of a forbidden entry
         self.begun, self.prepared = False, prepared
 
@@ -132,7 +133,7 @@ class LabelingSearch(RoundSearch[Task, Found]):
         self.begun = True
         self._join(self.operators.descend(self.pool[0][1], stopping.child(plus=math.inf)))
         unit = self.operators.unit(self.pool[0][1])
-        self.heats = geometric(HOT * unit, COOL * unit, 6)
+        self.heats = geometric(HOT * unit, COOL * unit, HEATS)
         if self.model.f.has_forbidden:
             self.weight = min(self.model.penalty, unit)
         tasks = self._first(annealing)
@@ -156,7 +157,7 @@ class LabelingSearch(RoundSearch[Task, Found]):
                 work = min(work, BEGIN * 1e9 * self.stopping.remaining)
         else:
             work = self._work()
-        heat = float(self.heats[2])
+        heat = float(self.heats[HEATS // 3])
         return [
             Task(kind, self.seed, best, n, work, heat=heat, weight=self.weight, solved=self.solved)
             for kind in kinds
@@ -181,12 +182,13 @@ class LabelingSearch(RoundSearch[Task, Found]):
         rng = np.random.default_rng([self.seed, self.rounds])
         work, n, best = self._work(), self.model.f.n, self.pool[0][1]
         credit = np.cumsum([self.credit[kind] + FLOOR for kind in self.kinds])
+        shares = np.cumsum(self.heat_credit)
         earned = self.credit.get("regions", 0.0) + FLOOR
         solving = earned / (earned + FLOOR)  # the chance that regions follow annealing
         tasks = []
         for seed in rng.integers(2**62, size=TASKS).tolist():
             kind = self.kinds[int(np.searchsorted(credit, rng.random() * credit[-1]))]
-            heat = float(rng.choice(self.heats))
+            level = int(np.searchsorted(shares, rng.random() * shares[-1]))
             from_best = rng.random() < 0.5 or kind == "expansion"
             other = self.pool[int(rng.integers(len(self.pool)))][1]
             fresh = kind == "annealing" and bool(rng.random() < FRESH) and "fresh starts" in self.parameters
@@ -199,7 +201,8 @@ class LabelingSearch(RoundSearch[Task, Found]):
                     self.operators.affordable(work) if kind == "annealing" else n,
                     work,
                     fresh=fresh,
-                    heat=heat,
+                    level=level,
+                    heat=float(self.heats[level]),
                     weight=self.weight,
                     solved=self.solved,
                     solving=exactly,
@@ -226,6 +229,8 @@ class LabelingSearch(RoundSearch[Task, Found]):
         if task.kind in self.credit:
             credit = float(better) if better else joined / 2
             self.credit[task.kind] = FADE * self.credit[task.kind] + credit
+            if task.kind == "annealing":
+                self.heat_credit[task.level] = max(FLOOR, FADE * self.heat_credit[task.level] + credit)
         return better
 
     def _join(self, labels: Labels) -> bool:

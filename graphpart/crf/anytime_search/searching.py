@@ -17,7 +17,7 @@ which all have different energies. In large factor graphs a task changes one reg
 for all these steps.
 
 A task begins with the best labeling, with another one of the pool, or with random labels. The kind and the temperature
-of a task are drawn at random; kinds that have recently found better labelings are drawn more often. The random numbers
+of a task are drawn at random; those that have recently found better labelings are drawn more often. The random numbers
 of a task depend only on the seed and the numbers of the round and of the task. Without a time limit no task looks at
 the clock. So the result after a number of rounds is the same on any number of threads.
 

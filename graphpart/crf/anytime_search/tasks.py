@@ -53,8 +53,8 @@ class Task:
         The estimated number of nanoseconds that the task takes.
     fresh : bool
         Begin with random labels.
-    heat : float
-        The first temperature.
+    level, heat : int, float
+        The index of the first temperature, and the temperature itself.
     weight : float
         The cost of a forbidden entry in annealing.
     solved : float
@@ -69,6 +69,7 @@ class Task:
     size: int
     work: float
     fresh: bool = False
+    level: int = 0
     heat: float = 0.0
     weight: float = 0.0
     solved: float = 0.0
