@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
-__all__ = ["Solution", "block_frank_wolfe"]
+__all__ = ["Solution", "block_frank_wolfe", "step_length"]
 
 Array = NDArray[np.float64]
 Oracle = Callable[[int, Array], tuple[Array, float]]  #: (psi_i(y), l_i(y)) of the answer for block i at w
@@ -67,6 +67,19 @@ class Solution:
     def gap(self) -> float:
         """``(primal - dual) / primal``; 0 at the optimum."""
         return max(0.0, self.primal - self.dual) / self.primal if self.primal else 0.0
+
+
+def step_length(slope: float, curvature: float, most: float = 1.0) -> float:
+    """Where a concave parabola is largest between 0 and `most`.
+
+    Examples
+    --------
+    >>> step_length(1.0, 4.0), step_length(1.0, 0.5), step_length(-1.0, 1.0)
+    (0.25, 1.0, 0.0)
+    """
+    if slope <= 0.0:
+        return 0.0
+    return most if curvature * most <= slope else slope / curvature
 
 
 def block_frank_wolfe(
@@ -129,7 +142,7 @@ def block_frank_wolfe(
             away = parts[i] - answer
             length = float(away @ away) / variance
             rise = float(w @ away) / variance - losses[i] + loss
-            gamma = 1.0 if length == 0.0 else min(1.0, max(0.0, rise / length))
+            gamma = step_length(rise, length)
             w -= gamma * away
             parts[i] -= gamma * away
             total += gamma * (loss - losses[i])

@@ -34,6 +34,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from graphpart.learn.frank_wolfe import step_length
 from graphpart.learn.max_margin.oracle import certified, infer
 from graphpart.learn.max_margin.training import TrainingProblem
 from graphpart.learn.objective import Array
@@ -46,7 +47,6 @@ History = list[
     tuple[float, float, float]
 ]  #: (seconds, objective, bound) whenever all oracles were asked about one theta
 INNER = 20  # largest number of rounds over remembered partitions after each round of oracles
-SETTLED = 0.1  # a round over remembered partitions that leaves this share of the gap allowed ends them
 
 
 @dataclass
@@ -141,11 +141,7 @@ class Machine:
 
     def _step(self, slope: float, direction: Array, most: float) -> float:
         """The length from 0 to `most` that raises D most: its derivative is slope / N at first."""
-        if slope <= 0:
-            return 0.0
-        curvature = self.precision * float(direction @ direction)
-        rise = slope / len(self.blocks)
-        return most if curvature * most <= rise else rise / curvature
+        return step_length(slope / len(self.blocks), self.precision * float(direction @ direction), most)
 
     def refresh(self) -> None:
         """Recompute theta from the weights, so that errors of rounding do not add up."""
@@ -181,7 +177,7 @@ def minimise(machine: Machine, tol: float, certify: bool, seed: int | None) -> F
             gap = _round(machine, rng)
             if stopping.check(found.objective):
                 break
-            _settle(machine, rng, tol)
+            _settle(machine, rng)
             machine.refresh()
             bound = machine.dual()
             if gap / len(machine.blocks) > 2.0 * tol * max(abs(bound), 1e-300) and stopping.iterations % 5:
@@ -194,7 +190,7 @@ def minimise(machine: Machine, tol: float, certify: bool, seed: int | None) -> F
                 break
             for block in machine.blocks:
                 machine.towards(block, int(np.argmax(block.values(machine.theta))))
-            _settle(machine, rng, tol)
+            _settle(machine, rng)
             machine.refresh()
     except KeyboardInterrupt:
         stopping.stop(Status.INTERRUPTED)
@@ -229,13 +225,11 @@ def _round(machine: Machine, rng: np.random.Generator) -> float:
     return total
 
 
-def _settle(machine: Machine, rng: np.random.Generator, tol: float) -> None:
-    """Rounds over remembered partitions, until their gap is a small part of the allowed gap."""
-    allowed = SETTLED * tol * abs(machine.dual()) * len(machine.blocks)
+def _settle(machine: Machine, rng: np.random.Generator) -> None:
+    """Rounds over remembered partitions, until none of them has a gap."""
     for _ in range(INNER):
-        if sum(machine.pairwise(machine.blocks[i]) for i in rng.permutation(len(machine.blocks)).tolist()) <= allowed:
-            return
-        if machine.stopping.check(math.nan):
+        gaps = [machine.pairwise(machine.blocks[i]) for i in rng.permutation(len(machine.blocks)).tolist()]
+        if not any(gaps) or machine.stopping.check(math.nan):
             return
 
 
