@@ -30,8 +30,10 @@ from graphpart.stopping import Stopping, interruptible
 __all__ = ["EliminationOrder", "elimination_order", "find_order"]
 
 BUDGET = 400_000_000  # operations until fill is not counted any more: some seconds
+SMALL = 2.0**16  # entries of tables up to which the first order is good enough
 IMPROVE = 50_000_000  # operations for better orders, at most
 SHARE = 64  # entries of tables for each operation that looks for better orders
+MEMORY_WEIGHT = 0.5  # nanoseconds for a byte
 REACH = 2**12  # times too much memory or too many entries, up to which a better order may help
 PATIENCE = 0.2  # of the time limit, for better orders if the tables do not fit
 TRIES = (
@@ -124,9 +126,9 @@ def find_order(
     start, neighbour = _order.interactions(f._view(connected=True))
     graph = _order.VariableGraph(f.domains, start, neighbour, logs)
     rank, noise = np.arange(f.n, dtype=np.int32), np.zeros(f.n, np.int64)
-    order, _, width, _, _, work = graph.greedy(noise, rank, 0, BUDGET, math.inf, stopping)
+    order, _, width, first, _, work = graph.greedy(noise, rank, 0, BUDGET, math.inf, stopping)
     best = measured(f, order, width)
-    if best.entries > REACH * entries:
+    if first < SMALL or best.entries > REACH * entries:
         return best
     best = min(best, measured(f, graph.sweep(), width), key=_effort)
     rng = np.random.default_rng(0 if seed is None else seed)
@@ -151,7 +153,8 @@ def find_order(
 
 
 def _effort(found: EliminationOrder) -> float:
-    return found.entries if found.exact else math.inf
+    """The estimated nanoseconds of elimination, including the time to allocate new memory."""
+    return found.entries + MEMORY_WEIGHT * found.memory if found.exact else math.inf
 
 
 def measured(f: FactorGraph, order: NDArray[np.int32], width: int = 0) -> EliminationOrder:
