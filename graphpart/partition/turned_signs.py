@@ -87,7 +87,7 @@ def part_of(p: PairCosts) -> tuple[int, NDArray[np.int32], NDArray[np.int32], Co
     else:
         (u, v, costs), n = p.pairs(), p.n
         if len(costs) > MOST_PAIRS:
-            chosen = near_each_other(p)
+            chosen = np.array(near_each_other(p))
             number = np.full(p.n, -1, np.int32)
             number[chosen] = np.arange(len(chosen), dtype=np.int32)
             kept = (number[u] >= 0) & (number[v] >= 0)

@@ -95,7 +95,7 @@ def check_labels(rules: Rules, data: Packed, y: NDArray[np.int32], classes: NDAr
     filled = np.flatnonzero(np.diff(data.start) > 0)
     begin, end = data.start[filled], data.start[filled + 1] - 1
     second = data.pairs[:, 1]
-    places = [
+    places: list[NDArray[Any]] = [
         second[rules.pairs[y[data.pairs[:, 0]], y[second]]],
         begin[rules.first[y[begin]]],
         end[rules.last[y[end]]],
