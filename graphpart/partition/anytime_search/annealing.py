@@ -6,7 +6,7 @@ would be accepted. Where many moves change nothing, as in cluster editing, COLDE
 many sweeps without moves to worse partitions is a partition near a local optimum. In this estimate, a move that changes
 the cost by less than a unit counts in proportion to the change. Otherwise many moves that change the cost very little
 would make both temperatures very small. The unit is the weighted median of the absolute costs: half of their sum is due
-to larger ones. The largest cost is left out.
+to larger ones. The largest hundredth of them is left out.
 
 A dense problem is annealed in 32-bit integers. If a pair costs more than the sum of all attraction of one of its
 elements, no join of this pair lowers the cost, whatever else is in the subset. Its cost is therefore lowered to the
@@ -250,9 +250,9 @@ def _unit(costs: NDArray[np.float64]) -> float:
 
 
 def _weighted_median(values: NDArray[np.float64]) -> float:
-    """The value below which half of the sum of all but the largest value lies; 1 if there are no values."""
+    """The value below which half of the sum of all but the largest hundredth lies; 1 if there are no values."""
     values = np.sort(values[values > 0])
-    values = values[: max(1, len(values) - 1)]
+    values = values[: max(1, len(values) - 1 - len(values) // 100)]
     scaled = np.cumsum(values / values[-1]) if len(values) else values
     return float(values[np.searchsorted(scaled, scaled[-1] / 2)]) if len(scaled) else 1.0
 
