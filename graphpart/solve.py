@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphpart.display import plural
-from graphpart.errors import WEIGHTS, InvalidOption, InvalidProblem, check_callback
+from graphpart.errors import WEIGHTS, InvalidOption, InvalidProblem, check_callback, unknown_argument
 from graphpart.methods import find_method, methods_for
 from graphpart.partition.inputs.arrays import advice, frozen
 from graphpart.partition.inputs.unlisted import derived_cost
@@ -119,6 +119,8 @@ def solve(
             problem = problem.require(**asked)
         check_values(problem)
         check_sign(problem)
+    elif asked := [name for name in (*NAMES, *OLDER) if name in options]:
+        raise InvalidOption(f"{asked[0]} is for clusters: a factor graph takes no requirements but evidence=")
     return run(
         problem,
         method,
@@ -136,7 +138,8 @@ def solve(
 def _check_options(problem: Any, options: Iterable[str], method: str) -> None:
     """Raise InvalidOption if an option belongs to the problem: the message says where it is given."""
     is_graph = hasattr(problem, "is_directed")
-    known = inspect.signature(find_method(method, "partition").function).parameters
+    found = find_method(method, "partition")
+    known = inspect.signature(found.function).parameters
     for name in options:
         if is_graph and name in ("weight", "similarity", "probability", "threshold"):
             raise InvalidOption(f"{name} belongs to the problem: {WEIGHTS}")
@@ -144,6 +147,8 @@ def _check_options(problem: Any, options: Iterable[str], method: str) -> None:
             if name not in known and name in inspect.signature(kind).parameters:
                 call = "SetPartition(G" if is_graph else "SetPartition.from_frame(..."
                 raise InvalidOption(f"{name} belongs to the problem: expected gp.solve({call}, {name}=...))")
+        if name not in known:
+            raise unknown_argument(f"method {found.name}", name, [*list(known)[1:], *NAMES])
 
 
 def _described(kind: str) -> str:

@@ -5,38 +5,14 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from graphpart.cli.arguments import positive_integer
 from graphpart.cli.console import check_input
 from graphpart.errors import FormatError, GraphPartError, InvalidOption, InvalidProblem
 
-__all__ = ["add_arguments", "flag", "obeying", "wanted"]
-
-NAMES = ("elements", "id", "groups", "group_costs", "max_size", "clusters", "together", "apart")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments; `wanted` tells which are given."""
-    group = parser.add_argument_group("what the clusters of a set partition problem have to obey")
-    group.add_argument(
-        "--elements", metavar="FILE", help="table with a row for each element, CSV or Parquet; it adds those in no pair"
-    )
-    group.add_argument("--id", metavar="COLUMN", help="identifiers in --elements; default: the first column")
-    group.add_argument(
-        "--group", metavar="COLUMN", action="append", dest="groups",
-        help="column of --elements with a group of each element, such as its source; empty: none; may be repeated",
-    )  # fmt: skip
-    group.add_argument(
-        "--group-cost", type=price, metavar="COST", action="append", dest="group_costs",
-        help="of two elements of a group in one cluster; default: inf, at most one; one, or one for each --group",
-    )  # fmt: skip
-    group.add_argument("--max-size", type=positive_integer, metavar="INTEGER", help="elements of a cluster at most")
-    group.add_argument(
-        "--clusters", type=number, metavar="K|MIN:MAX", help="number of clusters, or its limits: 5:12, :12"
-    )
-    group.add_argument("--together", metavar="FILE", help="pairs that belong together: a table, its first two columns")
-    group.add_argument("--apart", metavar="FILE", help="pairs that do not belong together")
+__all__ = ["add_arguments", "flag", "obeying", "options_of", "wanted"]
 
 
 def price(text: str) -> float:
@@ -58,15 +34,66 @@ def number(text: str) -> tuple[int, int | None]:
         raise argparse.ArgumentTypeError(f"{text!r}: expected a number such as 12, or limits such as 5:12") from None
 
 
-def wanted(args: argparse.Namespace) -> dict[str, Any]:
-    """Those arguments that are given.
+#: The arguments: what each is called after parsing, its flag, and how it is parsed.
+OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "elements": (
+        "--elements",
+        {"metavar": "FILE", "help": "table with a row for each element, CSV or Parquet; it adds those in no pair"},
+    ),
+    "id": ("--id", {"metavar": "COLUMN", "help": "identifiers in --elements; default: the first column"}),
+    "groups": (
+        "--group",
+        {
+            "metavar": "COLUMN",
+            "action": "append",
+            "help": "column of --elements with a group of each element, such as its source; empty: none; may be "
+            "repeated",
+        },
+    ),
+    "group_costs": (
+        "--group-cost",
+        {
+            "type": price,
+            "metavar": "COST",
+            "action": "append",
+            "help": "of two elements of a group in one cluster; default: inf, at most one; one, or one for each "
+            "--group",
+        },
+    ),
+    "max_size": (
+        "--max-size",
+        {"type": positive_integer, "metavar": "INTEGER", "help": "elements of a cluster at most"},
+    ),
+    "clusters": (
+        "--clusters",
+        {"type": number, "metavar": "K|MIN:MAX", "help": "number of clusters, or its limits: 5:12, :12"},
+    ),
+    "together": (
+        "--together",
+        {"metavar": "FILE", "help": "pairs that belong together: a table, its first two columns"},
+    ),
+    "apart": ("--apart", {"metavar": "FILE", "help": "pairs that do not belong together"}),
+}
+NAMES = tuple(OPTIONS)
+
+
+def add_arguments(parser: argparse.ArgumentParser, *names: str) -> None:
+    """The arguments of these names, or all of them; `wanted` tells which are given."""
+    group = parser.add_argument_group("what the clusters of a set partition problem have to obey")
+    for name in names or NAMES:
+        option, how = OPTIONS[name]
+        group.add_argument(option, dest=name, **how)
+
+
+def wanted(args: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Those arguments that are given, among these names, or among all.
 
     Raises
     ------
     InvalidOption
         If some are given without those that they need.
     """
-    given = {name: value for name in NAMES if (value := getattr(args, name)) is not None}
+    given = {name: value for name in names or NAMES if (value := getattr(args, name)) is not None}
     if "elements" not in given:
         for name, flag in (("id", "--id"), ("groups", "--group")):
             if name in given:
@@ -83,8 +110,19 @@ def wanted(args: argparse.Namespace) -> dict[str, Any]:
 
 def flag(given: Mapping[str, Any]) -> str:
     """The first of the arguments that are given, as on the command line."""
-    name = next(iter(given))
-    return {"groups": "--group", "group_costs": "--group-cost"}.get(name, "--" + name.replace("_", "-"))
+    return OPTIONS[next(iter(given))][0]
+
+
+def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The same as options of :func:`graphpart.solve`, without elements and groups."""
+    from graphpart.io.elements import read_named_pairs
+
+    options: dict[str, Any] = {"max_size": given.get("max_size"), "n_clusters": given.get("clusters")}
+    for name in ("together", "apart"):
+        if name in given:
+            check_input(given[name])
+            options[name] = read_named_pairs(given[name])
+    return options
 
 
 def obeying(problem: Any, given: Mapping[str, Any], file: str) -> Any:
@@ -97,7 +135,7 @@ def obeying(problem: Any, given: Mapping[str, Any], file: str) -> Any:
     FormatError
         If a table does not fit.
     """
-    from graphpart.io.elements import read_elements, read_named_pairs
+    from graphpart.io.elements import read_elements
     from graphpart.partition.problem.derived import with_elements
     from graphpart.solve import problem_kind
 
@@ -105,7 +143,7 @@ def obeying(problem: Any, given: Mapping[str, Any], file: str) -> Any:
         return problem
     if problem_kind(problem) != "partition":
         raise InvalidOption(f"{flag(given)} is for set partition problems: {file} is a factor graph")
-    options: dict[str, Any] = {"max_size": given.get("max_size"), "n_clusters": given.get("clusters")}
+    options = options_of(given)
     if "elements" in given:
         check_input(given["elements"])
         names, groups = read_elements(given["elements"], given.get("id"), given.get("groups", []))
@@ -117,13 +155,9 @@ def obeying(problem: Any, given: Mapping[str, Any], file: str) -> Any:
             costs = given.get("group_costs", [math.inf])
             options |= {"groups": groups, "group_cost": costs if len(costs) == len(groups) else costs * len(groups)}
     for name in ("together", "apart"):
-        if name in given:
-            check_input(given[name])
-            options[name] = read_named_pairs(given[name])
-            for pair in options[name]:
-                for node in pair:
-                    try:
-                        problem.index(node)
-                    except GraphPartError:
-                        raise FormatError(given[name], None, f"{node!r} is no element of {file}") from None
+        for node in chain.from_iterable(options.get(name, ())):
+            try:
+                problem.index(node)
+            except GraphPartError:
+                raise FormatError(given[name], None, f"{node!r} is no element of {file}") from None
     return problem.require(**options)

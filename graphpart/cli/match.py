@@ -15,13 +15,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from graphpart.cli import arguments
+from graphpart.cli import arguments, demands
 from graphpart.cli.console import check_input, emit, emit_json, say
 from graphpart.cli.files import check_reports, check_writable, write_labels, write_report
 from graphpart.errors import FormatError, InvalidProblem, no_column
 
 NAME = "match"
 HELP = "find the records that are of the same person or thing"
+DEMANDS = ("max_size", "clusters", "together", "apart")
 FILE = "__file"  # the column that says from which file a row is
 
 
@@ -33,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", metavar="COLUMN", help="sources of records, or FILE: each file is a source")
     parser.add_argument("-o", "--output", metavar="PATH", help="labels file, '-' for standard output")
     parser.add_argument("--report", metavar="PATH", help="write a report, .html, for any browser")
+    demands.add_arguments(parser, *DEMANDS)
     arguments.add_limits(parser)
     arguments.add_json(parser)
 
@@ -55,7 +57,10 @@ def run(args: argparse.Namespace) -> int:
             raise InvalidProblem(no_column(name, columns))
     if args.id is None and "id" in columns:
         say("the table has a column 'id': --id id names records by it; without --id, their names are numbers of rows")
-    result = match(frame, on, args.id, source, time_limit=args.time_limit, progress=say)
+    options = demands.options_of(demands.wanted(args, *DEMANDS))
+    if args.id is not None:  # names are texts, as all in the table
+        options |= {name: [tuple(map(str, pair)) for pair in options[name]] for name in DEMANDS[2:] if name in options}
+    result = match(frame, on, args.id, source, time_limit=args.time_limit, progress=say, **options)
     if args.output is not None:
         write_labels(result, args.output)
     if args.report is not None:

@@ -53,6 +53,7 @@ from graphpart.errors import InvalidOption, deprecated, unknown_argument
 from graphpart.methods import find_method, find_name
 from graphpart.partition.bounds.lower_bound import ALSO, BOUNDS
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.requirements import OLDER
 from graphpart.stopping import Stopping
 
 __all__ = ["solve"]
@@ -270,7 +271,7 @@ def _method(name: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         if option in takes:
             continue
         known = [*inspect.signature(solve).parameters][1:-1]
-        if option in {"initial", "checkpoint", *inspect.signature(SetPartition.from_frame).parameters}:
+        if option in {"initial", "checkpoint", *OLDER, *inspect.signature(SetPartition.from_frame).parameters}:
             raise InvalidOption(
                 f"{option} is for problems in memory, since parts are solved one by one: expected it of "
                 "gp.solve(gp.SetPartition.from_frame(...))"

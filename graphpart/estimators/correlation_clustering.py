@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,7 @@ from graphpart.partition.inputs.thresholds import drawn, otsu_threshold, path_th
 from graphpart.partition.problem import SetPartition, check_matrix_fits
 from graphpart.partition.problem.background import background_of
 from graphpart.partition.problem.misreadings import check_values
+from graphpart.partition.problem.requirements import RequirementOptions, with_options
 from graphpart.partition.turned_signs import check_sign
 from graphpart.solve import run
 
@@ -113,13 +114,17 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None) -> CorrelationClustering:
+    @with_options(RequirementOptions)
+    def fit(self, X: Any, y: Any = None, **requirements: Unpack[RequirementOptions]) -> CorrelationClustering:
         """Partition the elements.
 
         Parameters
         ----------
         X : array_like, shape (n, V), or (n, n) if precomputed
         y : ignored
+        **requirements
+            What clusters must obey, as :meth:`graphpart.SetPartition.require` takes it, in place of `max_size` and
+            `n_clusters` if they are among it. Elements are the rows of X, from 0. :meth:`fit_predict` takes it, too.
         """
         if self.kind not in ("distance", "similarity", "cost"):
             raise InvalidOption(f"kind is {self.kind!r}: expected distance, similarity or cost")
@@ -144,8 +149,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self.kind == "cost":
             check_values(problem)
             check_sign(problem)
-        if self.max_size is not None or self.n_clusters is not None:
-            problem = problem.require(max_size=self.max_size, n_clusters=self.n_clusters)
+        limits = RequirementOptions(max_size=self.max_size, n_clusters=self.n_clusters)
+        problem = problem.require(**{**limits, **requirements})  # type: ignore[typeddict-item]
         result = run(
             problem, self.method, time_limit=self.time_limit, seed=seed(self.random_state), progress=self.progress
         )

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,7 @@ from graphpart.images.checks import (
 )
 from graphpart.images.statistics import FIXED, QUANTILES, Statistics, with_far
 from graphpart.partition.problem import SetPartition, costs_from_probabilities
+from graphpart.partition.problem.requirements import RequirementOptions, with_options
 from graphpart.result import PartitionResult
 
 __all__ = ["RegionGraph", "boundary_costs", "region_graph"]
@@ -167,18 +168,18 @@ class RegionGraph:
         """The area of each boundary, in mean faces of a voxel."""
         return relative_area(self.columns["area"], self.spacing)
 
-    def problem(self, costs: ArrayLike | None = None, *, lifted: Any = None, connected: bool = False) -> SetPartition:
+    @with_options(RequirementOptions)
+    def problem(self, costs: ArrayLike | None = None, **requirements: Unpack[RequirementOptions]) -> SetPartition:
         """The set partition problem over the regions, which are its elements.
 
         Parameters
         ----------
         costs : array_like, shape (m,), optional
             A cost for each of `pairs`; default: :meth:`costs`. Negative costs join.
-        lifted : tuple (pairs, costs), optional
-            Pairs of regions that need not touch, and their costs. Every segment then has to hang together by regions
-            that touch; see :meth:`graphpart.SetPartition.from_pairs`.
-        connected : bool
-            Whether every segment has to hang together, also without lifted pairs.
+        **requirements
+            What segments must obey, as :meth:`graphpart.SetPartition.from_pairs` takes it. With ``connected=True``, or
+            with `lifted`, costs of pairs of regions that need not touch, every segment hangs together by regions that
+            touch.
 
         Raises
         ------
@@ -189,7 +190,7 @@ class RegionGraph:
         if given.shape != (self.m,):
             raise InvalidProblem(f"costs has shape {given.shape}: expected ({self.m},), one for each pair that touches")
         u, v = np.ascontiguousarray(self.pairs.T)
-        return SetPartition.from_pairs(self.n, (u, v), given, dense=False, lifted=lifted, connected=connected)
+        return SetPartition.from_pairs(self.n, (u, v), given, dense=False, **requirements)
 
     def elements(self) -> NDArray[np.int32]:
         """The element of each voxel, as an array of the shape of the input; -1 where there is no region."""

@@ -13,19 +13,20 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.display import html_of, number, plural
-from graphpart.errors import InvalidOption, InvalidProblem, known_arguments, warn
+from graphpart.errors import InvalidOption, InvalidProblem, warn
 from graphpart.images.checks import affinities_of, mask_of, probabilities_of, spacing_of
 from graphpart.images.files import is_picture, read_array
 from graphpart.images.flooding import flooded
 from graphpart.images.graph import RegionGraph, region_graph
 from graphpart.images.photographs import boundaries, is_photograph, map_of
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.requirements import RequirementOptions, with_options
 from graphpart.plotting.figures import picture
 from graphpart.plotting.pictures import plot_segments
 from graphpart.result import PartitionResult
@@ -122,7 +123,7 @@ class Segmentation:
         return f"{what}. Elements of the problem are regions, numbered from 0.", stream.getvalue()
 
 
-@known_arguments
+@with_options(RequirementOptions)
 def segment(
     boundary: Any = None,
     *,
@@ -143,6 +144,7 @@ def segment(
     memory_limit: str | float | None = None,
     output: str | os.PathLike[str] | None = None,
     work_folder: str | os.PathLike[str] | None = None,
+    **requirements: Unpack[RequirementOptions],
 ) -> Any:
     """Segment a picture or a volume.
 
@@ -176,6 +178,9 @@ def segment(
         sliced, such as a zarr array, or the path of one. See :func:`segment_blocks`, also for what follows.
     client, workers, memory_limit, output, work_folder
         With `blocks` only.
+    **requirements
+        What segments must obey, as :meth:`graphpart.SetPartition.require` takes it; the elements are regions, numbered
+        from 0. Not with `blocks`.
 
     Returns
     -------
@@ -210,7 +215,8 @@ def segment(
     if blocks is not None or isinstance(boundary, str | os.PathLike):
         from graphpart.images.blockwise import segment_blocks
 
-        for name, value in (("affinities", affinities), ("offsets", offsets), ("regions", regions), ("image", image)):
+        beside: dict[str, Any] = {"affinities": affinities, "offsets": offsets, "regions": regions, "image": image}
+        for name, value in {**beside, **requirements}.items():
             if value is not None:
                 raise InvalidOption(f"{name} is given with blocks: expected a boundary map only")
         given = {name: value for name, value in by_block.items() if value is not None}
@@ -249,7 +255,7 @@ def segment(
     if inside is not None and regions is not None:
         chosen = np.where(inside, chosen, 0)
     graph = region_graph(chosen, **evidence, image=image, spacing=sizes)
-    problem = graph.problem(graph.costs(threshold))
+    problem = graph.problem(graph.costs(threshold), **requirements)
     if problem.n == 1 and regions is None and heights.size > 1:
         low, high = (f"{float(x):.4g}" for x in (heights.min(), heights.max()))
         found = f"has the value {low} everywhere" if low == high else f"has values from {low} to {high}, but no ridge"
@@ -259,7 +265,7 @@ def segment(
         )
     result = run(problem, method, time_limit=time_limit, seed=seed, callback=callback)
     assert isinstance(result, PartitionResult)
-    if result.n_clusters == 1 and problem.n >= 5 and threshold <= 0.5 and photograph is None:
+    if result.n_clusters == 1 and problem.n >= 5 and threshold <= 0.5 and photograph is None and not requirements:
         most = number(float(heights.max()))
         warn(
             f"all {problem.n} regions are one segment: the values of the boundary map, at most {most}, are taken as "

@@ -11,12 +11,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem, known_arguments, unknown, warn
+from graphpart.errors import InvalidOption, InvalidProblem, unknown, warn
 from graphpart.machine import CHUNK
 from graphpart.partition.inputs.arrays import names_of
 from graphpart.partition.inputs.embeddings import METRICS, points, scaled
@@ -24,6 +24,7 @@ from graphpart.partition.inputs.neighbors import MIX, distances_of, equal_keys, 
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.background import background_of
 from graphpart.partition.problem.derived import connected
+from graphpart.partition.problem.requirements import RequirementOptions, with_options
 from graphpart.records.results import NearDuplicates, extended
 from graphpart.solve import run
 
@@ -34,7 +35,7 @@ Ints = NDArray[np.int64]
 WHOLE = 300  # elements of a component of which all pairs are listed
 
 
-@known_arguments
+@with_options(RequirementOptions)
 def near_duplicates(
     X: Any,
     threshold: float,
@@ -43,6 +44,7 @@ def near_duplicates(
     *,
     method: str = "auto",
     time_limit: float | None = None,
+    **requirements: Unpack[RequirementOptions],
 ) -> NearDuplicates:
     """Clusters of near duplicates, and a representative of each.
 
@@ -60,6 +62,8 @@ def near_duplicates(
         Names of the elements; default: the index of a data frame of pandas, else 0, ..., n - 1.
     method, time_limit
         As for :func:`graphpart.solve`.
+    **requirements
+        What clusters must obey, as :meth:`graphpart.SetPartition.require` takes it.
 
     Returns
     -------
@@ -121,7 +125,7 @@ def near_duplicates(
     pairs = np.concatenate([u, a]), np.concatenate([v, b])
     costs = np.concatenate([costs, np.minimum(distance(P, a, b) - threshold, threshold)])
     problem = SetPartition._of_pairs(names, *pairs, costs, background_of(names, threshold), dense=False)
-    result = run(problem, method, time_limit=time_limit)
+    result = run(problem.require(**requirements), method, time_limit=time_limit)
     medoids = _medoids(P, result.labels, distance)
     return extended(NearDuplicates, result, representatives=medoids)  # type: ignore[arg-type]
 

@@ -21,14 +21,16 @@ disagreements of a partition with l and l' add up to at least that of l with l'.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem, known_arguments, warn
+from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem, warn
+from graphpart.partition.inputs.arrays import Places
 from graphpart.partition.problem import SetPartition, canonical
 from graphpart.partition.problem.background import Background
+from graphpart.partition.problem.requirements import RequirementOptions, with_options
 from graphpart.records._moving import move_rows
 from graphpart.records.results import Consensus, extended
 from graphpart.result import PartitionResult, Result, Status
@@ -45,7 +47,7 @@ KEPT = 2_000_000  # the same for the problem of a result
 MANY = 20  # labelings in a list, from which on they may be elements
 
 
-@known_arguments
+@with_options(RequirementOptions, "group_cost", "connected", "lifted")
 def consensus(
     labelings: Any,
     weights: ArrayLike | None = None,
@@ -53,6 +55,7 @@ def consensus(
     *,
     method: str = "auto",
     time_limit: float | None = None,
+    **requirements: Unpack[RequirementOptions],
 ) -> Consensus:
     """One partition from several labelings of the same elements, and how stable its clusters are.
 
@@ -69,6 +72,9 @@ def consensus(
         some, else 0, ..., n - 1.
     method, time_limit
         As for :func:`graphpart.solve`.
+    **requirements
+        What clusters must obey: `together`, `apart`, `groups`, `max_size` and `n_clusters`, as
+        :meth:`graphpart.SetPartition.require` takes them. For as many elements as a method in memory takes.
 
     Returns
     -------
@@ -104,10 +110,20 @@ def consensus(
     w = np.ones(m) if weights is None else np.asarray(weights, np.float64)
     if w.shape != (m,) or not (np.isfinite(w).all() and (w > 0).all()):
         raise InvalidOption(f"weights are {w.tolist()[:5]}: expected a positive number for each of {m} labelings")
-    rows, place, size = np.unique(table, axis=0, return_inverse=True, return_counts=True)
+    if requirements:
+        rows, place, size = table, np.arange(len(table)), np.ones(len(table), np.int64)
+    else:
+        rows, place, size = np.unique(table, axis=0, return_inverse=True, return_counts=True)
     rows, place = _renumbered(rows), place.ravel()
     inside = -float(w.sum()) * float((size * (size - 1.0) / 2).sum())  # of the pairs of equal rows
     problem = _problem(rows, size, w)
+    if requirements:
+        if problem is None:
+            raise InvalidOption(
+                f"{next(iter(requirements))} is for fewer elements: more than {LISTED} pairs share a label"
+            )
+        problem.nodes, problem._places = names, Places(names)
+        problem = problem.require(**requirements)
     if problem is None:
         moved, iterations = _moved(rows, size.astype(np.float64), w, stopping)
         status = stopping.reason or Status.LOCAL_OPTIMUM

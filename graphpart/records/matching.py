@@ -19,13 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidOption, MissingDependency, known_arguments, unknown
+from graphpart.errors import InvalidOption, MissingDependency, unknown
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.requirements import RequirementOptions, with_options
 from graphpart.records.columns import Column, blocking_rules, comparison, halving, kind_of, most_pairs
 from graphpart.records.results import Matches, extended
 from graphpart.records.scoring import RECORD, SOURCE, block, labelled_pairs, record_table, scored_candidates
@@ -38,7 +39,7 @@ Floats = NDArray[np.float64]
 SUREST = 0.98  # the probability that pairs of one column are of one entity, at most
 
 
-@known_arguments
+@with_options(RequirementOptions)
 def match(
     frame: Any,
     on: Sequence[str] | None = None,
@@ -53,6 +54,7 @@ def match(
     method: str = "auto",
     time_limit: float | None = None,
     progress: Callable[[str], object] | None = None,
+    **requirements: Unpack[RequirementOptions],
 ) -> Matches:
     """Clusters of records that are of the same entity, such as a person, from the table alone.
 
@@ -82,6 +84,8 @@ def match(
         As for :func:`graphpart.solve`.
     progress : callable, optional
         Called with a line of text when a step begins.
+    **requirements
+        What clusters must obey, as :meth:`graphpart.SetPartition.require` takes it.
 
     Returns
     -------
@@ -145,7 +149,9 @@ def match(
     else:
         weight = weight + float(np.log2(share / (1 - share)))
     tell(f"{len(u)} candidates, one of {1 / share:.0f} pairs of records is of one entity")
-    problem = _problem(names, u, v, -weight, missing, sources)
+    groups: dict[str, Any] = {} if sources is None else {"groups": sources}  # at most one of each source in a cluster
+    problem = SetPartition.from_pairs(len(names), (u, v), -weight, names, dense=False, missing=missing, **groups)
+    problem = problem.require(**requirements)
     result = run(problem, method, time_limit=time_limit)
     chosen = ", ".join(f"{c.name} as {c.kind}" for c in columns)
     settings = {"columns": {c.name: c.kind for c in columns}, "blocking": rules, "prior": share, "missing": missing}
@@ -231,12 +237,6 @@ def _prior_of_sources(weight: Floats, u: Any, v: Any, sources: Any) -> float:
         share = new
     prior = share / (1 - share) / float(size.mean())
     return prior / (1 + prior)
-
-
-def _problem(names: Any, u: Any, v: Any, costs: Floats, missing: float, sources: Any) -> SetPartition:
-    """The problem; of each source, at most one record in a cluster."""
-    more: dict[str, Any] = {} if sources is None else {"groups": sources}
-    return SetPartition.from_pairs(len(names), (u, v), costs, names, dense=False, missing=missing, **more)
 
 
 def _scores(scored: Any, names: Any, u: Any, v: Any, weight: Floats) -> Any:

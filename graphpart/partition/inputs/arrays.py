@@ -141,20 +141,6 @@ def pairs_and_costs_of(lifted: Any, n: int) -> Triples:
     return u, v, costs
 
 
-def named_pairs_and_costs(lifted: Any, place: Places) -> Triples:
-    """Lifted pairs and their costs from a tuple (pairs of names, costs).
-
-    Raises
-    ------
-    InvalidProblem
-        If it is not such a tuple.
-    """
-    if not isinstance(lifted, tuple | list) or len(lifted) != 2:
-        raise InvalidProblem(f"lifted is of type {type(lifted).__name__}: expected a tuple (pairs of nodes, costs)")
-    pairs = [(place(a), place(b)) for a, b in lifted[0]]
-    return pairs_and_costs(np.array(pairs, np.int64).reshape(-1, 2), lifted[1], "lifted ")
-
-
 def _is_triple(one: Any) -> bool:
     """Whether this looks like ``(u, v, cost)``."""
     return isinstance(one, tuple | list) and len(one) == 3 and all(np.ndim(x) == 0 for x in one)

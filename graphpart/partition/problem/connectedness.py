@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InfeasibleProblem, InvalidOption
+from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.kernels import _pairs
 
 __all__ = ["asked_for", "check_joins", "linked_parts", "unlinked", "with_lifted"]
@@ -82,7 +82,10 @@ def unlinked(p: Linked, labels: Integers) -> tuple[int, int] | None:
 
 
 def check_joins(p: Linked) -> None:
-    """Raise InfeasibleProblem if a set of elements that required joins connect is not connected by base pairs."""
+    """Raise an error if a set of elements that required joins connect is not connected by base pairs.
+
+    InfeasibleProblem if no partition connects them, InvalidProblem if others could connect them: they have to be named.
+    """
     joins = p.must_join
     if not len(joins):
         return
@@ -97,7 +100,7 @@ def check_joins(p: Linked) -> None:
             f"{p.nodes[a]!r} and {p.nodes[b]!r} must be joined, but no path of base pairs links them"
         )
     between = ", ".join(repr(p.nodes[i]) for i in path[1:-1][:SHOWN]) + (", ..." if len(path) - 2 > SHOWN else "")
-    raise InfeasibleProblem(
+    raise InvalidProblem(
         f"{p.nodes[a]!r} and {p.nodes[b]!r} must be joined, but no path of base pairs links them among the elements "
         f"that must be joined with them: expected them to be joined with the elements of a path, too, such as {between}"
     )

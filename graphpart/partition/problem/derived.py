@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.kernels import _pairs
-from graphpart.partition.inputs.arrays import frozen, named_pairs_and_costs
+from graphpart.partition.inputs.arrays import frozen, pairs_and_costs_of
 from graphpart.partition.inputs.unlisted import derived_cost
 from graphpart.partition.problem.background import Background, background_of
 from graphpart.partition.problem.connectedness import linked_parts
 from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
-from graphpart.partition.problem.requirements import Requirements
+from graphpart.partition.problem.requirements import Requirements, indices_of
 from graphpart.partition.problem.rules import Rules, check_alone
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def requiring(p: Problem, asked: Requirements) -> Problem:
     if derived_cost(p) is not None and p.background is not None and (groups is not None or asked.connects):
         p = _without_derived(p)
     if asked.connects or p.lifted is not None:
-        check_alone(False, Background(groups=groups), rules.limits)
+        check_alone(False, Background(groups=groups or p.groups), rules.limits)
     if asked.connects:
         p = _connecting(p, asked)
     return with_rules(p, rules, groups)
@@ -214,11 +214,20 @@ def with_rules(p: Problem, rules: Rules, groups: Groups | None = None) -> Proble
 
 def _connecting(p: Problem, asked: Requirements) -> Problem:
     """The problem whose listed pairs connect clusters, with more pairs that do not."""
-    check_alone(False, p.background, None)
+    if p._zeros is None or p.background is not None:
+        raise InvalidProblem(
+            "connected or lifted together with missing or background is not possible: expected a problem without them"
+        )
     u, v, cost = p._listed()
     flags = np.zeros(len(u), bool) if p.lifted is None else p.lifted
-    if asked.lifted is not None:
-        a, b, more = named_pairs_and_costs(asked.lifted, p._places)
+    if p.matrix is None:
+        a, b = p._zeros.T
+        u, v, cost = np.concatenate([u, a]), np.concatenate([v, b]), np.concatenate([cost, np.zeros(len(a))])
+        flags = np.concatenate([flags, np.zeros(len(a), bool)])
+    if (lifted := asked.lifted) is not None:
+        if isinstance(lifted, tuple | list) and len(lifted) == 2:
+            lifted = indices_of(p._places, lifted[0], "lifted"), lifted[1]
+        a, b, more = pairs_and_costs_of(lifted, p.n)
         u, v, cost = np.concatenate([u, a]), np.concatenate([v, b]), np.concatenate([cost, more])
         flags = np.concatenate([flags, np.ones(len(a), bool)])
     return p._of_pairs(p.nodes, u, v, cost, rules=Rules(p.must_join, limits=p._limits, lifted=flags))._as(p)

@@ -53,7 +53,10 @@ def to_graph(problem: PairCosts) -> nx.Graph:
         H.add_weighted_edges_from(((names[a], names[b], c) for a, b, c in pairs), "cost")
     for a, b in problem.must_join.tolist():
         H = G if p.lifted is None or G.has_edge(names[a], names[b]) else G.graph["lifted"]
-        H.add_edge(names[a], names[b], cost=-math.inf)
+        if H.has_edge(names[a], names[b]) and H.edges[names[a], names[b]]["cost"]:
+            G.graph.setdefault("together", []).append((names[a], names[b]))
+        else:
+            H.add_edge(names[a], names[b], cost=-math.inf)
     return G
 
 
@@ -63,6 +66,11 @@ def with_graph_attributes(graph: Any, nodes: Sequence[Hashable], options: Proble
     if not isinstance(data, dict):
         return options
     found: dict[str, Any] = {}
+    given = options.get("must_join", ())
+    if isinstance(joins := data.get("together"), list) and isinstance(given, Iterable):
+        kept = set(nodes)  # of a subgraph
+        joins = [(a, b) for a, b in joins if a in kept and b in kept]
+        found["must_join"] = [*joins, *rows_of(given, "must_join")]
     if options.get("background") is None and "background" in data:
         found["background"] = data["background"]
     if options.get("groups") is None and isinstance(groups := data.get("groups"), NamedGroups):

@@ -64,7 +64,8 @@ class Limits:
         largest = int(found.max(initial=0))
         if self.max_size is not None and largest > self.max_size:
             return f"a cluster has {largest} elements: expected at most {self.max_size} (max_size)"
-        if self.number and not self.least <= len(found) <= (len(found) if self.most is None else self.most):
+        k = max(1, len(found))  # of no elements, too
+        if self.number and not self.least <= k <= (k if self.most is None else self.most):
             return f"there are {plural(len(found), 'cluster')}: expected {Limits(None, self.least, self.most)}"
         return None
 
@@ -95,7 +96,7 @@ class Limits:
                 f"max_size is {self.max_size}, but required joins connect {node!r} and {int(found[k]) - 1} other "
                 "elements"
             )
-        if self.number and self.least > len(found):
+        if self.number and self.least > max(1, len(found)):
             left = plural(n, "element")
             if len(found) < n:
                 left = f"{plural(len(found), 'set')} of elements that must be joined"
@@ -104,8 +105,8 @@ class Limits:
             return
         if self.max_size is not None and n > self.max_size * self.most:
             raise InfeasibleProblem(
-                f"{self.most} clusters of at most {self.max_size} elements hold {self.max_size * self.most} of "
-                f"{n} elements: expected a larger max_size or n_clusters"
+                f"{plural(self.most, 'cluster')} of at most {plural(self.max_size, 'element')} hold "
+                f"{self.max_size * self.most} of {n} elements: expected a larger max_size or n_clusters"
             )
         if groups is not None and groups.is_hard:
             members = np.where(groups.hard, np.bincount(groups.group, minlength=len(groups)), 0)

@@ -105,6 +105,8 @@ class PairCosts(Shown):
     _origin: Origin | None
     _told: dict[str, Any]  #: what a constructor chose, for `repr`
     _source: PairCosts | None  #: of which this is another form, see `forms`
+    #: Pairs listed with the cost 0 or -inf that the arrays do not show; None if a matrix has costs of unlisted pairs.
+    _zeros: NDArray[np.int32] | None
 
     # ---------------------------------------------------------------------------------------------- construction
 
@@ -133,6 +135,7 @@ class PairCosts(Shown):
             required = np.argwhere(np.triu(np.isneginf(matrix), 1)).astype(np.int32)
             matrix[np.isneginf(matrix)] = 0.0
             joins = np.concatenate([joins, required])
+            self._zeros = frozen(required)
         matrix[cuts[:, 0], cuts[:, 1]] = np.inf
         matrix[cuts[:, 1], cuts[:, 0]] = np.inf
         self.matrix = frozen(matrix)
@@ -215,12 +218,14 @@ class PairCosts(Shown):
             if background is not None:  # a matrix tells neither groups nor which pairs are listed
                 tidy = Rules(joins, limits=rules.limits)
                 self._source = type(self)._of_pairs(nodes, low, high, costs, background, tidy, dense=False)
-            if not costs.all():  # which a matrix does not tell from pairs that were not listed
-                self._zeros = frozen(np.stack([low[costs == 0], high[costs == 0]], 1))
+            unlisted = background is not None and len(background.beta)
+            self._zeros = None if unlisted else np.stack([low[costs == 0], high[costs == 0]], 1)
         else:
             self.background = None if background is None else background.stored()
             self.u, self.v, self.cost = frozen(low), frozen(high), frozen(costs - missing if missing else costs)
             self.lifted = None if lifted is None else frozen(lifted)
+        if self._zeros is not None and self.lifted is None:
+            self._zeros = frozen(np.concatenate([self._zeros, joins[len(rules.joins) :]]))
         self._require(joins)
         return self
 
@@ -381,7 +386,8 @@ class PairCosts(Shown):
             u, v, cost = self.pairs()
             return u, v, cost if self.background is None else cost + self.background.of_pairs(u, v)
         found = np.nonzero(np.triu(self.matrix, 1))
-        zeros = self._zeros[self.matrix[self._zeros[:, 0], self._zeros[:, 1]] == 0]  # a background may add to them
+        zeros = NO_PAIRS if self._zeros is None else self._zeros
+        zeros = zeros[self.matrix[zeros[:, 0], zeros[:, 1]] == 0]  # groups may add to them
         u, v = (np.concatenate([a, b]).astype(np.int32) for a, b in zip(found, zeros.T, strict=True))
         order = np.lexsort((v, u))
         u, v = u[order], v[order]

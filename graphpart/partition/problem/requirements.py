@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     from graphpart.partition.problem.groups import Groups
     from graphpart.partition.problem.limits import Limits
 
-__all__ = ["NAMES", "Pairs", "ProblemOptions", "RequirementOptions", "Requirements", "indices_of", "with_options"]
+__all__ = [
+    "NAMES",
+    "Pairs",
+    "ProblemOptions",
+    "RequirementOptions",
+    "Requirements",
+    "indices_of",
+    "rows_of",
+    "with_options",
+]
 
 Pairs = Iterable[tuple[Hashable, Hashable]]
 _P = ParamSpec("_P")
@@ -34,7 +43,7 @@ _R = TypeVar("_R")
 
 
 class ClusterOptions(TypedDict, total=False):
-    """The fields of :class:`Requirements` as keyword arguments, without those of single pairs."""
+    """The fields of :class:`Requirements` as keyword arguments, of single pairs only the older names."""
 
     groups: Any
     group_cost: Any
@@ -42,6 +51,8 @@ class ClusterOptions(TypedDict, total=False):
     n_clusters: Any
     connected: bool
     lifted: Any
+    must_join: Pairs
+    must_cut: Pairs
 
 
 class RequirementOptions(ClusterOptions, total=False):
@@ -49,8 +60,6 @@ class RequirementOptions(ClusterOptions, total=False):
 
     together: Pairs
     apart: Pairs
-    must_join: Pairs
-    must_cut: Pairs
 
 
 class ProblemOptions(RequirementOptions, total=False):
@@ -149,7 +158,7 @@ class Requirements:
             if old in options:
                 pairs = options[old]
                 if name in given and isinstance(pairs, Iterable) and isinstance(given[name], Iterable):
-                    pairs = chain(_rows(given[name], name), _rows(pairs, old))
+                    pairs = chain(rows_of(given[name], name), rows_of(pairs, old))
                 given[name] = pairs
         return cls(**given)
 
@@ -227,7 +236,7 @@ def with_options(options: type, *without: str) -> Callable[[Callable[_P, _R]], C
             for name in names
         ]
         known = [one.name for one in own if one.name not in ("self", "cls")] + names
-        takes = frozenset([*known, *(old for old, name in OLDER.items() if name in names)])
+        takes = frozenset([*known, *(old for old, name in OLDER.items() if name in known)])
         what = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
 
         @functools.wraps(function)
@@ -242,7 +251,7 @@ def with_options(options: type, *without: str) -> Callable[[Callable[_P, _R]], C
     return decorate
 
 
-def _rows(pairs: Any, what: str) -> Any:
+def rows_of(pairs: Any, what: str) -> Any:
     """Pairs, which may be the rows of a frame."""
     if hasattr(pairs, "columns"):
         from graphpart.partition.inputs.frames import rows_of_two
@@ -261,7 +270,7 @@ def indices_of(place: Places, pairs: Pairs, what: str) -> NDArray[np.int32]:
     """
     if not isinstance(pairs, Iterable):
         raise InvalidProblem(f"{what} is {pairs!r}: expected pairs of nodes")
-    pairs = _rows(pairs, what)
+    pairs = rows_of(pairs, what)
     if isinstance(pairs, tuple | list) and not pairs:
         return NO_PAIRS
     rows = []
@@ -271,7 +280,10 @@ def indices_of(place: Places, pairs: Pairs, what: str) -> NDArray[np.int32]:
                 a, b = pair
             except (TypeError, ValueError):
                 raise InvalidProblem(f"{pair!r} in {what}: expected a pair of nodes") from None
-            i, j = place(a), place(b)
+            try:
+                i, j = place(a), place(b)
+            except InvalidProblem as error:
+                raise InvalidProblem(f"({a!r}, {b!r}) in {what}: {error}") from None
             if i == j:
                 raise InvalidProblem(f"({a!r}, {b!r}) in {what}: expected two different elements")
             rows.append((min(i, j), max(i, j)))

@@ -290,7 +290,8 @@ class SetPartition(FromOthers):
     def graph(self) -> nx.Graph:
         """The problem as a new networkx graph with the edge attribute ``cost``; zero costs of a matrix have no edge.
 
-        Required pairs have the cost ``inf`` or ``-inf``. A background is stored in the graph attribute ``background``,
+        Required pairs have the cost ``inf`` or ``-inf``. Pairs that must be joined and have a cost besides keep it, and
+        are listed in the graph attribute ``together``. A background is stored in the graph attribute ``background``,
         groups in ``groups`` and limits in ``limits``; lifted pairs are the edges of the graph in ``lifted``. The costs
         of edges do not include a background and groups. ``SetPartition(p.graph)`` is the same problem. Weights, groups
         and lifted pairs are stored by the names of nodes, so that subgraphs, and graphs with the nodes in another

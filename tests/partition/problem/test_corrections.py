@@ -123,7 +123,7 @@ def test_a_start_that_cannot_be_repaired_is_one_line():
             gp.InfeasibleProblem,
             "max_size is 1, but required joins connect 0 and",
         ),
-        ({"max_size": 1, "n_clusters": 2}, gp.InfeasibleProblem, "2 clusters of at most 1 elements hold 2 of 4"),
+        ({"max_size": 1, "n_clusters": 2}, gp.InfeasibleProblem, "2 clusters of at most 1 element hold 2 of 4"),
         ({"groups": [0] * 4, "n_clusters": 3}, gp.InfeasibleProblem, "group 0 has 4 elements, of which a cluster has"),
         ({"groups": [0, 1]}, gp.InvalidProblem, "groups has length 2: expected a group for each of 4 elements"),
         ({"groups": {9: 1}}, gp.InvalidProblem, "groups has a group for 9, which is no element of the problem"),

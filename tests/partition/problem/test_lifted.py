@@ -229,7 +229,7 @@ def test_wrong_graphs_of_lifted_pairs_are_named():
     with pytest.raises(gp.InvalidProblem, match=r"^lifted is a list of triples: expected a graph .*cost=c"):
         gp.solve(G, lifted=[(0, 2, -3.0)])
     p = gp.SetPartition(G, connected=True)
-    with pytest.raises(gp.InvalidProblem, match=r"^lifted is of type bool: expected a tuple \(pairs of nodes, costs\)"):
+    with pytest.raises(gp.InvalidProblem, match=r"^lifted is of type bool: expected a tuple \(pairs, costs\)"):
         gp.solve(p, lifted=True)
 
 

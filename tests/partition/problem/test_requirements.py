@@ -177,3 +177,79 @@ def test_errors_are_the_same_one_line_everywhere(options, error, says):
         with pytest.raises(error, match=says) as caught:
             call()
         assert "\n" not in str(caught.value)
+
+
+def test_pairs_listed_as_joined_connect_also_if_connectedness_is_required_afterwards():
+    for dense in (False, True):
+        p = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-np.inf, 2.0, -1.0], dense=dense)
+        q = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-np.inf, 2.0, -1.0], connected=True)
+        r = pickle.loads(pickle.dumps(p)).require(max_size=4).require(together=[(2, 3)])
+        assert fingerprint(p.require(connected=True)) == fingerprint(q)
+        with pytest.raises(gp.InvalidProblem, match="together with max_size or n_clusters"):
+            r.require(connected=True)
+        with pytest.raises(gp.InvalidProblem, match="1 and 3 must be joined"):  # which is listed nowhere
+            p.require(together=[(1, 3)]).require(connected=True)
+
+
+def test_connectedness_is_refused_beside_unlisted_costs_also_of_a_matrix():
+    for dense in (False, True):
+        plain = {"n": 4, "pairs": [(0, 1), (1, 2)], "costs": [-1.0, 2.0], "dense": dense}
+        with pytest.raises(gp.InvalidProblem, match="together with missing"):
+            gp.SetPartition.from_pairs(**plain, missing=0.5).require(connected=True)
+        with pytest.raises(gp.InvalidProblem, match="together with groups"):
+            gp.SetPartition.from_pairs(**plain, groups=[0, 0, 1, 1], group_cost=3.0).require(connected=True)
+
+
+@pytest.mark.parametrize("options", COMBINATIONS, ids=lambda options: "+".join(options) or "none")
+def test_a_problem_as_a_graph_is_the_same_problem(options):
+    u, v, cost = pairs(2)
+    cost[3] = -np.inf
+    for more in ({}, {"missing": 0.25}):
+        p = gp.SetPartition.from_pairs(6, (u[1:], v[1:]), cost[1:], **options, **more)
+        r = gp.solve(gp.SetPartition(p.graph), "brute-force")
+        assert r.cost == pytest.approx(gp.solve(p, "brute-force").cost, abs=1e-9)
+        assert p.evaluate(r.labels) == pytest.approx(r.cost, abs=1e-9)
+        part = gp.SetPartition(p.graph.subgraph([1, 2, 3]), together=[(1, 3)])
+        assert (1, 3) in {tuple(pair) for pair in np.array([1, 2, 3])[part.must_join].tolist()}
+
+
+def test_a_problem_without_elements_has_no_cluster_too_few():
+    for options in ({"n_clusters": 1}, {"n_clusters": (None, 3)}, {"max_size": 1}):
+        assert gp.solve(nx.Graph(), **options).n_clusters == 0
+    with pytest.raises(gp.InfeasibleProblem, match="at least 2, but there are 0 elements"):
+        gp.solve(nx.Graph(), n_clusters=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"together": [(0, 9)]}, gp.InvalidProblem, r"^\(0, 9\) in together: 9 is not a node"),
+        ({"nclusters": 2}, gp.InvalidOption, "did you mean 'n_clusters'"),
+        ({"lifted": ([(0, 5)], [np.nan])}, gp.InvalidProblem, r"^lifted pair 0 is \(0, 5\) with cost nan"),
+        ({"lifted": ([(0, 9)], [1.0])}, gp.InvalidProblem, r"^\(0, 9\) in lifted: 9 is not a node"),
+        ({"lifted": ([0, 5], [1.0])}, gp.InvalidProblem, "^lifted is one pair"),
+        ({"max_size": 0}, gp.InvalidOption, "^max_size is 0: expected a whole number of at least 1"),
+        ({"n_clusters": 7}, gp.InfeasibleProblem, "at least 7, but there are 6 elements"),
+        ({"groups": [0, 1]}, gp.InvalidProblem, "^groups has length 2: expected a group for each of 6 elements"),
+    ],
+)
+def test_senseless_requirements_are_one_line(options, error, says):
+    p = gp.SetPartition.from_pairs(6, [(0, 1), (1, 2)], [-1.0, 1.0], dense=False)
+    with pytest.raises(error, match=says) as caught:
+        gp.solve(p, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_factor_graphs_have_no_requirements_of_clusters():
+    f = gp.FactorGraph()
+    f.add_variable("x")
+    for name in (*NAMES, "must_join"):
+        with pytest.raises(gp.InvalidOption, match=f"^{name} is for clusters: a factor graph takes no requirements"):
+            gp.solve(f, **{name: None})
+
+
+def test_older_names_are_taken_everywhere():
+    p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, -1.0])
+    q = p.require([(0, 1)], must_join=[(1, 2)], must_cut=[])
+    assert q.must_join.tolist() == [[0, 1], [1, 2]]
+    assert gp.solve(p, must_cut=[(0, 1)]).n_clusters == 2
