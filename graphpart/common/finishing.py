@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypedDict, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from graphpart.result import Result, Status
 from graphpart.stopping import Stopping
 
-__all__ = ["MESSAGES", "result_of"]
+__all__ = ["MESSAGES", "Ending", "result_of"]
 
 MESSAGES = {
     Status.OPTIMAL: "proven optimal",
@@ -37,6 +37,14 @@ class Problem(Protocol):
 Kind = TypeVar("Kind", bound=Result)
 
 
+class Ending(TypedDict, total=False):
+    """What a method tells of its run: the message, a bound on all solutions, and further facts for `Result.info`."""
+
+    message: str | None
+    lower_bound: float
+    info: dict[str, Any]
+
+
 def result_of(
     kind: type[Kind],
     problem: Problem,
@@ -45,9 +53,7 @@ def result_of(
     stopping: Stopping,
     method: str,
     status: Status,
-    message: str | None = None,
-    lower_bound: float = -np.inf,
-    info: dict[str, Any] | None = None,
+    **ending: Unpack[Ending],
 ) -> Kind:
     """A result of a kind, for labels whose cost was recomputed; the labels are frozen.
 
@@ -55,7 +61,7 @@ def result_of(
     ends with the cost, and its bounds end with the lower bound.
     """
     labels.flags.writeable = False
-    lower_bound = min(lower_bound, cost)
+    lower_bound = min(ending.get("lower_bound", -np.inf), cost)
     stopping.record(cost)
     stopping.raise_bound(lower_bound)
     history, bounds = stopping.ended(cost, lower_bound)
@@ -65,13 +71,13 @@ def result_of(
         objective=problem.objective(cost),
         lower_bound=lower_bound,
         status=status,
-        message=message or MESSAGES[status],
+        message=ending.get("message") or MESSAGES[status],
         iterations=stopping.iterations,
         seconds=stopping.seconds,
         method=method,
         nodes=problem.nodes,
         history=history,
         bounds=bounds,
-        info=info or {},
+        info=ending.get("info", {}),
         problem=problem,
     )

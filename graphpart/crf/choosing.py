@@ -157,7 +157,7 @@ def auto(
         if judge_of_labels(f, labels).meets(bound, f.evaluate_labels(labels)):
             status, solver.proven = Status.OPTIMAL, True
     info = {"components": dict(solver.done)}
-    r = finish(f, labels, stopping, "auto", status, solver.message(), bound, info)
+    r = finish(f, labels, stopping, "auto", status, message=solver.message(), lower_bound=bound, info=info)
     return saved(own, seal, r, checkpoint)
 
 

@@ -126,7 +126,8 @@ def message_passing(
     info = {"certificate": certificate, "triplets": ascent.triplets}
     status = Status.OPTIMAL if closed else Status.FEASIBLE
     message = None if stopping.reason and not closed else f"{'proven optimal' if closed else 'ended'}: {why}"
-    return finish(f, ascent.labels, stopping, "message-passing", status, message, certificate.bound, info)
+    bound = certificate.bound
+    return finish(f, ascent.labels, stopping, "message-passing", status, message=message, lower_bound=bound, info=info)
 
 
 class Ascent:

@@ -141,7 +141,7 @@ def exact(
     message = f"{MESSAGES[status]} ({info['nodes']} nodes, {info['open']} open)"
     stopping.iterations = info["nodes"]
     labels = run.labels if small is None else small.lift(run.labels)
-    return finish(f, labels, stopping, "exact", status, message, bound, info)
+    return finish(f, labels, stopping, "exact", status, message=message, lower_bound=bound, info=info)
 
 
 def _with_constant(f: FactorGraph, constant: float) -> FactorGraph:

@@ -118,7 +118,7 @@ def elimination(
         status = Status.OPTIMAL if r.proven else Status.FEASIBLE
         message = f"proven optimal: elimination, width {found.width}" if r.proven else None
         info = {"order": found, "memory": found.memory}
-        return finish(f, r.labels, stopping, "elimination", status, message, r.bound, info)
+        return finish(f, r.labels, stopping, "elimination", status, message=message, lower_bound=r.bound, info=info)
     best = relaxed(f, found, limit, stopping)
     more = "" if found.exact else "at least "
     message = (
@@ -126,7 +126,9 @@ def elimination(
         f"limit is {text_of(limit)}: bound and labeling by mini-buckets of width {best.width}"
     )
     info = {"order": found, "memory": best.memory}
-    return finish(f, best.labels, stopping, "elimination", Status.FEASIBLE, message, best.bound, info)
+    return finish(
+        f, best.labels, stopping, "elimination", Status.FEASIBLE, message=message, lower_bound=best.bound, info=info
+    )
 
 
 @dataclass

@@ -133,7 +133,7 @@ def _result(
 ) -> LabelingResult:
     status = Status.OPTIMAL if proven else Status.FEASIBLE
     message = None if proven or stopping.reason else UNPROVEN
-    return finish(f, labels, stopping, "ilp", status, message, bound, info)
+    return finish(f, labels, stopping, "ilp", status, message=message, lower_bound=bound, info=info)
 
 
 def solve_component(

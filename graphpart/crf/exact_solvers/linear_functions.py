@@ -39,4 +39,4 @@ def by_integer_program(f: FactorGraph, stopping: Stopping, start: Labels | None)
     stopping.raise_bound(bound)
     status = Status.OPTIMAL if proven else Status.FEASIBLE
     text = "proven optimal: linear functions, by an integer program"
-    return finish(f, labels, stopping, "auto", status, text if proven else None, lower_bound=bound)
+    return finish(f, labels, stopping, "auto", status, message=text if proven else None, lower_bound=bound)

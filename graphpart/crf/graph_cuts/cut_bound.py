@@ -9,24 +9,16 @@ __all__ = ["bound_below"]
 
 
 def bound_below(
-    constant: float,
-    high: int,
-    low: int,
-    slack: float,
-    scale: float,
-    before: float,
-    least: float,
-    error: float,
-    least_slack: float,
-    parts: int = 1,
+    constant: float, sums: tuple[int, int, float, float, float, float, float, float], parts: int = 1
 ) -> float:
-    """The largest float that is at most the bound; see `OrderedCut.bound`. Units count `parts` times.
+    """The largest float that is at most the bound, from the `sums` of `OrderedCut.bound`. Units count `parts` times.
 
     Examples
     --------
-    >>> bound_below(1.0, 0, 6, 0.0, 4.0, 1.0, 0.5, 0.0, 0.0)
+    >>> bound_below(1.0, (0, 6, 0.0, 4.0, 1.0, 0.5, 0.0, 0.0))
     3.0
     """
+    high, low, slack, scale, before, least, error, least_slack = sums
     units = (high << 32) + low - Fraction(slack) * (1 + Fraction(1, 2**20))
     exact = units / parts / Fraction(scale) / Fraction(before)
     exact += Fraction(constant) + Fraction(least) + Fraction(error) - Fraction(least_slack)

@@ -106,7 +106,7 @@ def minimum_cut(f: FactorGraph, stopping: Stopping) -> Found:
     finished = not stopping.check(np.inf) and network.run(stopping)
     labels = network.labels()
     if not finished:
-        bound = bound_below(f.constant, *network.bound())
+        bound = bound_below(f.constant, network.bound())
         if simple is not f:  # sums of tables were rounded
             absolute = float(np.abs(f.tables[np.isfinite(f.tables)]).sum())
             bound = math.nextafter(bound - f.m * 2.0**-52 * absolute, -math.inf)

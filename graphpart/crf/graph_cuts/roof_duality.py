@@ -135,7 +135,7 @@ def roof_dual(f: FactorGraph, stopping: Stopping, weak: bool = True, probing: bo
     """What `roof_duality` does; costs tell `stopping` nothing."""
     network = doubled_network(f)
     completed = bool(not stopping.check(np.inf) and network.run(stopping))
-    bound = bound_below(f.constant, *network.bound(), parts=2)
+    bound = bound_below(f.constant, network.bound(), parts=2)
     if not completed:
         unknown = np.where(f.domains == 1, 0, -1).astype(np.int32)
         return RoofDuality(bound, unknown, unknown.copy(), False, network)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.finishing import MESSAGES, result_of
+from graphpart.common.finishing import MESSAGES, Ending, result_of
 from graphpart.crf.problem import _structure
 from graphpart.crf.problem.factor_graph import FactorGraph
 from graphpart.errors import InfeasibleProblem, InvalidPartition, InvalidProblem
@@ -36,9 +36,7 @@ def finish(
     stopping: Stopping,
     method: str,
     status: Status,
-    message: str | None = None,
-    lower_bound: float = -math.inf,
-    info: dict[str, Any] | None = None,
+    **ending: Unpack[Ending],
 ) -> LabelingResult:
     """A result for labels, with the cost recomputed; `status` is used unless the run was stopped early.
 
@@ -53,13 +51,14 @@ def finish(
     if status != Status.OPTIMAL:
         status = Status.OPTIMAL if cost <= lower_bound < math.inf else stopping.reason or status
     if status == Status.OPTIMAL:
-        lower_bound = cost
+        ending["lower_bound"] = cost
     if cost == math.inf and status in (Status.LOCAL_OPTIMUM, Status.FEASIBLE):
         status = Status.NOT_FOUND
-    text = message or (WHETHER if status == Status.NOT_FOUND else MESSAGES[status])
+    text = ending.get("message") or (WHETHER if status == Status.NOT_FOUND else MESSAGES[status])
     if cost == math.inf:
         text = f"no allowed labeling was found: {first_forbidding(f, f.labels(labels))} forbids this one; {text}"
-    return result_of(LabelingResult, shown, labels, cost, stopping, method, status, text, lower_bound, info)
+    ending["message"] = text
+    return result_of(LabelingResult, shown, labels, cost, stopping, method, status, **ending)
 
 
 def named(f: FactorGraph, factor: int) -> str:

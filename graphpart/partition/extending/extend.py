@@ -161,7 +161,9 @@ def extend(
     reason = stopping.reason or status
     info = {"old_labels": named} if named is not None else {}
     message = message_of(labels, numbers, shown, reason)
-    return result_of(ExtendedResult, p, numbers, cost, stopping, method, reason, message, bound, info)
+    return result_of(
+        ExtendedResult, p, numbers, cost, stopping, method, reason, message=message, lower_bound=bound, info=info
+    )
 
 
 # ----------------------------------------------------------------------------------------------------------- not frozen

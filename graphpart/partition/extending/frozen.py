@@ -46,14 +46,12 @@ def place_new(q: SetPartition, labels: Labels, solver: Solver) -> Labels:
     first = single[first_of(x[single])]
     out[new[x[first]]] = cluster[first]
     if not alone.all():
-        _solve_components(len(new), component, alone, (a, b, between), (x, cluster, sums), out, new, k, solver)
+        _solve_components(component, (a, b, between), (x, cluster, sums), out, new, k, solver)
     return canonical(out)
 
 
 def _solve_components(
-    count: int,
     component: Labels,
-    alone: NDArray[np.bool_],
     inside: Pairs,
     outside: Pairs,
     out: NDArray[np.int64],
@@ -63,6 +61,7 @@ def _solve_components(
 ) -> None:
     """Place the new elements in components of several new elements; their labels are written to `out`."""
     x, cluster, sums = outside
+    alone = np.bincount(component)[component] == 1
     # A cluster that attracts no element of a component can be left out there.
     of = component[x].astype(np.int64) * max(k, 1) + cluster
     useful = np.isin(of, of[sums < 0]) & ~alone[x]
@@ -70,7 +69,7 @@ def _solve_components(
     copies, copy = np.unique(of, return_inverse=True)
     its_component, its_cluster = copies // max(k, 1), copies % max(k, 1)
     elements = np.flatnonzero(~alone)
-    place = np.full(count, -1, np.int64)
+    place = np.full(len(new), -1, np.int64)
     place[elements] = np.arange(len(elements))
     n = len(elements) + len(copies)
     a, b, between = inside

@@ -84,4 +84,4 @@ def mutex_watershed(
     found, looked = _mutex_watershed.mutex_watershed(q.n, u, v, cost, stopping)
     stopping.iterations += looked
     labels = canonical(contraction.lift(canonical(found)))
-    return finish(p, labels, stopping, "mutex-watershed", Status.FEASIBLE, "every pair has been looked at")
+    return finish(p, labels, stopping, "mutex-watershed", Status.FEASIBLE, message="every pair has been looked at")

@@ -10,11 +10,11 @@ searches continue from the pieces until nothing changes, see `settled`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
-from graphpart.common.finishing import result_of
+from graphpart.common.finishing import Ending, result_of
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.forms import is_form
@@ -33,11 +33,10 @@ def finish(
     stopping: Stopping,
     method: str,
     status: Status,
-    message: str | None = None,
-    lower_bound: float = -np.inf,
+    *,
     start: tuple[Labels, float] | None = None,
-    info: dict[str, Any] | None = None,
     cost: float | None = None,
+    **ending: Unpack[Ending],
 ) -> PartitionResult:
     """A Result for labels, with the cost recomputed; `status` is used unless the run was stopped early: what is
     proven is ``optimal`` whatever it was stopped for.
@@ -57,7 +56,7 @@ def finish(
         if is_form(p) or p.lifted is not None:  # there may be pairs with a cost that this problem does not list
             cost = p._evaluate_labels(labels)
     status = status if status == Status.OPTIMAL else stopping.reason or status
-    return result_of(PartitionResult, p, labels, cost, stopping, method, status, message, lower_bound, info)
+    return result_of(PartitionResult, p, labels, cost, stopping, method, status, **ending)
 
 
 def settled(p: SetPartition, labels: Labels, improved: Callable[[Labels], Labels], stopping: Stopping) -> Labels:

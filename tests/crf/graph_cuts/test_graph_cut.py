@@ -186,7 +186,7 @@ def test_optimum_and_proof_against_enumeration(max_domain, forbidden, whole):
         assert energies.min() - tolerance <= bound <= energies.min() + tolerance, trial
         _, network = cut_network(f)
         network.run(Stopping())
-        assert bound - 1e-12 * size <= bound_below(f.constant, *network.bound()) <= energies.min() + tolerance
+        assert bound - 1e-12 * size <= bound_below(f.constant, network.bound()) <= energies.min() + tolerance
     assert infeasible < 75
 
 
