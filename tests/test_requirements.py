@@ -131,3 +131,12 @@ def test_divided_problems_say_where_requirements_are_possible():
         with pytest.raises(gp.InvalidOption, match=f"^{name} is for problems in memory") as caught:
             distributed.solve(rows, workers=0, **{name: 1})
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("method", ["auto", "exact"])
+def test_the_only_partition_needs_no_search(method):
+    u, v = np.triu_indices(60, 1)
+    p = gp.SetPartition.from_pairs(60, (u, v), -np.ones(len(u)))
+    for options in ({"max_size": 1}, {"n_clusters": 60}, {"n_clusters": (60, None), "max_size": 7}):
+        r = gp.solve(p, method, **options)
+        assert r.status == "optimal" and r.n_clusters == 60 and r.cost == r.lower_bound == 0.0

@@ -149,8 +149,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self.kind == "cost":
             check_values(problem)
             check_sign(problem)
-        limits = RequirementOptions(max_size=self.max_size, n_clusters=self.n_clusters)
-        problem = problem.require(**{**limits, **requirements})  # type: ignore[typeddict-item]
+        asked: Any = {"max_size": self.max_size, "n_clusters": self.n_clusters, **requirements}
+        problem = problem.require(**asked)
         result = run(
             problem, self.method, time_limit=self.time_limit, seed=seed(self.random_state), progress=self.progress
         )

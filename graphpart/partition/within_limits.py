@@ -1,6 +1,6 @@
 """Problems that limit the sizes or the number of clusters: what `auto` and `exact` do with them.
 
-1. Problems with very few elements are enumerated.
+1. Problems with very few elements are enumerated, and those in which every element is by itself need no search.
 2. For other problems, there is one race (see `graphpart.common.race`) of the search, which obeys the limits, with
    provers:
    * branch and cut without the limits, or quicker bounds if there are too many pairs. Its lower bounds hold within the
@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import math
 from typing import Any
+
+import numpy as np
 
 from graphpart.common.race import Race
 from graphpart.machine import processors
@@ -134,6 +136,9 @@ def solve_within_limits(
     parameters : SearchParameters, optional
     """
     assert p._limits is not None
+    if p._limits.max_size == 1 or p._limits.least == p.n:  # every element by itself
+        labels = np.arange(p.n, dtype=np.int32)
+        return concluded(p, labels, math.inf, method, stopping, f"the only partition; {p._limits}")
     p = as_pairs(p)
     contraction = Contraction(p)
     q, constant = contraction.problem, contraction.constant
