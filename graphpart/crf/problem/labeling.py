@@ -48,6 +48,7 @@ def finish(
     shown = f.owner
     labels = labels[: shown.n]
     cost = shown.evaluate_labels(labels)
+    lower_bound = ending.get("lower_bound", -math.inf)
     if status != Status.OPTIMAL:
         status = Status.OPTIMAL if cost <= lower_bound < math.inf else stopping.reason or status
     if status == Status.OPTIMAL:

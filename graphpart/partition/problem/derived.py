@@ -238,7 +238,7 @@ def _without_derived(p: Problem) -> Problem:
     assert p.background is not None
     u, v, cost = p._listed()
     q = p._of_pairs(p.nodes, u, v, cost, None, p._rules, dense=False)._as(p)
-    q._told = {}
+    q._told, q._zeros = {}, p._zeros
     return q
 
 
