@@ -119,8 +119,8 @@ def solve(
             problem = problem.require(**asked)
         check_values(problem)
         check_sign(problem)
-    elif asked := [name for name in (*NAMES, *OLDER) if name in options]:
-        raise InvalidOption(f"{asked[0]} is for clusters: a factor graph takes no requirements but evidence=")
+    elif foreign := [name for name in (*NAMES, *OLDER) if name in options]:
+        raise InvalidOption(f"{foreign[0]} is for clusters: a factor graph takes no requirements but evidence=")
     return run(
         problem,
         method,

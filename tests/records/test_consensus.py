@@ -93,7 +93,7 @@ def test_a_result_has_its_problem(dense, monkeypatch):
 
     _, labelings = noisy(3, 60, 4, 7, 0.2)
     if not dense:
-        monkeypatch.setattr(sys.modules["graphpart.records.labelings"], "ELEMENTS", 10)
+        monkeypatch.setattr(sys.modules["graphpart.records.labelings"], "DENSE", 10)
     names = [f"cell {k}" for k in range(60)]
     r = gp.consensus(labelings, nodes=names)
     assert r.problem.is_dense == dense and list(r.problem.nodes) == names

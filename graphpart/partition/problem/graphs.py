@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from graphpart.partition.problem.forms import with_groups_apart
 from graphpart.partition.problem.groups import NamedGroups
 from graphpart.partition.problem.limits import Limits
 from graphpart.partition.problem.pair_costs import PairCosts
-from graphpart.partition.problem.requirements import ProblemOptions
+from graphpart.partition.problem.requirements import ProblemOptions, rows_of
 
 if TYPE_CHECKING:
     import networkx as nx
