@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from auto_factor_graphs import kinds as factor_graphs
+from auto_jobs import kinds as jobs
 
 import graphpart as gp
 from graphpart.methods import methods_for
@@ -144,7 +145,7 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="a line for each method")
     options = parser.parse_args()
     table: list[dict[str, Any]] = []
-    for sort, kinds in (("partition", partitions()), ("crf", factor_graphs())):
+    for sort, kinds in (("partition", partitions() | jobs()), ("crf", factor_graphs())):
         for name, make in kinds.items():
             if not any(word in name for word in options.kinds):
                 continue

@@ -33,6 +33,21 @@ def _random_graph(n: int, degree: int, labels: int, seed: int = 1) -> gp.FactorG
     )
 
 
+def _truncated_linear(height: int = 200, width: int = 300, labels: int = 16, seed: int = 0) -> gp.FactorGraph:
+    """A disparity map: noisy unary costs, and pairs that cost in proportion to the difference, up to a bound."""
+    rng = np.random.default_rng(seed)
+    y, x = np.divmod(np.arange(height * width), width)
+    truth = (labels / 2 + labels / 3 * np.sin(x / 30.0) * np.cos(y / 25.0)).astype(int)
+    level = np.arange(labels)
+    unary = np.minimum(np.abs(level[None] - truth[:, None]), 4) + 1.5 * rng.standard_normal((height * width, labels))
+    table = np.minimum(np.abs(level[:, None] - level[None]), 2).astype(float)
+    pairs = grid_pairs(height, width)
+    return gp.FactorGraph.from_arrays(
+        [labels] * (height * width),
+        [(np.arange(height * width)[:, None], unary), (pairs, np.broadcast_to(table, (len(pairs), labels, labels)))],
+    )
+
+
 def kinds() -> dict[str, Callable[[], gp.FactorGraph]]:
     """Each kind by its name: from 20 to 250,000 variables."""
     generate = gp.generate
@@ -50,5 +65,6 @@ def kinds() -> dict[str, Callable[[], gp.FactorGraph]]:
         "noisy image 500 x 500": lambda: generate.noisy_image(500, 500, seed=1).problem,
         "grid 300 x 300, mixed, 4 labels": lambda: generate.factor_grid(300, 300, "mixed", 4, seed=1).problem,
         "grid 500 x 500, random tables, 8 labels": lambda: _of_tables(500, 500, 8),
+        "disparities 200 x 300, 16 labels": _truncated_linear,
         "grid 500 x 500, attractive, 4 labels": lambda: generate.factor_grid(500, 500, "attractive", 4, seed=1).problem,
     }

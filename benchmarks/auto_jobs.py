@@ -149,23 +149,6 @@ def points(k: int = 12, size: int = 50, seed: int = 0) -> gp.SetPartition:
     return gp.SetPartition.from_matrix(squares / size, n_clusters=k, max_size=size)
 
 
-def truncated_linear(height: int = 200, width: int = 300, labels: int = 16, seed: int = 0) -> gp.FactorGraph:
-    """A disparity map: noisy unary costs, and pairs that cost in proportion to the difference, up to a bound."""
-    from graphpart.generate.factor_grid import grid_pairs
-
-    rng = np.random.default_rng(seed)
-    y, x = np.divmod(np.arange(height * width), width)
-    truth = (labels / 2 + labels / 3 * np.sin(x / 30.0) * np.cos(y / 25.0)).astype(int)
-    level = np.arange(labels)
-    unary = np.minimum(np.abs(level[None] - truth[:, None]), 4) + 1.5 * rng.standard_normal((height * width, labels))
-    table = np.minimum(np.abs(level[:, None] - level[None]), 2).astype(float)
-    pairs = grid_pairs(height, width)
-    return gp.FactorGraph.from_arrays(
-        [labels] * (height * width),
-        [(np.arange(height * width)[:, None], unary), (pairs, np.broadcast_to(table, (len(pairs), labels, labels)))],
-    )
-
-
 def heavy_cut(n: int = 487, m: int = 5391, seed: int = 0) -> gp.SetPartition:
     """Maximum cut with degrees and weights that follow a power law."""
     rng = np.random.default_rng(seed)
