@@ -97,13 +97,12 @@ def tracking(frames: int = 60, objects: int = 40, seed: int = 0) -> gp.SetPartit
     frame, who = np.nonzero(seen)
     look = rng.standard_normal((objects, 4))[who] + 0.9 * rng.standard_normal((len(who), 4))
     place = begin[who] + speed[who] * frame[:, None] + 0.15 * rng.standard_normal((len(who), 2))
-    order = [np.flatnonzero(frame == f) for f in range(frames)]
+    order: list[Any] = [np.flatnonzero(frame == f) for f in range(frames)]
     base: list[Arrays] = []
     lifted: list[Arrays] = []
     for gap in range(1, 11):
         for f in range(frames - gap):
-            a, b = np.meshgrid(order[f], order[f + gap], indexing="ij")
-            a, b = a.ravel(), b.ravel()
+            a, b = (side.ravel() for side in np.meshgrid(order[f], order[f + gap], indexing="ij"))
             far = np.linalg.norm(place[a] - place[b], axis=1)
             unlike = np.linalg.norm(look[a] - look[b], axis=1)
             near = far < 0.6 + 0.1 * gap
