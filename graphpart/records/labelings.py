@@ -27,7 +27,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem, warn
-from graphpart.partition.inputs.arrays import Places
 from graphpart.partition.problem import SetPartition, canonical
 from graphpart.partition.problem.background import Background
 from graphpart.partition.problem.requirements import RequirementOptions, with_options
@@ -116,13 +115,12 @@ def consensus(
         rows, place, size = np.unique(table, axis=0, return_inverse=True, return_counts=True)
     rows, place = _renumbered(rows), place.ravel()
     inside = -float(w.sum()) * float((size * (size - 1.0) / 2).sum())  # of the pairs of equal rows
-    problem = _problem(rows, size, w)
+    problem = _problem(rows, size, w, names=names if requirements else None)
     if requirements:
         if problem is None:
             raise InvalidOption(
                 f"{next(iter(requirements))} is for fewer elements: more than {LISTED} pairs share a label"
             )
-        problem.nodes, problem._places = names, Places(names)
         problem = problem.require(**requirements)
     if problem is None:
         moved, iterations = _moved(rows, size.astype(np.float64), w, stopping)
@@ -149,7 +147,8 @@ def consensus(
     result = PartitionResult(
         labels=labels, cost=cost, objective=cost + constant, lower_bound=bound, status=status, message=found[3],
         iterations=found[4], seconds=seconds, method=method, nodes=names, history=((seconds, cost),),
-        bounds=((seconds, bound),), problem=_problem(table, np.ones(len(table), np.int64), w, KEPT, names),
+        bounds=((seconds, bound),),
+        problem=problem if requirements else _problem(table, np.ones(len(table), np.int64), w, KEPT, names),
     )  # fmt: skip
     return extended(
         Consensus, result, disagreement=cost + constant, disagreement_bound=bound + constant,
