@@ -129,7 +129,9 @@ def cheapest_changes(
     other = sums.best - own  # to another cluster
     iu, iv = u[inside], v[inside]
     if q._limits is not None and q._limits.number:
-        singles = np.flatnonzero(cut & rules.alone[u] & rules.alone[v])  # joined, while another cluster is split
+        singles = np.flatnonzero(
+            cut & rules.alone[u] & rules.alone[v] & rules.fits(u, v)
+        )  # joined, while another cluster is split
         pairs[singles] = np.minimum(pairs[singles], total[singles] + splits.min(initial=np.inf))
         if not rules.more:
             splits[:], parted[:], leaving[:] = np.inf, np.inf, 0
@@ -206,11 +208,16 @@ class _Rules:
         """Whether the two elements of each pair may move to a new cluster."""
         clusters = self.k + 1 - self.alone[u].astype(np.int64) - self.alone[v]
         allowed: NDArray[np.bool_] = (clusters >= self.least) & (clusters <= self.most) & self.free[u] & self.free[v]
-        limits = self.q._limits
-        if limits is not None and limits.max_size is not None:
-            weight = np.ones(self.q.n, np.int64) if limits.sizes is None else limits.sizes
-            allowed &= weight[u] + weight[v] <= limits.max_size
+        allowed &= self.fits(u, v)
         return allowed if self.q.lifted is None else allowed & self.base
+
+    def fits(self, u: Labels, v: Labels) -> NDArray[np.bool_]:
+        """Whether the two elements of each pair are not too many for a cluster."""
+        limits = self.q._limits
+        if limits is None or limits.max_size is None:
+            return np.ones(len(u), bool)
+        weight = np.ones(self.q.n, np.int64) if limits.sizes is None else limits.sizes
+        return np.asarray(weight[u] + weight[v] <= limits.max_size)
 
 
 def _joins(

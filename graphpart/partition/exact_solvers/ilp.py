@@ -186,12 +186,14 @@ def ilp(
     if not math.isfinite(cost) and p._limits is not None:
         why = "satisfies" if all(component.infeasible for component in done) else "was found that satisfies"
         raise InfeasibleProblem(f"no partition {why} what is required: {p._limits}")
-    return _result(p, contraction.lift(canonical(labels)), (start, known), stopping, done, chosen.name)
+    found = contraction.lift(canonical(labels))
+    return _result(p, found, contraction.constant, (start, known), stopping, done, chosen.name)
 
 
 def _result(
     p: SetPartition,
     labels: Labels,
+    constant: float,
     start: tuple[Labels, float],
     stopping: Stopping,
     components: list[Component],
@@ -199,7 +201,7 @@ def _result(
 ) -> PartitionResult:
     proven = all(component.proven for component in components)
     rounds, inequalities = (sum(getattr(c, what) for c in components) for what in ("rounds", "inequalities"))
-    bound = lowered(p, p._evaluate_labels(p._must_join_classes()) + sum(component.bound for component in components))
+    bound = lowered(p, constant + sum(component.bound for component in components))
     found = finish(
         p,
         labels,

@@ -88,6 +88,10 @@ def points(X: Any, metric: str) -> Any:
         raise InvalidProblem(f"X has {X[row, column]} in row {row}, column {column}: expected finite numbers")
     if metric == "euclidean":
         return np.asarray(X, np.float64)
+    largest = np.abs(X).max(axis=1)  # squares of very large or very small numbers would be inf or 0
+    extreme = (largest > 1e150) | ((largest > 0) & (largest < 1e-150))
+    if extreme.any():
+        X = X / np.where(extreme, largest, 1.0)[:, None]
     return np.asarray(X / _lengths(X)[:, None], np.float64)
 
 

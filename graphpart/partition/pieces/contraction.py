@@ -56,8 +56,11 @@ class Contraction:
 
     @cached_property
     def constant(self) -> float:
-        """The cost within the sets: that of lifted labels minus that of labels of the smaller problem."""
-        return self.whole._evaluate_labels(self.sets) if self.problem is not self.whole else 0.0
+        """The cost within the sets: that of lifted labels minus that of labels of the smaller problem.
+
+        Limits do not count, which the sets by themselves may violate.
+        """
+        return self.whole._cost_within(self.sets) if self.problem is not self.whole else 0.0
 
     def project(self, labels: Labels) -> Labels:
         """Canonical labels in the smaller problem, from labels that agree within each set."""

@@ -444,8 +444,12 @@ class PairCosts(Shown):
             return math.inf
         if self.lifted is not None and linked_parts(self, labels).max(initial=-1) >= len(np.unique(labels)):
             return math.inf
+        return self._cost_within(labels)
+
+    def _cost_within(self, labels: Labels) -> float:
+        """The cost of pairs with equal labels, whatever is required."""
         if self._source is not None:  # faster, and to the last digit the same as there
-            return self._source._evaluate_labels(labels)
+            return self._source._cost_within(labels)
         if self.matrix is not None:
             return float(_pairs.cost_of_dense(self.matrix, labels))
         if self.background is not None:

@@ -409,3 +409,11 @@ def test_rows_of_decisions() -> None:
     with pytest.raises(gp.InvalidOption, match=r"expected a slice or a number; the tables are \.pairs"):
         d["pairs"]  # type: ignore[call-overload]
     assert repr(d).splitlines()[1].strip().replace("'", "&#x27;") in d._repr_html_()  # not cut
+
+
+def test_elements_required_together_count_where_sizes_and_numbers_are_limited():
+    pairs = [(0, 1), (0, 3), (0, 4), (1, 2), (1, 4), (2, 3)]
+    p = gp.SetPartition.from_pairs(5, pairs, [7.5, 5.3, 1.3, -5.2, -8.0, -1.9])
+    p = p.require(together=[(2, 4)], apart=[(3, 4)], max_size=2, n_clusters=(1, 5))
+    d = gp.partition.doubts(p, [0, 1, 2, 1, 2], [(0, 4)])
+    assert d.pairs["doubt"].tolist() == [math.inf]  # with 2 there would be three elements

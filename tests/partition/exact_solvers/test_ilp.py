@@ -161,6 +161,16 @@ def test_no_time_at_all():
     assert r.status == gp.Status.TIME_LIMIT and math.isfinite(r.cost) and math.isfinite(r.lower_bound)
 
 
+@pytest.mark.parametrize("together", [[], [(0, 4)]])
+def test_no_time_at_all_where_single_elements_are_too_many_clusters(together):
+    p = gp.SetPartition.from_pairs(5, [(0, 1), (1, 2), (2, 3), (0, 4)], [2.0, -1.0, 3.0, 1.0], n_clusters=(1, 3))
+    p = p.require(together=together)
+    best = gp.partition.brute_force(p).cost
+    r = ilp(p, time_limit=0, initial=[{0, 4, 1}, {2}, {3}])
+    assert r.lower_bound <= best <= r.cost < math.inf
+    assert ilp(p).cost == best
+
+
 @pytest.mark.parametrize("solver", ["cbc", "highs"])
 def test_the_callback_stops_it(solver):
     seen = []

@@ -202,3 +202,10 @@ def test_costs_for_scipy():
     q = gp.SetPartition.from_scipy(p.to_scipy())
     assert q.evaluate([0, 0, 1, 1]) == -2.0 == p.evaluate([0, 0, 1, 1])
     assert q.evaluate([0, 0, 1, 0]) == np.inf
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_directions_of_very_large_and_small_numbers(scale):
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    expected = gp.SetPartition.from_embeddings(X, threshold=0.5).matrix
+    np.testing.assert_allclose(gp.SetPartition.from_embeddings(X * scale, threshold=0.5).matrix, expected, atol=1e-12)
