@@ -18,7 +18,6 @@ from graphpart.partition.inputs.unlisted import derived_cost
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.partition.problem.misreadings import check_values
 from graphpart.partition.problem.requirements import NAMES, OLDER
-from graphpart.partition.turned_signs import check_sign
 from graphpart.result import PartitionResult, Result
 
 __all__ = ["problem_kind", "solve"]
@@ -118,6 +117,8 @@ def solve(
         elif asked:
             problem = problem.require(**asked)
         check_values(problem)
+        from graphpart.partition.turned_signs import check_sign  # it needs local search, which constructors do not
+
         check_sign(problem)
     elif foreign := [name for name in (*NAMES, *OLDER) if name in options]:
         raise InvalidOption(f"{foreign[0]} is for clusters: a factor graph takes no requirements but evidence=")

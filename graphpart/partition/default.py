@@ -121,7 +121,8 @@ def auto(
             labels, cost = found, reached
     if stopping.reason is not None:
         bound = max(trivial_bound(p), contraction.bound)
-        return saved(p, finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=bound), checkpoint)
+        result = finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=bound)
+        return saved(given, replace(result, problem=given), checkpoint)
     patience = stopping if stopping.remaining is not None else stopping.child(seconds=PATIENCE)
     saver = None
     if checkpoint is not None:
@@ -141,7 +142,7 @@ def auto(
     result = concluded(p, found, bound, "auto", stopping, races.report(), start=(labels, cost))
     if not races.proven:
         result = replace(result, message=f"{result.message}; {_advice(result, races, time_limit)}")
-    return saved(p, result, checkpoint)
+    return saved(given, replace(result, problem=given), checkpoint)  # not of the form that was solved
 
 
 def _improved(contraction: Beforehand, labels: Labels, stopping: Stopping, seed: int) -> Labels:

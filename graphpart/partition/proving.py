@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -101,7 +101,7 @@ def exact(
     >>> r.partition, r.cost, str(r.status)
     ([{0}, {1, 2}], -3.0, 'optimal')
     """
-    p = as_problem(problem)
+    p = given = as_problem(problem)
     if not hasattr(threads, "__index__") or threads < 1:
         raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
     stopping = Stopping(time_limit, None, target, callback)
@@ -140,4 +140,5 @@ def exact(
     found = canonical(races.labels[lift])
     how = f"{work['nodes']} nodes, {work['rounds']} rounds, {work['cuts']} cuts"
     info = {**work, "allowance": races.allowance}
-    return concluded(p, found, bound, "exact", stopping, how, start=(start, cost), info=info)
+    result = concluded(p, found, bound, "exact", stopping, how, start=(start, cost), info=info)
+    return replace(result, problem=given)  # not of the form that was solved

@@ -52,7 +52,7 @@ def test_bounds_prove_and_those_of_other_problems_do_not_count(tmp_path):
 
 
 def test_the_best_labels_are_written_while_it_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr("graphpart.common.rounds.SAVE", 0.0)
+    monkeypatch.setattr("graphpart.common.rounds.Saver.due", True)
     choosing, written = import_module("graphpart.crf.choosing"), []
     write = choosing.write_labels
 

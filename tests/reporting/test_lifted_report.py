@@ -36,7 +36,7 @@ def test_the_report_has_the_lifted_pairs():
     gp.report(p._restrict(np.arange(8)), r, stream)
     page = stream.getvalue().decode()
     assert "lifted: together though they repel" in page and "lifted pairs" in page
-    assert "it is not known where clusters have to be connected" in page
+    assert "What is doubtful" in page
     blocks = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
     assert any("lifted" in json.dumps(json.loads(block)) for block in blocks if block.strip().startswith("{"))
 

@@ -150,7 +150,7 @@ def test_brute_force_in_no_time():
 
 def test_a_stopped_ilp_does_not_go_on_with_the_next_component(monkeypatch):
     f = gp.FactorGraph.from_arrays(
-        [2] * 9, [([[k, k + 1] for k in (0, 1, 3, 4, 6, 7)], [[[0.0, 1.0], [2.0, 0.0]]] * 6)]
+        [2] * 9, [([[k, k + 1] for k in (0, 1, 3, 4, 6, 7)], [[[5.0, 0.0], [9.0, 5.0]]] * 6)]
     )
     module, begun = import_module("graphpart.crf.exact_solvers.ilp"), []
 
