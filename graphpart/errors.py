@@ -167,6 +167,7 @@ def nearest(name: object, known: Iterable[object]) -> str:
 
 #: What other libraries call an argument, for messages: the names here, of which a function has one.
 ELSEWHERE = {
+    "cannot_link": ("apart",),
     "cut": ("apart",),
     "frozen": ("freeze",),
     "gamma": ("resolution",),
@@ -174,9 +175,11 @@ ELSEWHERE = {
     "join": ("together",),
     "k": ("n_neighbors", "n_clusters"),
     "labels": ("domain",),
+    "max_cluster_size": ("max_size",),
     "max_iter": ("max_iterations",),
     "must_cut": ("apart",),
     "must_join": ("together",),
+    "must_link": ("together",),
     "n_jobs": ("jobs", "threads", "workers"),
     "random_state": ("seed",),
     "score": ("probability",),

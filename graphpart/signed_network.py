@@ -75,13 +75,13 @@ class Frustration(Shown):
         return not self.pairs
 
     def _title(self) -> str:
-        return f"Frustration: index {number(self.index)} of {plural(len(self.sides), 'node')}"
+        return f"Frustration: index {number(self.index)}, {plural(len(self.sides), 'node')}"
 
     def _facts(self) -> dict[str, Any]:
         return {
             "lower bound": self.lower_bound,
             "status": str(self.status),
-            f"with {plural(self.several.n_clusters, 'group')}": self.groups_index,
+            "index of any number of groups": self.groups_index,
         }
 
 
@@ -106,7 +106,8 @@ def frustration(
         The edge attribute, or column, with the sign of each pair: positive for friends, negative for enemies. Its
         absolute value is the weight of the pair, 1 in most networks.
     time_limit : float, optional
-        Seconds, a quarter of which is for any number of groups.
+        Seconds, a quarter of which is for any number of groups. Without a limit, each of the two searches ends after
+        some 5 s, proven or not.
     seed : int, optional
         For methods that draw random numbers.
 
@@ -139,8 +140,8 @@ def frustration(
     >>> G.edges["ann", "bob"]["sign"] = -1
     >>> r = frustration(G)
     >>> r
-    <Frustration: index 1 of 4 nodes
-     lower bound 1, status optimal, with 2 groups 1>
+    <Frustration: index 1, 4 nodes
+     lower bound 1, status optimal, index of any number of groups 1>
     >>> r.balanced, len(r.pairs), sorted(r.sides)
     (False, 1, ['ann', 'bob', 'cid', 'dan'])
     """

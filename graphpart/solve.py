@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -136,14 +136,16 @@ def solve(
     )
 
 
-def _check_options(problem: Any, options: Iterable[str], method: str) -> None:
+def _check_options(problem: Any, options: Mapping[str, Any], method: str) -> None:
     """Raise InvalidOption if an option belongs to the problem: the message says where it is given."""
     is_graph = hasattr(problem, "is_directed")
     found = find_method(method, "partition")
     known = inspect.signature(found.function).parameters
-    for name in options:
+    for name, value in options.items():
         if is_graph and name in ("weight", "similarity", "probability", "threshold"):
-            raise InvalidOption(f"{name} belongs to the problem: {WEIGHTS}")
+            attribute = value if isinstance(value, str) else "weight"
+            ways = WEIGHTS.replace("'weight'", repr(attribute))
+            raise InvalidOption(f"{name} belongs to the problem: {ways}")
         for kind in (SetPartition,) if is_graph else (SetPartition, SetPartition.from_frame):
             if name not in known and name in inspect.signature(kind).parameters:
                 call = "SetPartition(G" if is_graph else "SetPartition.from_frame(..."
