@@ -470,9 +470,11 @@ class SetPartition(FromOthers):
 
     def _move_rises(self, labels: Labels) -> NDArray[np.float64] | None:
         """What it costs to move each element, for displays; see `moves.move_rises`."""
+        from graphpart.partition.problem.forms import explicit
         from graphpart.partition.problem.moves import move_rises
 
-        return move_rises(self, labels)
+        p = self if self.background is None else explicit(self)
+        return None if p is None else move_rises(p, labels)
 
     def _reasons(self, old: NDArray[np.int64], labels: Labels) -> NDArray[Any]:
         """Why the cluster of each element changed; see `staying.reasons`."""
