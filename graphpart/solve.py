@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from graphpart.display import plural
-from graphpart.errors import WEIGHTS, InvalidOption, InvalidProblem, check_callback, unknown_argument
+from graphpart.errors import WEIGHTS, InvalidOption, InvalidProblem, check_callback, unknown_argument, warn
 from graphpart.methods import find_method, methods_for
 from graphpart.partition.inputs.arrays import advice, frozen
-from graphpart.partition.inputs.unlisted import derived_cost
+from graphpart.partition.inputs.unlisted import derived_cost, hardly_compared
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.partition.problem.misreadings import check_values
 from graphpart.partition.problem.requirements import NAMES, OLDER
@@ -91,7 +91,8 @@ def solve(
     Warns
     -----
     GraphPartWarning
-        If all costs of a set partition problem have one sign, so that nothing is left to decide.
+        If all costs of a set partition problem have one sign, so that nothing is left to decide. If a cluster of 30 or
+        more elements of a table of scores was hardly compared, and pairs that are not in the table cost nothing.
 
     Notes
     -----
@@ -122,7 +123,7 @@ def solve(
         check_sign(problem)
     elif foreign := [name for name in (*NAMES, *OLDER) if name in options]:
         raise InvalidOption(f"{foreign[0]} is for clusters: a factor graph takes no requirements but evidence=")
-    return run(
+    result = run(
         problem,
         method,
         time_limit=time_limit,
@@ -134,6 +135,10 @@ def solve(
         progress=progress,
         **options,
     )
+    if isinstance(problem, SetPartition) and (doubtful := hardly_compared(problem, result.labels)) is not None:
+        warn(doubtful)
+        result = replace(result, message=f"{result.message}; {doubtful}")
+    return result
 
 
 def _check_options(problem: Any, options: Mapping[str, Any], method: str) -> None:

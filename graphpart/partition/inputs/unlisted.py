@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.display import number
+from graphpart.display import number, plural
 from graphpart.kernels import _pairs
 from graphpart.partition.inputs._compared import compared_near
 
-__all__ = ["cost_of_unlisted", "derived_cost", "told"]
+__all__ = ["cost_of_unlisted", "derived_cost", "hardly_compared", "told"]
 
 UNLISTED = "pairs that are not in the table cost"
 CROWD = 256  # attracting neighbours, above which an element is not looked at as a common neighbour
@@ -73,6 +73,42 @@ def derived_cost(p: Any) -> str | None:
     """The sentence about a derived cost of unlisted pairs of a problem, if it has one."""
     words = getattr(p, "_told", {}).get(UNLISTED)
     return None if words is None else f"{UNLISTED} {words}"
+
+
+def hardly_compared(p: Any, labels: NDArray[np.integer[Any]]) -> str | None:
+    """A sentence about the largest cluster that single pairs of a table of scores hold together, if there is one.
+
+    Such a cluster has at least 30 elements, at most 2.5 listed pairs for each element but one, and less than a third of
+    it is connected by attracting pairs with a common attracting neighbour. It is looked for where unlisted pairs cost
+    nothing. `benchmarks/tables.py` shows on generated tables how many clusters are such, and how mixed they are.
+    """
+    scores = p._origin is not None and p._origin.left is not None and p._origin.kind != "cost"
+    if not scores or p.background is not None or p.lifted is not None:
+        return None
+    u, v, costs = p._listed()
+    sizes = np.bincount(labels, minlength=1)
+    inside = labels[u] == labels[v]
+    listed = np.bincount(labels[u[inside]], minlength=len(sizes))
+    sparse = (sizes >= 30) & (listed <= 2.5 * (sizes - 1))
+    if not sparse.any():
+        return None
+    inside &= sparse[labels[u]]
+    rows = _pairs.adjacency(p.n, u[inside], v[inside], costs[inside])
+    group = compared_near(rows.starts, rows.neighbours, rows.costs, CROWD)[1]
+    tied = np.zeros(len(sizes), np.int64)  # the size of the largest group in each cluster
+    first = np.flatnonzero(group == np.arange(p.n))
+    np.maximum.at(tied, labels[first], np.bincount(group, minlength=p.n)[first])
+    loose = np.flatnonzero(sparse & (3 * tied < sizes))
+    if not len(loose):
+        return None
+    most = int(loose[np.argmax(sizes[loose])])
+    size, others = int(sizes[most]), len(loose) - 1
+    more = f" ({plural(others, 'other cluster')} likewise)" if others else ""
+    return (
+        f"few pairs of a cluster of {number(size)} elements were compared{more}: {number(listed[most])} of "
+        f"{number(size * (size - 1) // 2)} are in the table, and the others cost nothing, so a single wrong score may "
+        "join two clusters; missing=0.5 makes the others repel, max_size=... limits clusters"
+    )
 
 
 def _pairs_within(labels: NDArray[np.integer[Any]]) -> int:

@@ -1,5 +1,6 @@
 """The cost of pairs that a table of scores does not list: derived from the table, told, and turned off."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 import graphpart as gp
 from graphpart.kernels import _pairs
 from graphpart.partition.inputs._compared import compared_near
-from graphpart.partition.inputs.unlisted import CROWD, cost_of_unlisted
+from graphpart.partition.inputs.unlisted import CROWD, cost_of_unlisted, hardly_compared
 
 WORDS = "pairs that are not in the table cost"
 
@@ -153,3 +154,46 @@ def test_files_keep_it(tmp_path):
     (tmp_path / "scores.csv").write_text("\n".join(["left,right,score", *lines]) + "\n")
     assert repr(gp.read(tmp_path / "scores.csv", probability="score")) == repr(p)
     assert gp.read(tmp_path / "scores.csv", probability="score", missing=0).background is None
+
+
+def naive_hardly_compared(p, labels):
+    """The size of the largest cluster that is told, by networkx."""
+    G, found = p.graph, 0
+    for k in range(labels.max(initial=-1) + 1):
+        part = G.subgraph([name for name, label in zip(p.nodes, labels, strict=True) if label == k])
+        attracting = nx.Graph([(a, b) for a, b, c in part.edges(data="cost") if c < 0])
+        tied = nx.Graph([(a, b) for a, b in attracting.edges if any(nx.common_neighbors(attracting, a, b))])
+        largest = max(map(len, nx.connected_components(tied)), default=1)
+        if len(part) >= 30 and part.number_of_edges() <= 2.5 * (len(part) - 1) and 3 * largest < len(part):
+            found = max(found, len(part))
+    return found
+
+
+@given(st.integers(0, 60), st.floats(0.5, 3.0), st.integers(1, 3), st.floats(-1.0, 0.9), st.integers(0, 10**6))
+def test_hardly_compared_is_as_defined(n, degree, clusters, repelling, seed):
+    rng = np.random.default_rng(seed)
+    u, v = rng.integers(n, size=(2, int(n * degree))) if n else np.zeros((2, 0), np.int64)
+    keys = np.unique((np.minimum(u, v) * n + np.maximum(u, v))[u != v])
+    table = {"a": keys // max(n, 1), "b": keys % max(n, 1), "w": np.sign(rng.random(len(keys)) - repelling)}
+    labels = rng.integers(clusters, size=n).astype(np.int32)
+    p = gp.SetPartition.from_frame(table, "a", "b", weight="w", nodes=range(n), missing=0, dense=False)
+    text, size = hardly_compared(p, labels), naive_hardly_compared(p, labels)
+    assert (text is not None) == (size > 0)
+    assert text is None or f"a cluster of {size} elements" in text
+
+
+def test_a_large_cluster_that_was_hardly_compared_is_told():
+    table, _ = scored(clusters=300, others=6000)
+    p = gp.SetPartition.from_frame(table, "left", "right", probability="score", missing=0)
+    with pytest.warns(gp.GraphPartWarning, match="few pairs of a cluster of .* elements were compared") as caught:
+        r = gp.solve(p, "kernighan-lin-pairs")
+    assert len(caught) == 1
+    assert str(caught[0].message) in r.message
+    rows = {**table, "cost": 0.5 - table["score"]}
+    for silent in (  # pytest makes an error of each warning
+        p.require(max_size=20),
+        gp.SetPartition.from_frame(table, "left", "right", probability="score"),
+        gp.SetPartition.from_frame(rows, "left", "right", cost="cost"),
+        gp.SetPartition.from_frame(table, "left", "right", probability="score", connected=True),
+    ):
+        assert "were compared" not in gp.solve(silent, "kernighan-lin-pairs").message
