@@ -17,7 +17,6 @@ from graphpart.methods import METHODS
 __all__ = ["Callback", "Progress", "Table", "percent"]
 
 WIDTHS = {":": 14, ".": 13}  # at least, by the mark of the column; plain rows are printed before later ones are known
-NARROWEST = 8  # characters of a column of text; numbers are never cut
 METHOD = max(len(method.name) for method in METHODS)  # the column of methods holds the longest name
 
 
@@ -97,7 +96,8 @@ class Table:
 
         console = Console(file=sys.stdout)
         whole = [max(len(cells[k]) for cells in (self._columns, *rows)) for k in range(len(self._columns))]
-        least = [min(size, NARROWEST) if text else size for size, text in zip(whole, self._is_text, strict=True)]
+        # a column of text keeps 8 characters; numbers are never cut
+        least = [min(size, 8) if text else size for size, text in zip(whole, self._is_text, strict=True)]
         narrow = sum(least) + 3 * len(least) > console.width  # with two spaces and a divider for each column
         table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0) if narrow else (0, 1))
         for name, is_text, width in zip(self._columns, self._is_text, least, strict=True):

@@ -17,7 +17,6 @@ __all__ = ["grid_of", "grid_of_problem"]
 
 Integers = NDArray[np.integer[Any]]
 TWO = re.compile(r"\D*(\d{1,6})\D+(\d{1,6})\D*")
-LEAST = 9  # elements that make a grid
 
 
 def grid_of(
@@ -43,7 +42,7 @@ def grid_of(
     """
     if shape is not None and len(shape) in (2, 3) and math.prod(shape) == len(names):
         return _by_shape(shape)
-    if len(names) < LEAST:
+    if len(names) < 9:  # fewer elements make no grid
         return None
     return _by_name(names, u, v) or _by_neighbours(len(names), u, v)
 

@@ -32,7 +32,6 @@ PROCESS = 150_000_000  # bytes that a worker needs before its first task, up to 
 LEAST = 1000  # smallest number of rows or pairs of a task, whatever the memory is
 LARGEST_CHUNK = 2**21  # largest number of rows that a task reads
 QUICK = {"greedy-joining", "greedy-moving", "kernighan-lin", "kernighan-lin-pairs"}  # fast enough without workers
-PROGRESS = 0.98  # a level with a larger share of the elements of the previous level is the last one
 WORTH = 3e-5  # smallest decrease of the cost, as a share of all attraction, for another round of refinement
 REGROUPED = 12  # largest number of divisions into groups of whole subsets in a round of refinement
 TOLERANCE = 1e-11  # gaps below this share of all attraction are due to rounding
@@ -233,7 +232,8 @@ class Run:
             contracted = self.engine.map(f"contract-{k}", levels.contract, arguments)
             below = level
             level, ranges = self.merge(f"level-{k + 1}", f"contract-{k}", contracted, subsets)
-            if subsets > PROGRESS * below.n:
+            # a level that keeps nearly all elements of the previous one is the last
+            if subsets > 0.98 * below.n:
                 break  # further levels would hardly be smaller
             if k:
                 self.folder.remove(below.stage)

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from graphpart.errors import GraphPartError, InvalidOption, InvalidPartition, InvalidProblem
 from graphpart.files.named_labels import ARCHIVE, json_of, npz_of, read_json, read_npz
 from graphpart.files.source import PathOrStream, Source, bare_name, opened, replacing
-from graphpart.files.stream import LARGEST_COUNT, NumberStream
+from graphpart.files.stream import NumberStream
 from graphpart.files.text import INTEGER, check_text, identifier, write_rows
+from graphpart.kernels import LARGEST_INDEX
 from graphpart.result import LabelingResult, Result, sizes_of
 
 __all__ = ["check_layout", "read_labels", "write_labels"]
@@ -139,7 +140,7 @@ def _result(source: Source) -> NDArray[np.int32]:
         raise stream.error(0, "one sample, 1 in this line")
     if n == 1 and len(stream.values) > 2 and stream.line_of(0) < stream.line_of(1):
         n = stream.count("the number of variables")  # what came first was the number of samples
-    labels = stream.wholes(n, f"the labels of {n} variables", 0, LARGEST_COUNT)
+    labels = stream.wholes(n, f"the labels of {n} variables", 0, LARGEST_INDEX)
     stream.end(f"the end of the file, as {n} labels are read")
     return labels
 

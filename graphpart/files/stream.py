@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from graphpart.errors import FormatError
 from graphpart.files._text import Numbers
 from graphpart.files.text import numbers
+from graphpart.kernels import LARGEST_INDEX
 
 if TYPE_CHECKING:
     from graphpart.files.source import Source
 
-__all__ = ["LARGEST_COUNT", "NumberStream", "table_sizes"]
-
-LARGEST_COUNT = 2**31 - 2
+__all__ = ["NumberStream", "table_sizes"]
 
 
 class NumberStream:
@@ -77,7 +76,7 @@ class NumberStream:
         self.at += count
         return self.values[self.at - count : self.at]
 
-    def count(self, expected: str, low: int = 0, high: int = LARGEST_COUNT) -> int:
+    def count(self, expected: str, low: int = 0, high: int = LARGEST_INDEX) -> int:
         """The next number, whole and in a range."""
         (value,) = self.take(1, expected)
         if not (low <= value <= high and value == int(value)):

@@ -14,7 +14,8 @@ from graphpart.generate.instance import (
     standard_normal,
     unrank_pairs,
 )
-from graphpart.partition.problem import LARGEST_N, SetPartition
+from graphpart.kernels import LARGEST_INDEX
+from graphpart.partition.problem import SetPartition
 
 __all__ = ["sparse_random"]
 
@@ -55,7 +56,7 @@ def sparse_random(
     >>> p.m, p.is_dense, sorted(set(p.cost.tolist()))
     (3000, False, [-1.0, 1.0])
     """
-    n = check_integer("n", n, 0, LARGEST_N)
+    n = check_integer("n", n, 0, LARGEST_INDEX)
     total = n * (n - 1) // 2
     m = check_integer("m", m, 0, total)
     negative = check_number("negative", negative, 0, 1)

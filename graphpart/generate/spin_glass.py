@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from graphpart.crf.problem import FactorGraph
 from graphpart.errors import InvalidOption
-from graphpart.files.stream import LARGEST_COUNT
 from graphpart.generate.instance import (
     FactorInstance,
     check_integer,
@@ -16,6 +15,7 @@ from graphpart.generate.instance import (
     rounded,
     standard_normal,
 )
+from graphpart.kernels import LARGEST_INDEX
 
 __all__ = ["lattice_pairs", "spin_glass"]
 
@@ -70,7 +70,7 @@ def spin_glass(
     if couplings not in COUPLINGS:
         raise InvalidOption(f"couplings is {couplings!r}: expected one of {', '.join(COUPLINGS)}")
     dimensions = check_integer("dimensions", dimensions, 1, 6)
-    length = check_integer("length", length, 0, int(LARGEST_COUNT ** (1 / dimensions)))
+    length = check_integer("length", length, 0, int(LARGEST_INDEX ** (1 / dimensions)))
     field = check_number("field", field, 0)
     rng = random_generator(seed)
     pairs, n = lattice_pairs((length,) * dimensions, periodic), length**dimensions

@@ -40,12 +40,12 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem
 from graphpart.files.source import Source
-from graphpart.files.stream import LARGEST_COUNT
 from graphpart.files.text import ROWS, numbers
 from graphpart.io._cfn import CLOSE, END, OPEN, WORD, Functions, Tokens, forbid
 from graphpart.io.automata import for_format, with_automata
 from graphpart.io.global_functions import Call, add_global, negated
 from graphpart.io.global_parameters import FORMS, Nested, unknown
+from graphpart.kernels import LARGEST_INDEX
 from graphpart.machine import memory
 
 if TYPE_CHECKING:
@@ -218,8 +218,8 @@ def _variables(tokens: Tokens, tagged: bool) -> tuple[list[str] | None, list[int
             labels.append(known)
             continue
         size = abs(int(tokens.word)) if _whole(tokens.word) and len(tokens.word) < 12 else 0
-        if not 1 <= size <= LARGEST_COUNT:
-            raise tokens.wrong(f"the number of labels of a variable, from 1 to {LARGEST_COUNT}, or their names")
+        if not 1 <= size <= LARGEST_INDEX:
+            raise tokens.wrong(f"the number of labels of a variable, from 1 to {LARGEST_INDEX}, or their names")
         domains.append(size)
         labels.append(None)
     return list(names) if named else None, domains, labels

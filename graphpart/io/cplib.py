@@ -15,7 +15,8 @@ from graphpart.common.matrices import symmetric_matrix
 from graphpart.files._text import Numbers
 from graphpart.files.text import numbers
 from graphpart.io.pairs import joins_without_cost
-from graphpart.partition.problem import LARGEST_N, SetPartition, check_matrix_fits
+from graphpart.kernels import LARGEST_INDEX
+from graphpart.partition.problem import SetPartition, check_matrix_fits
 
 if TYPE_CHECKING:
     from graphpart.files.source import Source
@@ -42,9 +43,9 @@ def read(source: Source) -> SetPartition:
     if not word:
         raise source.error(None, "the file is empty: expected the number of elements n")
     at = source.line - 1
-    if not (word.isdigit() and len(word) <= 18 and int(word) <= LARGEST_N):
+    if not (word.isdigit() and len(word) <= 18 and int(word) <= LARGEST_INDEX):
         text = ascii(word[:40].decode("utf-8", "backslashreplace"))
-        raise source.error(at, f"found {text}: expected the number of elements n, from 0 to {LARGEST_N}")
+        raise source.error(at, f"found {text}: expected the number of elements n, from 0 to {LARGEST_INDEX}")
     n = int(word)
     pairs = n * (n - 1) // 2
     weights = Numbers(source.name, f"{pairs} weights for {n} elements", at, limit=pairs)

@@ -13,7 +13,8 @@ import numpy as np
 
 from graphpart.errors import InvalidOption
 from graphpart.files.source import PathOrStream, Source, opened
-from graphpart.files.stream import LARGEST_COUNT, NumberStream
+from graphpart.files.stream import NumberStream
+from graphpart.kernels import LARGEST_INDEX
 
 if TYPE_CHECKING:
     from graphpart.crf.problem import FactorGraph
@@ -94,7 +95,7 @@ def _samples(source: Source, problem: FactorGraph | None) -> list[dict[int, int]
 def _sample(
     stream: NumberStream, first: int, end: int, problem: FactorGraph | None, k: int | None = None
 ) -> dict[int, int]:
-    n = LARGEST_COUNT if problem is None else problem.n
+    n = LARGEST_INDEX if problem is None else problem.n
     if k is None:
         k = stream.count("the number of variables with evidence", 0, n)
     if end - first - 1 != 2 * k:
@@ -109,7 +110,7 @@ def _sample(
         raise stream.error(int(at[twice.min()]), "each variable once")
     labels = stream.values[at + 1]
     if problem is None:
-        stream.check_wholes(labels, at + 1, "a label", 0, LARGEST_COUNT)
+        stream.check_wholes(labels, at + 1, "a label", 0, LARGEST_INDEX)
     else:
         sizes = problem.domains[variables]
         bad = np.flatnonzero(~((labels >= 0) & (labels < sizes) & (labels == np.trunc(labels))))

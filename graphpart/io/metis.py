@@ -18,7 +18,8 @@ from graphpart.errors import FormatError
 from graphpart.files._text import Numbers
 from graphpart.files.text import ROWS, numbers
 from graphpart.io.pairs import joins_without_cost, stored_pairs, sum_of_finite
-from graphpart.partition.problem import LARGEST_N, SetPartition
+from graphpart.kernels import LARGEST_INDEX
+from graphpart.partition.problem import SetPartition
 
 if TYPE_CHECKING:
     from graphpart.files.source import Source
@@ -127,8 +128,10 @@ def _header(source: Source) -> tuple[int, int]:
     if words[2:] not in ([b"1"], [b"001"]):
         raise source.error(source.line - 1, f"found {text}: expected weights of edges and none of elements: {HEADER}")
     n, m = int(words[0]), int(words[1])
-    if n > LARGEST_N or m > n * (n - 1) // 2:
-        raise source.error(source.line - 1, f"{n} elements with {m} edges: expected at most {LARGEST_N} and n(n-1)/2")
+    if n > LARGEST_INDEX or m > n * (n - 1) // 2:
+        raise source.error(
+            source.line - 1, f"{n} elements with {m} edges: expected at most {LARGEST_INDEX} and n(n-1)/2"
+        )
     return n, m
 
 

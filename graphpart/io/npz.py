@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from graphpart.errors import FormatError, InvalidProblem
 from graphpart.files.arrays import DAMAGED, read_data, read_header
+from graphpart.kernels import LARGEST_INDEX
 from graphpart.partition.inputs.arrays import names_of
-from graphpart.partition.problem import LARGEST_N, SetPartition, check_matrix_fits
+from graphpart.partition.problem import SetPartition, check_matrix_fits
 from graphpart.partition.problem.background import background_of
 from graphpart.partition.problem.derived import with_rules
 from graphpart.partition.problem.forms import with_groups_apart
@@ -136,8 +137,8 @@ def _problem(source: Source, arrays: dict[str, NDArray[Any]]) -> SetPartition:
     n = int(arrays["n"]) if "n" in arrays else len(arrays["matrix"])
     if "matrix" in arrays and n != len(arrays["matrix"]):
         raise source.error(None, f"n is {n} but the matrix has {len(arrays['matrix'])} rows: expected equal numbers")
-    if not 0 <= n <= LARGEST_N:
-        raise source.error(None, f"n is {n}: expected 0 to {LARGEST_N} elements")
+    if not 0 <= n <= LARGEST_INDEX:
+        raise source.error(None, f"n is {n}: expected 0 to {LARGEST_INDEX} elements")
     nodes = arrays["nodes"].tolist() if "nodes" in arrays else None
     if nodes is not None and len(nodes) != n:
         raise source.error(None, f"{len(nodes)} nodes for {n} elements: expected one name for each")

@@ -31,7 +31,6 @@ Vector = NDArray[np.float64]
 
 EXACT = 2.0**-50  # relative to the largest cost: what sums of costs may be wrong by
 UNPROVEN = "the solver stopped at a limit of its own, or costs differ by more than it tells apart"
-TURNS = 20  # choices of values for large costs, after which the search ends without a proof
 
 
 class Search(ABC):
@@ -94,7 +93,7 @@ class Search(ABC):
         """Search until the bound is proven, the run is stopped, or the solver is at its limits."""
         program, others = self.program, math.inf
         solution = self.solve_rounds()
-        for _ in range(TURNS):
+        for _ in range(20):  # choices of values for large costs; then the search ends without a proof
             if self.proven or solution is None:
                 break
             drowned = program.resolution > self.tolerance

@@ -41,7 +41,6 @@ __all__ = ["LARGEST", "Rows", "Semidefinite", "by_squares", "joined_costs", "joi
 Floats = NDArray[np.float64]
 LARGEST = 600  # largest number of variables, which is the order of the matrices
 FALL = 0.95  # factor for mu after each sweep; its square root is taken each time mu was raised
-SWEEPS = 2  # number of sweeps between two separations
 RAISED, LOW = 0.3, 1e-3  # mu times the number of spins, as a share of the gap: after it was raised, and when it is
 UNCHANGED = 0.02  # relative change of a multiplier below which it is not updated
 VIOLATED, MORE = 0.02, 2  # triangles that are added: by how much they are violated, and how many for each spin
@@ -148,7 +147,7 @@ class Semidefinite:
             return False
         if self.rounds == 0:
             self.mu = 1.0 / float(np.mean(np.diag(W))) if self.fall == FALL else RAISED * self._gap(cost) / n
-        for _ in range(SWEEPS):
+        for _ in range(2):  # sweeps between two separations
             _odd_squares.ascend(W, rows.starts, rows.members, rows.signs, rows.multipliers, n, self.mu, UNCHANGED)
             self.mu *= self.fall
         self.rounds += 1

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidProblem
+from graphpart.kernels import LARGEST_INDEX
 
-__all__ = ["LARGEST_INDEX", "group_arrays", "integer_array", "one_domain", "real_array", "sizes_of", "unique_names"]
-
-LARGEST_INDEX = 2**31 - 2  # largest index of variables, factors and labels, which are int32
+__all__ = ["group_arrays", "integer_array", "one_domain", "real_array", "sizes_of", "unique_names"]
 
 
 def real_array(what: str, values: ArrayLike) -> NDArray[np.float64]:

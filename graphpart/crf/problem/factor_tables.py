@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphpart.crf.problem import _structure
 from graphpart.crf.problem._view import View
-from graphpart.crf.problem.checks import LARGEST_INDEX, integer_array, one_domain, real_array, sizes_of, unique_names
+from graphpart.crf.problem.checks import integer_array, one_domain, real_array, sizes_of, unique_names
 from graphpart.crf.problem.functions import Function
 from graphpart.crf.problem.layout import Layout, Scheme, layout_of, scheme_of
 from graphpart.display import Shown
 from graphpart.errors import InfeasibleProblem, InvalidProblem, known_arguments
+from graphpart.kernels import LARGEST_INDEX
 
 __all__ = ["FactorTables"]
 

@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.problem.checks import LARGEST_INDEX, integer_array, one_domain, real_array
+from graphpart.crf.problem.checks import integer_array, one_domain, real_array
 from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.errors import InvalidProblem
+from graphpart.kernels import LARGEST_INDEX
 
 __all__ = ["from_arrays_of_pairs", "grid_pairs", "numbers_of_pairs", "pairs_of", "rows_of_unary"]
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.problem.checks import LARGEST_INDEX, real_array
+from graphpart.crf.problem.checks import real_array
 from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.errors import InvalidProblem
-from graphpart.kernels import _pairs
+from graphpart.kernels import LARGEST_INDEX, _pairs
 
 __all__ = ["assemble", "field_comes_first", "from_ising_model", "from_qubo"]
 

@@ -46,7 +46,6 @@ __all__ = ["Found", "History", "Machine", "minimise"]
 History = list[
     tuple[float, float, float]
 ]  #: (seconds, objective, bound) whenever all oracles were asked about one theta
-INNER = 20  # largest number of rounds over remembered partitions after each round of oracles
 
 
 @dataclass
@@ -227,7 +226,7 @@ def _round(machine: Machine, rng: np.random.Generator) -> float:
 
 def _settle(machine: Machine, rng: np.random.Generator) -> None:
     """Rounds over remembered partitions, until none of them has a gap."""
-    for _ in range(INNER):
+    for _ in range(20):  # rounds over remembered partitions after each round of oracles
         gaps = [machine.pairwise(machine.blocks[i]) for i in rng.permutation(len(machine.blocks)).tolist()]
         if not any(gaps) or machine.stopping.check(math.nan):
             return

@@ -11,8 +11,6 @@ from graphpart.stopping import Stopping
 
 __all__ = ["has_small_subsets", "iteration", "polished", "proposal_by_levels"]
 
-SMALL_SUBSETS = 30.0  # mean number of elements of a subset up to which pairs of subsets are looked at
-
 
 def polished(p: SetPartition, labels: Labels, stopping: Stopping, thorough: bool = False) -> Labels:
     """Canonical labels after pairwise Kernighan-Lin; with a background, after an iteration of multilevel moves.
@@ -34,7 +32,8 @@ def proposal_by_levels(p: SetPartition, stopping: Stopping, rng: np.random.Gener
 
 def has_small_subsets(labels: Labels) -> bool:
     """Whether subsets have few elements on average, so that switches between pairs of them take little time."""
-    return len(labels) <= SMALL_SUBSETS * (int(labels.max(initial=0)) + 1)
+    # mean number of elements of a subset up to which pairs of subsets are looked at
+    return len(labels) <= 30.0 * (int(labels.max(initial=0)) + 1)
 
 
 def iteration(

@@ -27,7 +27,6 @@ from graphpart.stopping import Stopping
 
 __all__ = ["improved_start", "start_with_background"]
 
-SEQUENCES = 3  # iterations of Kernighan-Lin, which have nearly the gain of a complete run
 FUSIONS, HEAT, SWEEPS = 3, 0.3, 100  # number of fusions; heat of annealing; sweeps of it and of label propagation
 
 
@@ -45,7 +44,8 @@ def improved_start(p: SetPartition, labels: Labels, alone: bool, stopping: Stopp
         return labels
     if has_few_neighbours(p):
         return improve_by_pairs(p, labels, stopping)
-    return improve_by_sequences(p, labels, stopping.child(iterations=SEQUENCES))
+    # iterations of Kernighan-Lin, which have nearly the gain of a complete run
+    return improve_by_sequences(p, labels, stopping.child(iterations=3))
 
 
 def start_with_background(

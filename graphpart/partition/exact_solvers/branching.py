@@ -15,8 +15,6 @@ from graphpart.partition.bounds.relaxation import Relaxation
 
 __all__ = ["PseudoCosts"]
 
-NEAREST = 0.05  # least distance by which a decision counts as having moved a variable
-
 
 class PseudoCosts:
     """Pseudo-costs of the variables of a relaxation.
@@ -33,7 +31,8 @@ class PseudoCosts:
 
     def note(self, e: int, joined: bool, moved: float, rise: float) -> None:
         """Record the rise of the bound when a variable was set to 1 (`joined`) or 0, which `moved` it by so much."""
-        self._rise[int(joined), e] += max(rise, 0.0) / max(moved, NEAREST)
+        # least distance by which a decision counts as having moved a variable
+        self._rise[int(joined), e] += max(rise, 0.0) / max(moved, 0.05)
         self._times[int(joined), e] += 1
 
     def choose(self, free: NDArray[np.bool_]) -> int:

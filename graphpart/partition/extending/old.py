@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from graphpart.common.columns import is_named
 from graphpart.errors import InvalidPartition
+from graphpart.kernels import LARGEST_INDEX
 from graphpart.kernels.overlaps import matched
-from graphpart.partition.inputs.arrays import LARGEST_N, keys_of_pairs
+from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.labels import places_of
 from graphpart.partition.problem.staying import violated_cuts
@@ -51,7 +52,7 @@ def old_labels(p: SetPartition, old: Any) -> tuple[Labels, NDArray[np.int64], tu
         old = old if isinstance(old, np.ndarray) else list(old)
         sets = len(old) and isinstance(old[0], set | frozenset | list | tuple)
         given = list(range(k)) if sets else [old[i] for i in first.tolist()]
-    if all(isinstance(x, int | np.integer) and not isinstance(x, bool) and 0 <= x <= LARGEST_N for x in given):
+    if all(isinstance(x, int | np.integer) and not isinstance(x, bool) and 0 <= x <= LARGEST_INDEX for x in given):
         return labels, np.array(given, np.int64), None
     return labels, np.arange(k), tuple(given)
 
@@ -151,7 +152,7 @@ def stable(labels: Labels, old: Labels, shown: NDArray[np.int64], frozen: bool) 
     number = np.append(shown, -1)[matched(labels, old, int(labels.max(initial=-1)) + 1, len(shown))]
     fresh = np.flatnonzero(number < 0)
     top = int(shown.max(initial=-1)) + 1
-    if top + len(fresh) > LARGEST_N + 1:
+    if top + len(fresh) > LARGEST_INDEX + 1:
         raise InvalidPartition(f"the old labels reach {top - 1}: expected labels that leave room for new ones")
     number[fresh] = top + np.arange(len(fresh))
     return number[labels].astype(np.int32)

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from graphpart import machine
 from graphpart.errors import InvalidProblem
-from graphpart.kernels import _pairs
+from graphpart.kernels import LARGEST_INDEX, _pairs
 
 if TYPE_CHECKING:
     import networkx as nx
 
 Triples = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
-LARGEST_N = 2**31 - 2
 
 
 def tidy_pairs(
@@ -405,8 +404,8 @@ def size_of(n: Any) -> int:
         size = n.__index__()
     except AttributeError:
         raise InvalidProblem(f"n is {n!r}: expected an integer") from None
-    if not 0 <= size <= LARGEST_N:
-        raise InvalidProblem(f"n is {size}: expected 0 to {LARGEST_N} elements")
+    if not 0 <= size <= LARGEST_INDEX:
+        raise InvalidProblem(f"n is {size}: expected 0 to {LARGEST_INDEX} elements")
     return int(size)
 
 

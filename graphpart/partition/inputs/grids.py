@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidProblem
-from graphpart.partition.inputs.arrays import LARGEST_N, float_array
+from graphpart.kernels import LARGEST_INDEX
+from graphpart.partition.inputs.arrays import float_array
 
 __all__ = ["joined_offsets", "pairs_at", "pairs_of_grid"]
 
@@ -62,8 +63,8 @@ def pairs_of_grid(
         )
     shape = values.shape[1:]
     n = math.prod(shape)
-    if n > LARGEST_N:
-        raise InvalidProblem(f"a grid of shape {shape} has {n} elements: expected at most {LARGEST_N}")
+    if n > LARGEST_INDEX:
+        raise InvalidProblem(f"a grid of shape {shape} has {n} elements: expected at most {LARGEST_INDEX}")
     seen: set[tuple[int, ...]] = set()
     index = np.arange(n, dtype=np.int32).reshape(shape)
     parts: list[tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]] = []

@@ -9,14 +9,13 @@ constructors. `misreadings` warns of numbers that probably have another meaning.
 from this one, which imports only from `inputs`.
 """
 
-from graphpart.partition.inputs.arrays import LARGEST_N, check_matrix_fits
+from graphpart.partition.inputs.arrays import check_matrix_fits
 from graphpart.partition.inputs.probabilities import costs_from_probabilities
 from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels
 from graphpart.partition.problem.set_partition import SetPartition, as_problem
 
 __all__ = [
-    "LARGEST_N",
     "Labels",
     "SetPartition",
     "as_problem",
