@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 EXACT = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}  # types whose range a file can state
+NAMED = 5  # largest number of wrong rows that are named
 NAMES_OF = {"input-blocks": "blocks", "input-groups": "groups"}  # what folders of tables hold, pairs otherwise
 
 
@@ -209,7 +210,7 @@ def read(chunk: Chunk, columns: Columns) -> tuple[Any, Any, NDArray[np.float64],
     unknown = np.isnan(costs) | (costs == -np.inf)
     wrong = missing | same | unknown
     named = []
-    for k in np.flatnonzero(wrong)[:5].tolist():  # names at most five wrong rows
+    for k in np.flatnonzero(wrong)[:NAMED].tolist():
         what = "an identifier is missing" if missing[k] else f"both elements are {u[k].as_py()!r}"
         if unknown[k] and not missing[k] and not same[k]:
             what = f"the cost is {costs[k]}: expected a number, or inf for a pair that must not be joined"

@@ -38,6 +38,8 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["QUICK_STEPS", "STEPS", "LabelingReduction", "Persistency", "persistency", "reduce", "reduced"]
 
+AGAIN = 0.1  # smallest share of the labels that a mapping has to leave out for another mapping to follow
+
 
 @dataclass(frozen=True, repr=False)
 class Persistency(Shown):
@@ -303,8 +305,7 @@ class _State:
             if isinstance(alive, tuple):
                 self.g, alive = alive
             if step is improving_mapping_step and weak:
-                # another mapping follows if this one has left out a tenth of the labels
-                self.mapping = alive is not None and float(alive.mean()) <= 0.9
+                self.mapping = alive is not None and float(alive.mean()) <= 1.0 - AGAIN
             if alive is not None and (self._restrict(alive) or self.g is not before):
                 self._contract()
                 idle = 0
