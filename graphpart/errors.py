@@ -11,7 +11,7 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ParamSpec, TypeVar
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "known_arguments",
     "nearest",
     "no_column",
+    "position_check",
     "unknown",
     "unknown_argument",
     "warn",
@@ -217,11 +218,12 @@ def unknown_argument(what: str, name: str, known: Iterable[str]) -> InvalidOptio
 
 def known_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Decorate a function so that an unknown keyword argument is an InvalidOption, which names the nearest one."""
-    check = argument_check(function)
+    check, place = argument_check(function), position_check(function)
 
     @functools.wraps(function)
     def checked(*args: _P.args, **options: _P.kwargs) -> _R:
         check(options)
+        place(args, options)
         return function(*args, **options)
 
     return checked
@@ -239,6 +241,36 @@ def argument_check(function: Callable[..., object]) -> Callable[[Iterable[str]],
     def check(options: Iterable[str]) -> None:
         if not takes.issuperset(options):
             raise unknown_argument(what, next(name for name in options if name not in takes), known)
+
+    return check
+
+
+def position_check(
+    function: Callable[..., object], more: Iterable[str] = ()
+) -> Callable[[Sequence[object], Mapping[str, object]], None]:
+    """What raises InvalidOption for too many arguments by position, and for one both by position and by name.
+
+    Parameters
+    ----------
+    function : callable
+    more : iterable of str
+        Names of further arguments, beside those in its signature.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        return lambda *_: None
+    places = [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    named = [*(one.name for one in parameters if one.kind is one.KEYWORD_ONLY), *more]
+    bound = int(places[:1] in (["self"], ["cls"]))
+    what = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+
+    def check(args: Sequence[object], given: Mapping[str, object]) -> None:
+        twice = next((name for name in places[: len(args)] if name in given), None)
+        if twice is None and len(args) <= len(places):
+            return
+        found = f"{twice} twice, by position and by name" if twice else f"{len(args) - bound} arguments by position"
+        names = [*places[bound:], *(f"{name}=" for name in named[:8]), *(["..."] if len(named) > 8 else [])]
+        raise InvalidOption(f"{what} has {found}: expected {what}({', '.join(names)})")
 
     return check
 

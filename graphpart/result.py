@@ -370,7 +370,10 @@ class PartitionResult(Result):
 
 @dataclass(frozen=True, repr=False)
 class LabelingResult(Result):
-    """A :class:`Result` whose labels are indices into the domains of variables."""
+    """A :class:`Result` whose labels are indices into the domains of variables.
+
+    `labels` is flat, also for an image: :meth:`to_array` has the shape of the image, and :meth:`plot` draws it.
+    """
 
     @property
     def labeling(self) -> dict[Hashable, int]:
@@ -425,7 +428,9 @@ class LabelingResult(Result):
         return {"variables": len(self.labels)}
 
     def _title(self) -> str:
-        return f"{type(self).__name__}: {plural(len(self.labels), 'variable')}, cost {number(self.cost)}"
+        shape = getattr(self.problem, "shape", None)
+        grid = "" if shape is None else f" (to_array() has the shape {' x '.join(map(str, shape))})"
+        return f"{type(self).__name__}: {plural(len(self.labels), 'variable')}{grid}, cost {number(self.cost)}"
 
     def _preview(self) -> tuple[Sequence[str], Any]:
         first = zip(self.nodes[:ROWS], self.labels[:ROWS].tolist(), strict=True)

@@ -9,13 +9,14 @@ weak balance (Davis 1967), and the problem is correlation clustering.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from graphpart.display import Shown, number, plural
+from graphpart.display import Shown, frame_of, number, plural
 from graphpart.errors import InvalidOption
 from graphpart.partition.default import auto
 from graphpart.partition.inputs.arrays import arrays_of_graph
@@ -73,6 +74,32 @@ class Frustration(Shown):
     def balanced(self) -> bool:
         """Whether no pair is frustrated."""
         return not self.pairs
+
+    def to_frame(self, library: str = "pandas", *, pairs: bool = False) -> Any:
+        """A data frame with a row for each node: `node`, its `side`, its `group`, and its number of `frustrated` pairs.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}
+            Whose data frame.
+        pairs : bool
+            Whether to list the frustrated pairs instead: `left` and `right`, and `decision`, which is "together" for
+            enemies on one side and "apart" for friends on different sides.
+
+        Raises
+        ------
+        MissingDependency
+            If the library is not installed.
+        """
+        if pairs:
+            left, right = zip(*self.pairs, strict=True) if self.pairs else ((), ())
+            decision = ["together" if self.sides[u] == self.sides[v] else "apart" for u, v in self.pairs]
+            return frame_of({"left": list(left), "right": list(right), "decision": decision}, library)
+        count = Counter(node for pair in self.pairs for node in pair)
+        frustrated = np.array([count[node] for node in self.sides], np.int64)
+        sides = np.array(list(self.sides.values()), np.int64)
+        columns = {"side": sides, "group": self.several.labels, "frustrated": frustrated}
+        return frame_of({"node": list(self.sides)} | columns, library)
 
     def _title(self) -> str:
         return f"Frustration: index {number(self.index)}, {plural(len(self.sides), 'node')}"
@@ -144,6 +171,8 @@ def frustration(
      lower bound 1, status optimal, index of any number of groups 1>
     >>> r.balanced, len(r.pairs), sorted(r.sides)
     (False, 1, ['ann', 'bob', 'cid', 'dan'])
+    >>> r.to_frame().columns.tolist()
+    ['node', 'side', 'group', 'frustrated']
     """
     if hasattr(network, "is_directed") or hasattr(network, "weighted_edge_list"):
         nodes, first, second, signs = arrays_of_graph(network, sign, float, advised=False)

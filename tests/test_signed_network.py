@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import graphpart as gp
 
+pytest.importorskip("pandas")
+
 
 @st.composite
 def networks(draw: st.DrawFn) -> nx.Graph:
@@ -40,6 +42,13 @@ def test_against_enumeration(graph):
     assert weight(graph, r.sides) == pytest.approx(best, rel=1e-9, abs=1e-9)
     assert math.fsum(abs(graph.edges[pair]["sign"]) for pair in r.pairs) == pytest.approx(best, rel=1e-9, abs=1e-9)
     assert r.balanced == (not r.pairs)
+    nodes, pairs = r.to_frame(), r.to_frame(pairs=True)
+    assert dict(zip(nodes["node"], nodes["side"], strict=True)) == r.sides
+    assert nodes["frustrated"].sum() == 2 * len(r.pairs)
+    assert list(zip(pairs["left"], pairs["right"], strict=True)) == r.pairs
+    assert [set(part["node"]) for _, part in nodes.groupby("group")] == r.groups
+    signs = [graph.edges[pair]["sign"] for pair in r.pairs]
+    assert all(s <= 0 if d == "together" else s >= 0 for s, d in zip(signs, pairs["decision"], strict=True))
     groups = {node: k for k, group in enumerate(r.groups) for node in group}
     assert r.groups_index == pytest.approx(weight(graph, groups), rel=1e-9, abs=1e-9)
     assert r.groups_lower_bound - 1e-9 <= r.groups_index <= r.index + 1e-9

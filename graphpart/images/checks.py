@@ -74,7 +74,7 @@ def probabilities_of(values: Any, name: str = "boundary", shape: tuple[int, ...]
     low, high = array.min(), array.max()
     if array.dtype.kind in "iu" and high > 1:
         bits = 8 * array.dtype.itemsize
-        whole = np.iinfo(array.dtype).max
+        whole = next((most for most in (255, 65535) if high <= most), int(high))
         raise InvalidProblem(
             f"{name} has integers of {bits} bits, from {low} to {high}: expected probabilities from 0 to 1; divide by "
             f"{whole} if {whole} is a certain boundary; a photograph becomes a boundary map by "

@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency, known_arguments
 
-__all__ = ["boundaries", "is_photograph", "lightness_and_colour", "map_of"]
+__all__ = ["boundaries", "faint", "is_photograph", "lightness_and_colour", "map_of"]
+
+SAMPLE = 1_000_000  # pixels that tell about a whole map
 
 
 @known_arguments
@@ -80,6 +82,23 @@ def map_of(array: NDArray[Any], name: str) -> NDArray[Any]:
     if array.dtype.kind != "u" or array.dtype.itemsize > 2:
         raise InvalidProblem(f"{name} has dtype {array.dtype}: expected probabilities from 0 to 1")
     return np.asarray(array / np.float32(np.iinfo(array.dtype).max))
+
+
+def faint(heights: NDArray[np.float32]) -> tuple[float, str]:
+    """(Otsu's threshold of a boundary map, what to do if its values are no probabilities).
+
+    The threshold is 1 if the map has one value only, or values near 1 as those of evident boundaries are, or without
+    scikit-image.
+    """
+    sample = heights.ravel()[:: max(1, heights.size // SAMPLE)]
+    if np.quantile(sample, 0.99) >= 0.8 or sample.min() == sample.max():
+        return 1.0, ""
+    try:
+        best = float(_filters().threshold_otsu(sample))
+    except MissingDependency:
+        return 1.0, ""
+    scaled = f"numpy.minimum(1, boundary / {2 * best:.2g})"
+    return best, f"; if high values are boundaries all the same, pass {scaled}, which is 1/2 where they begin"
 
 
 def lightness_and_colour(image: ArrayLike) -> NDArray[np.float32]:

@@ -18,13 +18,13 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.display import html_of, number, plural
+from graphpart.display import html_of, plural
 from graphpart.errors import InvalidOption, InvalidProblem, warn
 from graphpart.images.checks import affinities_of, mask_of, probabilities_of, spacing_of
 from graphpart.images.files import is_picture, read_array
 from graphpart.images.flooding import flooded
-from graphpart.images.graph import RegionGraph, region_graph
-from graphpart.images.photographs import boundaries, is_photograph, map_of
+from graphpart.images.graph import DECIDES, RegionGraph, region_graph
+from graphpart.images.photographs import boundaries, faint, is_photograph, map_of
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.requirements import RequirementOptions, with_options
 from graphpart.plotting.figures import picture
@@ -256,21 +256,39 @@ def segment(
         chosen = np.where(inside, chosen, 0)
     graph = region_graph(chosen, **evidence, image=image, spacing=sizes)
     problem = graph.problem(graph.costs(threshold), **requirements)
-    if problem.n == 1 and regions is None and heights.size > 1:
-        low, high = (f"{float(x):.4g}" for x in (heights.min(), heights.max()))
-        found = f"has the value {low} everywhere" if low == high else f"has values from {low} to {high}, but no ridge"
-        warn(
-            f"the boundary map {found}, so all is one region: expected the probability of a boundary at each pixel, "
-            "high on lines that divide it; graphpart.images.boundaries makes one of grey values"
-        )
     result = run(problem, method, time_limit=time_limit, seed=seed, callback=callback)
     assert isinstance(result, PartitionResult)
-    if result.n_clusters == 1 and problem.n >= 5 and threshold <= 0.5 and photograph is None and not requirements:
-        most = number(float(heights.max()))
-        warn(
-            f"all {problem.n} regions are one segment: the values of the boundary map, at most {most}, are taken as "
-            f"probabilities; a lower threshold than {number(threshold)} divides more, and a photograph needs no map"
-        )
+    if graph.n == 1 and regions is None and heights.size > 1:
+        _warn_of_one_region(heights)
+    elif photograph is None and threshold <= 0.5 and not requirements:
+        _check_values(heights, graph, result.n_clusters, affinities is None)
     return Segmentation(
         graph.project(result), chosen, graph, problem, result, heights, photograph if image is None else image
+    )
+
+
+def _warn_of_one_region(heights: NDArray[np.float32]) -> None:
+    low, high = (f"{float(x):.4g}" for x in (heights.min(), heights.max()))
+    found = f"has the value {low} everywhere" if low == high else f"has values from {low} to {high}, but no ridge"
+    warn(
+        f"the boundary map {found}, so all is one region: expected the probability of a boundary at each pixel, "
+        f"high on lines that divide it; graphpart.images.boundaries makes one of grey values{faint(heights)[1]}"
+    )
+
+
+def _check_values(heights: NDArray[np.float32], graph: RegionGraph, segments: int, is_map: bool) -> None:
+    """Warn if all regions are joined, or if the values of a boundary map are probably no probabilities.
+
+    They are not if hardly any is near 1, and if for a tenth of all contacts or more the value that decides is below
+    1/2, so that the regions attract, although it is high beside the values of the whole map.
+    """
+    best, hint = faint(heights) if is_map else (1.0, "")
+    values = graph.columns[DECIDES]
+    joined = float(graph.weights[(values > best) & (values < 0.5)].sum())
+    if (segments > 1 or graph.n < 5) and (not joined or joined < 0.1 * float(graph.weights.sum())):
+        return
+    given = f"values of the boundary map, at most {float(heights.max()):.4g}," if is_map else "affinities"
+    warn(
+        f"{plural(graph.n, 'region')} became {plural(segments, 'segment')}: the {given} are taken as probabilities; a "
+        f"lower threshold divides more, and a photograph needs no map{hint}"
     )

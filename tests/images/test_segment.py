@@ -290,6 +290,35 @@ def test_a_flat_boundary_map_is_warned_of():
         gp.images.segment(slope)
 
 
+@pytest.mark.parametrize("size", [12, 24])
+def test_a_faint_boundary_map_is_warned_of(size):
+    boundary, truth = gp.images.cells((120, 160), size=size, noise=0.02)
+    found = gp.images.segment(boundary)  # without a warning
+    faint = 0.45 * boundary + 0.001
+    with pytest.warns(gp.GraphPartWarning, match=r"(?s)boundary map.*pass numpy\.minimum\(1, boundary / 0\.") as caught:
+        gp.images.segment(faint)
+    scale = float(str(caught[0].message).split("boundary / ")[1].split(")")[0])
+    scaled = gp.images.segment(np.minimum(1, faint / scale))
+    assert distance(truth, scaled.labels) <= distance(truth, found.labels) + 0.05
+    with pytest.warns(gp.GraphPartWarning, match=r"regions became \d+ segments?: the values of the boundary map"):
+        gp.images.segment(0.6 * boundary)
+
+
+def test_arguments_by_position_and_by_name():
+    boundary = np.zeros((9, 9))
+    expected = r"expected segment\(boundary, regions=, affinities=, offsets=, image="
+    with pytest.raises(gp.InvalidOption, match=f"boundary twice, by position and by name: {expected}"):
+        gp.images.segment(boundary, boundary=boundary)
+    with pytest.raises(gp.InvalidOption, match=f"2 arguments by position: {expected}"):
+        gp.images.segment(boundary, boundary)
+    with pytest.raises(gp.InvalidOption, match=r"boundaries has 2 arguments by position: expected .*image, width="):
+        gp.images.boundaries(boundary, 2.0)
+    with pytest.raises(gp.InvalidOption, match=r"from_matrix has 3 arguments by position: expected from_matrix\(matr"):
+        gp.SetPartition.from_matrix(boundary, None, 0.0)
+    with pytest.raises(gp.InvalidProblem, match=r"from 0 to 200: .* divide by 255 if 255"):
+        gp.images.segment((boundary + 200).astype(int) * np.eye(9, dtype=int))
+
+
 def test_the_file_of_a_picture(tmp_path):
     io = pytest.importorskip("skimage.io")
     rng = np.random.default_rng(0)

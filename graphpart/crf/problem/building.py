@@ -112,11 +112,18 @@ def from_potts(cls: type[Graph], graph: Any, unary: Any, weight: Any, labels: in
 
 
 def _check_image(graph: Any, unary: Any) -> None:
-    """Warn if unary costs are probably a picture: integers of 8 bits, or a chain whose costs are only 0 and 1.
+    """Warn if unary costs are probably a picture (8 bits, or a chain of zeros and ones), or have labels first.
 
     Costs that compare a label with all others, as ``x[:, None] != np.arange(labels)``, differ at one label per row.
     """
     a: NDArray[Any] = unary if isinstance(unary, np.ndarray) else np.zeros(0)
+    if graph is None and a.ndim > 2 and a.shape[0] <= 20 < a.shape[-1] and a.shape[0] < min(a.shape[1:]):
+        warn(
+            f"unary has shape {a.shape}: it is read as costs of {a.shape[-1]} labels on a grid of "
+            f"{' x '.join(map(str, a.shape[:-1]))}; if the first axis has the labels, pass "
+            f"numpy.moveaxis(unary, 0, -1), else graph={a.shape[:-1]}, too"
+        )
+        return
     if a.ndim < 2 or a.dtype.kind not in "iub":
         return
     wanted = "costs of the shape (..., labels): for an image of labels, say unary=image[..., None] != np.arange(labels)"

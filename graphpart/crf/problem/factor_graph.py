@@ -234,7 +234,8 @@ class FactorGraph(FromOthers, WithFunctions):
         Warns
         -----
         GraphPartWarning
-            If the unary costs look like an image: integers of 8 bits, or a chain whose costs are only 0 and 1.
+            If the unary costs look like an image: integers of 8 bits, or a chain whose costs are only 0 and 1. If,
+            without a graph, the first axis looks like that of the labels.
 
         Examples
         --------
@@ -499,7 +500,8 @@ class FactorGraph(FromOthers, WithFunctions):
             return {}
         labels = sorted({int(self.domains.min()), int(self.domains.max())})
         arity = int(np.diff(self.scope_start).max(initial=0))
-        facts = {"labels": " to ".join(map(str, labels)), "largest arity": arity, "table entries": len(self.tables)}
+        facts: dict[str, Any] = {} if self.shape is None else {"grid": " x ".join(map(str, self.shape))}
+        facts |= {"labels": " to ".join(map(str, labels)), "largest arity": arity, "table entries": len(self.tables)}
         return facts | ({"forbidden entries": "some"} if self.has_forbidden else {})
 
 

@@ -80,8 +80,9 @@ def rows_of_unary(unary: Any, n: int, shape: Shape | None) -> Array:
         costs = np.stack([np.zeros(cells), costs], axis=-1)
     if costs.ndim < 1 or not costs.shape[-1] or costs.shape[:-1] not in {cells, (n,), ()}:
         expected = f"({', '.join(map(str, cells))}, labels)"
+        hint = "; numpy.moveaxis(unary, 0, -1) has it" if costs.shape[1:] in {cells, (n,)} else ""
         raise InvalidProblem(
-            f"unary has shape {costs.shape}: expected {expected}, costs of all labels along the last axis"
+            f"unary has shape {costs.shape}: expected {expected}, costs of all labels along the last axis{hint}"
         )
     rows = np.broadcast_to(costs, (n, costs.shape[-1])) if costs.ndim == 1 else costs.reshape(n, costs.shape[-1])
     bad = ~(rows > -np.inf)

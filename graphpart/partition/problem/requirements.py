@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem, unknown_argument
+from graphpart.errors import InvalidOption, InvalidProblem, position_check, unknown_argument
 from graphpart.partition.inputs.arrays import Places
 from graphpart.partition.problem.connectedness import asked_for
 from graphpart.partition.problem.rules import NO_PAIRS, Rules
@@ -238,11 +238,13 @@ def with_options(options: type, *without: str) -> Callable[[Callable[_P, _R]], C
         known = [one.name for one in own if one.name not in ("self", "cls")] + names
         takes = frozenset([*known, *(old for old, name in OLDER.items() if name in known)])
         what = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+        place = position_check(function, names)
 
         @functools.wraps(function)
         def checked(*args: _P.args, **given: _P.kwargs) -> _R:
             if not takes.issuperset(given):
                 raise unknown_argument(what, next(name for name in given if name not in takes), known)
+            place(args, given)
             return function(*args, **given)
 
         checked.__signature__ = signature.replace(parameters=[*own, *shown])  # type: ignore[attr-defined]

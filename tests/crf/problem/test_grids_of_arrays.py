@@ -170,3 +170,18 @@ def test_a_picture_of_8_bits_as_unary_costs_is_warned_of():
     means = np.array([50.0, 200.0])
     assert gp.crf.potts(unary=(grey[..., None] - means) ** 2).n == 1200
     assert gp.crf.potts(unary=(grey[..., None] != np.arange(256)).astype(np.uint8)[:5, :5]).n == 25
+
+
+def test_costs_with_labels_first():
+    costs = np.random.default_rng(0).random((30, 40, 3))
+    first = np.moveaxis(costs, -1, 0)
+    with pytest.warns(gp.GraphPartWarning, match=r"40 labels on a grid of 3 x 30; .* numpy\.moveaxis\(unary, 0, -1\)"):
+        gp.crf.potts(unary=first)
+    assert gp.crf.potts((3, 30), unary=first).shape == (3, 30)  # without a warning
+    assert gp.crf.potts(unary=np.random.default_rng(0).random((30, 25, 40))).n == 750
+    for graph in ((30, 40), gp.crf.potts(unary=costs).shape):
+        with pytest.raises(gp.InvalidProblem, match=r"expected \(30, 40, labels\), .*; numpy\.moveaxis\(unary"):
+            gp.crf.potts(graph, unary=first)
+    r = gp.solve(gp.crf.potts(unary=costs, weight=0.1))
+    assert "1200 variables (to_array() has the shape 30 x 40)" in repr(r) and "grid 30 x 40" in repr(r.problem)
+    assert r.to_array().shape == (30, 40)
