@@ -141,7 +141,7 @@ def compare(truth: Any, partition: Any, *, missing: Any = -1) -> Comparison:
     >>> c.elements, c.joins_precision, c.joins_recall, round(c.adjusted_rand_index, 3)
     (5, 1.0, 0.5, 0.545)
     """
-    a, b = _aligned(truth, partition, missing)
+    a, b = aligned(truth, partition, missing)
     table = _contingency(a, b)
     agreement, adjusted = _rand(table)
     false_cuts, false_joins = _information(table)
@@ -160,7 +160,7 @@ def compare(truth: Any, partition: Any, *, missing: Any = -1) -> Comparison:
 
 def rand_index(truth: Any, partition: Any, *, missing: Any = -1) -> float:
     """The share of pairs on which two partitions agree; arguments as for :func:`compare`."""
-    return _rand(_contingency(*_aligned(truth, partition, missing)))[0]
+    return _rand(_contingency(*aligned(truth, partition, missing)))[0]
 
 
 def adjusted_rand_index(truth: Any, partition: Any, *, missing: Any = -1) -> float:
@@ -171,7 +171,7 @@ def adjusted_rand_index(truth: Any, partition: Any, *, missing: Any = -1) -> flo
     >>> adjusted_rand_index([{"a", "b"}, {"c"}], [{"c"}, {"a", "b"}])
     1.0
     """
-    return _rand(_contingency(*_aligned(truth, partition, missing)))[1]
+    return _rand(_contingency(*aligned(truth, partition, missing)))[1]
 
 
 def variation_of_information(truth: Any, partition: Any, *, missing: Any = -1) -> tuple[float, float]:
@@ -184,7 +184,7 @@ def variation_of_information(truth: Any, partition: Any, *, missing: Any = -1) -
     >>> variation_of_information([0, 0, 1, 1], [0, 1, 2, 2])
     (0.5, 0.0)
     """
-    return _information(_contingency(*_aligned(truth, partition, missing)))
+    return _information(_contingency(*aligned(truth, partition, missing)))
 
 
 def adapted_rand_error(truth: Any, partition: Any, *, missing: Any = -1) -> tuple[float, float, float]:
@@ -232,7 +232,7 @@ def pair_scores(truth: Any, partition: Any, *, missing: Any = -1) -> dict[str, f
     dict
         ``joins_precision``, ``joins_recall``, ``joins_f1``, ``cuts_precision``, ``cuts_recall``, ``cuts_f1``.
     """
-    return _pair_scores(_contingency(*_aligned(truth, partition, missing)))
+    return _pair_scores(_contingency(*aligned(truth, partition, missing)))
 
 
 def label_codes(labels: Any, missing: Any = -1) -> Codes:
@@ -311,7 +311,7 @@ def _differs_from_itself(value: Any) -> bool:
         return True
 
 
-def _aligned(truth: Any, partition: Any, missing: Any) -> tuple[Codes, Codes]:
+def aligned(truth: Any, partition: Any, missing: Any) -> tuple[Codes, Codes]:
     """Codes of both partitions for the elements whose true label is known."""
     by_position = _by_position(truth, partition)  # then the lengths have to agree
     named_truth, named = (None, None) if by_position else (_by_node(truth), _by_node(partition))
@@ -437,9 +437,38 @@ def _decisions(table: Contingency) -> tuple[int, int, int, int]:
     return joined, in_truth - joined, in_partition - joined, cut
 
 
+def scores_by_part(a: Codes, b: Codes, part: Codes, score: str) -> list[float]:
+    """The adjusted Rand index or F1 of joins of the pairs with an end in each part of the elements.
+
+    A pair with both ends in a part counts twice there, so each pair counts twice in all.
+
+    Parameters
+    ----------
+    a, b : ndarray of int64, shape (n,)
+        Codes of the truth and of the partition.
+    part : ndarray of int64, shape (n,)
+        The part of each element, from 0 on.
+    score : {"adjusted-rand", "joins-f1"}
+    """
+    i, j = _numbered(a), _numbered(b)
+    cell = _numbered(i * np.int64(j.max(initial=0) + 1) + j)
+    others = [np.bincount(x)[x] - 1 for x in (cell, i, j, np.zeros_like(i))]  # of each element
+    joined, truth, partition, every = (_added(part, x, int(part.max(initial=-1)) + 1).tolist() for x in others)
+    decisions = [
+        (both, one - both, other - both, pairs - one - other + both)
+        for both, one, other, pairs in zip(joined, truth, partition, every, strict=True)
+    ]
+    if score == "joins-f1":
+        return [_pair_scores_of(*four)["joins_f1"] for four in decisions]
+    return [_rand_of(*four)[1] for four in decisions]
+
+
 def _rand(table: Contingency) -> tuple[float, float]:
     """The Rand index, and adjusted for chance; of integers that Python divides with one rounding."""
-    joined, falsely_cut, falsely_joined, cut = _decisions(table)
+    return _rand_of(*_decisions(table))
+
+
+def _rand_of(joined: int, falsely_cut: int, falsely_joined: int, cut: int) -> tuple[float, float]:
     wrong = falsely_cut + falsely_joined
     if not wrong:
         return 1.0, 1.0
@@ -450,7 +479,10 @@ def _rand(table: Contingency) -> tuple[float, float]:
 
 
 def _pair_scores(table: Contingency) -> dict[str, float]:
-    joined, falsely_cut, falsely_joined, cut = _decisions(table)
+    return _pair_scores_of(*_decisions(table))
+
+
+def _pair_scores_of(joined: int, falsely_cut: int, falsely_joined: int, cut: int) -> dict[str, float]:
     scores = {}
     for kind, right, wrong, missed in (
         ("joins", joined, falsely_joined, falsely_cut),

@@ -232,7 +232,9 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
             w = None if weights is None else weights[learn]
             return self._cost_matrix(X[held], *self._learn(X[learn], y[learn], w, drawn_by))
 
-        found = cross_validate_threshold(costs, y, splits=5, seed=drawn_by or 0, missing=None)
+        classes, codes = np.unique(y, return_inverse=True)  # -1 is a class here
+        found = cross_validate_threshold(costs, codes, splits=5, seed=drawn_by or 0)
+        found.held_out = [tuple(classes[list(held)].tolist()) for held in found.held_out]
         return found.threshold, found
 
     @property

@@ -9,6 +9,7 @@ from graphpart.learn.logistic import LogisticRegression
 from graphpart.learn.max_margin import MaxMarginPartition
 from graphpart.learn.model_files import load_model
 from graphpart.learn.random_fields import ConditionalRandomField, RankedLabels, Structure, chain, grid
+from graphpart.learn.settings import cross_validate_settings
 from graphpart.learn.thresholds import cross_validate_threshold, threshold_path
 from graphpart.learn.unary import unary_costs
 
@@ -19,6 +20,7 @@ __all__ = [
     "RankedLabels",
     "Structure",
     "chain",
+    "cross_validate_settings",
     "cross_validate_threshold",
     "grid",
     "kernel_kmeans",

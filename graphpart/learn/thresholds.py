@@ -181,16 +181,14 @@ def cross_validate_threshold(
     thresholds: ArrayLike | None = None,
     *,
     splits: int = 10,
-    held_out: float = 0.5,
     score: str | Callable[[Any, Any], float] = "adjusted-rand",
     seed: int | None = 0,
-    missing: Any = -1,
     time_limit: float | None = None,
 ) -> ThresholdSelection:
     """Choose the threshold to subtract from learned costs by leaving classes out.
 
     Costs that are learned from some classes are used to partition elements of other classes. Therefore, in each split,
-    some classes are left out, the costs are learned from the other classes, and the elements of the classes left out
+    half of the classes are left out, the costs are learned from the others, and the elements of the classes left out
     are partitioned for all thresholds. A threshold is acceptable if its mean score is below the best mean score by at
     most the standard error of the difference. Of all acceptable thresholds, the one nearest to 0 is chosen: learned
     costs are changed only if there is evidence for it.
@@ -201,20 +199,16 @@ def cross_validate_threshold(
         ``costs(learn, held)`` learns from the elements with the indices `learn` and returns the costs of the elements
         `held`: a matrix in their order, or a SetPartition.
     y : array_like, shape (n,)
-        Classes of the elements.
+        Classes of the elements; those of the class -1 or None take no part.
     thresholds : array_like of float, shape (T,), optional
         Default: 27 values from -2 to 2 times the root of the mean square of the costs, denser near 0.
     splits : int
-        The number of splits; if there are fewer ways to leave classes out, all of these are used.
-    held_out : float
-        The share of classes left out, between 0 and 1. At least 2 classes are left out. At least 2 classes are learned
-        from if there are 4 or more, otherwise 1.
+        The number of splits; if there are fewer ways to leave classes out, all of these are used. At least 2 classes
+        are left out. At least 2 classes are learned from if there are 4 or more, otherwise 1.
     score : {"adjusted-rand", "joins-f1"} or callable
         ``score(truth, labels)``, larger is better.
     seed : int, optional
         Of the splits.
-    missing : any
-        The label of elements without a class, which take no part.
     time_limit : float, optional
         Seconds; after that, no other split is begun.
 
@@ -236,18 +230,16 @@ def cross_validate_threshold(
     if not callable(score) and score not in SCORES:
         raise InvalidOption(f"score is {score!r}: expected a callable or one of {', '.join(SCORES)}")
     measure = score if callable(score) else SCORES[score]
-    if not 0 < held_out < 1:
-        raise InvalidOption(f"held_out is {held_out!r}: expected a number between 0 and 1")
     if splits < 1:
         raise InvalidOption(f"splits is {splits!r}: expected at least 1")
     if thresholds is not None and not np.size(thresholds):
         raise InvalidOption("thresholds are empty: expected at least one number")
-    codes = label_codes(y, missing)
+    codes = label_codes(y)
     classes = np.unique(codes[codes >= 0])
     if len(classes) < 3:
         return ThresholdSelection(0.0, np.zeros(1), np.zeros((0, 1)))
     least = 2 if len(classes) >= 4 else 1
-    size = int(np.clip(round(held_out * len(classes)), 2, len(classes) - least))
+    size = int(np.clip(round(0.5 * len(classes)), 2, len(classes) - least))
     stopping = Stopping(time_limit)
     problems = []
     for held in _choices(classes, size, splits, seed):

@@ -99,7 +99,7 @@ def test_bad_options():
     def none(learn, held):
         return np.zeros((1, 1))
 
-    for options in ({"score": "x"}, {"held_out": 1.0}, {"splits": 0}, {"thresholds": []}):
+    for options in ({"score": "x"}, {"splits": 0}, {"thresholds": []}):
         with pytest.raises(InvalidOption, match=next(iter(options))):
             cross_validate_threshold(none, [0, 1, 2], **options)
     with pytest.raises(InvalidProblem, match="costs are those of 1 elements"):
