@@ -164,7 +164,8 @@ def solve_within_limits(
     inner_prover = _prover(free, first, stopping, constant, threads or processors(), limit)
     contestants.append(_Proofs(p, contraction, first, inner_prover))
     judge = judge_of_partition(free)
-    race = Race(contestants, first, cost, judge=lambda _: judge, parameters=PROVING if method == "exact" else None)
+    turns = PROVING if method == "exact" else None
+    race = Race(contestants, first, cost, trivial_bound(free), lambda _: judge, turns)
     race.run(inner)
     bound = math.inf if race.proven else constant + race.bound
     how = f"{race.prover or 'search' if bound == math.inf else 'search'}; {p._limits}"

@@ -32,6 +32,7 @@ from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.annealing_rounds import AnnealingRounds
 from graphpart.partition.anytime_search.drifting import Drifting, PropagationRounds, ReheatingRounds
 from graphpart.partition.anytime_search.evolution import EvolutionRounds
+from graphpart.partition.anytime_search.exchanges import ExchangeRounds
 from graphpart.partition.anytime_search.fusion import FusionRounds, LevelRounds
 from graphpart.partition.anytime_search.levels import has_small_subsets, polished
 from graphpart.partition.anytime_search.parameters import SearchParameters
@@ -168,14 +169,18 @@ class Portfolio(RoundSearch[Any, Found]):
         polish: Callable[[Labels, Stopping], Labels] | None = (
             (lambda labels, stopping: polished(p, labels, stopping)) if light or p.background is not None else None
         )
+        listed = ExchangeRounds.listed(p)
+        exchanges: list[Strategy] = [] if listed is None else [ExchangeRounds(listed, 1.0)]
+        if exchanges and p._limits.is_full(p.n):
+            return exchanges
         if p._limits is not None and p._limits.number:
             # What combines regions, or begins with all elements apart, does not keep the number of subsets.
-            return [AnnealingRounds(turn, all_.annealing, 0.4, polish), RestartRounds(turn, all_.restarts, 0.6)]
+            others = [AnnealingRounds(turn, all_.annealing, 0.4, polish), RestartRounds(turn, all_.restarts, 0.6)]
+            return others + exchanges
         if p.background is not None and sparse and not has_small_subsets(self.labels):
             # Communities: what does not move whole parts of them takes much time for little.
             return [AnnealingRounds(turn, all_.annealing, 0.05, polish), LevelRounds(turn, all_.fusion, 1.0)]
-        strategies: list[Strategy] = []
-        until = math.inf
+        strategies, until = exchanges, math.inf
         if p.is_dense and p.n <= all_.restarts.largest and RestartRounds.name not in all_.without:
             restarts = RestartRounds(turn, all_.restarts, 1.0)
             strategies.append(restarts)

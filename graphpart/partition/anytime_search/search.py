@@ -100,7 +100,9 @@ def search(
 
     Groups and limits are obeyed by all strategies, and all keep subsets connected, where they have to be: what two
     partitions have in common is divided into connected sets before it is contracted. If the number of clusters is
-    limited, the strategies are annealing and restarts: with at most two clusters, they search for a maximum cut.
+    limited, the strategies are annealing and restarts: with at most two clusters, they search for a maximum cut. If
+    the size of clusters is limited, there is also annealing that exchanges two elements of different clusters; where
+    all clusters have to be full, it is the only strategy.
 
     Memory: for dense problems the matrix in integers of 32 bits and, where sums fit, of 16; for each thread an integer
     for each element and subset; for sparse problems the pairs as compressed rows, and

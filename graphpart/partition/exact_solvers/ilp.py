@@ -47,6 +47,7 @@ from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.partition.local_search.greedy_joining import join, joined
 from graphpart.partition.local_search.improve import fixed_point
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
+from graphpart.partition.local_search.limited import has_room, packed
 from graphpart.partition.pieces.components import split
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
@@ -155,6 +156,7 @@ def ilp(
         )
     try:
         first = joined(p, stopping) if initial is None else start_of(p, initial)
+        first = first if has_room(p, first) else packed(p)  # without time, nothing was joined
     except InfeasibleProblem:
         first = contraction.sets
     start, known = first, p._evaluate_labels(first)

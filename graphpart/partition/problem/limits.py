@@ -43,6 +43,11 @@ class Limits:
         """Whether the number of clusters is limited, so that components cannot be solved apart."""
         return self.least > 1 or self.most is not None
 
+    def is_full(self, n: int) -> bool:
+        """Whether all clusters of a problem over n elements have the largest size, so that no element can move."""
+        total = n if self.sizes is None else int(self.sizes.sum())
+        return self.max_size is not None and self.most is not None and self.max_size * self.most == total
+
     def without_number(self) -> Limits | None:
         """The limit of sizes alone; None if there is none."""
         return Limits(self.max_size, sizes=self.sizes) if self.max_size is not None else None

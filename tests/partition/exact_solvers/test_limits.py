@@ -106,3 +106,18 @@ def test_who_does_not_obey_limits_says_what_does():
     pytest.importorskip("bokeh")
     gp.report(p, r, page)
     assert "What is doubtful" in page.getvalue().decode()
+
+
+def test_the_integer_program_without_time_has_a_partition():
+    for seed in range(60):
+        problem = random_problem(seed, 7)
+        if problem is None:
+            continue
+        q = problem[1]
+        try:
+            best = gp.partition.brute_force(q).cost
+        except gp.InfeasibleProblem:
+            continue
+        r = gp.partition.ilp(q, time_limit=0)
+        q._check_feasible(r.labels)
+        assert r.lower_bound <= best + 1e-9 <= r.cost + 2e-9, seed

@@ -1,0 +1,313 @@
+"""Kernel of simulated annealing over moves and exchanges, for problems that limit the sizes of subsets.
+
+A table has the cost of each element with each subset, so the change of cost by a move or an exchange takes constant
+time, beside the cost of the pair that is exchanged, which is looked up in a sorted row. A step proposes one change. It
+takes an element and a subset: that of a random neighbour of the element, or that of any other element. If the subset
+has no room for the element, or at random, the element is exchanged for a random member of the subset; otherwise it
+moves there. If the other element is of the same subset, the element moves to an empty one, if another one is allowed.
+A change that costs d is accepted with probability exp(-d / temperature); then the rows of the table that belong to
+neighbours of the moved elements change.
+
+The descent at the end looks at all moves and exchanges of each element in turn, and makes the best one, until none
+lowers the cost. Required cuts are counted in a second table.
+"""
+
+import numpy as np
+
+from graphpart.kernels.elementary import geometric
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t, uint64_t
+
+from graphpart.kernels.random cimport random_below, random_bits
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef enum:
+    AT_ONCE = 1024          # steps between two looks at the clock, all of one temperature
+
+
+cdef struct State:
+    Py_ssize_t n
+    Py_ssize_t columns      # subsets that there may be
+    const offset_t* starts
+    const element_t* neighbours
+    const cost_t* costs
+    const int64_t* sizes
+    int64_t max_size
+    Py_ssize_t least        # fewest subsets
+    Py_ssize_t used         # subsets that have elements
+    element_t* unused       # the others; the last one is the next to be used
+    element_t* label
+    int64_t* load
+    element_t* members      # of each subset, `room` places
+    element_t* count
+    element_t* place        # of each element among the members of its subset
+    Py_ssize_t room
+    cost_t* table           # cost of each element with each subset, required cuts left out
+    element_t* cuts         # number of required cuts of each element with each subset, or NULL
+    double cost             # since the start
+    int64_t work            # entries of rows that were changed, and changes that the descent looked at
+    uint64_t random
+
+
+cdef inline double pair_cost(const State* s, element_t a, element_t b) noexcept nogil:
+    """The cost of a pair, 0 if it is not stored: in a row of all elements at the first look."""
+    cdef offset_t low = max(s.starts[a], s.starts[a + 1] - (s.n - b)), high = min(s.starts[a + 1], s.starts[a] + b)
+    cdef offset_t middle
+    while low < high:
+        middle = (low + high) >> 1
+        if s.neighbours[middle] < b:
+            low = middle + 1
+        else:
+            high = middle
+    return s.costs[low] if low < s.starts[a + 1] and s.neighbours[low] == b else 0.0
+
+
+cdef inline double change(const State* s, element_t a, element_t b, element_t V) noexcept nogil:
+    """The change of cost if an element moves to a subset, and b, if it is at least 0, from there to that of the element.
+
+    inf if this is not allowed.
+    """
+    cdef element_t U = s.label[a]
+    cdef const cost_t* of_a = s.table + a * s.columns
+    cdef const cost_t* of_b
+    cdef int64_t more = s.sizes[a]
+    cdef double pair
+    cdef bint cut
+    if b < 0:
+        if (s.load[V] + more > s.max_size or (s.count[U] == 1 and s.used <= s.least)
+                or (s.cuts != NULL and s.cuts[a * s.columns + V])):
+            return INFINITY
+        return of_a[V] - of_a[U]
+    more -= s.sizes[b]
+    if s.load[V] + more > s.max_size or s.load[U] - more > s.max_size:
+        return INFINITY
+    pair = pair_cost(s, a, b)
+    if s.cuts != NULL:
+        cut = pair == INFINITY
+        if s.cuts[a * s.columns + V] > cut or s.cuts[b * s.columns + U] > cut:
+            return INFINITY
+        if cut:
+            pair = 0.0
+    of_b = s.table + b * s.columns
+    return of_a[V] - of_a[U] + of_b[U] - of_b[V] - 2.0 * pair
+
+
+cdef void tell(State* s, element_t a, element_t U, element_t V) noexcept nogil:
+    """Tell the neighbours of an element that it is in V, no longer in U. O(degree)"""
+    cdef offset_t k
+    cdef cost_t* row
+    s.work += s.starts[a + 1] - s.starts[a]
+    for k in range(s.starts[a], s.starts[a + 1]):
+        if s.costs[k] == INFINITY:
+            s.cuts[s.neighbours[k] * s.columns + U] -= 1
+            s.cuts[s.neighbours[k] * s.columns + V] += 1
+        else:
+            row = s.table + s.neighbours[k] * s.columns
+            row[U] -= s.costs[k]
+            row[V] += s.costs[k]
+
+
+cdef inline void enter(State* s, element_t a, element_t V, element_t place) noexcept nogil:
+    s.members[V * s.room + place] = a
+    s.place[a] = place
+    s.label[a] = V
+    s.load[V] += s.sizes[a]
+
+
+cdef void make(State* s, element_t a, element_t b, element_t V, double delta) noexcept nogil:
+    """Make a change, see `change`. An empty subset V is the last one of the unused."""
+    cdef element_t U = s.label[a], place = s.place[a], last
+    s.cost += delta
+    s.load[U] -= s.sizes[a]
+    if b >= 0:
+        s.load[V] -= s.sizes[b]
+        enter(s, a, V, s.place[b])
+        enter(s, b, U, place)
+        tell(s, b, V, U)
+    else:
+        s.count[U] -= 1
+        last = s.members[U * s.room + s.count[U]]
+        s.members[U * s.room + place], s.place[last] = last, place
+        s.used += s.count[V] == 0
+        enter(s, a, V, s.count[V])
+        s.count[V] += 1
+        if s.count[U] == 0:
+            s.used -= 1
+            s.unused[s.columns - s.used - 1] = U
+    tell(s, a, U, V)
+
+
+cdef inline double propose(State* s, element_t* a, element_t* b, element_t* V) noexcept nogil:
+    """A random change, and what it costs; inf if it is not allowed."""
+    cdef uint64_t draw = random_bits(&s.random)
+    cdef offset_t degree
+    a[0] = <element_t>random_below(&s.random, s.n)
+    degree = s.starts[a[0] + 1] - s.starts[a[0]]
+    if draw & 1 and degree:
+        b[0] = s.neighbours[s.starts[a[0]] + <offset_t>random_below(&s.random, degree)]
+    else:
+        b[0] = <element_t>random_below(&s.random, s.n)
+    V[0] = s.label[b[0]]
+    if V[0] == s.label[a[0]]:
+        b[0] = -1
+        if s.used == s.columns or s.count[V[0]] == 1:
+            return INFINITY
+        V[0] = s.unused[s.columns - s.used - 1]
+    elif draw & 2 or s.load[V[0]] + s.sizes[a[0]] > s.max_size or (s.count[s.label[a[0]]] == 1 and s.used <= s.least):
+        b[0] = s.members[V[0] * s.room + <Py_ssize_t>random_below(&s.random, s.count[V[0]])]
+    else:
+        b[0] = -1
+    return change(s, a[0], b[0], V[0])
+
+
+cdef bint improve(State* s, element_t a, double tolerance) noexcept nogil:
+    """Make the best change of an element that lowers the cost, if there is one. O(n log n)"""
+    cdef element_t U = s.label[a], V, b, chosen = -1, target = -1
+    cdef double delta, least = -tolerance
+    s.work += s.n
+    if s.used < s.columns and s.count[U] > 1:
+        V = s.unused[s.columns - s.used - 1]
+        delta = change(s, a, -1, V)
+        if delta < least:
+            least, target = delta, V
+    for b in range(s.n):
+        V = s.label[b]
+        if V == U:
+            continue
+        if s.place[b] == 0:
+            delta = change(s, a, -1, V)
+            if delta < least:
+                least, target, chosen = delta, V, -1
+        delta = change(s, a, b, V)
+        if delta < least:
+            least, target, chosen = delta, V, b
+    if target < 0:
+        return False
+    make(s, a, chosen, target, least)
+    return True
+
+
+cdef class Exchanges:
+    """Annealing on one graph, given as compressed rows whose neighbours ascend.
+
+    Parameters
+    ----------
+    starts, neighbours, costs
+    sizes : array of int64
+        The size of each element.
+    max_size : int
+    least, most : int
+        Fewest and most subsets. There is a column of the table for each of the most.
+    tolerance : float
+    """
+    cdef State s
+    cdef list kept
+    cdef element_t[::1] label
+    cdef cost_t[::1] table
+    cdef element_t[::1] cuts
+    cdef double tolerance
+
+    def __cinit__(
+        self, const offset_t[::1] starts, const element_t[::1] neighbours, const cost_t[::1] costs,
+        const int64_t[::1] sizes, long long max_size, Py_ssize_t least, Py_ssize_t most, double tolerance,
+    ):
+        cdef Py_ssize_t n = starts.shape[0] - 1, room = min(n, max_size)
+        cdef int64_t[::1] load = np.zeros(most, np.int64)
+        cdef element_t[::1] count = np.zeros(most, np.int32), place = np.zeros(n, np.int32)
+        cdef element_t[::1] unused = np.zeros(most, np.int32), members = np.zeros(most * room, np.int32)
+        self.label, self.table = np.zeros(n, np.int32), np.zeros(n * most)
+        self.cuts = np.zeros(n * most if np.isinf(costs).any() else 0, np.int32)
+        self.kept = [starts, neighbours, costs, sizes, load, count, place, unused, members]
+        self.tolerance = tolerance
+        self.s.n, self.s.columns, self.s.room = n, most, room
+        self.s.max_size, self.s.least = max_size, least
+        self.s.starts, self.s.sizes = &starts[0], &sizes[0]
+        self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
+        self.s.costs = &costs[0] if costs.shape[0] else NULL
+        self.s.label, self.s.load, self.s.count = &self.label[0], &load[0], &count[0]
+        self.s.place, self.s.unused, self.s.members = &place[0], &unused[0], &members[0]
+        self.s.table = &self.table[0]
+        self.s.cuts = &self.cuts[0] if self.cuts.shape[0] else NULL
+
+    cdef void start(self, const element_t[::1] labels) noexcept nogil:
+        cdef State* s = &self.s
+        cdef Py_ssize_t a, U
+        cdef offset_t k
+        self.table[:] = 0.0
+        self.cuts[:] = 0
+        for U in range(s.columns):
+            s.load[U] = s.count[U] = 0
+        for a in range(s.n):
+            enter(s, <element_t>a, labels[a], s.count[labels[a]])
+            s.count[labels[a]] += 1
+        for a in range(s.n):
+            for k in range(s.starts[a], s.starts[a + 1]):
+                if s.costs[k] == INFINITY:
+                    s.cuts[a * s.columns + labels[s.neighbours[k]]] += 1
+                else:
+                    s.table[a * s.columns + labels[s.neighbours[k]]] += s.costs[k]
+        s.used = s.columns
+        for U in range(s.columns - 1, -1, -1):
+            if s.count[U] == 0:
+                s.used -= 1
+                s.unused[s.columns - s.used - 1] = <element_t>U
+        s.cost = 0.0
+        s.work = 0
+
+    def sample(self, const element_t[::1] labels, Py_ssize_t count, unsigned long long seed):
+        """The changes of cost of `count` random proposals; those that are not allowed are inf."""
+        cdef cost_t[::1] out = np.zeros(count)
+        cdef element_t a, b, V
+        cdef Py_ssize_t i
+        with nogil:
+            self.s.random = seed
+            self.start(labels)
+            for i in range(count):
+                out[i] = propose(&self.s, &a, &b, &V)
+        return np.asarray(out)
+
+    def run(
+        self,
+        const element_t[::1] labels,
+        long long steps,
+        double hot,
+        double cold,
+        const double[::1] variates,
+        unsigned long long seed,
+        double cost,
+        Stopping stopping,
+    ):
+        """Labels after `steps` steps from labels that obey all limits, and a descent; also the work beside these steps.
+
+        A run that is stopped early gives the labels of that moment. `variates` are exponential variates; their number
+        is a power of 2. The cost of the start serves `stopping` only.
+        """
+        cdef State* s = &self.s
+        cdef element_t a = 0, b = -1, V = 0
+        cdef Py_ssize_t i
+        cdef long long t, times = max(1, steps // AT_ONCE), moves = 1
+        cdef uint64_t shift, mask = variates.shape[0] - 1
+        cdef double delta
+        cdef double[::1] temperatures = geometric(hot, cold, times)
+        with nogil:
+            s.random = seed
+            self.start(labels)
+            for t in range(times):
+                if stopping.poll(cost):
+                    moves = 0
+                    break
+                shift = random_below(&s.random, mask + 1)
+                for i in range(AT_ONCE):
+                    delta = propose(s, &a, &b, &V)
+                    if delta <= temperatures[t] * variates[(i + shift) & mask]:
+                        make(s, a, b, V, delta)
+            while moves:
+                moves = 0
+                for a in range(s.n):
+                    if stopping.poll(cost):
+                        moves = 0
+                        break
+                    moves += improve(s, a, self.tolerance)
+        return np.array(self.label), s.work
