@@ -171,12 +171,12 @@ class Portfolio(RoundSearch[Any, Found]):
         )
         listed = ExchangeRounds.listed(p)
         exchanges: list[Strategy] = [] if listed is None else [ExchangeRounds(listed, 1.0)]
-        if exchanges and p._limits.is_full(p.n):
+        if exchanges and p._limits is not None and p._limits.is_full(p.n):
             return exchanges
         if p._limits is not None and p._limits.number:
             # What combines regions, or begins with all elements apart, does not keep the number of subsets.
-            others = [AnnealingRounds(turn, all_.annealing, 0.4, polish), RestartRounds(turn, all_.restarts, 0.6)]
-            return others + exchanges
+            annealing = AnnealingRounds(turn, all_.annealing, 0.4, polish)
+            return [annealing, RestartRounds(turn, all_.restarts, 0.6), *exchanges]
         if p.background is not None and sparse and not has_small_subsets(self.labels):
             # Communities: what does not move whole parts of them takes much time for little.
             return [AnnealingRounds(turn, all_.annealing, 0.05, polish), LevelRounds(turn, all_.fusion, 1.0)]
