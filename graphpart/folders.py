@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+import pickle
 import signal
 import threading
 import time
@@ -24,6 +25,9 @@ from typing import Any
 from graphpart.errors import GraphPartError, InvalidOption, MissingFile, check_callback
 from graphpart.files.labels import write_labels
 from graphpart.files.source import BLOCK
+from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.from_data import KINDS
+from graphpart.partition.problem.requirements import NAMES, OLDER
 from graphpart.result import Result, Status
 from graphpart.solve import solve
 
@@ -96,7 +100,8 @@ def solve_files(
     progress : bool
         Show which file is worked on, on a terminal.
     **options
-        Of :func:`graphpart.solve`, for each file: `time_limit`, `seed`, ...
+        Of :func:`graphpart.solve`, for each file: `time_limit`, `seed`, `max_size`, ... For tables of scored pairs also
+        what :func:`graphpart.read` takes: ``probability="score"``, `left`, `right`, `missing`, ...
 
     Yields
     ------
@@ -137,9 +142,29 @@ def solve_files(
     check_callback(options.get("callback"))
     if jobs < 1:
         raise InvalidOption(f"jobs is {jobs}: expected at least 1")
-    records = None if output is None else Records(output, {"method": method, "format": format, **options})
-    tasks = [(file, method, format, options) for file in files]
+    reading, solving = _divided(options)
+    records = None
+    if output is not None:
+        values = {name: _content(options[name]) for name in options if name in reading or name in (*NAMES, *OLDER)}
+        records = Records(output, {"method": method, "format": format, **solving}, values)
+    tasks = [(file, method, format, reading, solving) for file in files]
     return _solved(tasks, output, records, resume, jobs, progress)
+
+
+def _divided(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options for reading a file, and those for solving it: with columns of a table, it is read with requirements."""
+    import inspect
+
+    table = any(options.get(kind) is not None for kind in KINDS)
+    words = [*inspect.signature(SetPartition.from_frame).parameters][1:]
+    reading = {name for name in words if name in options and (table or name not in NAMES)}
+    return {name: options[name] for name in reading}, {name: options[name] for name in options.keys() - reading}
+
+
+def _content(value: Any) -> Any:
+    """What tells an option from others: of a table or an array a digest, since its text leaves rows out."""
+    plain = value is None or isinstance(value, str | int | float)
+    return value if plain else hashlib.sha256(pickle.dumps(value)).hexdigest()
 
 
 def _solved(
@@ -184,7 +209,7 @@ def _maybe(context: Any) -> Any:
 
 
 def _solve_one(
-    stop: Callable[[float, float], bool] | None, file: str, method: str, format: str | None, options: Any
+    stop: Callable[[float, float], bool] | None, file: str, method: str, format: str | None, reading: Any, options: Any
 ) -> Any:
     """Read and solve one file; errors of the file are part of what is returned."""
     from graphpart.io import read
@@ -192,7 +217,7 @@ def _solve_one(
     if stop is not None:
         options = {**options, "callback": _both(stop, options.get("callback"))}
     try:
-        problem = read(file, format)
+        problem = read(file, format, **reading)
         result = solve(problem, method, **options)
     except InvalidOption:
         raise
@@ -265,7 +290,8 @@ def instances_in(paths: Iterable[str]) -> list[str]:
             if name != MANIFEST and bare_name(name).endswith(suffixes)
         ]
         if not found and any(name.endswith(".parquet") for name in os.listdir(path)):
-            raise InvalidOption(f"{path}: a folder of Parquet files is solved in parts: expected --workers with it")
+            raise InvalidOption(f"{path}: a folder of Parquet files is one table: gp.distributed.solve (in the shell --workers) solves it "
+                "in parts; expected the names of the files if each is a problem of its own")
         if not found:
             raise InvalidOption(f"{path}: no instances there: expected files with the suffixes {', '.join(suffixes)}")
         files += found

@@ -32,6 +32,41 @@ def statuses(solved):
     return {os.path.basename(one.path): (one.record["status"], one.skipped) for one in solved}
 
 
+def test_tables_of_scores_in_a_folder(tmp_path, capsys):
+    pairs = [("ann", "anne", 0.9), ("ann", "bob", 0.2), ("bob", "rob", 0.8), ("bob", "anne", 0.4)]
+    for k, shift in enumerate((0.0, 0.05)):
+        rows = "".join(f"{a},{b},{p + shift}\n" for a, b, p in pairs)
+        (tmp_path / f"t{k}.csv").write_text("id1,id2,score\n" + rows)
+    out = tmp_path / "out"
+    solved = list(gp.solve_files(tmp_path, probability="score", left="id1", right="id2", output=out))
+    assert [sorted(map(sorted, one.result.clusters)) for one in solved] == [[["ann", "anne"], ["bob", "rob"]]] * 2
+    assert main(["solve", str(tmp_path), "--probability", "score", "--json"]) == 0
+    costs = [json.loads(line)["cost"] for line in capsys.readouterr().out.splitlines()]
+    assert [one.record["cost"] for one in solved] == costs
+    columns = {"probability": "score", "output": out}
+    assert all(one.skipped for one in gp.solve_files(tmp_path, left="id1", right="id2", **columns))
+    # what is required changes the problem, so proven results of another one are not taken
+    alone = list(gp.solve_files(tmp_path, max_size=1, **columns))
+    assert [one.record["clusters"] for one in alone] == [4, 4] and not any(one.skipped for one in alone)
+    people = {"id": ["ann", "anne", "bob", "rob", "eve"], "source": ["x", "x", "x", "y", "z"]}
+    grouped = list(gp.solve_files(tmp_path, elements=people, id="id", groups="source", **columns))
+    assert [one.record["clusters"] for one in grouped] == [4, 4]
+    people = people | {"source": ["x", "y", "x", "y", "z"]}
+    grouped = list(gp.solve_files(tmp_path, elements=people, id="id", groups="source", **columns))
+    assert [one.record["clusters"] for one in grouped] == [3, 3]
+    one = next(gp.solve_files(tmp_path / "t0.csv", probability="chance"))
+    assert "chance" in one.record["message"] and "id1" in one.record["message"]
+    with pytest.raises(gp.InvalidOption, match="expected one of cost, weight"):
+        list(gp.solve_files(tmp_path, left="id1"))
+
+
+def test_requirements_change_what_is_known_of_a_file(folder, tmp_path):
+    out = tmp_path / "out"
+    free = list(gp.solve_files(folder / "p0.json", output=out))
+    small = list(gp.solve_files(folder / "p0.json", output=out, max_size=2))
+    assert free[0].record["status"] == "optimal" and not small[0].skipped and small[0].record["clusters"] >= 6
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_folder_is_solved_and_resumed(folder, tmp_path, jobs):
     out = tmp_path / "out"
