@@ -39,7 +39,8 @@ from graphpart.partition.extending.old import (
 )
 from graphpart.partition.extending.solver import Solver
 from graphpart.partition.pieces.contraction import Contraction
-from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem.requirements import NAMES, OLDER
 from graphpart.result import PartitionResult, Result, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -97,7 +98,8 @@ def extend(
         ``callback(seconds, cost)``, about every 50 ms, with the cost inf until all elements are placed; a true return
         value stops the run.
     **options
-        Further options of the method.
+        What is required in addition, such as `together` and `apart`, as :meth:`SetPartition.require` takes it. Also
+        further options of the method.
 
     Returns
     -------
@@ -127,7 +129,8 @@ def extend(
     >>> [sorted(cluster) for cluster in r.partition], r.labels.tolist()
     ([['a', 'b'], ['c', 'd']], [1, 0, 1, 0])
     """
-    p = prepared(problem)
+    asked = {name: options.pop(name) for name in (*NAMES, *OLDER) if name in options}
+    p = prepared(as_problem(problem).require(**asked) if asked else problem)
     if not isinstance(freeze, bool | np.bool_):
         raise InvalidOption(f"freeze is {freeze!r}: expected True or False")
     labels, shown, named = old_labels(p, old)

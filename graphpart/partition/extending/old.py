@@ -30,6 +30,8 @@ __all__ = [
     "stable",
 ]
 
+INSTEAD = ": expected freeze=False (in the shell, no --freeze), so that old clusters near changes may change"
+
 
 def old_labels(p: SetPartition, old: Any) -> tuple[Labels, NDArray[np.int64], tuple[Any, ...] | None]:
     """(labels 0, 1, ..., -1 for new elements; the number of each old cluster; old labels that are not such numbers)."""
@@ -65,7 +67,8 @@ def labels_of_classes(p: SetPartition, labels: Labels, classes: Labels, frozen: 
     if frozen and len(wrong):
         a = int(wrong[0])
         b = int(np.flatnonzero((classes == classes[a]) & (labels == inner[classes[a]]))[0])
-        raise InvalidPartition(f"{p.nodes[a]!r} and {p.nodes[b]!r} must be joined but are in two frozen clusters")
+        pair = f"{p.nodes[a]!r} and {p.nodes[b]!r}"
+        raise InvalidPartition(f"{pair} must be joined but are in two frozen clusters{INSTEAD}")
     return inner
 
 
@@ -74,7 +77,7 @@ def check_cuts(p: SetPartition, labels: Labels) -> None:
     bad = violated_cuts(p, labels)
     if len(bad):
         a, b = (p.nodes[i] for i in bad[0].tolist())
-        raise InvalidPartition(f"{a!r} and {b!r} must be cut but are in one frozen cluster")
+        raise InvalidPartition(f"{a!r} and {b!r} must be cut but are in one frozen cluster{INSTEAD}")
 
 
 def conflicts(p: SetPartition, labels: Labels, classes: Labels) -> NDArray[np.int64]:

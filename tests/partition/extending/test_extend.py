@@ -6,6 +6,8 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import graphpart as gp
 from graphpart.partition import extend, extending
@@ -233,7 +235,31 @@ def test_a_result_of_extend_is_extended_again_written_and_read(tmp_path) -> None
     assert dict(zip(q.nodes, again.labels.tolist(), strict=True)) == {"a": 4, "b": 4, "c": 5, "d": 5}
 
 
+@given(st.integers(0, 10**6))
+def test_requirements_are_those_of_require(seed) -> None:
+    rng = np.random.default_rng(seed)
+    u, v = np.triu_indices(8, 1)
+    p = gp.SetPartition.from_pairs(8, np.stack([u, v], 1), rng.integers(-3, 4, len(u)).astype(float), list("abcdefgh"))
+    old = dict(zip("abcde", rng.integers(3, size=5).tolist(), strict=True))
+    together, apart = [tuple(rng.choice(list("abcdefgh"), 2, replace=False)) for _ in range(2)]
+    if set(together) == set(apart):
+        return
+    asked = {"together": [together], "apart": [apart]}
+    r = extend(p, old, freeze=False, seed=0, **asked)
+    same = extend(p.require(**asked), old, freeze=False, seed=0)
+    assert r.labels.tolist() == same.labels.tolist() and r.cost == same.cost
+    of = dict(zip(p.nodes, r.labels.tolist(), strict=True))
+    assert of[together[0]] == of[together[1]] and of[apart[0]] != of[apart[1]]
+    assert r.cost == pytest.approx(p.evaluate(r.labels))
+
+
 def test_wrong_calls() -> None:
+    free = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, -1.0])
+    with pytest.raises(gp.InvalidPartition, match="0 and 1 must be joined .* frozen clusters: expected freeze=False"):
+        extend(free, [0, 1, -1], must_join=[(0, 1)])
+    with pytest.raises(gp.InvalidPartition, match="0 and 1 must be cut .* frozen cluster: expected freeze=False"):
+        extend(free, [0, 0, -1], apart=[(0, 1)])
+
     p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, -1.0], must_join=[(0, 1)])
     with pytest.raises(gp.InvalidPartition, match="0 and 1 must be joined but are in two frozen clusters"):
         extend(p, [0, 1, -1])
