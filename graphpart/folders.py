@@ -25,9 +25,6 @@ from typing import Any
 from graphpart.errors import GraphPartError, InvalidOption, MissingFile, check_callback
 from graphpart.files.labels import write_labels
 from graphpart.files.source import BLOCK
-from graphpart.partition.problem import SetPartition
-from graphpart.partition.problem.from_data import KINDS
-from graphpart.partition.problem.requirements import NAMES, OLDER
 from graphpart.result import Result, Status
 from graphpart.solve import solve
 
@@ -142,23 +139,16 @@ def solve_files(
     check_callback(options.get("callback"))
     if jobs < 1:
         raise InvalidOption(f"jobs is {jobs}: expected at least 1")
-    reading, solving = _divided(options)
+    from graphpart.io.columns import divided
+
+    reading, requirements, solving = divided(options)
     records = None
     if output is not None:
-        values = {name: _content(options[name]) for name in options if name in reading or name in (*NAMES, *OLDER)}
+        values = {name: _content(value) for name, value in (reading | requirements).items()}
         records = Records(output, {"method": method, "format": format, **solving}, values)
+    solving |= requirements
     tasks = [(file, method, format, reading, solving) for file in files]
     return _solved(tasks, output, records, resume, jobs, progress)
-
-
-def _divided(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Options for reading a file, and those for solving it: with columns of a table, it is read with requirements."""
-    import inspect
-
-    table = any(options.get(kind) is not None for kind in KINDS)
-    words = [*inspect.signature(SetPartition.from_frame).parameters][1:]
-    reading = {name for name in words if name in options and (table or name not in NAMES)}
-    return {name: options[name] for name in reading}, {name: options[name] for name in options.keys() - reading}
 
 
 def _content(value: Any) -> Any:
@@ -290,8 +280,10 @@ def instances_in(paths: Iterable[str]) -> list[str]:
             if name != MANIFEST and bare_name(name).endswith(suffixes)
         ]
         if not found and any(name.endswith(".parquet") for name in os.listdir(path)):
-            raise InvalidOption(f"{path}: a folder of Parquet files is one table: gp.distributed.solve (in the shell --workers) solves it "
-                "in parts; expected the names of the files if each is a problem of its own")
+            raise InvalidOption(
+                f"{path}: a folder of Parquet files is one table: gp.distributed.solve (in the shell --workers) solves "
+                "it in parts; expected the names of the files if each is a problem of its own"
+            )
         if not found:
             raise InvalidOption(f"{path}: no instances there: expected files with the suffixes {', '.join(suffixes)}")
         files += found

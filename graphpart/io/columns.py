@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,9 @@ from graphpart.io.arrow_csv import plain_columns
 from graphpart.io.parquet import MAGIC, ParquetColumns
 from graphpart.io.table import TableReader
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.requirements import NAMES, OLDER
 
-__all__ = ["read_pairs"]
+__all__ = ["divided", "read_pairs"]
 
 KINDS = ("cost", "weight", "similarity", "probability")
 
@@ -101,6 +102,17 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
             return SetPartition.from_frame(frame, ends[0], ends[1], **options)
         except InvalidProblem as error:
             raise source.error(None, str(error)) from error
+
+
+def divided(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Options for reading a file, requirements, and options of a method; a table is read with requirements."""
+    table = any(options.get(kind) is not None for kind in KINDS)
+    words = [*inspect.signature(SetPartition.from_frame).parameters][1:]
+    parts: tuple[dict[str, Any], dict[str, Any], dict[str, Any]] = {}, {}, {}
+    for name, value in options.items():
+        required = name in NAMES or name in OLDER
+        parts[0 if name in words and (table or not required) else 1 if required else 2][name] = value
+    return parts
 
 
 def _columns(

@@ -255,9 +255,9 @@ def test_requirements_are_those_of_require(seed) -> None:
 
 def test_wrong_calls() -> None:
     free = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, -1.0])
-    with pytest.raises(gp.InvalidPartition, match="0 and 1 must be joined .* frozen clusters: expected freeze=False"):
+    with pytest.raises(gp.InvalidPartition, match=r"0 and 1 must be joined .* frozen clusters: expected freeze=False"):
         extend(free, [0, 1, -1], must_join=[(0, 1)])
-    with pytest.raises(gp.InvalidPartition, match="0 and 1 must be cut .* frozen cluster: expected freeze=False"):
+    with pytest.raises(gp.InvalidPartition, match=r"0 and 1 must be cut .* frozen cluster: expected freeze=False"):
         extend(free, [0, 0, -1], apart=[(0, 1)])
 
     p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, -1.0], must_join=[(0, 1)])
