@@ -318,7 +318,7 @@ class Races:
                 prover = self._branch_and_cut(part, p, labels, part.bound)
         grouped = p.background is not None and p.background.groups is not None
         if prover is None and (p.background is None or (repels(p) and (grouped or has_small_subsets(labels)))):
-            share = math.inf if seconds is None else BOUND_SHARE * seconds
+            share = math.inf if seconds is None else (BOUND_SHARE if p.background is None else 0.5) * seconds
             prover = Bounding(p, labels, part.bound, lambda bound: self._raise(part, bound), share, judge)
         if p.n >= a.searched and (part.count == 1 or p.background is not None):
             contestants.append(self._searcher(part, p, labels))

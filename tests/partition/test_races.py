@@ -168,3 +168,18 @@ def test_bounds_and_labels_of_many_components_add_up(seconds):
     assert races.bound == pytest.approx(races._closed + math.fsum(part.bound for part in races._parts), abs=1e-9)
     assert races.proven and races.cost == pytest.approx(p._evaluate_labels(races.labels), abs=1e-9)
     assert races.cost == pytest.approx(gp.partition.ilp(p).cost, abs=1e-6)
+
+
+def test_bounds_of_unlisted_costs_begin_with_the_first_turn():
+    rng = np.random.default_rng(3)
+    pairs = np.unique(np.sort(rng.integers(0, 6000, (24_000, 2)), axis=1), axis=0)
+    pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+    p = gp.SetPartition.from_pairs(6000, pairs, np.full(len(pairs), -1.0), missing=1.0)
+    races = Races(p, np.arange(p.n, dtype=np.int32), Stopping(time_limit=60), RacesParameters(), 0.0)
+    part = races._parts[-1]
+    race, stopping = races._begin(part, 60.0)
+    prover = next(record.contestant for record in race._records if record.contestant.proves)
+    assert prover.name == "bounds" and prover.needs == 0.0
+    prover.run(stopping, 0.0)  # ends after its first step
+    packed = gp.partition.lower_bound(p, "cycle-packing").bound
+    assert prover.bound >= packed - 0.02 * abs(packed) and prover.bound > -0.5 * len(pairs)

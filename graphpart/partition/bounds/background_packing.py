@@ -41,7 +41,7 @@ from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.background import Background
 from graphpart.stopping import Stopping
 
-__all__ = ["ImplicitPacking", "memberships", "pack_implicit", "pass_messages_implicit"]
+__all__ = ["ImplicitPacking", "added_pairs", "memberships", "pack_implicit", "pass_messages_implicit"]
 
 Floats = NDArray[np.float64]
 LARGEST_STAR = 64  # most leaves of a star
@@ -70,7 +70,7 @@ class ImplicitPacking:
         self.n, self.stopping = p.n, stopping
         self.u, self.v, self.cost = p._listed()
         m = len(self.cost)
-        self.most = 16 * m + 100_000
+        self.most = added_pairs(m)
         starts, neighbours, numbers = _pairs.adjacency(p.n, self.u, self.v, np.arange(m, dtype=np.float64)).arrays
         terms = p.background.vectors
         x, y = (np.array([term[side] for term in terms]).reshape(len(terms), p.n).T.copy() for side in (0, 1))
@@ -210,6 +210,11 @@ def centres(
     whole = np.flatnonzero(twice == 2)
     whole = whole[np.argsort(-degree[whole], kind="stable")]
     return whole.astype(np.int32), np.flatnonzero((twice == 1) & (degree > 0)).astype(np.int32)
+
+
+def added_pairs(m: int) -> int:
+    """The largest number of unlisted pairs that a packing of a problem with m listed pairs adds."""
+    return 16 * m + 100_000
 
 
 def memberships(background: Background) -> tuple[Any, Any, Any, Any]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.judge import Judge
 from graphpart.common.steps import round_up
-from graphpart.partition.bounds.background_packing import ImplicitPacking
+from graphpart.partition.bounds.background_packing import ImplicitPacking, added_pairs
 from graphpart.partition.bounds.background_relaxation import ImplicitRelaxation
 from graphpart.partition.bounds.cycle_packing import DENSE_UP_TO, pack
 from graphpart.partition.bounds.message_passing import rounds_of_messages
@@ -41,6 +41,7 @@ class BoundingParameters:
     least: float = 5e-7  #: seconds per pair of a matrix; in less time nothing is packed
     packing: float = 3e-6  #: seconds per pair, roughly, for a packing and the proof of its bound
     dense: float = 2e-9  #: further seconds per triple of elements of a matrix
+    added: float = 1e-6  #: further seconds per unlisted pair with a cost that a star may use
     relaxed: int = 500_000  #: most pairs with a cost for which the relaxation follows message passing
 
 
@@ -82,8 +83,13 @@ class Bounding:
         self.bound, self.done, self.raised = bound, False, raised
         pairs = p.n * p.n // 2 if p.is_dense else p.m
         whole = self.parameters.packing * pairs + self.parameters.dense * p.n**3 * p.is_dense
-        # Half of the time of a packing that takes long, so that it begins early enough.
-        self.needs = 0.0 if seconds == math.inf else min(0.5 * seconds, whole)
+        if p.background is not None:
+            u, v, _ = p._listed()
+            degree = np.bincount(u, minlength=p.n) + np.bincount(v, minlength=p.n)
+            whole += self.parameters.added * min(0.5 * float(degree @ (degree - 1)), added_pairs(p.m))
+        # Half of the time of a packing that takes long, so that it begins early enough. With a background, the bound
+        # says nothing before, and it begins at once.
+        self.needs = 0.0 if seconds == math.inf or p.background is not None else min(0.5 * seconds, whole)
         most = 2.0 * whole if whole <= seconds else seconds
         self._packing = None if seconds == math.inf else max(most, 0.1)  # seconds: no clock without a limit
         if p.is_dense and self.parameters.least * pairs > seconds:
@@ -119,12 +125,18 @@ class Bounding:
                 yield
             used = pairs_with_cost(p)
         else:
-            packing = ImplicitPacking(p, stopping.child(seconds=self._packing))
+            left = stopping.remaining
+            seconds = self._packing if left is None or self._packing is None else min(self._packing, 0.55 * left)
+            packing = ImplicitPacking(p, stopping.child(seconds=seconds))
             packing.pack()
             packing.stopping = stopping
-            self._prove(*packing.proof)
+            began = stopping.seconds
+            self._prove(*packing.proof)  # takes nearly as long as packing
+            took = stopping.seconds - began
             yield
             for _ in packing.improve():
+                if stopping.reason is not None and took > 0.1:  # the limit is over
+                    return
                 self._prove(*packing.proof)
                 yield
             (rows, amounts), used = packing.proof, p.m
