@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from graphpart.errors import InvalidOption, InvalidProblem
-from graphpart.estimators.seeds import seed
+from graphpart.estimators.solving import clustered
 from graphpart.learn import pairs
 from graphpart.machine import CHUNK
 from graphpart.partition.inputs.embeddings import (
@@ -33,7 +33,6 @@ from graphpart.partition.problem.background import background_of
 from graphpart.partition.problem.misreadings import check_values
 from graphpart.partition.problem.requirements import RequirementOptions, with_options
 from graphpart.partition.turned_signs import check_sign
-from graphpart.solve import run
 
 
 class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -65,7 +64,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     max_size, n_clusters : int, optional
         Limits of the sizes and of the number of clusters, see :class:`graphpart.SetPartition`. Default: none.
     method, time_limit
-        As for :func:`graphpart.solve`.
+        As for :func:`graphpart.solve`, but without a limit, ``"auto"`` proves for no longer than it has searched.
     random_state : int, RandomState or None
         For methods that draw random numbers.
     progress : bool
@@ -151,9 +150,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             check_sign(problem)
         asked: Any = {"max_size": self.max_size, "n_clusters": self.n_clusters, **requirements}
         problem = problem.require(**asked)
-        result = run(
-            problem, self.method, time_limit=self.time_limit, seed=seed(self.random_state), progress=self.progress
-        )
+        result = clustered(self, problem)
         self.result_ = result
         self.labels_ = result.labels.astype(np.int64)
         self.cost_, self.lower_bound_ = result.cost, result.lower_bound

@@ -12,14 +12,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from graphpart.errors import InvalidOption, InvalidProblem
-from graphpart.estimators.seeds import seed
+from graphpart.estimators.solving import clustered, seed
 from graphpart.learn import LogisticRegression, MaxMarginPartition, pairs
 from graphpart.learn.attributes import total_width
 from graphpart.learn.rich_attributes import NAMES, RichAttributes
 from graphpart.learn.thresholds import ThresholdSelection, cross_validate_threshold
 from graphpart.partition.problem import SetPartition
 from graphpart.result import PartitionResult
-from graphpart.solve import run
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -61,7 +60,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         In `predict`, only pairs in which one element is among the nearest neighbours of the other get a cost. Default:
         all pairs.
     method, time_limit
-        As for :func:`graphpart.solve`.
+        As for :func:`graphpart.solve`, but without a limit, ``"auto"`` proves for no longer than it has searched.
     random_state : int, RandomState or None
         For draws, and for methods that draw random numbers. None: 0 for samples, so that fits can be repeated.
     progress : bool
@@ -271,15 +270,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
 
     def partition(self, X: Any) -> PartitionResult:
         """The partition of new elements with its cost, its lower bound, and why the solver stopped."""
-        result = run(
-            self.problem(X),
-            self.method,
-            time_limit=self.time_limit,
-            seed=seed(self.random_state),
-            progress=self.progress,
-        )
-        assert isinstance(result, PartitionResult)
-        return result
+        return clustered(self, self.problem(X))
 
     def predict(self, X: Any) -> Labels:
         """Partition new elements.

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphpart.errors import InvalidProblem
-from graphpart.estimators.seeds import seed
+from graphpart.estimators.solving import seed
 from graphpart.learn.random_fields import ConditionalRandomField, Packed, RankedLabels, Structure
 
 Array = NDArray[np.float64]

@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from graphpart.errors import InvalidOption, InvalidProblem
-from graphpart.estimators.seeds import seed
+from graphpart.estimators.solving import seed
 from graphpart.images import RegionGraph, region_graph
 from graphpart.images.graph import CLIP
 from graphpart.learn import MaxMarginPartition

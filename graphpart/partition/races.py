@@ -206,12 +206,18 @@ class Races:
         """Solve all components in turn: within the time there is, or each in one turn of all contestants.
 
         If there is no limit but some seconds of patience, the searches of all components come first. So proofs of some
-        cannot take the time for searches of others. Proofs share the rest, as long as they are near.
+        cannot take the time for searches of others. Proofs share the rest, or what parameters leave them of it, as long
+        as they are near.
         """
         if is_limited or self.stopping.remaining is None:
             self._share_out(self._solve, is_limited)
         else:
             self._share_out(lambda part, share: self._solve(part, share, searching=True), False)
+            most = self.parameters.search.proofs * self.stopping.seconds
+            if most < math.inf:
+                self.stopping = self.stopping.child(seconds=most)
+                for part in self._parts:
+                    part.stopping = None if part.stopping is None else part.stopping.child(seconds=most)
             self._share_out(lambda part, share: self._solve(part, share, hopeful=True), True)
 
     def _share_out(self, solve: Callable[[_Part, float | None], bool], is_limited: bool) -> None:

@@ -86,6 +86,13 @@ def test_without_a_time_limit_proofs_take_a_few_seconds_at_most():
     assert np.minimum(random_signs(60), 0).sum() / 2 < r.lower_bound < r.cost
 
 
+def test_parameters_leave_proofs_less_time_and_change_no_label():
+    p = gp.SetPartition.from_matrix(random_signs(60))
+    r = gp.solve(p, parameters=gp.partition.SearchParameters(proofs=0.0))
+    assert r.status == "local_optimum" and " 0.0 s of proofs" in r.message
+    assert r.labels.tolist() == gp.solve(p).labels.tolist()
+
+
 def test_time_limit():
     r = auto(gp.SetPartition.from_matrix(random_signs(45)), time_limit=1.0)
     assert r.status == gp.Status.TIME_LIMIT and r.seconds < 10

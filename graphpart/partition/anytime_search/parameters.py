@@ -6,6 +6,7 @@ or the family of a problem. `search` and `auto` take others by ``parameters=``; 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 __all__ = [
@@ -72,6 +73,7 @@ class SearchParameters:
     tasks: int = 4  #: tasks of a round; independent of the number of threads, because the result is
     work: float = 2e7  #: nanoseconds of a task at first, for strategies that can choose them
     pool: int = 12  #: most partitions in the pool
+    proofs: float = math.inf  #: in `auto` without a time limit, most time of proofs as a multiple of that before them
     patience: int = 12  #: rounds without improvement after which a run without any limit ends
     slower: int = 16  #: rounds without improvement after which all strategies work longer
     gaining: int = 4  #: rounds without improvement after which a strategy that changes little at a time gives way
