@@ -335,8 +335,8 @@ def aligned(truth: Any, partition: Any, missing: Any) -> tuple[Codes, Codes]:
     a, b = label_codes(truth, missing), label_codes(partition, missing=None)
     if len(a) != len(b):
         raise InvalidPartition(
-            f"the truth has {len(a)} labels, the partition {len(b)}: expected one for each element in both; mappings "
-            "from names to labels are matched by name"
+            f"the truth has {plural(len(a), 'label')}, the partition {len(b)}: expected one for each element in both; "
+            "mappings from names to labels are matched by name"
         )
     known = a >= 0
     if (unlabelled := np.flatnonzero(known & (b < 0))).size:

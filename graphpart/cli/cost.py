@@ -12,6 +12,7 @@ from graphpart.cli import arguments
 from graphpart.cli.console import check_input, emit_json
 from graphpart.cli.display import Progress
 from graphpart.cli.files import read_model, writing
+from graphpart.display import plural
 from graphpart.errors import InvalidOption
 
 NAME = "cost"
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
             stream.write(text.getvalue().encode())
             count += len(costs)
             joins += int((costs < 0).sum())
-            progress.start(f"{count} pairs")
+            progress.start(plural(count, "pair"))
         if not count:
             raise source.error(2, "no row follows the header: expected pairs")
     if args.json:

@@ -12,6 +12,7 @@ from typing import Any
 
 from graphpart.cli import demands
 from graphpart.cli.console import OutputError, check_input, emit, say, shown
+from graphpart.display import plural
 from graphpart.errors import FormatError, InvalidOption
 from graphpart.files.labels import check_layout
 from graphpart.solve import problem_kind
@@ -103,7 +104,7 @@ def read_old(file: str, problem: Any) -> Any:
         by_text = {str(node): node for node in problem.nodes}
         return {by_text[str(node)]: label for node, label in labels.items() if str(node) in by_text}
     if len(labels) > problem.n or not (len(labels) == problem.n or isinstance(problem.nodes, range)):
-        message = f"{len(labels)} labels without names for {problem.n} elements: expected names"
+        message = f"{plural(len(labels), 'label')} without names for {problem.n} elements: expected names"
         raise FormatError(file, None, f"{message}, which -o writes to a file .csv or .json")
     return dict(zip(problem.nodes, labels.tolist(), strict=False))
 

@@ -21,6 +21,7 @@ from graphpart.cli import arguments
 from graphpart.cli.console import check_input, emit_json
 from graphpart.cli.display import Callback, Progress, Table
 from graphpart.cli.files import check_writable, write_model
+from graphpart.display import plural
 from graphpart.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def read_samples(args: argparse.Namespace, progress: Progress) -> tuple[list[str
             if out.any():
                 held_out.append((X[out], y[out]))
             count += len(y)
-            progress.start(f"reading: {count} pairs")
+            progress.start(f"reading: {plural(count, 'pair')}")
         if not count:
             raise source.error(2, "no row follows the header: expected pairs to learn from")
     return names, training, held_out

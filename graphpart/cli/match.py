@@ -18,6 +18,7 @@ from typing import Any
 from graphpart.cli import arguments, demands
 from graphpart.cli.console import check_input, emit, emit_json, say
 from graphpart.cli.files import check_reports, check_writable, write_labels, write_report
+from graphpart.display import plural
 from graphpart.errors import FormatError, InvalidProblem, no_column
 
 NAME = "match"
@@ -69,7 +70,10 @@ def run(args: argparse.Namespace) -> int:
         counts = {"records": len(result.labels), "clusters": result.n_clusters, "pairs": result.scores.num_rows}
         emit_json({**counts, "cost": result.cost, "status": str(result.status), "message": result.message})
     elif args.output != "-":
-        emit(f"{len(result.labels)} records, {result.n_clusters} clusters, cost {result.cost:.6g}, {result.status}\n")
+        emit(
+            f"{plural(len(result.labels), 'record')}, {plural(result.n_clusters, 'cluster')}, cost {result.cost:.6g}, "
+            f"{result.status}\n"
+        )
     return 0
 
 

@@ -4,7 +4,7 @@
 running methods. Public classes import from here; this room imports none of them.
 """
 
-from graphpart.display.facts import Facts, Shown, html_of, number, percent, plural
+from graphpart.display.facts import Facts, Shown, html_of, number, percent, plural, shortened
 from graphpart.display.frames import frame_of, series_of
 
-__all__ = ["Facts", "Shown", "frame_of", "html_of", "number", "percent", "plural", "series_of"]
+__all__ = ["Facts", "Shown", "frame_of", "html_of", "number", "percent", "plural", "series_of", "shortened"]

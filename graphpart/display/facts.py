@@ -113,12 +113,20 @@ def text_of(value: Any) -> str:
     return text
 
 
+def shortened(text: str, length: int) -> str:
+    """The text, or its beginning and end around three dots if it is longer than that."""
+    if len(text) <= length:
+        return text
+    end = max(0, (length - 3) // 2)
+    return text[: max(0, length - 3 - end)] + "..." + text[len(text) - end :]
+
+
 def escaped(value: Any, longest: int = 60) -> str:
     """Any value as the text of an HTML element, shortened."""
     text = text_of(value)
     import html
 
-    return html.escape(text if len(text) <= longest else text[: longest - 3] + "...")
+    return html.escape(shortened(text, longest))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, TextIO
 
-from graphpart.display.facts import number, percent
+from graphpart.display.facts import number, percent, shortened
 
 __all__ = ["Callback", "Display", "Progress", "on_terminal", "showing", "state_text"]
 
@@ -80,14 +80,6 @@ def state_text(cost: float, bound: float) -> str:
         if parts[1:] and cost:
             parts.append(f"gap {percent(max(0.0, (cost - bound) / abs(cost)))}")
     return "  ".join(parts)
-
-
-def shortened(text: str, length: int) -> str:
-    """The text, or its beginning and end around three dots if it is longer than that."""
-    if len(text) <= length:
-        return text
-    end = max(0, (length - 3) // 2)
-    return text[: max(0, length - 3 - end)] + "..." + text[len(text) - end :]
 
 
 class Progress:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.display import plural
 from graphpart.errors import FormatError, InvalidProblem
 from graphpart.files.arrays import DAMAGED, read_data, read_header
 from graphpart.files.json_values import NONE, encoded, hashable, load, shown
@@ -67,7 +68,9 @@ def read_npz(source: Source) -> dict[Hashable, Any]:
 
 def _paired(source: Source, nodes: Sequence[Hashable], labels: Sequence[Any]) -> dict[Hashable, Any]:
     if len(nodes) != len(labels):
-        raise source.error(None, f"{len(nodes)} nodes but {len(labels)} labels: expected equal numbers")
+        raise source.error(
+            None, f"{plural(len(nodes), 'node')} but {plural(len(labels), 'label')}: expected equal numbers"
+        )
     paired = dict(zip(nodes, labels, strict=True))
     if len(paired) < len(nodes):
         seen: set[Hashable] = set()

@@ -67,7 +67,7 @@ class BlockSegmentation:
 
     def __repr__(self) -> str:
         return (
-            f"BlockSegmentation({self.n_segments} segments of {self.n_regions} regions, shape "
+            f"BlockSegmentation({plural(self.n_segments, 'segment')} of {plural(self.n_regions, 'region')}, shape "
             f"{tuple(self.labels.shape)}, {self.path})"
         )
 

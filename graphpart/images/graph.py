@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.common.columns import Columns
+from graphpart.display import plural
 from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem, known_arguments
 from graphpart.images._contacts import Contacts, count_pieces
 from graphpart.images.checks import (
@@ -115,7 +116,7 @@ class RegionGraph:
         return found
 
     def __repr__(self) -> str:
-        return f"RegionGraph({self.n} regions, {len(self.pairs)} pairs that touch, shape {self.shape})"
+        return f"RegionGraph({plural(self.n, 'region')}, {plural(self.m, 'pair')} that touch, shape {self.shape})"
 
     @property
     def m(self) -> int:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from graphpart.display import plural
 from graphpart.errors import InvalidOption
 from graphpart.partition.anytime_search.start import start_with_background
 from graphpart.partition.beforehand import Beforehand, fit_for_auto, has_groups
@@ -138,7 +139,7 @@ def exact(
     work = {field.name: sum(getattr(one.work, field.name) for one in races.provers) for field in fields(Work)}
     stopping.iterations = work["nodes"]
     found = canonical(races.labels[lift])
-    how = f"{work['nodes']} nodes, {work['rounds']} rounds, {work['cuts']} cuts"
+    how = ", ".join(plural(work[what], what.removesuffix("s")) for what in ("nodes", "rounds", "cuts"))
     info = {**work, "allowance": races.allowance}
     result = concluded(p, found, bound, "exact", stopping, how, start=(start, cost), info=info)
     return replace(result, problem=given)  # not of the form that was solved

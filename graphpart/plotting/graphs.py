@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graphpart.display import shortened
 from graphpart.display.layout import parts_in_rows
 
 if TYPE_CHECKING:
@@ -76,6 +77,6 @@ def draw_nodes(G: Any, position: Any, labels: Any, names: Any, ax: Axes, rims: A
         options["edgecolors"] = [rims[i] for i in G]
     nx.draw_networkx_nodes(G, position, list(G), ax=ax, node_color=colours, node_size=200, **options)
     if len(G) <= 40:
-        shown = {i: str(names[i]).replace("$", r"\$")[:12] for i in G}  # a name is no formula
+        shown = {i: shortened(str(names[i]), 12).replace("$", r"\$") for i in G}  # a name is no formula
         nx.draw_networkx_labels(G, position, shown, ax=ax, font_size=8)
     ax.set_axis_off()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphpart.display import number
+from graphpart.display import number, shortened
 from graphpart.display.layout import CLUSTERS, parts_in_rows
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
     ax.add_collection(discs)
     surest = _surest(labels, rises, len(sizes))
     for k, (cluster, r) in enumerate(zip(chosen.tolist(), radius.tolist(), strict=True)):
-        name = str(problem.nodes[surest[cluster]]).replace("$", r"\$")[:16]
+        name = shortened(str(problem.nodes[surest[cluster]]), 18).replace("$", r"\$")
         text = f"{name}\n{_members(int(sizes[cluster]))}"
         ax.annotate(text, (points[k, 0], points[k, 1] - r), (0, -1), textcoords="offset points", ha="center", va="top",
                     fontsize=6, annotation_clip=True)  # fmt: skip

@@ -26,6 +26,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphpart.display import plural
 from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem, warn
 from graphpart.partition.problem import SetPartition, canonical
 from graphpart.partition.problem.background import Background
@@ -172,12 +173,14 @@ def _table(labelings: Any, nodes: Any) -> tuple[Ints, Any]:
         raise InvalidPartition("no labelings: expected at least one")
     for k, column in enumerate(columns):
         if len(column) != len(columns[0]):
-            raise InvalidPartition(f"labeling {k} has {len(column)} labels, labeling 0 has {len(columns[0])}")
+            raise InvalidPartition(f"labeling {k} has {plural(len(column), 'label')}, labeling 0 has {len(columns[0])}")
     table = np.stack(columns, axis=1)
     nodes = given if nodes is None else nodes
     names = range(len(table)) if nodes is None else nodes
     if len(names) != len(table):
-        raise InvalidPartition(f"{len(names)} nodes for {len(table)} elements: expected one name for each")
+        raise InvalidPartition(
+            f"{plural(len(names), 'node')} for {plural(len(table), 'element')}: expected one name for each"
+        )
     return table, names
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from graphpart.display import plural
 from graphpart.errors import InvalidOption, InvalidProblem, no_column, warn
 from graphpart.partition.inputs.arrays import names_of
 from graphpart.records.columns import SESSIONS, Column, training_rules
@@ -115,7 +116,9 @@ def labelled_pairs(pairs: Any, names: Sequence[Hashable]) -> Any:
 
     data = pairs if isinstance(pairs, pandas.DataFrame) else pandas.DataFrame(pairs)
     if len(data.columns) < 3:
-        raise InvalidProblem(f"pairs has {len(data.columns)} columns: expected two names of records, and 1 or 0")
+        raise InvalidProblem(
+            f"pairs has {plural(len(data.columns), 'column')}: expected two names of records, and 1 or 0"
+        )
     place = {name: k for k, name in enumerate(names)}
     left, right, same = (data.iloc[:, k].tolist() for k in range(3))
     unknown = next((x for x in [*left, *right] if x not in place), None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.display import number, plural
+from graphpart.display import number, plural, shortened
 from graphpart.display.layout import CLUSTERS, DRAWN, parts_in_rows
 from graphpart.reporting.charts import COLOURS, Chart, source
 from graphpart.reporting.pair_totals import PairTotals
@@ -76,7 +76,7 @@ def map_chart(
         "x0", "y0", "x1", "y1", source=lines, color="colour", line_width="width", line_alpha=0.45, name="lines"
     )
     labels = shown[chosen]
-    members = [name[:16] for name in names]
+    members = [shortened(name, 18) for name in names]
     points = source(
         "clusters", x=x, y=y, radius=radius, label=labels.astype(np.int32), size=sizes[chosen].astype(np.int32),
         colour=[COLOURS[k % len(COLOURS)] for k in labels.tolist()], member=members,

@@ -74,7 +74,7 @@ def decisions_table(
     clusters = list(zip(head["cluster"].tolist(), head["other"].tolist(), strict=True))
     pairs = list(zip(head["left"].tolist(), head["right"].tolist(), strict=True))
     named = in_words(head) if shape is None else in_words(head, partial(pixel_name, shape=shape))
-    texts = [short(text) for text in named]
+    texts = [short(text, 160) for text in named]
     targets = [[[k for k in both if k >= 0], [i, j]] for both, i, j in zip(clusters, left, right, strict=True)]
     origin = doubts.origin if rows is not None else None  # columns are called as in the frame
     sides = ("left", "right") if origin is None else (str(origin.left), str(origin.right))

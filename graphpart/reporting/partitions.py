@@ -36,7 +36,6 @@ def partition_page(
     doubts: Doubts | None,
     title: str,
     remarks: list[str],
-    origin: Any = None,
     rows: PairRows | None = None,
 ) -> Page:
     """The page on a partition.
@@ -50,11 +49,12 @@ def partition_page(
     title : str
     remarks : list of str
         Sentences about what is left out.
-    origin : Origin or None
-        Of the costs.
     rows : PairRows or None
         The columns of a frame of pairs.
     """
+    origin, listed = p._origin, p.m
+    if p.background is not None:
+        p = _listed(p, remarks)
     labels = p.labels(result)
     first = first_of(labels)
     shown = result.labels[first].astype(np.int64) if len(result.labels) == p.n else np.arange(len(first))
@@ -67,7 +67,7 @@ def partition_page(
     cells = p.n if p.n <= 250 else 0
     totals = pair_totals(p, labels, chosen, order, cells, PAIRS)
     headline, sentence = verdict(result, "partition")
-    counts = {"elements": p.n, "pairs": p.m, "clusters": len(sizes)}
+    counts = {"elements": p.n, "pairs": listed, "clusters": len(sizes)}
     if p.n:
         counts |= {"in the largest": int(sizes.max()), "alone": int((sizes == 1).sum())}
     if p.lifted is not None:
@@ -80,9 +80,8 @@ def partition_page(
         came: list[Any] = []
         if (grid := grid_of_problem(p)) is not None:
             if isinstance(p.nodes, range):  # pixels, which the page names by their places as well
-                known = origin is not None and origin.shape is not None and len(origin.shape) in (2, 3)
-                shape = origin.shape if known else [int(axis.max()) + 1 for axis in grid]
-                page.data["shape"] = list(shape)
+                shape = () if origin is None else origin.shape or ()
+                page.data["shape"] = list(shape) if len(shape) in (2, 3) else [int(axis.max()) + 1 for axis in grid]
             came.append(image_chart(*grid, labels, "cluster", "element", remarks))
         elif p.n > READABLE and len(sizes) > 1:
             names = [short(p.nodes[i]) for i in first[chosen].tolist()]
@@ -117,6 +116,19 @@ def partition_page(
     elif p.n:
         remarks.append(f"Elements cannot be searched for: there are more than {number(SEARCHED)}.")
     return page
+
+
+def _listed(problem: SetPartition, remarks: list[str]) -> SetPartition:
+    """A problem without background, if that is not too large."""
+    from graphpart.partition.problem.forms import explicit
+
+    found = explicit(problem)
+    if found is not None:
+        return found
+    remarks.append(
+        f"Pairs that are not listed cost {problem.background!r}: the cost counts them, pictures and tables do not."
+    )
+    return problem
 
 
 def _scores(origin: Any) -> dict[str, Any]:

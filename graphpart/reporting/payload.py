@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.display import shortened
+
 __all__ = [
     "LEAST_SURE",
     "NAMED",
@@ -93,4 +95,4 @@ def short(name: Any, longest: int = 100) -> str:
     text = " ".join(str(name).split())
     if not text.isascii():
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text if len(text) <= longest else text[: longest - 3] + "..."
+    return shortened(text, longest)

@@ -118,12 +118,10 @@ def report(
     if is_partition and (told := derived_cost(problem)) is not None:
         remarks.append(f"{told[0].upper()}{told[1:]}.")
     found = _doubts(problem, result, is_partition, time_limit, remarks) if doubts else None
-    if is_partition and problem.background is not None:
-        problem = _listed(problem, remarks)
     if is_partition:
         from graphpart.reporting.partitions import partition_page
 
-        page = partition_page(problem, result, found, title, remarks, origin, rows)
+        page = partition_page(problem, result, found, title, remarks, rows)
     else:
         from graphpart.reporting.labelings import labeling_page
 
@@ -143,19 +141,6 @@ def _check_costs(problem: Any, result: Result) -> None:
         raise InvalidPartition(
             f"the result costs {number(result.cost)}, its labels {number(cost)}: expected the problem that it solves"
         )
-
-
-def _listed(problem: Any, remarks: list[str]) -> Any:
-    """A problem without background, if that is not too large."""
-    from graphpart.partition.problem.forms import explicit
-
-    found = explicit(problem)
-    if found is not None:
-        return found
-    remarks.append(
-        f"Pairs that are not listed cost {problem.background!r}: the cost counts them, pictures and tables do not."
-    )
-    return problem
 
 
 def _doubts(problem: Any, result: Result, is_partition: bool, time_limit: float | None, remarks: list[str]) -> Any:

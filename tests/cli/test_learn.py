@@ -177,7 +177,7 @@ COST = ["cost", "model.json", "p.csv", "-o", "c.csv"]
         (["compare", "p.csv", "labels"], "node,label\na,1\n", "expected both or neither"),
         (["compare", "p.csv", "labels"], "", "p.csv:1: the file is empty: expected labels"),
         (["compare", "labels", "p.csv"], "node,label\n", "p.csv:1: the file is empty: expected labels"),
-        (["compare", "labels", "p.csv"], "1\n", "the truth has 1 labels, the partition 2: expected one for each"),
+        (["compare", "labels", "p.csv"], "1\n", "the truth has 1 label, the partition 2: expected one for each"),
         (["compare", "labels", "p.csv"], "one\n", "p.csv:1: found 'one': expected a label"),
     ],
 )

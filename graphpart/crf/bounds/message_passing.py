@@ -32,6 +32,7 @@ from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.given_labels import start_of
 from graphpart.crf.problem.labeling import finish
+from graphpart.display import plural
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -182,7 +183,7 @@ class Ascent:
                 self.round()
             ended = stopping.step(self.cost)
             if self.closed():
-                return f"bound and energy meet after {k} iterations" + self._added()
+                return f"bound and energy meet after {plural(k, 'iteration')}" + self._added()
             if ended:
                 break
             if self.since <= WINDOW or not self._stalls(LITTLE):
@@ -197,8 +198,8 @@ class Ascent:
             if self.rounded < self.iterations:
                 self.round()
             if not self.closed():
-                return f"the bound hardly rises after {self.iterations} iterations" + self._added()
-            return f"bound and energy meet after {self.iterations} iterations" + self._added()
+                return f"the bound hardly rises after {plural(self.iterations, 'iteration')}" + self._added()
+            return f"bound and energy meet after {plural(self.iterations, 'iteration')}" + self._added()
         return "stopped"
 
     def round(self) -> None:
@@ -237,4 +238,4 @@ class Ascent:
         return not rise > share * gap
 
     def _added(self) -> str:
-        return f" and {self.triplets} triplets" if self.triplets else ""
+        return f" and {plural(self.triplets, 'triplet')}" if self.triplets else ""

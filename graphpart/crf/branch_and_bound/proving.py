@@ -54,6 +54,7 @@ from graphpart.crf.problem.derive import merge, split
 from graphpart.crf.problem.given_labels import start_of
 from graphpart.crf.problem.labeling import finish, trivial_bound
 from graphpart.crf.reduction.persistency import reduced
+from graphpart.display import plural
 from graphpart.maximum_cut.branch_and_cut import WORK
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -138,7 +139,7 @@ def exact(
     info = run.info()
     # What is proven does not depend on why the run ended.
     status = Status.OPTIMAL if run.proven else (stopping.reason or Status.FEASIBLE)
-    message = f"{MESSAGES[status]} ({info['nodes']} nodes, {info['open']} open)"
+    message = f"{MESSAGES[status]} ({plural(info['nodes'], 'node')}, {info['open']} open)"
     stopping.iterations = info["nodes"]
     labels = run.labels if small is None else small.lift(run.labels)
     return finish(f, labels, stopping, "exact", status, message=message, lower_bound=bound, info=info)

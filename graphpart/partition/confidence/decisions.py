@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.columns import Columns, named
 from graphpart.common.steps import ROUNDING
+from graphpart.display import shortened
 from graphpart.partition.confidence.changes import Changes
 from graphpart.partition.inputs.given_rows import GivenRows
 from graphpart.partition.inputs.origin import chance_of
@@ -137,7 +138,7 @@ def decisions_of(
 
 
 def _cut(name: Any) -> str:
-    return str(name)[:40]
+    return shortened(str(name), 40)
 
 
 def in_words(decisions: Columns, name: Callable[[Any], str] = _cut) -> NDArray[Any]:

@@ -167,15 +167,15 @@ class Doubts:
 
     def __repr__(self) -> str:
         exactly = int(np.count_nonzero(self.pairs["bound"] == "exact"))
-        counts = ", ".join(f"{getattr(self, name).rows} {name}" for name in TABLES[:3])
-        head = f"Doubts({counts}; {exactly} pairs exact)"
+        counts = ", ".join(plural(getattr(self, name).rows, name.removesuffix("s")) for name in TABLES[:3])
+        head = f"Doubts({counts}; {plural(exactly, 'pair')} exact)"
         if self.gain > 0:
             more = "solve again with initial=result, or longer"
             return f"{head}\n  a change lowers the cost by {self.gain:.6g}: {more}"
         if not self.pairs.rows:
             return head
         row = _first_row(self.pairs, self.origin)
-        verb = "joined" if row["joined"] else "cut"
+        verb = "together" if row["joined"] else "apart"
         at_most = "at most " if row["bound"] == "at most" else ""
         sure = f"{row['left']!r} and {row['right']!r} are {verb}, doubt {at_most}{row['doubt']:.6g}"
         lines = [head, f"least sure: {sure}"]
@@ -262,7 +262,7 @@ def doubts(
     >>> d = doubts(p, gp.solve(p))
     >>> d
     Doubts(3 pairs, 3 elements, 2 clusters; 3 pairs exact)
-      least sure: 'a' and 'c' are cut, doubt 1
+      least sure: 'a' and 'c' are apart, doubt 1
     >>> d.elements["element"].tolist(), d.elements["doubt"].tolist()
     (['c', 'b', 'a'], [1.0, 2.0, 3.0])
     """

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.groups import first_of
 from graphpart.common.local_search import improved
+from graphpart.display import plural
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.kernels._pairs import connected_components
 from graphpart.milp.search import EXACT, UNPROVEN, Search
@@ -214,7 +215,8 @@ def _result(
         start=start,
         info={"rounds": rounds, "inequalities": inequalities, "components": len(components), "solver": solver},
     )
-    work = f"{rounds} rounds, {inequalities} inequalities, {len(components)} components, {solver}"
+    work = f"{plural(rounds, 'round')}, {plural(inequalities, 'inequality', 'inequalities')}, "
+    work += f"{plural(len(components), 'component')}, {solver}"
     ended = UNPROVEN if found.status == Status.FEASIBLE else MESSAGES[found.status]
     return replace(found, iterations=rounds, message=f"{ended} ({work})")
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.columns import is_named
+from graphpart.display import plural
 from graphpart.errors import InvalidPartition
 from graphpart.kernels import LARGEST_INDEX
 from graphpart.kernels.overlaps import matched
@@ -166,6 +167,6 @@ def message_of(labels: Labels, numbers: Labels, shown: NDArray[np.int64], status
     joined = int(np.isin(numbers[new], shown).sum())
     fresh = len(np.unique(numbers[~np.isin(numbers, shown)]))
     moved = int((~new & (numbers != np.append(shown, -1)[labels])).sum())
-    text = f"{int(new.sum())} new elements, {joined} of them in old clusters; {fresh} new clusters"
-    text += f"; {moved} old elements changed cluster"
+    text = f"{plural(int(new.sum()), 'new element')}, {joined} of them in old clusters; {plural(fresh, 'new cluster')}"
+    text += f"; {plural(moved, 'old element')} changed cluster"
     return text if status == Status.FEASIBLE else f"{text}; {status.value.replace('_', ' ')}"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart import machine
+from graphpart.display import plural
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import LARGEST_INDEX, _pairs
 
@@ -362,7 +363,7 @@ def names_of(nodes: Iterable[Hashable] | None, n: int) -> Sequence[Hashable]:
     except TypeError:
         raise InvalidProblem(f"nodes is {nodes!r}: expected one name for each element") from None
     if len(names) != n:
-        raise InvalidProblem(f"{len(names)} nodes for {n} elements: expected one name for each")
+        raise InvalidProblem(f"{plural(len(names), 'node')} for {plural(n, 'element')}: expected one name for each")
     if len(set(names)) != n:
         seen: set[Hashable] = set()
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]

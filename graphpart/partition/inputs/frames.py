@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.display import plural
 from graphpart.errors import InvalidProblem, MissingDependency, no_column, warn
 from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import names_of
@@ -162,7 +163,9 @@ def rows_of_two(pairs: Iterable[Any], what: str) -> Iterable[Any]:
         return pairs
     table = table_of(pairs)
     if len(table.columns) != 2:
-        raise InvalidProblem(f"{what} is a table of {len(table.columns)} columns: expected two, the elements of pairs")
+        raise InvalidProblem(
+            f"{what} is a table of {plural(len(table.columns), 'column')}: expected two, the elements of pairs"
+        )
     columns = [table.values(name) for name in table.columns]
     left, right = (x.tolist() if isinstance(x, np.ndarray) else x for x in columns)
     return zip(left, right, strict=True)

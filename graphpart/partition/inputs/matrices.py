@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.steps import ROUNDING
+from graphpart.display import plural
 from graphpart.errors import InvalidProblem, warn
 from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import check_mirrored, check_square, float_array, is_own
@@ -50,8 +51,8 @@ def matrix_and_names(matrix: Any, nodes: Iterable[Hashable] | None) -> tuple[Any
         names = list(matrix.columns)
     if len(names) != len(matrix):
         raise InvalidProblem(
-            f"a table with {len(matrix)} rows and {len(names)} columns is no matrix: expected as many of both; for a "
-            "table with a row for each pair see from_frame"
+            f"a table with {plural(len(matrix), 'row')} and {plural(len(names), 'column')} is no matrix: "
+            "expected as many of both; for a table with a row for each pair see from_frame"
         )
     return (matrix.to_numpy() if hasattr(matrix, "to_numpy") else matrix), names if nodes is None else nodes
 

@@ -129,11 +129,11 @@ class Limits:
         if self.most is not None and self.most == self.least:
             parts.append(f"exactly {plural(self.most, 'cluster')}")
         elif self.most is not None and self.least > 1:
-            parts.append(f"{self.least} to {self.most} clusters")
+            parts.append(f"{self.least} to {plural(self.most, 'cluster')}")
         elif self.most is not None:
             parts.append(f"at most {plural(self.most, 'cluster')}")
         elif self.least > 1:
-            parts.append(f"at least {self.least} clusters")
+            parts.append(f"at least {plural(self.least, 'cluster')}")
         return ", ".join(parts)
 
 

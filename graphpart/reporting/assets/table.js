@@ -40,8 +40,9 @@ function makeTable(spec) {
 
   function cell(column, row) {
     const kinds = { number: "number", element: "text name" };
-    const long = column.kind !== "number" && column.kind !== "element" && String(text(column, row)).length > 20;
-    const attributes = { class: (kinds[column.kind] ?? "text") + (long ? " long" : "") };
+    const letters = column.kind === "number" ? 0 : text(column, row).length;
+    const wide = letters > 80 ? " longest" : letters > 20 ? " long" : "";
+    const attributes = { class: (kinds[column.kind] ?? "text") + wide };
     if (column.kind === "element" && chosen.element) {
       const act = () => chosen.element(column.values[row]);
       return make("td", attributes, make("button", { type: "button", class: "link", onclick: act }, text(column, row)));
