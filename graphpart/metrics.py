@@ -1,7 +1,7 @@
 """How similar two partitions are: Rand index, variation of information, precision and recall of joins and cuts.
 
-All of them are functions of the contingency table, whose entry (i, j) counts the elements in subset i of one partition
-and in subset j of the other; pairs of elements are never listed. Elements whose true label is missing are left out.
+All of them are functions of the contingency table, whose entry (i, j) counts the elements in cluster i of one partition
+and in cluster j of the other; pairs of elements are never listed. Elements whose true label is missing are left out.
 
 The argument order is that of scikit-learn: the truth first.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import html_of, plural
-from graphpart.errors import InvalidPartition, known_arguments
+from graphpart.errors import InvalidPartition, deprecated, known_arguments
 from graphpart.result import Result
 
 __all__ = [
@@ -42,13 +42,13 @@ BEST = dict.fromkeys(("variation", "false"), "0 bits: equal")
 
 
 class Contingency(NamedTuple):
-    """A contingency table: ``counts[k]`` elements are in subset ``i[k]`` of the truth and ``j[k]`` of the partition."""
+    """A contingency table: ``counts[k]`` elements are in cluster ``i[k]`` of the truth, ``j[k]`` of the partition."""
 
     n: int
     i: Codes
     j: Codes
     counts: Codes
-    truth: Codes  # sizes of its subsets
+    truth: Codes  # sizes of its clusters
     partition: Codes
 
 
@@ -60,7 +60,7 @@ class Comparison:
     ----------
     elements : int
         Number of elements compared, those with a true label.
-    true_subsets, subsets : int
+    n_true_clusters, n_clusters : int
     rand_index : float
         The share of pairs on which both agree (Rand 1971); 1 if there are no pairs.
     adjusted_rand_index : float
@@ -69,9 +69,9 @@ class Comparison:
     variation_of_information : float
         ``false_cuts_information + false_joins_information``, in bits (Meila 2007).
     false_cuts_information : float
-        H(partition | truth) in bits: larger the more true subsets are split.
+        H(partition | truth) in bits: larger the more true clusters are split.
     false_joins_information : float
-        H(truth | partition) in bits: larger the more subsets mix elements of different true subsets.
+        H(truth | partition) in bits: larger the more clusters mix elements of different true clusters.
     joins_precision, joins_recall, joins_f1 : float
         Scores of the decisions to join pairs. A ratio 0 / 0 counts as 1, because nothing was decided wrongly.
     cuts_precision, cuts_recall, cuts_f1 : float
@@ -79,8 +79,8 @@ class Comparison:
     """
 
     elements: int
-    true_subsets: int
-    subsets: int
+    n_true_clusters: int
+    n_clusters: int
     rand_index: float
     adjusted_rand_index: float
     variation_of_information: float
@@ -93,6 +93,18 @@ class Comparison:
     cuts_recall: float
     cuts_f1: float
 
+    @property
+    def true_subsets(self) -> int:
+        """The former name of `n_true_clusters`."""
+        deprecated("true_subsets", "n_true_clusters")
+        return self.n_true_clusters
+
+    @property
+    def subsets(self) -> int:
+        """The former name of `n_clusters`."""
+        deprecated("subsets", "n_clusters")
+        return self.n_clusters
+
     def __repr__(self) -> str:
         main = f"adjusted Rand index {self.adjusted_rand_index:.4g}, "
         main += f"variation of information {self.variation_of_information:.4g} bits, "
@@ -100,12 +112,12 @@ class Comparison:
         return f"<Comparison: {self._title()}\n {main}>"
 
     def _title(self) -> str:
-        counts = f"{plural(self.true_subsets, 'true cluster')}, {plural(self.subsets, 'cluster')}"
+        counts = f"{plural(self.n_true_clusters, 'true cluster')}, {plural(self.n_clusters, 'cluster')}"
         return f"{plural(self.elements, 'element')}, {counts}"
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        counts = ("elements", "true_subsets", "subsets")
+        counts = ("elements", "n_true_clusters", "n_clusters")
         measures = [(f.name.replace("_", " "), getattr(self, f.name)) for f in fields(self) if f.name not in counts]
         rows = [(name, f"{value:.4g}", BEST.get(name.split()[0], "1: equal")) for name, value in measures]
         return html_of(f"Comparison: {self._title()}", {}, ("measure", "value", "best"), rows)
@@ -133,7 +145,7 @@ def compare(truth: Any, partition: Any, *, missing: Any = -1) -> Comparison:
 
     Notes
     -----
-    O(n log n) time and O(n) memory, whatever the number of subsets.
+    O(n log n) time and O(n) memory, for any number of clusters.
 
     Examples
     --------
@@ -147,8 +159,8 @@ def compare(truth: Any, partition: Any, *, missing: Any = -1) -> Comparison:
     false_cuts, false_joins = _information(table)
     return Comparison(
         elements=len(a),
-        true_subsets=len(table.truth),
-        subsets=len(table.partition),
+        n_true_clusters=len(table.truth),
+        n_clusters=len(table.partition),
         rand_index=agreement,
         adjusted_rand_index=adjusted,
         variation_of_information=false_cuts + false_joins,
@@ -401,7 +413,7 @@ def _by_node(partition: Any) -> Mapping[Hashable, Any] | None:
         for label, subset in enumerate(partition):
             for node in subset:
                 if labels.setdefault(node, label) != label:
-                    raise InvalidPartition(f"{node!r} is in two subsets")
+                    raise InvalidPartition(f"{node!r} is in two clusters")
         return labels
     return None
 

@@ -160,7 +160,7 @@ class Result(Shown):
 
 @dataclass(frozen=True, repr=False)
 class PartitionResult(Result):
-    """A :class:`Result` whose labels name subsets, also called clusters.
+    """A :class:`Result` whose labels name clusters.
 
     Clusters are called 0, 1, and so on, in order of their first appearance.
 
@@ -183,7 +183,7 @@ class PartitionResult(Result):
 
     @property
     def partition(self) -> list[set[Hashable]]:
-        """The subsets as a list of sets of nodes, as networkx community functions return them, in order of labels."""
+        """The clusters as a list of sets of nodes, as networkx community functions return them, in order of labels."""
         present, place = np.unique(self.labels, return_inverse=True)
         subsets: list[set[Hashable]] = [set() for _ in present]
         for node, k in zip(self.nodes, place.tolist(), strict=True):

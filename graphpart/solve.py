@@ -54,7 +54,7 @@ def solve(
         ``time_limit``. Without a limit, ``auto`` ends by itself.
     initial : Result, labels, mapping or list of sets, optional
         The solution to start from. Elements may be left out: by a mapping without their names, by the label -1, or by
-        the result of another problem that does not have them. An element that is left out starts in a subset of its
+        the result of another problem that does not have them. An element that is left out starts in a cluster of its
         own; a variable that is left out starts with the label of least cost given the labels of the others. A partition
         that violates what the problem requires is repaired, and the `message` says so. If it is a result, clusters that
         do not change keep their numbers.

@@ -2,7 +2,7 @@ cdef class Stopping:
     cdef readonly double started          # monotonic clock, seconds; of the whole run
     cdef readonly double deadline         # the same clock; inf without a time limit
     cdef readonly double target
-    cdef readonly double plus             # cost of what a child does not know of; inf if its costs tell nothing
+    cdef readonly double plus             # cost of the parts that a child does not know; inf if its costs do not count
     cdef readonly double incumbent        # the least cost so far, of the whole problem; the root's
     cdef readonly double bound            # the largest lower bound so far, of the whole problem; the root's
     cdef readonly long long max_iterations
@@ -13,8 +13,8 @@ cdef class Stopping:
     cdef readonly Stopping parent         # None for the root
     cdef object pending                   # an exception that the callback raised
     cdef public long long iterations
-    cdef unsigned long thread             # in which signals and the callback are served: that of the root
-    cdef long countdown, quiet            # polls that only count: until the next look, and between two looks
+    cdef unsigned long thread             # the thread of the root, which serves signals and the callback
+    cdef long countdown, quiet            # polls that only count down: left until the next look, and between two looks
     cdef double looked                    # when the clock was last looked at,
     cdef double served                    # when signals and the callback were last served
     cdef bint stopped

@@ -1,14 +1,14 @@
-"""One protocol by which every long run ends early, and the one record of what it has reached.
+"""One protocol by which every long run ends early, and one record of its costs and bounds.
 
-A front door (`solve`, or a method by its name) makes one :class:`Stopping`, the root. An algorithm calls `step` once per
-iteration (and `check` inside long iterations), ends in good order as soon as either says so, and returns the best it
-has; `Stopping.reason` then says why. A kernel calls the C methods `tick` and `poll` instead, without holding the GIL.
+`solve`, or a method that is called by name, makes one :class:`Stopping`, the root. An algorithm calls `step` once per
+iteration, and `check` inside long iterations. It ends as soon as either returns True, and returns its best solution;
+`Stopping.reason` then says why. A kernel calls the C methods `tick` and `poll` instead, without holding the GIL.
 
-Whatever runs inside gets a child (`Stopping.child`), which may have less time and other iterations. A child has the clock,
-the interruption and the callback of its root, so nothing that runs inside has a callback of its own. The root keeps the
-record: the incumbent (the least cost so far) and the bound (the largest lower bound so far), both of the whole problem.
-About every 50 ms the root serves signals and the callback, which sees the incumbent only; so the costs that it sees never
-rise. Only the thread that made the root serves and records; what polls in other threads just learns that it has to end.
+Each inner run gets a child (`Stopping.child`), which may have less time and other iterations. A child uses the clock,
+the interruption and the callback of its root. The root keeps the record: the incumbent (the least cost so far) and the
+bound (the largest lower bound so far), both of the whole problem. About every 50 ms the root serves signals and the
+callback, which gets the incumbent. So the costs that it gets never rise. Only the thread that made the root serves and
+records. Polls in other threads only learn that the run has to end.
 """
 
 from libc.math cimport INFINITY
@@ -30,9 +30,9 @@ cdef extern from "Python.h" nogil:
 cdef bint interrupted = False  # Ctrl-C came while an interruptible method ran
 
 cdef double SERVICE = 0.05     # seconds between two looks at signals and callback
-cdef double SELDOM = 5e-3      # seconds between two looks at the clock: above it fewer polls only count,
-cdef double OFTEN = 1e-3       # below it more,
-cdef long LONGEST = 4096       # up to so many
+cdef double SELDOM = 5e-3      # seconds between two looks at the clock: above this fewer polls only count,
+cdef double OFTEN = 1e-3       # below this more,
+cdef long LONGEST = 4096       # at most this number
 
 
 cdef class Stopping:
@@ -103,17 +103,17 @@ cdef class Stopping:
         self.history, self.bounds = [], []
 
     def child(self, seconds=None, iterations=None, plus=0.0):
-        """What runs inside gets this: the same clock, interruption, callback and record, and narrower limits.
+        """An object for an inner run: the same clock, interruption, callback and record, and narrower limits.
 
         Parameters
         ----------
         seconds : float, optional
-            From now on; what is left of the time of this object if that is less.
+            From now on; at most the remaining time of this object.
         iterations : int, optional
-            Iterations of the child, which are not those of this object.
+            Iterations of the child; it counts its own.
         plus : float
-            What this object's costs are above those of the child: the cost of all that the child does not know of. With
-            inf, the child's costs tell nothing about the whole (they have another unit, or belong to another problem):
+            Costs of this object minus costs of the child: the cost of all parts that the child does not know. With inf,
+            the child's costs have no meaning for the whole (they have another unit, or belong to another problem). Then
             they are neither recorded nor compared with the target.
 
         Returns
@@ -159,7 +159,7 @@ cdef class Stopping:
         return None if self.deadline == INFINITY else max(0.0, self.deadline - now())
 
     def record(self, double cost):
-        """Take note of a cost that was reached: if no cost was less, it joins the history, and the callback is called."""
+        """Record a cost that was reached. If it is the least so far, add it to the history, and call the callback."""
         if cost <= self.target:
             self.stop(Status.TARGET)
         if self.parent is not None:
@@ -169,7 +169,7 @@ cdef class Stopping:
             self._call(now() - self.started)
 
     def raise_bound(self, double bound):
-        """Take note that no solution of the whole problem costs less than `bound`: if this is better, it joins `bounds`."""
+        """Record that no solution of the whole problem costs less than `bound`. A better bound is added to `bounds`."""
         cdef Stopping root = self.root
         if PyThread_get_thread_ident() != root.thread or not bound > root.bound or bound == INFINITY:
             return
@@ -203,24 +203,24 @@ cdef class Stopping:
         return self.check(cost)
 
     def stop(self, reason):
-        """End the run for a reason of the caller's; the first reason given stays."""
+        """End the run for a given reason; the first reason stays."""
         if self.reason is None:
             self.reason = reason
         self.stopped = True
         self.countdown = 0
 
     def ended(self, double cost, double bound):
-        """The history and the bounds of a run that ends with a cost and a lower bound, which come last.
+        """The history and the bounds of a run that ends with this cost and lower bound, which come last.
 
-        Rounding may have made a running cost less than the cost computed from the problem, and a running bound larger
-        than the one that is proven: both are cut to what holds in the end.
+        By rounding, a running cost may be below the cost computed from the problem, and a running bound above the
+        proven one. Both are clipped to the final values.
         """
         self.reraise()
         seconds = self.seconds
         return _monotone(self.history, seconds, cost, max), _monotone(self.bounds, seconds, bound, min)
 
     def reraise(self):
-        """Raise what the callback raised, if it did. Called once the kernel has ended in good order."""
+        """Raise the exception of the callback, if there is one. Called after the kernel has ended."""
         cdef Stopping root = self.root
         if root.pending is not None:
             error, root.pending = root.pending, None
@@ -287,7 +287,7 @@ cdef class Stopping:
 
 
 def _monotone(record, seconds, last, limit):
-    """The record with its values cut to the last one, each only once, and then the last one."""
+    """The record with its values clipped to the last one, without repetitions, and then the last one."""
     if not math.isfinite(last):
         return ()
     kept, before = [], None
@@ -300,11 +300,11 @@ def _monotone(record, seconds, last, limit):
 
 
 def interruptible(method):
-    """Let Ctrl-C end a method in good order wherever it is, so that it returns the best it has; the second one raises.
+    """Let Ctrl-C end a method at any time, so that it returns its best solution; a second Ctrl-C raises.
 
-    While a method runs, the interrupt is noted instead of raised, and all `Stopping` objects see it. A handler that
-    somebody else has installed stays in charge, and so does the outermost of nested methods. An unknown keyword argument
-    is an InvalidOption.
+    While a method runs, the interrupt is noted instead of raised, and all `Stopping` objects see it. A handler of other
+    code stays installed, and nested methods use the handler of the outermost one. An unknown keyword argument is an
+    InvalidOption.
     """
 
     check = argument_check(method)
@@ -321,7 +321,7 @@ def interruptible(method):
         try:
             result = method(*args, **options)
             if interrupted and isinstance(result, Result) and result.status is not Status.INTERRUPTED:
-                # It had just ended by itself; whoever pressed Ctrl-C must learn that it was heard.
+                # The method had just ended by itself; Ctrl-C must still have an effect.
                 result = replace(result, status=Status.INTERRUPTED, message=f"interrupted ({result.message})")
             return result
         finally:

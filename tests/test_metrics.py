@@ -31,7 +31,7 @@ def test_measures_are_those_of_the_definitions(labels):
     known = [i for i, label in enumerate(truth) if label != -1]
     t, p = ([x[i] for i in known] for x in labels)
     n = len(known)
-    assert (c.elements, c.true_subsets, c.subsets) == (n, len(set(t)), len(set(p)))
+    assert (c.elements, c.n_true_clusters, c.n_clusters) == (n, len(set(t)), len(set(p)))
     pairs = [(t[a] == t[b], p[a] == p[b]) for a, b in itertools.combinations(range(n), 2)]
 
     def share(of, among):
@@ -60,6 +60,14 @@ def test_measures_are_those_of_the_definitions(labels):
     assert metrics.rand_index(truth, partition) == c.rand_index
     assert metrics.adjusted_rand_index(truth, partition) == c.adjusted_rand_index
     assert metrics.pair_scores(truth, partition)["joins_f1"] == c.joins_f1
+
+
+def test_old_names_of_numbers_warn():
+    c = metrics.compare([0, 0, 1], [0, 1, 2])
+    with pytest.warns(DeprecationWarning, match="true_subsets will be removed in version 0.4: use n_true_clusters"):
+        assert c.true_subsets == 2
+    with pytest.warns(DeprecationWarning, match="use n_clusters"):
+        assert c.subsets == 3
 
 
 @given(st.integers(0, 10**6))
@@ -152,7 +160,7 @@ def test_missing_labels():
         (np.ones((1, 2)), [1], "labels have shape"),
         ([1, 2], [1, None], "element 1 has a true label but none"),
         ([{1, 2}], {1: 0}, "2 has a true label but is not in the partition"),
-        ([{1, 2}, {2}], {1: 0, 2: 0}, "2 is in two subsets"),
+        ([{1, 2}, {2}], {1: 0, 2: 0}, "2 is in two clusters"),
         ([{1}], [0], "names nodes"),
         ([0], {1: 0}, "names nodes"),
     ],

@@ -73,7 +73,7 @@ def test_a_result_of_another_problem_is_taken_by_name() -> None:
     [
         ({"e0": 0, "zz": 1}, "'zz' is not a node"),
         ([0, -1], "labels have shape"),
-        ([{"e0"}, {"e0"}], "in two subsets"),
+        ([{"e0"}, {"e0"}], "in two clusters"),
     ],
 )
 def test_wrong_partitions(form: object, message: str) -> None:

@@ -25,7 +25,7 @@ PLACE = {"a": (0, 1), "b": (0, 0), "c": (1, 0.5), "d": (2, 0.5), "e": (3, 1), "f
 
 
 def draw(axis: Any, title: str, labels: dict[str, int], apart: bool = False) -> None:
-    """Elements, colored by subset, and their pairs; only those within subsets, or all."""
+    """Elements, colored by cluster, and their pairs; only those within clusters, or all."""
     G = nx.Graph(list(COSTS))
     colors = ["tab:blue", "tab:orange", "tab:green"]
     for attracts, color, style in ((True, "tab:blue", "solid"), (False, "tab:red", "dashed")):

@@ -100,13 +100,13 @@ result = gp.partition.kernighan_lin(gp.SetPartition.from_matrix(costs))
 score = gp.metrics.compare(digit[~known], result)
 print(result.message)
 print(
-    f"{result.n_clusters} subsets, "
+    f"{result.n_clusters} clusters, "
     f"adjusted Rand index {score.adjusted_rand_index:.3f}"
 )
 
 # %%
-# Each row of the picture shows images of one of the largest subsets. Unusual
-# images stay in small subsets of their own.
+# Each row of the picture shows images of one of the largest clusters. Unusual
+# images stay in small clusters of their own.
 
 import matplotlib.pyplot as plt
 

@@ -9,8 +9,8 @@ optimum and proves it.
 """
 
 # %%
-# The problem has 60 elements in planted subsets. The costs of all pairs have
-# so much noise that the subsets can hardly be recognised.
+# The problem has 60 elements in planted clusters. The costs of all pairs have
+# so much noise that the clusters can hardly be recognised.
 
 import graphpart as gp
 

@@ -39,13 +39,13 @@ def run(args: argparse.Namespace) -> int:
     missing = int(args.missing) if INTEGER.fullmatch(args.missing) else args.missing
     facts = asdict(compare(truth, partition, missing=missing))
     if args.json:
-        emit_json({"file": args.labels, "truth": args.truth, **facts})
+        old = {"true_subsets": facts["n_true_clusters"], "subsets": facts["n_clusters"]}  # the names in version 0.2
+        emit_json({"file": args.labels, "truth": args.truth, **facts, **old})
         return 0
     width = max(map(len, facts))
     for name, value in facts.items():
-        emit(
-            f"{name.replace('_', ' '):<{width}}  {f'{value:.6f}' if isinstance(value, float) else value}\n", flush=False
-        )
+        words = name.removeprefix("n_").replace("_", " ")
+        emit(f"{words:<{width}}  {f'{value:.6f}' if isinstance(value, float) else value}\n", flush=False)
     return 0
 
 

@@ -1,6 +1,6 @@
 """Learn costs of pairs from a table of labelled pairs, and write the model.
 
-The table is a CSV file with a header. Each row is a pair, with 1 (same subset) or 0 in the label column, and a number
+The table is a CSV file with a header. Each row is a pair, with 1 (same cluster) or 0 in the label column, and a number
 in each attribute column. The model that is written is fitted to all pairs. The held-out scores are those of a second
 model of the same kind, which is fitted without the held-out pairs.
 
@@ -205,7 +205,7 @@ def fit(
 
 
 def cut(X: Any, y: Any, pairs: Any) -> Blocks:
-    """The pairs of random samples of elements, with few and with many subsets; or all pairs if there are few."""
+    """The pairs of random samples of elements, with few and with many clusters; all pairs if there are few."""
     import numpy as np
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

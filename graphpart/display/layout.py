@@ -93,7 +93,8 @@ def _rows(radius: Floats, shape: float) -> tuple[Floats, Floats]:
 
 
 def springs(labels: NDArray[np.integer], u: NDArray[np.integer], v: NDArray[np.integer]) -> tuple[Floats, Floats]:
-    """Places of elements by springs between those that attract, three times as strong within a subset; small graphs."""
+    """Places of elements by springs between those that attract, three times as strong within a cluster; small
+    graphs."""
     import networkx as nx
 
     n = len(labels)

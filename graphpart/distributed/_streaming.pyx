@@ -1,6 +1,6 @@
 """Union-find over pairs that come in parts: components of attractive pairs, and blocks of limited weight.
 
-An array of parents is kept between the parts, and the result does not depend on how pairs are divided into these. Near
+An array of parents is kept between the parts, and the result does not depend on the division of pairs into parts. Near
 O(pairs).
 """
 

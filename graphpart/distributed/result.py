@@ -23,7 +23,7 @@ class DistributedResult(Shown):
         elements of the same cluster. Where identifiers are integers with gaps, labels may have gaps, too. A folder that
         neither `output` nor `work_folder` named is removed with this result, or when Python ends.
     cost : float
-        The sum of the costs of pairs within subsets, from a pass over all pairs.
+        The sum of the costs of pairs within clusters, from a pass over all pairs.
     lower_bound : float
         No partition costs less.
     status : Status

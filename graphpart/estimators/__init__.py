@@ -1,7 +1,7 @@
 """Estimators with the interface of scikit-learn: partitions, and labels of sequences and pictures.
 
 `CorrelationClustering` turns distances or similarities into costs by a threshold. `LearnedPartition` learns costs of
-pairs from elements of known classes, and partitions elements of any classes. Both find the number of subsets
+pairs from elements of known classes, and partitions elements of any classes. Both find the number of clusters
 themselves. `ChainCRF` labels sequences of words or of vectors (`vocabulary` gives attributes with names a column each),
 `GridCRF` labels pictures. `Segmenter` learns to join regions of pictures and volumes.
 """

@@ -75,7 +75,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     labels_ : ndarray of int64, shape (n,)
         0, 1, ... in order of first appearance.
     cost_, lower_bound_ : float
-        The sum of the costs of pairs within subsets, and a lower bound on the cost of every partition.
+        The sum of the costs of pairs within clusters, and a lower bound on the cost of every partition.
     threshold_ : float
         The threshold used; NaN for costs.
     result_ : PartitionResult
@@ -174,7 +174,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return float(adjusted_rand_score(y, self._partition(X)))
 
     def _partition(self, X: Any) -> NDArray[np.int64]:
-        """Labels of other elements by the threshold of `fit`; they are unrelated to the subsets of `fit`."""
+        """Labels of other elements by the threshold of `fit`; they are unrelated to the clusters of `fit`."""
         check_is_fitted(self)
         validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)  # complains of other attributes
         other = clone(self)

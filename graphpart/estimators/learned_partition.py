@@ -283,7 +283,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of int64, shape (n,)
-            Labels 0, 1, ... in order of first appearance. They name subsets of this call, not classes: an element's
+            Labels 0, 1, ... in order of first appearance. They name clusters of this call, not classes: an element's
             label depends on the other elements.
         """
         return self.partition(X).labels.astype(np.int64)

@@ -15,7 +15,7 @@ cdef extern from "Python.h":
     double PyOS_string_to_double(const char* text, char** end, void* overflow) except? -1.0
 
 cdef enum:
-    LOW_POWER = -342       # of ten, from which on 19 digits may be no zero
+    LOW_POWER = -342       # exponent of ten; below it, 19 digits are zero in float64
     HIGH_POWER = 308
 
 cdef double[23] POWERS
@@ -45,10 +45,10 @@ for power in range(LOW_POWER, HIGH_POWER + 1):
 # --------------------------------------------------------------------------------------------------- one number
 
 cdef inline bint scaled(uint64_t digits, long power, double* out) noexcept nogil:
-    """digits * 10**power, correctly rounded, for digits > 0; false if this way cannot tell.
+    """digits * 10**power, correctly rounded, for digits > 0; False if this method cannot decide.
 
-    The significand of the power is too small by less than one unit, thus the product by less than `digits`. If this
-    can neither carry into the bits that count nor tell a tie from a larger number, the bits are right.
+    The significand of the power is too small by less than one unit, so the product is too small by less than `digits`.
+    The bits are right unless this error can carry into them, or decide whether there is a tie.
     """
     cdef uint64_t high, low, more, carried, top, significand
     cdef long exponent

@@ -18,7 +18,7 @@ from graphpart.files._decimal cimport (
 from graphpart.kernels.growing cimport reserve
 
 cdef enum:
-    LONGEST = 1 << 16      # bytes of a token or line, beyond which a file is no text of ours
+    LONGEST = 1 << 16      # most bytes of a token or line; a file with longer ones is of another format
     SHOWN = 40             # bytes of a token that a message shows
 
 
@@ -54,7 +54,7 @@ cdef str shown(const uint8_t* p, const uint8_t* end):
 
 
 cdef class Block:
-    """Memory from `realloc`, freed when nobody looks into it any more."""
+    """Memory from `realloc`, freed when no view of it is left."""
 
     cdef void* data
     cdef Py_ssize_t size
@@ -79,17 +79,17 @@ cdef object taken(void** data, Py_ssize_t size, Py_ssize_t width, object dtype):
     return np.frombuffer(block, dtype)
 
 
-# ------------------------------------------------------------------------------------------------ what all share
+# ------------------------------------------------------------------------------------------------ all parsers
 
 cdef class Parser:
-    """Cuts blocks at line or token ends, counts lines, and words the errors.
+    """Cuts blocks at ends of lines or tokens, counts lines, and raises errors.
 
     Parameters
     ----------
     name : str
         The file, for messages.
     form : str
-        What was expected, for messages.
+        The expected form of the file, for messages.
     line : int
         The number of the line that the first byte belongs to.
     """
@@ -98,7 +98,7 @@ cdef class Parser:
     cdef bytes carry
     cdef readonly int64_t line
     cdef bint by_line
-    # where and what a scan found wrong
+    # the fault that a scan found, and its place
     cdef Fault fault
     cdef const uint8_t* from_
     cdef const uint8_t* to
@@ -109,11 +109,11 @@ cdef class Parser:
         self.by_line = True
 
     cdef const uint8_t* scan(self, const uint8_t* p, const uint8_t* end) noexcept nogil:
-        """Parse all of [p, end), which ends at a line or token end; on a fault, set it."""
+        """Parse all of [p, end), which ends at the end of a line or token; note a fault."""
         return end
 
     def feed(self, bytes block):
-        """Parse some bytes; what they leave unfinished waits for the next ones."""
+        """Parse a block; an unfinished line or token is kept for the next block."""
         cdef bytes data = self.carry + block if self.carry else block
         cdef const uint8_t* start = data
         cdef const uint8_t* end = start + len(data)
@@ -127,7 +127,7 @@ cdef class Parser:
             self.report()
 
     def finish(self):
-        """Parse what is left at the end of the file."""
+        """Parse the rest at the end of the file."""
         if not self.carry:
             return
         cdef bytes data = self.carry + b"\n"
@@ -197,7 +197,7 @@ cdef class Pairs(Parser):
     largest : int
         Largest u or v so far, -1 without any.
     rest : bytes or None
-        What is left to someone else (`csv`).
+        The bytes that were not parsed (`csv`).
     """
 
     cdef void* u
@@ -380,7 +380,7 @@ cdef class Pairs(Parser):
 # ------------------------------------------------------------------------------------------------ streams of numbers
 
 cdef class Numbers(Parser):
-    """Numbers separated by white space, in lines that may mean something (rows) or not.
+    """Numbers separated by white space; lines matter only if `rows`.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ __all__ = ["correlations"]
 def correlations(n: int, rows: int = 10, seed: int | None = 0) -> Instance:
     """Correlations of the columns of a random matrix: weight ``w = round(100 * correlation)``, maximise the sum within.
 
-    Costs are ``-w``; ``problem.objective(cost)`` is the sum of weights within subsets.
+    Costs are ``-w``; ``problem.objective(cost)`` is the sum of weights within clusters.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def modularity(graph: nx.Graph | str, weight: str | None = "weight", resolution:
     weight : str, optional
         The edge attribute that holds the weight, 1 where it is missing; none: every edge has the weight 1.
     resolution : float
-        Above 1, smaller subsets are better; below 1, larger ones.
+        Above 1, smaller clusters are better; below 1, larger ones.
 
     Returns
     -------

@@ -22,14 +22,14 @@ __all__ = ["planted_partition"]
 def planted_partition(
     n: int, subsets: int, sigma: float = 1.0, decimals: int | None = None, seed: int | None = 0
 ) -> Instance:
-    """A complete graph with a planted partition: costs -1 within, +1 across its subsets, plus Gaussian noise.
+    """A complete graph with a planted partition: costs -1 within, +1 across its clusters, plus Gaussian noise.
 
     Parameters
     ----------
     n : int
         Number of elements.
     subsets : int
-        Number of planted subsets; their sizes differ by at most one.
+        Number of planted clusters; their sizes differ by at most one.
     sigma : float
         Standard deviation of the noise. Without noise the planted partition is the optimum.
     decimals : int, optional

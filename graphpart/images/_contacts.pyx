@@ -1,9 +1,9 @@
-"""Kernel of region graphs: where regions touch, what lies between them, and of how many pieces each region consists.
+"""Kernel of region graphs: contacts of regions, the values there, and the connected pieces of each region.
 
 A contact is a pair of neighbouring voxels, along one axis, in two different regions; voxels of region 0 have none. All
-contacts of the same two regions add to one entry of a table: their number along each axis, and of their values the sum,
-the sum of squares, the extremes and a histogram. Values are in [0, 1]. Sums are integers, in units of 2**-30, so tables
-of blocks add up to exactly the table of the whole, in any order.
+contacts of the same two regions are one entry of a table. It has their number along each axis, and the sum, the sum of
+squares, the extremes and a histogram of their values. Values are in [0, 1]. Sums are integers, in units of 2**-30. So
+tables of blocks add up to exactly the table of the whole, in any order.
 
 The value of a contact is the larger one of its two voxels, so that a boundary one voxel wide counts in full, whichever
 side its voxels belong to. Entries are found by a hash table with open addressing. Contacts come in long series for the
@@ -44,7 +44,7 @@ cdef struct Slot:
 
 
 cdef inline const int32_t* skip(const int32_t* a, const int32_t* b, const int32_t* end) noexcept nogil:
-    """The first place in a from which on the next voxels may differ from those at b; four are compared at once."""
+    """The first place in a whose voxels may differ from those at b; four are compared at once."""
     while a + 4 <= end and memcmp(a, b, 16) == 0:
         a += 4
         b += 4
@@ -92,7 +92,7 @@ cdef class Contacts:
         return True
 
     cdef Py_ssize_t _find(self, int32_t a, int32_t b) noexcept nogil:
-        """The entry of two regions, made if there is none; -1 if there is no memory."""
+        """The entry of two regions, a new one if there is none; -1 if there is no memory."""
         cdef uint64_t key = (<uint64_t>min(a, b) << 32) | <uint64_t>max(a, b)
         cdef uint64_t at = self._slot(key)
         cdef Contact* row
@@ -160,7 +160,8 @@ cdef class Contacts:
         boundary : ndarray of float32 of the same shape, or None
             In [0, 1]; without it every value is 0.
         core : three ints
-            The first voxels along each axis, at most the shape; beyond them is what neighbouring blocks begin with.
+            The number of voxels of the core along each axis, at most the shape. The voxels beyond it belong to
+            neighbouring blocks.
         """
         cdef Py_ssize_t depth = regions.shape[0], height = regions.shape[1], width = regions.shape[2]
         cdef Py_ssize_t core_depth, core_height, core_width
@@ -201,7 +202,7 @@ cdef class Contacts:
         values : ndarray of float32 of the same shape
             In [0, 1]; the value at x is that of the voxels x and x + offset.
         offset, core : three ints
-            Numbers are counted along the first axis along which the offset is not 0.
+            The offset, and the size of the core. Pairs are counted under the first axis in which the offset is not 0.
         """
         cdef Py_ssize_t shape[AXES]
         cdef Py_ssize_t low[AXES]
@@ -287,7 +288,8 @@ cdef struct Series:
 cdef void _connect(
     Series* series, element_t* parent, int64_t i, int64_t last_i, int64_t j, int64_t last_j, int32_t reach
 ) noexcept nogil:
-    """Unite series i, ... of one row with those of another, j, ..., that they touch; with reach 1 also at corners."""
+    """Unite series i, ... of one row with the series j, ... of another that they touch; with reach 1 also at
+    corners."""
     cdef int32_t start_i = 0, start_j = 0, start, end
     cdef int64_t k
     while i < last_i:

@@ -1,8 +1,8 @@
 """The words of a cost function network of toulbar2, and the loop over its functions.
 
-Words, braces and brackets are cut out of blocks of bytes as these arrive; what is needed of the file is then only the
-block at hand. Costs go straight into one growing C array, which no promise of the file makes larger than what has
-been read, but for the default costs of functions listed by tuples, whose sizes are checked before.
+Words, braces and brackets are cut out of blocks of bytes as these arrive, so only one block is in memory. Costs are
+appended to one growing C array. Its size follows the data read so far, not sizes that the file announces. The only
+exception are the default costs of functions listed by tuples, whose sizes are checked first.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from graphpart.files._decimal cimport NONE, Fault, number
 from graphpart.kernels.growing cimport reserve
 
 cdef enum:
-    LONGEST = 1 << 16      # bytes of a word, beyond which a file is no text of ours
+    LONGEST = 1 << 16      # most bytes of a word; a file with longer ones is of another format
     SHOWN = 40             # bytes of a word that a message shows
     NESTED = 20            # brackets within each other
     AGAIN = -1             # the block ends before the word does
@@ -59,9 +59,9 @@ cdef class Tokens:
 
     cdef object name, blocks
     cdef bytes data
-    cdef const uint8_t* p          # what is not yet read of the block
+    cdef const uint8_t* p          # the part of the block that is not yet read
     cdef const uint8_t* end
-    cdef const uint8_t* first      # the word, as long as `next` is not called
+    cdef const uint8_t* first      # the word, until the next call of `next`
     cdef const uint8_t* last
     cdef bint finished, skipping, fresh
     cdef readonly int64_t line
@@ -74,7 +74,7 @@ cdef class Tokens:
         self.fresh = True
 
     cdef int scan(self) noexcept nogil:
-        """Find the next token in the block; AGAIN if the block ends before that is clear."""
+        """Find the next token in the block; AGAIN if the block ends within a token."""
         cdef const uint8_t* p = self.p
         cdef const uint8_t* end = self.end
         cdef uint8_t c
@@ -110,7 +110,7 @@ cdef class Tokens:
                     self.skipping = True
                     continue
             break
-        self.p = p                  # a word that the block cuts is scanned again from here
+        self.p = p                  # a word that the end of the block cuts is scanned again from here
         self.fresh = False
         if c == c'{' or c == c'[' or c == c'}' or c == c']':
             self.first, self.last, self.p = p, p + 1, p + 1
@@ -174,7 +174,7 @@ cdef class Tokens:
 
     @property
     def word(self):
-        """The word, as text; for other tokens their sign."""
+        """The word as text; for other tokens their character."""
         return self.text()
 
     cdef str text(self):
@@ -224,13 +224,13 @@ cdef class Functions:
     labels : list of (dict from str to int, or None)
         The labels of each variable by their names.
     most : int
-        Functions listed by tuples that make more table entries are an error.
+        Most table entries of functions listed by tuples; more are an error.
 
     Attributes
     ----------
     names : list of (str or None)
     shared : list of (int, str, int)
-        A function without costs of its own, the name of the one whose costs it has, and the line that says so.
+        A function that shares the costs of another function, the name of that function, and the line.
     calls : list of (str, list of int, list, int)
         A global cost function: its name, its scope, its parameters as words and lists, and its line.
     decimals : int
@@ -336,7 +336,7 @@ cdef class Functions:
         return 1
 
     cdef int call(self, name, line) except -1:
-        """A global cost function, from its parameters on; it becomes no function here."""
+        """A global cost function, from its parameters on; it is added to `calls` only."""
         cdef Py_ssize_t i
         cdef Tokens t = self.tokens
         scope = []
@@ -350,7 +350,7 @@ cdef class Functions:
         return 0
 
     cdef list tree(self, int depth):
-        """What is within a bracket: words, and lists of the same."""
+        """The contents of a bracket: words, and lists of words."""
         cdef Tokens t = self.tokens
         found = []
         if depth > NESTED:
@@ -434,7 +434,7 @@ cdef class Functions:
         while True:
             before = 0
             reserve(<void**>&self.costs, &self.room, self.size + 64, 8)
-            with nogil:     # so that most of the work is without Python's lock
+            with nogil:     # most of the work needs no GIL
                 while before < 64:
                     kind = t.scan()
                     t.kind = kind

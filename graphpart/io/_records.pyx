@@ -1,7 +1,7 @@
-"""Records in a stream of numbers: where each starts, and cost functions listed by tuples.
+"""Records in an array of numbers: the start of each, and cost functions listed by tuples.
 
-The readers of factor graphs parse a file into one array of numbers; what each number means depends on those before it.
-These loops follow that thread; everything they cannot follow is reported by its position in the array.
+The readers of factor graphs parse a file into one array of numbers. The meaning of each number depends on the numbers
+before it. A number that does not fit is reported by its position in the array.
 """
 
 import numpy as np
@@ -11,18 +11,18 @@ from libc.stdint cimport int32_t, int64_t
 
 
 cdef inline int64_t whole(double x) noexcept nogil:
-    """A count, or -1 for what is none."""
+    """A number as a count; -1 if it is not one."""
     return <int64_t>x if 0.0 <= x < 4503599627370496.0 and x == <double><int64_t>x else -1
 
 
 def counted_records(const double[::1] values, Py_ssize_t at, Py_ssize_t count) -> tuple[NDArray[np.int64], int]:
-    """Records ``k x1 ... xk``, one after the other: (starts with the end appended, position of what is wrong or -1).
+    """Records ``k x1 ... xk``, one after the other: (starts with the end appended, position of the first fault or -1).
 
-    Starts are filled up to the record that is wrong; its position is the end of `values` if that comes too early.
+    Starts are filled up to the faulty record. If `values` ends too early, the position is its end.
     """
     cdef Py_ssize_t size = values.shape[0], i = 0
     cdef int64_t k
-    # Never more than there are numbers: a count is only a promise.
+    # Memory follows the numbers that exist: the file may announce a wrong count.
     out = np.empty(min(count, size - at if size > at else 0) + 1, np.int64)
     cdef int64_t[::1] starts = out
     cdef Py_ssize_t bad = -1
@@ -47,9 +47,9 @@ def counted_records(const double[::1] values, Py_ssize_t at, Py_ssize_t count) -
 
 
 def listed_functions(const double[::1] values, Py_ssize_t at, Py_ssize_t count, Py_ssize_t n):
-    """Records ``k v1 ... vk default t`` and t times ``l1 ... lk cost``: as `counted_records`.
+    """Records ``k v1 ... vk default t`` and t times ``l1 ... lk cost``; returns the same as `counted_records`.
 
-    The position of a negative number of tuples is wrong as well: that is how global functions are marked.
+    A negative number of tuples is a fault, too: it marks a global function.
     """
     cdef Py_ssize_t size = values.shape[0], i = 0
     cdef int64_t k, t
@@ -91,7 +91,7 @@ def fill_tables(
     double[::1] tables,
     double top,
 ):
-    """Write the functions at `starts` into flat tables, costs of at least `top` as inf; the first wrong position or -1.
+    """Write the functions at `starts` into tables, costs of at least `top` as inf; position of the first fault or -1.
 
     The position is that of a label outside its domain, or of a cost that is not finite or below 0. Of two equal tuples
     the later one counts.

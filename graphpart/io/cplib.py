@@ -1,6 +1,6 @@
 """Clique partitioning text: n, then the n (n - 1) / 2 weights of the upper triangle, row by row, without the diagonal.
 
-Numbers are separated by white space; line breaks have no meaning. The weight within subsets is to be maximised
+Numbers are separated by white space; line breaks have no meaning. The weight within clusters is to be maximised
 (Grötschel & Wakabayashi 1989; Sørensen & Letchford 2024). Hence ``cost = -w`` and ``objective = -cost``. A pair of
 weight ``inf`` must be joined, a pair of weight ``-inf`` must be cut.
 """

@@ -6,7 +6,7 @@ cdef double LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1")  # ln 2 as a sum: k
 cdef double LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")  # as its last 21 bits are zero
 cdef double PER_LN2 = float.fromhex("0x1.71547652b82fep+0")   # 1 / ln 2
 cdef double ROOT = float.fromhex("0x1.6a09e667f3bcdp-1")      # of 1/2
-cdef double LEAST = -746.0                                    # beyond these, an exponential is 0 or inf
+cdef double LEAST = -746.0                                    # beyond LEAST and MOST, an exponential is 0 or inf
 cdef double MOST = 710.0
 cdef double TO_INTEGER = 6755399441055744.0                   # 1.5 * 2**52: adding and subtracting it rounds to integers
 cdef double[13] EXP_TERMS                                     # 1 / 14!, ..., 1 / 2!
@@ -21,13 +21,13 @@ for term in range(2, 15):
 
 
 cdef inline double polynomial(const double* c, double x) noexcept nogil:
-    """By Horner's rule, the coefficient of the highest power first; in one expression, for the sake of vectorisation."""
+    """By Horner's rule, the coefficient of the highest power first; one expression, so that compilers vectorise it."""
     return ((((((((((((c[0] * x + c[1]) * x + c[2]) * x + c[3]) * x + c[4]) * x + c[5]) * x + c[6]) * x + c[7]) * x
                 + c[8]) * x + c[9]) * x + c[10]) * x + c[11]) * x + c[12])
 
 
 cdef enum:
-    BLOCK = 64      # numbers worked on at a time, in loops without calls (and the steps below)
+    BLOCK = 64      # numbers per block; loops over a block contain no calls
 
 
 def exponentials(const double[::1] x, double[::1] out):

@@ -4,9 +4,9 @@ Costs are given either as a symmetric matrix (n, n), or as pairs ``u[k] < v[k]``
 by row with the rounding error of each addition carried along (Neumaier 1974), so that a reported cost is exact to
 the last digits also where huge and tiny costs meet.
 
-Weights of a background are added up by subset, element by element, and each element pays for those before it, so that
-nothing is subtracted: an element that is alone costs exactly 0. Products carry their rounding errors along, too (Dekker
-1971), so that the result is exact to the last digits also where listed pairs and background nearly cancel.
+Weights of a background are added up by subset, element by element. Each element pays for the elements before it, so
+nothing is subtracted, and an element that is alone costs exactly 0. Products carry their rounding errors along, too
+(Dekker 1971). So the result is exact to the last digits also if listed pairs and background nearly cancel.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ ctypedef fused index_t:
     element_t
     offset_t
 
-# Sums in several lanes, so that additions need not wait for each other; with the error of each (Knuth 1969).
+# Sums in several lanes, which are independent of each other; with the error of each addition (Knuth 1969).
 cdef extern from *:
     """
     #define GP_LANES 32
@@ -52,19 +52,19 @@ cdef extern from *:
     ) noexcept nogil
 
 cdef enum:
-    BLOCK = 64      # columns of a matrix that are compared with their mirror image at a time
+    BLOCK = 64      # number of columns of a matrix that are compared with their mirror image at once
 
 
 cdef class CompressedRows:
-    """The pairs of each element: one value for all kernels that go from an element to its neighbours.
+    """The pairs of each element, for all kernels that go from an element to its neighbours.
 
     Parameters
     ----------
     starts : ndarray of int64, shape (n + 1,)
     neighbours : ndarray of int32
-        Those of element a stand from ``starts[a]`` to ``starts[a + 1]``.
+        The neighbours of element a stand from ``starts[a]`` to ``starts[a + 1]``.
     costs : ndarray of float64
-        The cost of each of these pairs.
+        The cost of each pair.
     """
 
     def __init__(self, starts, neighbours, costs):
@@ -133,14 +133,14 @@ def connected_components(Py_ssize_t n, const element_t[::1] u, const element_t[:
 def blocks(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v):
     """The number of the block of each pair, and how many blocks there are (Hopcroft & Tarjan 1973). O(n + m)
 
-    Pairs are different, and none is of an element with itself.
+    No pair occurs twice, and none is a self-loop.
     """
     cdef Py_ssize_t m = u.shape[0], e, i, pairs = 0, depth, time = 0
     cdef offset_t[::1] starts = np.zeros(n + 2, np.int64)
     cdef offset_t[::1] arcs = np.empty(2 * m + 1, np.int64), at = np.empty(n + 1, np.int64)
     cdef offset_t[::1] pair_stack = np.empty(m + 1, np.int64), path = np.empty(n + 1, np.int64)
     cdef offset_t[::1] entered = np.zeros(n + 1, np.int64), low = np.zeros(n + 1, np.int64)
-    cdef offset_t[::1] came = np.full(n + 1, -1, np.int64)     # the pair by which an element was reached
+    cdef offset_t[::1] came = np.full(n + 1, -1, np.int64)     # the pair through which an element was reached
     found = np.full(m, -1, np.int64)
     cdef offset_t[::1] block = found
     cdef offset_t count = 0, x, y, root
@@ -193,7 +193,7 @@ def blocks(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v):
                 y = path[depth - 1]
                 if low[x] < low[y]:
                     low[y] = low[x]
-                if low[x] >= entered[y]:  # y separates what was reached from x
+                if low[x] >= entered[y]:  # y separates the elements that were reached from x
                     while True:
                         pairs -= 1
                         e = pair_stack[pairs]
@@ -208,7 +208,7 @@ def connected_subsets_of_pairs(
     const element_t[::1] labels, const element_t[:, ::1] must_join, const element_t[::1] u, const element_t[::1] v,
     const cost_t[::1] cost=None
 ) -> NDArray[np.int32]:
-    """Canonical labels of the parts of subsets that non-zero pairs within them, and required joins, connect. Near O(n + m).
+    """Canonical labels of the parts of subsets that are connected by non-zero pairs and required joins. Near O(n + m).
 
     Without costs, all pairs connect.
     """
@@ -234,7 +234,7 @@ def connected_subsets_of_dense(
     cdef element_t a, b
     out = np.arange(n, dtype=np.int32)
     order = np.argsort(labels, kind="stable").astype(np.int32)
-    cdef element_t[::1] view = out, members = order     # of each subset: those reached so far, then the others
+    cdef element_t[::1] view = out, members = order     # of each subset: the elements reached so far, then the others
     cdef element_t* parent = &view[0] if n else NULL
     cdef const cost_t* row
     with nogil:
@@ -247,7 +247,7 @@ def connected_subsets_of_dense(
                 end += 1
             scanned = reached = begin
             while reached < end:
-                if scanned == reached:      # nothing connects the others to those before
+                if scanned == reached:      # no pair connects the others to the elements before
                     reached += 1
                 a = members[scanned]
                 scanned += 1
@@ -276,7 +276,7 @@ def cost_of_dense(const cost_t[:, ::1] matrix, const element_t[::1] labels):
         names = np.unique(names, return_inverse=True)[1].astype(np.int32)
     cdef const element_t[::1] label = names
     room = np.empty((3, n), np.int32)
-    head, following, subset = room      # the first element with each label; the next with the same; all with one
+    head, following, subset = room      # first element with each label; next with the same label; all with one
     with nogil:
         for k in range(LANES):
             totals[k] = errors[k] = 0.0
@@ -327,7 +327,7 @@ cdef void add_term(
     Sum* total, double beta, const double* x, const double* y, Py_ssize_t n, const element_t* labels,
     Sum* of_x, Sum* of_y,
 ) noexcept nogil:
-    """Add what a term costs within subsets; one of two vectors, if x and y are not the same."""
+    """Add the cost of a term within subsets; x and y may be the same vector."""
     cdef Py_ssize_t a
     cdef bint two = x != y
     cdef int ex = exponent_of(x, n), ey = exponent_of(y, n)
@@ -355,7 +355,7 @@ def cost_of_pairs(
     const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost, const element_t[::1] labels,
     const double[::1] beta=None, vectors=(),
 ):
-    """The sum of ``cost[k]`` over all k with ``labels[u[k]] == labels[v[k]]``, and what a background costs. O(m + n)
+    """The sum of ``cost[k]`` over all k with ``labels[u[k]] == labels[v[k]]``, plus the cost of a background. O(m + n)
 
     A background has a factor in `beta` and a pair ``(x, y)`` in `vectors` for each term; labels are in 0..n-1 then.
     """
@@ -429,7 +429,7 @@ def magnitude_of_pairs(Py_ssize_t n, const element_t[::1] u, const element_t[::1
     cdef Py_ssize_t k
     cdef double x, largest = 0.0, attractive = 0.0
     cdef bint infinite = False
-    cdef double[:, ::1] total = np.zeros((n, 2))    # of the finite costs, and of the negative ones
+    cdef double[:, ::1] total = np.zeros((n, 2))    # sums of the finite costs, and of the negative ones
     with nogil:
         for k in range(u.shape[0]):
             x = fabs(cost[k])
@@ -512,7 +512,7 @@ def first_bad_pair(
 ) -> tuple[int, int, bool]:
     """(position, what): the first pair that is out of range (0), a self-loop (1) or NaN (2); (-1, 0) if none.
 
-    Also tells in a third place whether the pairs are sorted, unique and have u < v throughout.
+    A third value says whether the pairs are sorted and unique with u < v.
     """
     cdef Py_ssize_t k, m = u.shape[0]
     cdef bint sorted = True
@@ -533,9 +533,10 @@ def sort_pairs(
 ):
     """The same pairs with u < v, in lexicographic order, costs of equal pairs added up in the given order. O(n + m).
 
-    Two counting sorts: first the pairs are put into rows by their larger element, then, row after row, into rows by their
-    smaller one, where the larger ones thus ascend and equal pairs meet. A fourth value tells whether a sum overflowed.
-    With a flag for each pair, a fifth value has the flags of the sorted pairs: 1 if those of all equal pairs are 1.
+    There are two counting sorts: first into rows by the larger element, then, row by row, into rows by the smaller
+    element. So the larger elements ascend in each row, and equal pairs are next to each other. A fourth value says
+    whether a sum overflowed. With a flag for each pair, a fifth value has the flags of the sorted pairs: 1 if those of
+    all equal pairs are 1.
     """
     cdef Py_ssize_t m = u.shape[0], k, h, low, last
     cdef offset_t at, to, kept = 0
@@ -591,7 +592,7 @@ def sort_pairs(
                 if flagged:
                     flags[kept] = flags[at]
                 kept += 1
-    if kept < m:    # shrunk in place: a view would keep the longer arrays alive, a copy take as much again
+    if kept < m:    # shrunk in place: a view would keep the longer arrays alive, and a copy needs twice the memory
         lows = highs = costs = None
         flags = None
         for array in (low_array, high_array, cost_array) + ((flag_array,) if flagged else ()):
@@ -612,6 +613,6 @@ def sum_between(const cost_t[:, ::1] matrix, const element_t[::1] labels, Py_ssi
                 row[labels[b]] += matrix[a, b]
         for a in range(k):
             out[a, a] = 0.0
-            for b in range(a):     # the two sums were taken in different orders
+            for b in range(a):     # the two sums were computed in different orders
                 out[a, b] = out[b, a]
     return out_array

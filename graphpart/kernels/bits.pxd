@@ -1,5 +1,5 @@
-# Instructions on 64 bits that C has no name for: by the built-in functions of each compiler, else by arithmetic.
-# If GRAPHPART_PORTABLE is defined, always by arithmetic, so that this can be tested anywhere (.ci/compile_checks).
+# Instructions on 64 bits that C has no name for: by built-in functions of the compiler, or by arithmetic.
+# GRAPHPART_PORTABLE selects arithmetic, so that it can be tested anywhere (.ci/compile_checks).
 from libc.stdint cimport uint64_t
 
 cdef extern from *:

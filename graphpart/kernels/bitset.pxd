@@ -1,5 +1,5 @@
 # A set of integers 0..n-1 with "the smallest member from x on" in O(log n / 6): words of bits, and over every 64 words
-# one word that tells which of them are not empty.
+# one word that tells which of these words are not empty.
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free
 

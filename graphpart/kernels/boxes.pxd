@@ -16,7 +16,7 @@ cdef enum:
 cdef struct Boxes:
     Py_ssize_t leaves           # a power of two
     Py_ssize_t k
-    double* low                 # k numbers for each node; node 1 is the root; the first is inf where there is no subset
+    double* low                 # k numbers for each node; node 1 is the root; the first is inf without subsets
     double* high
 
 
@@ -83,7 +83,7 @@ cdef inline double boxes_bound(Boxes* t, Py_ssize_t node, const double* factor) 
 cdef inline element_t boxes_best(
     Boxes* t, const double* factor, const int64_t* stamp, int64_t look, Py_ssize_t mine, double* value
 ) noexcept nogil:
-    """The subset with the least sum(factor * sums) below value, which becomes that; -1 if there is none.
+    """The subset with the least sum(factor * sums), if below `value`, which is set to it; -1 if there is none.
 
     Left out are `mine` and the subsets whose stamp is `look`.
     """

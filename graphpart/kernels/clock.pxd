@@ -1,4 +1,4 @@
-# The time from some point on, in seconds, by a clock that never goes back.
+# The seconds of a monotonic clock.
 cdef extern from *:
     """
     #if defined(_WIN32)

@@ -1,4 +1,4 @@
-# GP_CLONES before a C function: one more version for processors with wider registers, chosen when the module is loaded.
+# GP_CLONES before a C function: compile another version for processors with wider registers. The loader chooses.
 # GP_RESTRICT at a pointer: no other pointer of the function refers to the same memory.
 cdef extern from *:
     """

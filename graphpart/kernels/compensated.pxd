@@ -1,5 +1,5 @@
-# A sum with the rounding error of each addition carried along (Neumaier 1974): exact to the last digits also where huge
-# and tiny numbers meet.
+# A sum with the rounding error of each addition carried along (Neumaier 1974): exact to the last digits also if huge
+# and tiny numbers are added.
 from libc.math cimport fabs, isfinite
 
 

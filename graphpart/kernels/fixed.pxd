@@ -5,7 +5,7 @@
 # every sum of an element's costs stay below 2**61; costs are then rounded at 2**-61 times that sum, which is finer
 # than a float64 sum would be. Integer costs are exact.
 from libc.math cimport frexp, ldexp
-from libc.stdint cimport INT64_MAX, int64_t
+from libc.stdint cimport int64_t
 
 from graphpart.kernels.types cimport cost_t
 

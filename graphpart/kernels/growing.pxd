@@ -3,8 +3,7 @@ from libc.stdlib cimport realloc
 
 
 cdef inline bint extend(void** array, Py_ssize_t* room, Py_ssize_t needed, size_t width) noexcept nogil:
-    """Room for `needed` items and half as many more. `realloc` moves large arrays by their page table: nothing is copied,
-    and pages not yet written take no memory."""
+    """Make room for `needed` items and half as many more; False if there is no memory."""
     cdef Py_ssize_t more = needed + (needed >> 1) + 16
     cdef void* larger = realloc(array[0], more * width)
     if larger == NULL:
@@ -14,9 +13,9 @@ cdef inline bint extend(void** array, Py_ssize_t* room, Py_ssize_t needed, size_
 
 
 cdef inline bint grow(void** array, Py_ssize_t* room, Py_ssize_t needed, size_t width) noexcept nogil:
-    """Make room for `needed` items in all, such that appending takes O(1) on average; False if there is no memory.
+    """Make room for `needed` items in all, such that appending takes O(1) on average.
 
-    Then all is as before.
+    False if there is no memory; the array is then unchanged.
     """
     return needed <= room[0] or extend(array, room, needed, width)
 

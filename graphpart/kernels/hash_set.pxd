@@ -1,8 +1,8 @@
 # A set of numbers from 1 to 2**64 - 1 by open addressing: linear probing, at most half of the slots in use.
 #
-# `hash_set_has` and `hash_set_add` take O(1) steps on average. Numbers need not be random: their product with a constant
-# is what decides on a slot (Knuth 1973). In a set that counts (`hash_set_counts`), numbers stay as long as their count is
-# not 0.
+# `hash_set_has` and `hash_set_add` take O(1) steps on average. Numbers need not be random: their product with a
+# constant gives the slot (Knuth 1973). A set that counts (`hash_set_counts`) keeps a count with each number; a number
+# is removed when its count becomes 0.
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
@@ -16,7 +16,7 @@ cdef struct HashSet:
 
 
 cdef inline uint64_t hash_set_slot(const HashSet* s, uint64_t key) noexcept nogil:
-    """Where a number is, or else the free slot where it would be."""
+    """The slot of a number, or the free slot that it would take."""
     cdef uint64_t at = (key * <uint64_t>0x9E3779B97F4A7C15) >> s.shift
     while s.slots[at] != 0 and s.slots[at] != key:
         at = (at + 1) & s.mask
@@ -49,7 +49,7 @@ cdef inline bint hash_set_reserve(HashSet* s, Py_ssize_t size) noexcept nogil:
 
 
 cdef inline bint hash_set_add(HashSet* s, uint64_t key) noexcept nogil:
-    """Put a number in that is not yet there; False if there is no memory."""
+    """Add a number that the set does not have; False if there is no memory."""
     if 2 * <uint64_t>(s.size + 1) > s.mask and not hash_set_reserve(s, 2 * s.size + 8):
         return False
     s.slots[hash_set_slot(s, key)] = key
@@ -67,7 +67,7 @@ cdef inline void hash_set_counts(HashSet* s, uint64_t* slots, int64_t* counts, i
 
 
 cdef inline int64_t hash_set_count(const HashSet* s, uint64_t key) noexcept nogil:
-    """The count of a number, 0 if it is not there."""
+    """The count of a number; 0 if the set does not have it."""
     cdef uint64_t at = hash_set_slot(s, key)
     return s.counts[at] if s.slots[at] != 0 else 0
 
@@ -101,7 +101,7 @@ cdef inline int64_t hash_set_raise(HashSet* s, uint64_t key, int64_t by) noexcep
 
 
 cdef inline void hash_set_clear(HashSet* s) noexcept nogil:
-    """Take all numbers out of a set that counts."""
+    """Remove all numbers of a set that counts."""
     memset(s.slots, 0, (s.mask + 1) * sizeof(uint64_t))
     memset(s.counts, 0, (s.mask + 1) * sizeof(int64_t))
     s.size = 0

@@ -68,9 +68,9 @@ cdef extern from *:
         Py_ssize_t size
         size_t width            # bytes of a record
         bint (*before)(void* context, const void* one, const void* other) noexcept nogil
-        void (*moved)(void* context, const void* record, Py_ssize_t at) noexcept nogil  # told of each new place; or NULL
+        void (*moved)(void* context, const void* record, Py_ssize_t at) noexcept nogil  # for each new place; or NULL
         void* context
-    # Put a record, which must not stand in the array, into the free place `at`, or else above it; below it; either.
+    # Put a record, which must not be part of the array, into the free place `at` or a place above it; below it; either.
     void heap_rise "gp_heap_rise" (Heap h, Py_ssize_t at, const void* record) noexcept nogil
     void heap_sink "gp_heap_sink" (Heap h, Py_ssize_t at, const void* record) noexcept nogil
     void heap_settle "gp_heap_settle" (Heap h, Py_ssize_t at, const void* record) noexcept nogil
@@ -104,7 +104,7 @@ cdef inline Heap heap_of_nearest(Nearest* n) noexcept nogil:
 
 
 cdef inline void nearest_offer(Nearest* n, double key, element_t element) noexcept nogil:
-    """Put an element in, or let its key fall."""
+    """Insert an element, or lower its key."""
     cdef Keyed record = Keyed(key, element)
     cdef Py_ssize_t at = n.place[element]
     if at < 0:
@@ -114,7 +114,7 @@ cdef inline void nearest_offer(Nearest* n, double key, element_t element) noexce
 
 
 cdef inline element_t nearest_pop(Nearest* n) noexcept nogil:
-    """Take the first element out of a heap that is not empty."""
+    """Remove and return the first element of a heap that is not empty."""
     cdef element_t element = n.first.element
     cdef Keyed last
     n.place[element] = -1

@@ -1,4 +1,4 @@
-# Telling the processor what will be read soon; nothing where the compiler knows no such instruction.
+# Prefetch memory that will be read soon; without effect if the compiler has no such instruction.
 cdef extern from *:
     """
     #if defined(__GNUC__) || defined(__clang__)
@@ -10,7 +10,7 @@ cdef extern from *:
     void prefetch "GRAPHPART_PREFETCH" (const void*) noexcept nogil
 
 
-# Asking for large pages for memory that nobody has touched yet: fewer faults and fewer misses of the address cache.
+# Request large pages for memory that was not yet written: fewer page faults, fewer misses of the address cache.
 cdef extern from *:
     """
     #if defined(__linux__)

@@ -25,7 +25,7 @@ cdef inline double minimum_cut(double* m, Py_ssize_t k, double* key) noexcept no
                 if key[i] >= 0:
                     key[i] += m[last * k + i]
         least = min(least, best)
-        # contract the last two, and let the last row take the free place
+        # contract the last two, and move the last row to the free place
         for i in range(left):
             m[before * k + i] += m[last * k + i]
             m[i * k + before] = m[before * k + i]

@@ -1,4 +1,4 @@
-# A small generator of pseudo-random numbers (SplitMix64, Steele, Lea & Flood 2014): one word of state, any seed will do.
+# A small generator of pseudo-random numbers (SplitMix64, Steele, Lea & Flood 2014): one word of state, any seed.
 from libc.stdint cimport uint64_t
 
 

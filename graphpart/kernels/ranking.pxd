@@ -1,4 +1,4 @@
-# Sorting numbers of elements by keys of 64 bits, in linear time where a few digits decide.
+# Sort numbers of elements by keys of 64 bits: in linear time if a few digits decide.
 
 from libc.stdint cimport uint64_t
 

@@ -5,12 +5,11 @@
 # Elements have k weights each, which are integers, so the sums of subsets are exact in any order. The background of two
 # sets is the sum over t of factor[t] * mine[partner[t]] * other[t] with their sums of weights. It is linear in either of
 # them, and in fixed point the same to the last bit for (mine, other) as for (other, mine).
-from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, int64_t
 
 from graphpart.kernels.fixed cimport fixed, fixed_t
 from graphpart.kernels.groups cimport (
-    Groups, groups_add, groups_at, groups_clear, groups_fixed, groups_of_pair, take_groups,
+    Groups, groups_add, groups_at, groups_clear, groups_fixed, take_groups,
 )
 from graphpart.kernels.types cimport element_t
 
@@ -74,7 +73,7 @@ cdef inline fixed_t fixed_between(
 
 
 cdef inline void terms_slope(const Terms* s, const int64_t* mine, double* slope) noexcept nogil:
-    """What the background of a set is, for each unit of the sums of the other."""
+    """The background of a set per unit of each sum of the other set."""
     cdef Py_ssize_t t
     for t in range(s.k):
         slope[t] = s.factor[t] * <double>mine[s.partner[t]]
@@ -95,7 +94,7 @@ cdef inline void terms_without(const Terms* s, element_t a, element_t U, int64_t
 
 
 cdef inline double terms_at(const Terms* s, element_t a, element_t U, bint inside) noexcept nogil:
-    """What an element pays with a subset, `inside` if it is part of it; inf if groups or the largest size forbid it."""
+    """The cost of an element with a subset, `inside` if it is part of it; inf if groups or sizes forbid it."""
     cdef int64_t others[TERMS]
     cdef double sum = groups_at(&s.groups, a, U, inside) if s.groups.any else 0.0
     if s.k == 0:
@@ -128,7 +127,7 @@ cdef inline void terms_put(Terms* s, element_t a, element_t U) noexcept nogil:
 
 
 cdef inline void terms_take(Terms* s, element_t a, element_t U) noexcept nogil:
-    """Subtract them from the sums of its subset."""
+    """Subtract the weights of an element from the sums of its subset."""
     cdef Py_ssize_t t
     for t in range(s.k):
         s.total[U * s.k + t] -= s.weights[a * s.k + t]

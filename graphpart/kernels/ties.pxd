@@ -1,4 +1,4 @@
-# An order among what costs the same, which does not follow the numbering of elements and is the same on every machine.
+# An order for ties that does not follow the numbering of elements and is the same on every machine.
 from libc.stdint cimport uint64_t
 
 
@@ -16,5 +16,5 @@ cdef inline uint64_t scramble_pair(uint64_t a, uint64_t b) noexcept nogil:
 
 
 cdef inline uint64_t pack_sizes(uint64_t a, uint64_t b) noexcept nogil:
-    # The key of two numbers below 2**32, ordered by the smaller one, then by the larger one. It increases with each.
+    # A key of two numbers below 2**32: ordered by the smaller one, then by the larger one; increasing in both.
     return a << 32 | b if a < b else b << 32 | a

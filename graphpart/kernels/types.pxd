@@ -1,4 +1,4 @@
-# The widths of everything a kernel touches, named once.
+# The types of numbers in kernels.
 from libc.stdint cimport int32_t, int64_t
 
 ctypedef int32_t element_t    # an element, subset, variable or label

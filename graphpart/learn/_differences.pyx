@@ -1,12 +1,12 @@
-"""Sums of absolute or squared differences over all pairs of elements, into the upper triangle of a matrix.
+"""Sums of absolute or squared differences of all pairs of elements, in the upper triangle of a matrix.
 
 For columns x_v scaled so that each has the weight +1 (the first `positive` ones) or -1 (the others), adds
 
     sum over v of  +-|x_v[a] - x_v[b]|     or     sum over v of  +-(x_v[a] - x_v[b])^2
 
-to C[a, b] for a < b. A strip of 64 elements b with all its columns is held in the first- or second-level cache while
-all elements a pass by; eight columns are added in one sweep, so that each entry of C is loaded and stored V / 8 times
-from the cache and once from memory. Each entry is summed in the order of columns, whatever the number of threads.
+to C[a, b] for a < b. A strip of 64 elements b with all its columns stays in the cache during a loop over all elements
+a. Eight columns are added in one sweep, so each entry of C is loaded and stored V / 8 times in the cache and once in
+memory. Each entry is summed in the order of columns, for any number of threads.
 """
 
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros

@@ -1,6 +1,6 @@
 """Weighted kernel k-means, as a local search over moves.
 
-For a positive semi-definite kernel matrix K over n elements with weights w, find k subsets C with the smallest
+For a positive semi-definite kernel matrix K over n elements with weights w, find k clusters C with the smallest
 
     J = sum over C, a in C of  w_a ||phi(a) - m_C||^2
       = sum over a of w_a K_aa  -  sum over C of  (1 / s_C) sum over a, b in C of w_a w_b K_ab,
@@ -13,8 +13,8 @@ changes J by
 and the search applies the best move of one element, as long as it lowers J (Hartigan 1975; with a kernel, Dhillon, Guan
 & Kogan 2002). A fixed point of these moves is also a fixed point of Lloyd's algorithm, but not vice versa.
 
-Since the terms of J are divided by the sizes of subsets, J is not a sum of costs of pairs, and this search has its own
-element-by-subset table. With K = D^-1 A D^-1 and w = D 1 for a graph with adjacency matrix A and degrees D, k minus the
+Since the terms of J are divided by the sizes of clusters, J is not a sum of costs of pairs, and this search has its own
+element-by-cluster table. With K = D^-1 A D^-1 and w = D 1 for a graph with adjacency matrix A and degrees D, k less the
 normalised association (which is the normalised cut) is J up to a constant (Dhillon, Guan & Kulis 2007).
 """
 
@@ -48,14 +48,14 @@ def kernel_kmeans(
     max_iterations: int | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> PartitionResult:
-    """Partition elements into at most k subsets around means in the space of a kernel.
+    """Partition elements into at most k clusters around means in the space of a kernel.
 
     Parameters
     ----------
     kernel : array_like, shape (n, n)
         Symmetric and positive semi-definite, as from `sklearn.metrics.pairwise.pairwise_kernels`.
     k : int
-        Number of subsets.
+        Number of clusters.
     weights : array_like, shape (n,), optional
         Positive; default: 1.
     initial : array_like of int, shape (n,), optional
@@ -156,7 +156,7 @@ def _move(K: Array, k: int, w: Array, labels: NDArray[np.int64], stopping: Stopp
             s = np.where(filled, size, 1.0)
             distance = diagonal[:, None] - 2 * table / s + mass / s**2  # ||phi(a) - m_C||^2
             gain = distance * (s * w[:, None] / (s + w[:, None]))
-            gain[:, ~filled] = 0.0  # a new subset of one element costs nothing
+            gain[:, ~filled] = 0.0  # a new cluster of one element costs nothing
             own = distance[every, labels]
             alone = count[labels] == 1
             rest = np.where(alone, 1.0, size[labels] - w)

@@ -1,13 +1,13 @@
 """Logistic regression for decisions on pairs: the maximum a posteriori estimate of a linear cost.
 
-Each pair of elements has an attribute vector x in R^V and a decision y, 1 for "in the same subset". With
+Each pair of elements has an attribute vector x in R^V and a decision y, 1 for "in the same cluster". With
 f = <theta, x>, a likelihood P(y = 1 | x) = 1 / (1 + 2^-f) and a Gaussian prior on theta with standard deviation sigma,
 the estimate minimises
 
     sum_s (-y_s f_s + log2(1 + 2^f_s))  +  log2(e) / (2 sigma^2) ||theta||^2.
 
 The most probable partition under the same model minimises the sum of the costs c = -<theta, x> of the pairs within
-subsets; without the constraint that decisions form a partition, y = 1 where f > 0.
+clusters; without the constraint that decisions form a partition, y = 1 where f > 0.
 """
 
 from __future__ import annotations

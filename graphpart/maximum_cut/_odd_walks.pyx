@@ -1,10 +1,10 @@
-"""Kernel of odd cycles: shortest odd closed walks for given values of the edges, and sides from such values.
+"""Kernel of odd cycles: shortest odd closed walks for given values of edges, and sides of nodes from such values.
 
-Every edge has a value f in [0, 1], how far it is from being satisfied. In the graph with two copies (v, 0) and (v, 1) of
-every node, the edge {a, b} connects copies as its sign says at length f, and the other way at length 1 - f. A path
-from (a, 0) to (a, 1) is an odd closed walk through a; if it is shorter than 1, its inequality is violated. By the
-symmetry of the two copies, (v, 0) and (v, 1) are at distances that add up to the length of such a walk, whichever copy
-of a one begins at. So Dijkstra's algorithm from (a, 0) ends at half of the least sum found.
+Every edge has a value f in [0, 1], its distance from being satisfied. The doubled graph has two copies (v, 0) and (v,
+1) of every node. The edge {a, b} connects copies according to its sign at length f, and the opposite copies at length 1
+- f. A path from (a, 0) to (a, 1) is an odd closed walk through a. If it is shorter than 1, its inequality is violated.
+By the symmetry of the two copies, the distances of (v, 0) and (v, 1) from (a, 0) add up to the length of such a walk
+through v. So Dijkstra's algorithm from (a, 0) ends at half of the least sum found.
 """
 
 import numpy as np
@@ -19,11 +19,11 @@ from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 cdef double FAR = 1e300
-cdef double HOP = 1e-6          # added to each edge, so that of two walks of equal length the one of fewer edges is found
+cdef double HOP = 1e-6          # added to the length of each edge, so that fewer edges decide ties
 
 
 cdef struct Walks:
-    # The inequalities found: the edges of each, and which of them count as broken.
+    # The inequalities found: their edges, and which of these count as broken.
     int32_t* edges
     Py_ssize_t size, room
     uint8_t* broken
@@ -41,14 +41,14 @@ def find_odd_walks(
     starts, neighbours, edges
         Compressed rows of the graph: the neighbours of each node, and the number of the edge to each.
     negative : uint8, for each edge
-        Whether its ends want to be on different sides.
+        Whether the edge is satisfied if its ends are on different sides.
     values : float64 in [0, 1], for each edge
-        How far it is from being satisfied.
+        The distance of the edge from being satisfied.
     sources : int32
         Nodes. A walk that repeats an edge is shortened, or left out.
     violation : float
     spread : float
-        Added to the length of an edge for each inequality found that has it, so that further ones differ.
+        Added to the length of an edge for each found inequality that contains it, so that further inequalities differ.
     stopping : Stopping
         Polled after each source.
 
@@ -56,9 +56,9 @@ def find_odd_walks(
     -------
     ends : int64, one for each inequality
     edges : int32
-        Those of inequality i end at ``ends[i]``.
+        The edges of inequality i end at ``ends[i]``.
     broken : uint8
-        Whether the edge counts as broken in it: its value f as 1 - f.
+        Whether the edge counts as broken, with 1 - f in place of its value f.
     """
     cdef Py_ssize_t n = starts.shape[0] - 1, m = values.shape[0], k, touched = 0, at
     cdef offset_t i
@@ -126,8 +126,8 @@ def find_odd_walks(
                         found.size += 1
                         used[e] += 5 if flag else 1
                         x = before[x]
-                # An edge that the walk uses twice in the same way (2 or 10) is left out: all degrees remain even, and the
-                # set of edges remains odd, which is what the inequality needs. An edge that it uses in both ways adds
+                # An edge that the walk uses twice in the same way (2 or 10) is left out. All degrees remain even and
+                # the set of edges remains odd, as the inequality requires. An edge that the walk uses in both ways adds
                 # 1 to its length, so no such walk is short enough.
                 at, length, kind = first, 0.0, 0
                 for i in range(first, found.size):
@@ -170,16 +170,16 @@ cdef void fill(Walks found, int32_t[::1] edges, uint8_t[::1] broken) noexcept:
 def spanning_sides(
     Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, const uint8_t[::1] apart, const element_t[::1] order
 ):
-    """Sides that agree with what the edges of a spanning forest say; the edges are taken in the given order.
+    """Sides that agree with the signs of a spanning forest; its edges are taken in the given order.
 
     Returns
     -------
     sides : uint8, shape (n,)
     roots : int32, shape (n,)
-        A node of the tree that each node is in.
+        The root of the tree of each node.
     """
     cdef Py_ssize_t k
-    cdef element_t a, b, e, p, q
+    cdef element_t a, b, e
     cdef uint8_t across
     cdef element_t[::1] parent = np.arange(n, dtype=np.int32)
     cdef uint8_t[::1] parity = np.zeros(n, np.uint8)  # of a node and its parent
@@ -216,7 +216,7 @@ def spanning_sides(
 def descend(
     const offset_t[::1] starts, const element_t[::1] neighbours, const double[::1] weights, uint8_t[::1] sides, double least
 ):
-    """Let one node after the other change its side, while that lowers the weight between the sides by more than `least`.
+    """Move single nodes to the other side, while this lowers the weight between the sides by more than `least`.
 
     Changes `sides` in place. Nodes wait in a queue, at first all in order.
     """

@@ -1,12 +1,12 @@
-"""What is done to a problem with groups before any search: matchings, joins of some optimum, and pairs that are listed.
+"""Steps before the search of a problem with groups: matchings, joins of some optimum, and listing of pairs.
 
 1. Components in which two groups at price inf have all elements are solved as matchings (see `assignment`).
 2. Elements that some optimum joins are contracted (see `persistency`), if there are too many pairs of one group to list
-   them. Mostly, small components are left.
+   them. In most cases, small components remain.
 3. The pairs of one group within the components that are left are listed, unless they are too many.
 4. A first bound is proven by a packing, or by group stars where pairs are not listed, before local search begins.
 
-All of it leaves problems without groups as they are.
+Problems without groups are not changed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def has_groups(p: SetPartition) -> bool:
 
 
 def fit_for_auto(p: SetPartition) -> SetPartition:
-    """The form of a problem from which `auto` and `exact` start: groups stay if all that is left is a matching.
+    """The form of a problem from which `auto` and `exact` start: groups stay if each component is a matching.
 
     Otherwise the pairs of groups are listed, unless they are too many.
     """
@@ -115,7 +115,7 @@ class Beforehand:
         return proven_bound(q, *stars.found())
 
     def project(self, labels: Labels) -> Labels:
-        """Canonical labels of `problem` from labels of all elements; all alone if those cannot be.
+        """Canonical labels of `problem` from labels of all elements; all elements alone if the labels do not fit.
 
         No subset has elements of two components, where pairs between components are not listed.
         """

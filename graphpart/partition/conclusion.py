@@ -1,4 +1,4 @@
-"""From the end of a race to a result: what `auto` and `exact` have in common, with limits and without them."""
+"""From the end of a race to a result, for `auto` and `exact`, with and without limits."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def concluded(
 ) -> PartitionResult:
     """The result of labels and the bound that a race has reached; inf stands for a proof.
 
-    What is proven is ``optimal``, whatever the run ended for. Otherwise the status of `auto` is ``local_optimum`` and
-    that of `exact` is ``feasible``, unless the run was stopped. The message is that of the status, and `how`. `more` is
-    for `finish`.
+    A proven result is ``optimal``, for any reason of the end of the run. Otherwise the status of `auto` is
+    ``local_optimum`` and that of `exact` is ``feasible``, unless the run was stopped. The message is that of the
+    status, and `how`. `more` is for `finish`.
     """
     status = Status.LOCAL_OPTIMUM if method == "auto" else Status.FEASIBLE
     if bound == math.inf:
         status = Status.OPTIMAL
     elif p.background is None and p._limits is None and math.isfinite(bound):
-        bound = lowered(p, bound)  # the constant of contracted elements has roundings of its own
+        bound = lowered(p, bound)  # the constant of contracted elements is rounded, too
     result = finish(p, labels, stopping, method, status, lower_bound=bound, **more)
     return replace(result, message=f"{MESSAGES[result.status]} ({how})")

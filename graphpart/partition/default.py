@@ -6,8 +6,8 @@
 1. Local search: greedy joining, then Kernighan-Lin, or its form for pairs of subsets where elements have few
    neighbours; on large matrices annealing takes its place; with a background, multilevel moves.
 2. The components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time
-   limit, all of it is used until all is proven. Without, search and proof have one turn each, 5 seconds in all. So
-   what is not done by then depends on the speed of the machine.
+   limit, all of it is used until all is proven. Without, search and proof have one turn each, 5 seconds in all. So the
+   results of components that are open by then depend on the speed of the machine.
 3. A subset in which no non-zero pair connects one part with the rest is divided, which costs nothing. If a move or a
    join then lowers the cost, local search goes on from there (as in all methods, see problem/finish.py).
 """
@@ -146,7 +146,7 @@ def auto(
 
 
 def _improved(contraction: Beforehand, labels: Labels, stopping: Stopping, seed: int) -> Labels:
-    """What local search makes of labels; see `local_search/improve.py` for costs that are huge."""
+    """The result of local search from labels; see `local_search/improve.py` for huge costs."""
     p, assigned = contraction.problem, contraction.assigned
     if assigned is not None and assigned.is_all:
         return contraction.lift(assigned.labels)
@@ -164,7 +164,7 @@ def _improved(contraction: Beforehand, labels: Labels, stopping: Stopping, seed:
 
 
 def _advice(result: PartitionResult, races: Races, time_limit: float | None) -> str:
-    """How far the bound is away, what the time went into, and what would help."""
+    """The distance to the bound, how the time was spent, and what would help."""
     share = (result.cost - result.lower_bound) / abs(result.cost) if result.cost else math.inf
     away = f"the bound is {percent(share)} below" if math.isfinite(share) else "the bound says little"
     searching, proving = races.seconds()

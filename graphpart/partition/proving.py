@@ -56,7 +56,7 @@ def exact(
 ) -> PartitionResult:
     """Solve a problem to proven optimality by branch and cut.
 
-    If subsets have to be connected, violated cuts of base pairs are among the cutting planes.
+    If clusters have to be connected, violated cuts of base pairs are among the cutting planes.
     Also known as ``branch-and-cut``.
 
     Parameters

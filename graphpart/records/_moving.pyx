@@ -17,12 +17,13 @@ def move_rows(
     keys : shape (n, m)
         The number of each label of a row.
     counts : shape (labels, clusters)
-        How many elements of each cluster have each label; `total` is the size of each cluster.
+        The number of elements of each cluster with each label; `total` is the size of each cluster.
 
     Returns
     -------
     (moved, seen)
-        How many rows have moved, and how many were looked at: fewer than all if no cluster is empty any more.
+        The number of rows that have moved, and of rows that were examined: fewer than all if no cluster is empty any
+        more.
     """
     cdef Py_ssize_t n = order.shape[0], m = keys.shape[1], clusters = total.shape[0], at, a, k, c, old, best
     cdef Py_ssize_t empty = 0, moved = 0

@@ -29,9 +29,9 @@ class PairTotals:
     Attributes
     ----------
     inside, outside : ndarray of shape (k,)
-        For each subset the sum of the costs of pairs within it, and of pairs that lead out of it.
+        For each cluster, the sum of the costs of pairs within it, and of pairs that lead out of it.
     own : ndarray of shape (n,)
-        For each element the sum of the costs of pairs with others of its subset.
+        For each element, the sum of the costs of its pairs within its cluster.
     kinds : ndarray of int64, shape (4,) or (8,)
         The number of pairs of each of `KINDS`, and of `LIFTED_KINDS` if there are lifted pairs; pairs of cost 0 are not
         counted.

@@ -39,7 +39,7 @@ def test_solve_evaluate_verify(run, instance, tmp_path):
     assert json.loads(out)["message"] == "verified"
     (tmp_path / "bad").write_text("0\n" + "1\n" * 62 + "0\n")
     status, _, err = run("evaluate", instance, str(tmp_path / "bad"))
-    assert status == 1 and "the subset of 0 is not connected: no path of base pairs within it links 0 and 63" in err
+    assert status == 1 and "the cluster of 0 is not connected: no path of base pairs within it links 0 and 63" in err
 
 
 def test_methods_and_limits_that_do_not_go_together(run, instance):

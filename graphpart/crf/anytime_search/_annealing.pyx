@@ -2,10 +2,10 @@
 
 For each variable v and label y, ``local[v, y]`` is the sum of the entries of all tables of v if v had the label y and
 nothing else changed. A sweep examines every variable once. The threshold is the temperature times an exponential
-variate. The variable takes a random one of the labels that raise the energy by at most the threshold; so a change by d
+variate. The variable takes a random one of the labels that raise the energy by at most the threshold. So a change by d
 is accepted with probability proportional to exp(-d / temperature). A change updates the sums of all neighbouring
-variables. Each variable remembers its cheapest change until one of its sums changes; as long as the threshold is below,
-the variable is skipped.
+variables. Each variable remembers the cost of its cheapest change until one of its sums changes. It is skipped while
+this cost exceeds the threshold.
 
 If all variables are binary and all factors are pairs, one number for each variable and each pair is enough: the cost of
 label 1 less that of label 0, and the change of this difference by the label of a neighbour.
@@ -17,7 +17,7 @@ labelings.
 import numpy as np
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport uint64_t
 
 from graphpart.crf.anytime_search._parts cimport Arrays, Graph
 from graphpart.kernels.random cimport random_below, random_bits
@@ -27,7 +27,7 @@ from graphpart.stopping cimport Stopping
 cdef double SMALLEST = 5e-324
 
 cdef enum:
-    DESCENT = 10000                 # sweeps; only rounding could make it endless
+    DESCENT = 10000                 # most sweeps of a descent, which rounding could make endless
 
 cdef struct Link:                   # one place of a variable in a scope
     offset_t stride                 # of the variable in the table
@@ -40,7 +40,7 @@ cdef struct State:
     Link* links
     cost_t* coupling
     offset_t* at                    # the entry of each table that the labels select
-    cost_t* local                   # or, of binary variables, what label 1 costs more
+    cost_t* local                   # for binary variables: the cost of label 1 minus that of label 0
     cost_t* gap                     # the cheapest change; -inf if not known
     element_t* label
     bint binary
@@ -64,7 +64,7 @@ cdef void start_binary(State* s, const element_t* inside, Py_ssize_t count) noex
     cdef double x
     for k in range(count):
         v = inside[k] if inside != NULL else k
-        x = s.local[2 * s.g.n + v]        # of all neighbours at label 0
+        x = s.local[2 * s.g.n + v]        # if all neighbours have label 0
         for i in range(s.g.rows[v], s.g.rows[v + 1]):
             if s.label[s.g.near[i]]:
                 x += s.coupling[i]
@@ -72,7 +72,7 @@ cdef void start_binary(State* s, const element_t* inside, Py_ssize_t count) noex
 
 
 cdef void couple(State* s) noexcept nogil:
-    """What the pairs cost with the present weight."""
+    """Set the costs of pairs for the present weight of forbidden entries."""
     cdef Py_ssize_t v
     cdef offset_t i, at, stride, other
     for v in range(s.g.n):
@@ -202,7 +202,7 @@ cdef inline void visit_any(State* s, element_t v, double threshold) noexcept nog
 cdef class Annealing:
     """Simulated annealing on one model, for one thread; see `Model` for the arrays.
 
-    There are exponential variates; their number is a power of 2.
+    `variates` are exponential variates; their number is a power of 2.
     """
     cdef State s
     cdef list kept
@@ -287,9 +287,9 @@ cdef class Annealing:
         self, const element_t[::1] labels, const element_t[::1] inside, const double[::1] temperatures,
         double weight, double tolerance, unsigned long long seed, Stopping stopping,
     ) -> tuple[NDArray[np.int32], float]:
-        """Labels after a sweep at each temperature and a descent, or the best that a sweep ended with, if better.
+        """Labels after one sweep at each temperature and a descent, or better labels at the end of a sweep.
 
-        Only the variables `inside` change; all, if there are none.
+        Only the variables in `inside` change, or all variables if it is empty.
         """
         cdef State* s = &self.s
         cdef Py_ssize_t n = s.g.n, v, t, k, count = inside.shape[0] if inside.shape[0] else n
@@ -323,7 +323,7 @@ cdef class Annealing:
                     best = s.cost
                     self.keep(chosen, count)
             t = 0
-            while moved and not ended and t < DESCENT:  # what is left to gain without accepting anything worse
+            while moved and not ended and t < DESCENT:  # descent: accept only improvements
                 t += 1
                 before = s.cost
                 for k in range(count):

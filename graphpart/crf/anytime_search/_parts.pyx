@@ -1,7 +1,7 @@
-"""Kernels of parts of a factor graph: the better parts of two labelings, regions, and what a region leaves of it.
+"""Kernels of parts of a factor graph: the better parts of two labelings, and the problem of one region.
 
 Two labelings differ in parts: connected components of variables that have different labels and share factors. Each
-factor meets one part at most, so what is better in one part does not depend on the others.
+factor meets at most one part, so the better labels of one part do not depend on the other parts.
 
 If all variables outside a region keep their labels, a factor with one variable inside becomes costs of labels, and a
 factor with several variables inside becomes a smaller table.
@@ -15,7 +15,7 @@ from libc.stdint cimport int64_t, uint64_t
 from graphpart.kernels.random cimport random_below
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
-cdef int64_t FORBIDDEN = <int64_t>1 << 60    # an entry from half of this on forbids
+cdef int64_t FORBIDDEN = <int64_t>1 << 60    # an entry of at least half of this is forbidden
 
 
 cdef class Arrays:
@@ -60,7 +60,7 @@ cdef class Arrays:
         return total, forbidden
 
     def around(self, Py_ssize_t size, uint64_t seed) -> NDArray[np.int32]:
-        """So many variables around a random one, the nearest first; fewer if its component has fewer."""
+        """`size` variables around a random one, the nearest first; fewer if its component has fewer."""
         cdef Graph* g = &self.g
         cdef Py_ssize_t count = 1, at = 0
         cdef offset_t i, begin, length, shift

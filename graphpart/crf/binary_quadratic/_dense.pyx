@@ -206,7 +206,7 @@ def tabu(
     with nogil:
         energy = fill_gains(matrix, linear, spins, gains)
         best = energy
-        if entry_t is int16_t:  # changes nothing, with the spin 0
+        if entry_t is int16_t:  # the spin is 0, so this only computes the least gains
             step_16(n, rows, s, 0, d, tabu_until, 1, free, least)
         else:
             step_32(n, rows, s, 0, d, tabu_until, 1, free, least)

@@ -5,12 +5,13 @@ ghost, which is always 1. Minimised over a spin i with neighbours a, b, c, the e
 This stays the same if the three spins flip together, so that it has four values, and equals a constant and a coupling
 of each of the three pairs: the star becomes a triangle. With fewer neighbours, one or two couplings are zero.
 
-With absolute couplings ``a >= b >= c`` and ``m = max(0, b + c - a) / 2``, those of the triangle are ``b - m``, ``c - m``
-and ``m``, opposite to a, and the constant is ``-a - m``. Computed this way, none loses more digits than its own rounding,
-and nothing overflows, so costs may differ by any factor.
+Let the absolute couplings be ``a >= b >= c``, and ``m = max(0, b + c - a) / 2``. The couplings of the triangle are then
+``b - m``, ``c - m`` and ``m``, the last one opposite to a, and the constant is ``-a - m``. Computed this way, each
+number loses no more digits than by its own rounding, and nothing overflows. So costs may differ by any factor.
 
-Spins are eliminated as long as one has at most three neighbours, the ghost included; those with the fewest first. Each
-half of an edge is in the linked list of its spin. The edges of a triangle take the places of those of the star.
+Spins are eliminated as long as one has at most three neighbours, the ghost included. The spin with the fewest
+neighbours comes first. Each half of an edge is in the linked list of its spin. The edges of a triangle reuse the places
+of the edges of the star.
 """
 
 from libc.math cimport fabs
@@ -60,7 +61,7 @@ cdef inline element_t pop(Stack* stack) noexcept nogil:
 
 
 cdef inline element_t next_alive(Graph* g, element_t i, element_t half) noexcept nogil:
-    """The half of an edge after this one, -1 for the first, in the list of spin i; takes dead ones out of the list."""
+    """The next half edge in the list of spin i; the first one after -1. Removes dead edges from the list."""
     cdef element_t* place = &g.heads[i] if half < 0 else &g.following[half]
     while place[0] >= 0 and not g.alive[place[0] >> 1]:
         place[0] = g.following[place[0]]
@@ -83,7 +84,7 @@ cdef element_t find(Graph* g, element_t a, element_t b) noexcept nogil:
 
 
 cdef inline void couple(Graph* g, element_t half, element_t b, element_t edge, double J) noexcept nogil:
-    """Couple the spin of this half of an edge with b, by the edge between them or by this one, whose other end is gone."""
+    """Couple the spin of `half` with b, by the edge between them or else by `edge`, whose other end is gone."""
     cdef element_t a = g.ends[half], other = half ^ 1
     g.alive[half >> 1] = 0
     if edge >= 0:
@@ -124,7 +125,7 @@ cdef inline void to_triangle(const double* strength, double* triangle) noexcept 
 
 
 cdef bint eliminated(Graph* g, element_t i, element_t ghost, element_t* near, double* strength) noexcept nogil:
-    """Eliminate a spin; false if it has to stay. Tells its neighbours, at most three, the rest -1, and couplings."""
+    """Eliminate a spin; False if it has to stay. Writes its neighbours (at most three, then -1) and its couplings."""
     cdef element_t halves[3]
     cdef element_t edges[3]
     cdef element_t half = next_alive(g, i, -1), k = 0, count
@@ -175,18 +176,18 @@ def eliminate(element_t[:, ::1] ends, double[::1] couplings, double[::1] fields)
     Parameters
     ----------
     ends : ndarray of int32, shape (m, 2)
-        The spins of each edge, at most one edge for each pair; changed.
+        The spins of each edge, at most one edge for each pair; overwritten.
     couplings, fields : ndarray of float64, shapes (m,) and (n,)
-        Not zero for any edge; changed to those of the spins that are left.
+        Couplings are not zero. Overwritten with those of the remaining spins.
 
     Returns
     -------
     order : ndarray of int32, shape (k,)
         The spins in the order of elimination.
     near : ndarray of int32, shape (k, 3)
-        Their neighbours then; n is the ghost, -1 none.
+        The neighbours of each spin when it was eliminated; n is the ghost, -1 none.
     strengths : ndarray of float64, shape (k, 3)
-        The couplings with these.
+        The couplings with these neighbours.
     alive : ndarray of bool, shape (m,)
         Whether an edge is left.
     """

@@ -7,11 +7,12 @@ are of integers, hence exact in any order.
 `anneal` is simulated annealing (Kirkpatrick, Gelatt & Vecchi 1983): in each sweep, variables in order flip where the
 gain is at most the temperature times an exponential variate, that is with the probability of Metropolis et al. (1953).
 Blocks of variables are tested together first, since at low temperatures most blocks have no variable that flips. A
-descent follows.
+descent follows, which accepts only improvements.
 
-`tabu` is one-flip tabu search (Glover 1989; Palubeckis 2006): the flip of least gain among variables that have not
-flipped for some moves, or any that leads below the best energy so far. The least gain of each block of variables is
-kept, and is recomputed only for blocks in which a gain or the tabu status has changed.
+`tabu` is one-flip tabu search (Glover 1989; Palubeckis 2006). A move flips the variable of least gain among those that
+have not flipped for some moves. A variable that has may flip only if this leads below the best energy so far. The least
+gain of each block of variables is kept. It is recomputed only for blocks in which a gain or the tabu status has
+changed.
 
 `anneal_copies` is simulated annealing of LANES copies of a form side by side. The spins of one variable in all copies
 are neighbours in memory, so that one vector instruction treats all copies. All copies visit the variables in the same
@@ -37,7 +38,7 @@ ctypedef fused value_t:
     int32_t
     int64_t
 
-# The loops over blocks, in C for the sake of GP_CLONES.
+# The loops over blocks are in C so that GP_CLONES applies to them.
 cdef extern from *:
     """
     /* The least gain in a block, of variables that are free at this time and of all. */
@@ -173,9 +174,9 @@ def anneal(
     unsigned long long seed,
     Stopping stopping,
 ):
-    """One sweep at each temperature, then a descent; leaves the best spins met in `spins`, returns their energy.
+    """One sweep at each temperature, then a descent; `spins` become the best spins found. Returns their energy.
 
-    Looks for the best at the end of each sweep. The number of variates is a power of 2.
+    The spins are compared with the best at the end of each sweep. The number of variates is a power of 2.
     """
     cdef Py_ssize_t n = linear.shape[0]
     cdef value_t[::1] gains = np.empty(n, np.int32 if value_t is int32_t else np.int64)
@@ -222,7 +223,7 @@ def tabu(
     unsigned long long seed,
     Stopping stopping,
 ):
-    """`moves` moves; leaves the best spins met in `spins`, and returns their energy and the number of moves.
+    """Make `moves` moves; `spins` become the best spins found. Returns their energy and the number of moves.
 
     After a variable has flipped, it is tabu for `tenure` moves and up to nine more. Moves are counted from 1.
     """
@@ -283,7 +284,7 @@ def tabu(
                 dirty[count] = <int32_t>i
                 count += 1
             release = now + 1 + tenure + <int32_t>random_below(&random, GP_SPREAD)
-            # One variable may stand in several rings when aspired; until tells which one counts.
+            # A tabu variable that flips again stands in several rings. `until` tells which one counts.
             tabu_until[k] = release
             if following[k] == -1:
                 following[k] = heads[release % ring]

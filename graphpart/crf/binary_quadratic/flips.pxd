@@ -1,4 +1,4 @@
-# What dense and sparse forms have in common: the sweeps of annealing, and the next flip of one-flip tabu search.
+# Shared by dense and sparse forms: the sweeps of annealing, and the choice of the next flip in tabu search.
 from libc.math cimport INFINITY
 from libc.stdint cimport INT32_MAX, INT64_MAX, int8_t, int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
@@ -44,13 +44,13 @@ cdef inline int64_t sweeps_of(
     const double[::1] temperatures,
     const float[::1] variates,
     uint64_t random,
-    Py_ssize_t look,  # after so many variables, a power of 2, is it time to stop?
+    Py_ssize_t look,  # number of variables, a power of 2, between two polls of `stopping`
     flip_t flip,
     void* form,
     Stopping stopping,
 ) noexcept nogil:
-    # One sweep at each temperature, then a descent; leaves the best spins met in s, returns their energy. The start
-    # counts.
+    # One sweep at each temperature, then a descent. s becomes the best spins found, the start included; returns their
+    # energy.
     cdef Py_ssize_t i, b, k, t
     cdef uint64_t mask = variates.shape[0] - GP_FLIPS, at = 0
     cdef const float* v = &variates[0]

@@ -52,10 +52,10 @@ cdef enum:
 
 
 cdef class Passing(Prepared):
-    """A factor graph with messages, and what one half of an iteration makes of them."""
+    """A factor graph with messages, and the passes that update them: two passes are one iteration."""
 
     def half(self, bint forward, double cost, Stopping stopping):
-        """Visit all variables in order, or in reverse; (sum of what was taken out, whether all were visited)."""
+        """Visit all variables in order, or in reverse; (sum of the minima taken out, whether all were visited)."""
         cdef Py_ssize_t left = self.n, some
         cdef double total = 0.0
         cdef bint ended = False
@@ -82,7 +82,7 @@ cdef class Passing(Prepared):
 
     cdef double _visit(self, element_t v, bint forward) noexcept nogil:
         cdef element_t d = self.domains[v], y
-        cdef offset_t i, at = self.first[v], l = self.later_start[v], e = self.earlier_start[v]
+        cdef offset_t i, at = self.first[v]
         cdef const double* start = &self.unary[at]
         cdef double* message
         cdef double least

@@ -55,8 +55,8 @@ def ascend(double[:, ::1] W, const offset_t[::1] starts, const element_t[::1] me
            double[::1] multipliers, Py_ssize_t free, double mu, double least):
     """Optimise the multipliers one after the other, in place; (how many changed, the largest relative change).
 
-    The first `free` of them may have any sign, the others stay at least 0. What would change by less than the share
-    `least` of 1 / q is left as it is. O(n^2) for each that changes.
+    The first `free` multipliers may have any sign, the others stay at least 0. A multiplier that would change by less
+    than ``least / q`` is left as it is. O(n^2) for each multiplier that changes.
     """
     cdef Py_ssize_t n = W.shape[0], r, changed = 0
     cdef offset_t i, j, begin, end
@@ -109,7 +109,7 @@ def add_squares(const offset_t[::1] starts, const element_t[::1] members, const 
 
 
 def triangles(const float[:, ::1] X, float most):
-    """For each i < j the k > j and the signs for which a sum of products is least, of those of at most `most`.
+    """For each i < j, the k > j and the signs of the least sum of products, if that sum is at most `most`.
 
     The sum is ``s X[i, j] + t X[i, k] + s t X[j, k]``, which is at least -1 for spins. Rows (i, j, k), rows (1, s, t),
     and the sums. O(n^3)

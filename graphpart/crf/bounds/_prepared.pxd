@@ -9,7 +9,7 @@ cdef class Prepared:
     cdef double cap
     cdef gp_network net
     cdef readonly bint done_forward     # the direction of the latest pass
-    cdef element_t front                # the variable that it would visit next
+    cdef element_t front                # the variable that the pass visits next
     cdef const element_t[::1] domains, scope
     cdef const offset_t[::1] first, scope_start, table_start, own
     cdef const cost_t[::1] tables
@@ -30,7 +30,7 @@ cdef class Prepared:
     cdef offset_t[::1] owned_start, member_start
     cdef offset_t[:, ::1] link_message
     cdef element_t[::1] owned, member               # tight pairs by first variable; of each 3 * triplet + place
-    cdef double[::1] link_messages                  # what triplets sent: their tables are zero less these
+    cdef double[::1] link_messages                  # amounts that triplets sent; the table of a triplet is minus these
 
     cdef void _oriented(self, Py_ssize_t k, const double* source, double* target) noexcept nogil
     cdef void _oriented_back(self, Py_ssize_t k, const double* source, double* target) noexcept nogil

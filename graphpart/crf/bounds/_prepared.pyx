@@ -18,7 +18,7 @@ from libc.string cimport memcmp
 from graphpart.crf.bounds._tables cimport hash_of, recognise
 from graphpart.crf.bounds._visits cimport GP_GENERAL, GP_LINEAR, gp_network, gp_pair
 from graphpart.crf.problem._view cimport View
-from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.kernels.types cimport element_t, offset_t
 
 cdef enum:
     RECENT = 4096                   # tables among which an equal one is looked for
@@ -26,7 +26,7 @@ cdef enum:
 
 
 cdef class Prepared:
-    """A factor graph made ready for passes, with the messages that it has at present.
+    """A factor graph made ready for passes, with its present messages.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ cdef class Prepared:
     def _take_pairs(self, const element_t[::1] factors):
         cdef Py_ssize_t count = factors.shape[0], k, f
         cdef element_t a, b, u, v
-        cdef offset_t at, size, message = 0, total = 0
+        cdef offset_t at, size, message = 0
         cdef gp_pair* p
         cdef uint64_t slot
         self.pair_count = count
@@ -123,7 +123,7 @@ cdef class Prepared:
                 size = <offset_t>self.domains[a] * self.domains[b]
                 p.kind = recognise(&self.tables[p.table], self.domains[a], self.domains[b], &p.same, &p.other)
                 if p.kind == GP_GENERAL or p.kind == GP_LINEAR:
-                    # an equal table that was just used is still near the processor
+                    # an equal table that was just used is still in the cache
                     slot = hash_of(&self.tables[p.table], size) % RECENT
                     at = recent[slot]
                     if (
@@ -138,7 +138,7 @@ cdef class Prepared:
 
     def _take_large(self, const element_t[::1] factors, const unsigned char[::1] tight):
         cdef Py_ssize_t count = factors.shape[0], k, f
-        cdef offset_t i, j, entry, message = 0, table = 0, size
+        cdef offset_t i, message = 0, table = 0
         cdef element_t v, lowest, highest
         self.large_count = count
         self.large_factor = np.array(factors, np.int32)
@@ -234,7 +234,7 @@ cdef class Prepared:
         self.link_messages = np.zeros(max(1, message))
 
     def _weigh(self):
-        """What share of its belief a variable sends to each factor: one by the number of those ahead or behind."""
+        """The share of its belief that a variable sends to each factor: 1 / max(factors ahead, factors behind)."""
         cdef Py_ssize_t v, k
         cdef offset_t i, ahead, behind
         self.weight = np.zeros(max(1, self.n))

@@ -20,14 +20,13 @@ cdef class Network(Passing):
     # ------------------------------------------------------------------------------------------------ rounding
 
     def round(self, element_t[::1] labels):
-        """A labeling, after a pass in reverse: in order, the label that is least given those of earlier variables."""
+        """A labeling, after a pass in reverse: each variable takes its best label given the earlier variables."""
         cdef element_t v, y, best, own
         cdef offset_t i, at, stride
         cdef double* belief = &self.given[0]
         cdef const gp_pair* p
         cdef const double* table
         cdef const double* message
-        cdef double entry
         with nogil:
             for v in range(self.n):
                 at = self.first[v]
@@ -57,7 +56,7 @@ cdef class Network(Passing):
                 labels[v] = best
 
     cdef void _condition(self, Py_ssize_t k, element_t v, const element_t* labels, double* belief) noexcept nogil:
-        """Add the least of the table less messages to later variables, for given labels of earlier ones."""
+        """Add the minimum of the table less messages over later variables, given the labels of earlier ones."""
         cdef offset_t f = self.large_factor[k], begin = self.scope_start[f], end = self.scope_start[f + 1]
         cdef offset_t size, i, j, entry, rest, message
         cdef element_t u, y
@@ -144,11 +143,11 @@ cdef class Network(Passing):
     def export(self, double[::1] out):
         """Write the messages in the layout of certificates.
 
-        Where one end of a pair is implied, it is the least of the table less the messages to the other end.
+        Only one of the two messages of a pair is stored. The other is the minimum of the table less the stored message.
         """
         cdef Py_ssize_t k, f
         cdef gp_pair* p
-        cdef offset_t i, y
+        cdef offset_t i
         cdef element_t d, e
         cdef bint at_later
         cdef double* to_u
@@ -162,7 +161,7 @@ cdef class Network(Passing):
                 d, e = self.domains[p.u], self.domains[p.v]
                 to_u = &out[self.own[f]] + (e if p.flipped else 0)
                 to_v = &out[self.own[f]] + (0 if p.flipped else d)
-                # gp_send reads and writes one vector, which may be longer than what it stands for
+                # gp_send reads and writes one vector, which may be longer than the message
                 if at_later:
                     memcpy(to_v, &self.messages[p.message], e * sizeof(double))
                     memcpy(&self.given[0], to_v, e * sizeof(double))

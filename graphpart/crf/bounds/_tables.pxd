@@ -7,12 +7,12 @@ from graphpart.crf.bounds._visits cimport GP_ANTI_POTTS, GP_GENERAL, GP_LINEAR, 
 from graphpart.kernels.types cimport element_t, offset_t
 
 cdef enum:
-    SHORTEST_LINEAR = 6             # labels from which on two passes beat the table
+    SHORTEST_LINEAR = 6             # from this number of labels on, two passes are faster than the whole table
 
 
 cdef inline int recognise(const double* t, element_t rows, element_t columns, double* same,
                           double* other) noexcept nogil:
-    """The kind of a table. Potts: one entry on the diagonal, one beside. Linear: least + min(slope * |x - y|, most)."""
+    """The kind of a table. Potts: one value on the diagonal, one off it. Linear: least + min(slope * |x - y|, most)."""
     cdef offset_t d = rows, i, j, k
     cdef double slope, most, largest
     if rows != columns or rows < 2:

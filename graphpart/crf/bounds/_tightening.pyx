@@ -9,7 +9,7 @@ from graphpart.stopping cimport Stopping
 
 
 def triangles(const offset_t[::1] start, const element_t[::1] neighbour, const element_t[::1] pair, Py_ssize_t most):
-    """Triangles i < j < k: (variables, their pairs ij, jk, ki), at most so many. Rows of neighbours are ascending.
+    """At most `most` triangles i < j < k: (variables, their pairs ij, jk, ki). Rows of neighbours are ascending.
 
     O(sum over edges of the degrees).
     """
@@ -59,9 +59,9 @@ cdef inline bint adjacent(const offset_t[::1] start, const element_t[::1] neighb
 
 def squares(const offset_t[::1] start, const element_t[::1] neighbour, const element_t[::1] pair, Py_ssize_t most,
             Py_ssize_t largest_degree):
-    """Chordless cycles i, j, k, l of which i is the smallest: (variables, pairs ij, jk, kl, li), at most so many.
+    """At most `most` chordless cycles i, j, k, l with the smallest variable i: (variables, pairs ij, jk, kl, li).
 
-    Paths through variables of a larger degree are left out. O(sum of the squares of degrees).
+    Paths through variables of a degree above `largest_degree` are left out. O(sum of the squares of degrees).
     """
     cdef Py_ssize_t n = start.shape[0] - 1, count = 0, room = 1024, paths, widest = 1
     cdef offset_t a, b, x, y
@@ -124,8 +124,8 @@ def spread(PairCosts costs, const offset_t[::1] rows, const element_t[::1] neigh
            Py_ssize_t sweeps):
     """Spread costs evenly, in place: each variable in turn collects from its pairs, and gives all equal shares back.
 
-    That lowers no bound; what passes in one direction moved away comes back to where it can be seen. Rows of the table
-    of a pair are those of its smaller variable.
+    This lowers no bound. Passes in one direction move costs to one end of a pair; afterwards both ends show them. Rows
+    of the table of a pair are those of its smaller variable.
     """
     cdef const element_t[::1] domains = costs.domains
     cdef const offset_t[::1] first = costs.first, start = costs.start
@@ -236,11 +236,12 @@ def shortest(const offset_t[::1] start, const element_t[::1] neighbour, const el
 
 def gains(PairCosts costs, const offset_t[::1] cycle_start, const element_t[::1] scopes, const element_t[::1] pairs,
           double cost, Stopping stopping):
-    """How much the bound would rise if a cycle were one factor, given the tables of pairs and unary costs that remain.
+    """How much the bound would rise if each cycle were one factor, given the remaining unary costs and tables of pairs.
 
-    The least sum around the cycle, of its variables' costs and its pairs' entries, less the sum of least ones. Each
-    pair leads to the next variable. Rows of the table of a pair are those of its smaller variable. inf where no
-    labels fit. O(length times labels^3) for each cycle; 0 for those that were not reached in time.
+    This is the minimum over labels of the sum of all unary costs and entries of pairs on the cycle, minus the sum of
+    their separate minima. Each pair leads to the next variable. Rows of the table of a pair are those of its smaller
+    variable. inf if no labels are allowed. O(length times labels^3) for each cycle; 0 for cycles that were not reached
+    in time.
     """
     cdef const element_t[::1] domains = costs.domains
     cdef const offset_t[::1] first = costs.first, start = costs.start
@@ -275,7 +276,7 @@ def gains(PairCosts costs, const offset_t[::1] cycle_start, const element_t[::1]
                 total += least
             best = INFINITY
             origin = scopes[begin]
-            for z in range(domains[origin]):        # from this label of the first variable around to itself
+            for z in range(domains[origin]):        # the cheapest way around the cycle from this label to itself
                 now, then = &one[0], &two[0]
                 for x in range(domains[origin]):
                     now[x] = INFINITY
@@ -303,7 +304,7 @@ def gains(PairCosts costs, const offset_t[::1] cycle_start, const element_t[::1]
 
 def agreements(const element_t[:, ::1] ends, const element_t[::1] domains, const offset_t[::1] node,
                const offset_t[::1] start, const double[::1] tables, const offset_t[::1] edge_start):
-    """For each pair and labels a, b of its variables: how much more it costs that just one of them has its label.
+    """For each pair and labels a, b of its variables: how much more it costs if just one variable has its label.
 
     ``min(entries with (x == a) != (y == b)) - min(entries with (x == a) == (y == b))``, for all labels, or for label 1
     of a variable with two; label a of variable v is node ``node[v] + a``, or ``node[v]``. Returns (first node, second
@@ -377,9 +378,9 @@ def frustrated(const element_t[::1] u, const element_t[::1] v, const element_t[:
                Py_ssize_t nodes, Py_ssize_t longest, Py_ssize_t most):
     """Cycles of an odd number of negative edges, of edges in descending order of absolute values.
 
-    Edges make a forest as in Kruskal's algorithm; one that contradicts the parity of the path between its ends closes a
-    cycle. (starts, nodes, pairs: each leads to the next node), at most so many, and none that is longer.
-    O(edges + lengths).
+    Edges make a forest as in Kruskal's algorithm. An edge that contradicts the parity of the path between its ends
+    closes a cycle. Returns (starts, nodes, pairs), where each pair leads to the next node: at most `most` cycles of
+    length at most `longest`. O(edges + lengths).
     """
     cdef Py_ssize_t count = u.shape[0], k, bad = 0, length = 0, room = 4096, cycles = 0, tree = 0
     cdef element_t a, b, x, y

@@ -1,10 +1,12 @@
-# Visits of message passing: what comes to a variable by pairs is summed up, and shares of it are sent on.
+# Visits of message passing: a visit sums the messages that pairs send to a variable, and sends shares of the sum on.
 #
-# A pair keeps one vector of messages, to the variable that was not visited last. A message is the least of table plus
-# what is given, over the labels of the sender; for Potts and linear tables in time linear in the number of labels.
+# A pair keeps one vector of messages, to the variable that was not visited last. A message is the minimum over the
+# labels of the sender of the table plus the share that the sender gives. For Potts and linear tables this takes time
+# linear in the number of labels.
 from graphpart.kernels.types cimport element_t, offset_t
 
-# The loops in which the time goes, in C for the sake of two numbers at a time, and of sizes that the compiler knows.
+# These loops take most of the time. They are in C to compute with two numbers at a time, for sizes that the compiler
+# knows.
 cdef extern from *:
     """
     #include <math.h>

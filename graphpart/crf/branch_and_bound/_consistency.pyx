@@ -3,22 +3,22 @@
 Node consistency leaves out a label if its cost plus the bound reaches the best known energy. In soft arc consistency,
 each factor sends to each label the least cost of its entries with this label. In directional arc consistency, the
 labels of variables of higher rank send their costs to the factor first. In existential arc consistency, each variable
-has a label that costs nothing, by itself and with some label of each neighbour; if there is none, the bound is raised
+has a label that costs nothing, by itself and with some label of each neighbour. If there is none, the bound is raised
 (Larrosa & Schiex 2003; de Givry, Heras, Zytnicki & Larrosa 2005). In the end, variables with at most two neighbours are
 eliminated (Larrosa 2000): two neighbours get a factor over both.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
 from graphpart.crf.branch_and_bound._store cimport (
-    NARY, Store, View, add_unary, clear, cost_of, eliminate, entry, forbid, is_live, join, queue_ac, queue_dac, queue_eac,
-    queue_nc, queue_out, remove, save, send, turn, view_of,
+    NARY, Store, add_unary, clear, cost_of, eliminate, forbid, is_live, join, queue_ac, queue_dac, queue_eac,
+    queue_nc, queue_out, remove, save, send,
 )
 from graphpart.crf.branch_and_bound._factors cimport first_of, has_support, project
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    WORTH = 1024    # existential consistency ends once a round of it raises the bound by less than this part of the gap
+    WORTH = 1024    # existential consistency ends after a round that raises the bound by less than 1 / WORTH of the gap
 
 
 cdef void check_labels(Store* s, int i) noexcept nogil:
@@ -58,7 +58,7 @@ cdef void check_labels(Store* s, int i) noexcept nogil:
 
 
 cdef void look_at_all(Store* s) noexcept nogil:
-    """The bound has risen: labels of all variables may cost too much now."""
+    """Compare all labels with the bound, which has risen."""
     cdef int i
     for i in range(s.n):
         if s.count[i] > 1 and not s.gone[i] and s.highest[i] + s.c0 >= s.top:
@@ -66,7 +66,7 @@ cdef void look_at_all(Store* s) noexcept nogil:
 
 
 cdef void end_factor(Store* s, int f) noexcept nogil:
-    """A factor with at most one variable that has several labels becomes costs of labels."""
+    """Turn a factor with at most one undecided variable into costs of its labels."""
     cdef int64_t k, begin = s.scope_start[f], end = s.scope_start[f + 1], sent = 0, cost, at, place = s.place[end - 1]
     cdef int64_t stride = 1
     cdef int i, a, y = s.scope[end - 1]
@@ -97,7 +97,7 @@ cdef void end_factor(Store* s, int f) noexcept nogil:
 
 
 cdef void both_ways(Store* s, int f) noexcept nogil:
-    """Entries of a factor have risen: it sends what is now the least cost, and moves costs in its direction."""
+    """Entries of a factor have risen: send the new minima to the labels, and move costs in its direction."""
     cdef int64_t k
     cdef int x = first_of(s, f)
     for k in range(s.scope_start[f], s.scope_start[f + 1]):
@@ -119,7 +119,7 @@ cdef void neighbours_eac(Store* s, int i) noexcept nogil:
 
 
 cdef void arcs(Store* s, int y) noexcept nogil:
-    """Labels of a variable were left out: factors around it send what is now the least cost."""
+    """Labels of a variable were left out: the factors around it send the new minima."""
     cdef int64_t k, j
     cdef int f, x
     for k in range(s.near_start[y], s.near_start[y] + s.near_count[y]):
@@ -136,7 +136,7 @@ cdef void arcs(Store* s, int y) noexcept nogil:
 
 
 cdef void directed(Store* s, int y) noexcept nogil:
-    """Labels of a variable cost something now: factors move it to the variable of the lowest rank."""
+    """Costs of labels of a variable have risen: factors move them to their variable of the lowest rank."""
     cdef int64_t k
     cdef int f, x
     for k in range(s.near_start[y], s.near_start[y] + s.near_count[y]):
@@ -161,7 +161,7 @@ cdef bint supported(Store* s, int x, int a) noexcept nogil:
 
 
 cdef bint existential(Store* s, int x) noexcept nogil:
-    """Whether costs had to be moved to a variable, because none of its labels was supported."""
+    """If no label of a variable is supported, move costs to the variable; return whether that was so."""
     cdef int64_t k
     cdef int a = s.eac[x]
     if is_live(s, x, a) and supported(s, x, a):
@@ -179,7 +179,7 @@ cdef bint existential(Store* s, int x) noexcept nogil:
 
 
 cdef void first_amounts(Store* s) noexcept nogil:
-    """At the start, costs of any sign: make them such that none is negative, and let all wait."""
+    """Make costs of any sign nonnegative, and queue everything; done once, at the start."""
     cdef int64_t k, at, size, cost, begin, end
     cdef int64_t labels[NARY]
     cdef int f, i, j, arity, a
@@ -225,7 +225,7 @@ cdef void first_amounts(Store* s) noexcept nogil:
 
 
 cdef void queue_all(Store* s) noexcept nogil:
-    """All waits to be looked at."""
+    """Queue everything."""
     cdef int f, i
     for f in range(s.m):
         if 0 <= s.free[f] < 2:
@@ -249,7 +249,7 @@ cdef void blame(Store* s) noexcept nogil:
 
 
 cdef Outcome propagate(Store* s, Stopping stopping, double cost) noexcept nogil:
-    """Until nothing waits any more; CONFLICT if no labeling below `top` is left. All queues are empty then."""
+    """Work until all queues are empty; CONFLICT if no labeling below `top` is left."""
     cdef int i, f, moved = 0
     cdef int64_t then = s.c0
     cdef bint useful = True

@@ -12,7 +12,7 @@ from graphpart.crf.branch_and_bound._store cimport (
 )
 
 cdef enum:
-    LARGEST_PASSED = 1 << 14  # entries of a factor with more than two variables left, from which on it waits for fewer
+    LARGEST_PASSED = 1 << 14  # a factor with more than two undecided variables sends nothing if it has more entries
 
 
 cdef int first_of(Store* s, int f) noexcept nogil:
@@ -27,7 +27,8 @@ cdef int first_of(Store* s, int f) noexcept nogil:
 
 
 cdef void project(Store* s, int f, int x, bint paid) noexcept nogil:
-    """Send to each label of x the least cost of a factor; if `paid`, labels of the other variables pay for more."""
+    """Send the minimum of a factor for each label of x to the label; if `paid`, with the costs of other labels
+    added."""
     cdef View v
     s.current = f
     if view_of(s, f, &v):
@@ -42,7 +43,7 @@ cdef void project(Store* s, int f, int x, bint paid) noexcept nogil:
 
 
 cdef inline int64_t row_least(Store* s, View* v, int a, int* partner) noexcept nogil:
-    """The least entry in the row of a label; not below 0, where it ends."""
+    """The least entry in the row of a label; the search ends at an entry of 0."""
     cdef int64_t k, cost, least = 4 * s.forbidden, first = s.first[v.y], fixed = s.delta[v.px + a] + v.sent
     cdef const int64_t* row = v.table + a * v.sx
     cdef const int64_t* sent = s.delta + v.py
@@ -60,7 +61,7 @@ cdef inline int64_t row_least(Store* s, View* v, int a, int* partner) noexcept n
 
 
 cdef inline int64_t row_paid(Store* s, View* v, int a, int* partner) noexcept nogil:
-    """The same with the costs of the partners."""
+    """The same, with the costs of the labels of the other variable added."""
     cdef int64_t k, cost, least = 4 * s.forbidden, first = s.first[v.y]
     cdef int64_t fixed = s.delta[v.px + a] + v.sent + s.base[v.y]
     cdef const int64_t* row = v.table + a * v.sx
@@ -170,7 +171,7 @@ cdef int64_t place_of(Store* s, int f, int x) noexcept nogil:
 
 
 cdef int64_t entries(Store* s, int f) noexcept nogil:
-    """Of the labels that are left."""
+    """The number of entries for the remaining labels."""
     cdef int64_t k, size = 1
     for k in range(s.scope_start[f], s.scope_start[f + 1]):
         size *= s.count[s.scope[k]]
@@ -180,7 +181,7 @@ cdef int64_t entries(Store* s, int f) noexcept nogil:
 
 
 cdef bint remembered(Store* s, int f, int64_t target, int a, int at, bint paid) noexcept nogil:
-    """Whether an entry of a factor costs nothing, all its labels are left, and that at the target is the one given."""
+    """Whether an entry costs nothing, all its labels remain, and its label at the target is the given one."""
     cdef int64_t k, cost = s.table[f][at], label
     cdef int i
     for k in range(s.scope_start[f], s.scope_start[f + 1]):
@@ -199,7 +200,7 @@ cdef bint remembered(Store* s, int f, int64_t target, int a, int at, bint paid) 
 
 
 cdef int64_t scan(Store* s, int f, int64_t target, int a, bint paid) noexcept nogil:
-    """The least cost of a label in a factor with any number of variables left; remembers where it is."""
+    """The least cost of a label in a factor with any number of undecided variables; remembers where it is."""
     cdef int64_t places[NARY]
     cdef int64_t digits[NARY]
     cdef int64_t at[NARY]
@@ -258,9 +259,9 @@ cdef int64_t scan(Store* s, int f, int64_t target, int a, bint paid) noexcept no
 
 
 cdef void project_large(Store* s, int f, int x, bint paid) noexcept nogil:
-    """For three variables and more: the others pay all they have, and get back what is left over.
+    """For three or more variables: the others pay all their costs, and get back what is left over.
 
-    None gets back more than it had: costs never move to a variable of higher rank, so that this comes to an end.
+    No variable gets back more than it had. So costs never move to a variable of higher rank, and this ends.
     """
     cdef int64_t target = place_of(s, f, x), k, l, cost, first = s.first[x], limit = s.top - s.c0, at = 0
     cdef int32_t* memory = s.full if paid else s.support
@@ -314,5 +315,5 @@ cdef void project_large(Store* s, int f, int x, bint paid) noexcept nogil:
                 cost = min(s.paid[at], scan(s, f, k, a, False))
                 if cost > 0:
                     send(s, s.place[k], a, cost)
-                    s.unary[s.first[i] + a] += cost  # on the trail since it was paid
+                    s.unary[s.first[i] + a] += cost  # already saved on the trail when it was paid
             at += 1

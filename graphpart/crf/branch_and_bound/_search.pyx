@@ -1,11 +1,10 @@
 """Hybrid best-first search: depth first up to a number of conflicts, then on from the open node with the least bound.
 
-A node is a list of decisions about a variable: it has a label, or another one; or, where it has many labels, it has one
-of the lower half of them or one of the upper half. The open node with
-the least bound is searched depth first. After a number of conflicts, the unsearched parts of this node become open
-nodes. The number of conflicts is doubled or halved such that returning to open nodes takes a small share of the time
-(Allouche, de Givry, Katsirelos, Schiex & Zytnicki 2015). The least bound of all open nodes is a lower bound at any
-time.
+A node is a list of decisions. Each decision is about one variable: it has a given label, or it has any other label. If
+the variable has many labels, a decision takes the lower or the upper half of them. The open node with the least bound
+is searched depth first. After a number of conflicts, the unsearched parts of this node become open nodes. The number of
+conflicts is doubled or halved so that returning to open nodes takes a small share of the time (Allouche, de Givry,
+Katsirelos, Schiex & Zytnicki 2015). The least bound of all open nodes is a lower bound at any time.
 
 The next variable is that of the last conflict if it still has several labels (Lecoutre, Sais, Tabary & Vidal 2009),
 else the one with the smallest ratio of number of labels to weight. Its label is that of the best labeling, or else the
@@ -34,7 +33,7 @@ cdef enum:
     THIS, OTHER             # kinds: this label, or any other one,
     LOWER, UPPER            # one up to this label, or one beyond it
 
-cdef int MANY = 10          # labels from which on they are halved
+cdef int MANY = 10          # number of labels from which on a decision halves them
 
 
 cdef inline bint comes_first(void* context, const void* one, const void* other) noexcept nogil:
@@ -61,13 +60,14 @@ cdef class Search:
     Parameters
     ----------
     costs : Costs
-        Entries from 2**59 on forbid. The tables are written to, and are the same again only at the root.
+        Entries of at least 2**59 are forbidden. The search writes to the tables; they have their first values at the
+        root only.
     delta : ndarray of int64
-        What factors have sent to the labels, which is in the costs of labels already.
+        The amounts that factors have sent to the labels. The costs of labels include them.
     top : int
-        Labelings that cost so much or more are of no interest.
+        Only labelings that cost less than this are sought.
     gap : int
-        Energies differ by at least so much, if at all.
+        The least difference between two different energies.
     room : int
         Bytes for open nodes.
     report : callable
@@ -120,7 +120,7 @@ cdef class Search:
 
     @property
     def bound(self):
-        """The least bound of all that is open; `top` if nothing is."""
+        """The least bound of all open nodes; `top` if there is none."""
         return min(self.s.top, self.heap[0].bound) if self.heap_size else (self.s.top if self.done else self.least)
 
     @property
@@ -128,7 +128,7 @@ cdef class Search:
         return self.heap_size
 
     def offer(self, const int32_t[::1] labels, int64_t value, double cost):
-        """Take a labeling from elsewhere, and what it costs here."""
+        """Take over a labeling; `value` is its cost in whole units."""
         cdef int i
         if value < self.s.top:
             for i in range(self.s.n):
@@ -138,7 +138,7 @@ cdef class Search:
             self.cost = cost
 
     def run(self, Stopping stopping, int64_t more=-1) -> bool:
-        """Go on until all is searched, or stopped, or for so many nodes more; True if all is searched."""
+        """Search until the end, until stopped, or for `more` nodes; True if everything is searched."""
         cdef int64_t until = self.nodes + more if more >= 0 else <int64_t>1 << 62
         cdef Node node
         cdef Outcome outcome
@@ -164,7 +164,7 @@ cdef class Search:
         return self.done
 
     cdef void start(self, Stopping stopping) noexcept nogil:
-        """Consistency at the root: what is found there is never undone."""
+        """Make the root consistent. This is never undone."""
         cdef Node node
         cdef Outcome outcome
         if self.root == -1:
@@ -204,7 +204,7 @@ cdef class Search:
             heap_sink(Heap(self.heap, self.heap_size, sizeof(Node), comes_first, NULL, NULL), 0, &last)
 
     cdef void open_path(self, int length, int extra, int64_t bound) noexcept nogil:
-        """An open node from the first decisions of the path, and another one if `extra` is not -1."""
+        """Push an open node: the first decisions of the path, and the decision `extra` unless it is -1."""
         cdef Node node
         if bound >= self.s.top:
             return
@@ -337,7 +337,7 @@ cdef class Search:
         return CONFLICT
 
     cdef int branch(self, int i, int a) noexcept nogil:
-        """The decision that is tried first about a variable, of which label a is the most promising."""
+        """The decision about a variable that is tried first; label a is the most promising."""
         cdef Store* s = &self.s
         cdef int64_t k
         cdef int low, high, middle, below, b

@@ -1,7 +1,7 @@
-# The state of the search: domains, unary costs and what factors have sent, all of which backtracking brings back.
+# The state of the search: domains, unary costs and the amounts that factors have sent. Backtracking restores all of it.
 #
 # The cost of an entry t of factor f is  table[t] - sum over its places j of delta[f, j, t_j]; the unary cost of a label
-# is  unary[i, a] - base[i]; the bound is c0. All that changes is put on a trail first.
+# is  unary[i, a] - base[i]; the bound is c0. Old values are saved on a trail before they change.
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 cdef enum:
@@ -46,12 +46,12 @@ cdef struct Store:
     int64_t* base
     int64_t* highest        # n: no label costs more
     int64_t* count          # n: labels left, which come first in live
-    int64_t* free           # m: variables of the factor with several labels; below 2: it is done with, -1: eliminated
+    int64_t* free           # m: number of undecided variables of the factor; below 2: it is done, -1: eliminated
     int64_t* gone           # n: eliminated
     int64_t* delta
     int64_t c0
-    int64_t top             # labelings that cost so much or more are of no interest
-    int64_t forbidden       # entries from this one on
+    int64_t top             # only labelings that cost less than this are sought
+    int64_t forbidden       # entries of at least this are forbidden
     int32_t* live
     int32_t* where          # of each label in live
     # hints, not trailed: they are checked when used
@@ -79,9 +79,9 @@ cdef struct Store:
     int eac_size
     int out_size
     int dac_highest
-    int32_t* ending         # factors with at most two variables left, since a moment ago
+    int32_t* ending         # factors that have come down to at most two undecided variables
     int ending_size
-    bint risen              # c0, since all labels were compared with top
+    bint risen              # whether c0 has risen since all labels were compared with top
     bint conflict
     bint failed             # out of memory
     int current             # the factor at work
@@ -104,7 +104,6 @@ cdef struct Store:
     # weights
     double* weight          # n
     double bump
-    int64_t eac_done
 
 
 cdef void lengthen(Store* s) noexcept nogil
@@ -205,7 +204,7 @@ cdef inline void add_unary(Store* s, int i, int a, int64_t x) noexcept nogil:
         queue_nc(s, i)
 
 
-# A label is forbidden by what is known: `node` will leave it out.
+# A label costs too much: `check_labels` will leave it out.
 cdef inline void forbid(Store* s, int i, int a) noexcept nogil:
     cdef int64_t* p = &s.unary[s.first[i] + a]
     if p[0] < s.forbidden:

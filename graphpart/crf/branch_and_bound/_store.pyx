@@ -1,10 +1,10 @@
 """The state of the search (see `_store.pxd`): memory, the trail, removal of labels, elimination of variables.
 
-Variables with at most two neighbours are minimised out during the search; their labels follow at its end. With one
-neighbour, what a variable costs at least for each label of the neighbour becomes a cost of that label. With two
-neighbours it becomes a factor of theirs, together with the one they have already (Larrosa 2000). All of that is undone by
-backtracking: factors that are made stand on a stack. In the same way, a factor that has two variables left since the
-others have one label is added to another one of these two: consistency sees more in the sum.
+Variables with at most two neighbours are minimised out during the search; their labels are computed at its end. With
+one neighbour, the minimum over the labels of the variable becomes a cost of each label of the neighbour. With two
+neighbours, the minimum becomes a factor over both, and is added to the factor that they have already (Larrosa 2000).
+Backtracking undoes this: new factors stand on a stack. In the same way, a factor with two undecided variables left is
+added to another factor over these two, because consistency finds more in the sum.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -17,14 +17,14 @@ from graphpart.kernels.growing cimport grow
 # ------------------------------------------------------------------------------------------------ memory, trail, labels
 
 cdef void lengthen(Store* s) noexcept nogil:
-    """More room on the trail; sets `failed` if there is none."""
+    """Enlarge the trail; sets `failed` if there is no memory."""
     if not grow(<void**>&s.trail, &s.trail_room, s.trail_size + 1, sizeof(Trail)):
         s.failed = True
         s.conflict = True
 
 
 cdef bint view_of(Store* s, int f, View* v) noexcept nogil:
-    """A factor as one over its two variables with several labels; False if it has not just two."""
+    """View a factor as a matrix over its two undecided variables; False if it does not have exactly two."""
     cdef int64_t k, begin = s.scope_start[f], end = s.scope_start[f + 1]
     cdef int i, a, found = 0
     if s.free[f] != 2:
@@ -85,7 +85,7 @@ cdef void remove(Store* s, int i, int a) noexcept nogil:
 
 
 cdef void clear(Store* s) noexcept nogil:
-    """Nothing waits any more."""
+    """Empty all queues."""
     cdef int k
     for k in range(s.nc_size):
         s.in_nc[s.nc[k]] = 0
@@ -113,8 +113,8 @@ cdef void* claim(Py_ssize_t count, Py_ssize_t size) except NULL:
 cdef void allocate(Store* s, costs, const int64_t[::1] delta) except *:
     """Take over a problem: all factors have at least two variables, and the tables stay where they are.
 
-    `costs` is a `Costs`; `delta` are the first amounts, which its unary costs have added already. `release` must
-    follow, whatever happens.
+    `costs` is a `Costs`; `delta` are the amounts sent so far, which its unary costs include. `release` must always
+    follow.
     """
     cdef const int64_t[::1] scope_start = costs.scope_start, table_start = costs.table_start, unary = costs.unary
     cdef const int32_t[::1] domains = costs.domains, scope = costs.scope
@@ -234,8 +234,8 @@ cdef void release(Store* s) noexcept:
 # ---------------------------------------------------------------------------------------------------------- elimination
 
 cdef enum:
-    OPERATIONS = 1 << 16    # for the elimination of one variable, at most
-    WIDEST = 64             # labels of its neighbours
+    OPERATIONS = 1 << 16    # most operations for the elimination of one variable
+    WIDEST = 64             # most labels of its neighbours
 
 
 cdef void eliminate(Store* s, int x) noexcept nogil:
@@ -280,7 +280,7 @@ cdef void eliminate(Store* s, int x) noexcept nogil:
 
 
 cdef int join(Store* s, int f) noexcept nogil:
-    """Add a factor that has just two variables left to another one of the same two; that one, or -1 without any."""
+    """Add a factor with two undecided variables to another factor over the same two; return the other one, or -1."""
     cdef View v, w
     cdef int64_t k, l, cost
     cdef int64_t* row
@@ -410,7 +410,7 @@ cdef bint to_factor(Store* s, int x, View* views) noexcept nogil:
 cdef void last_labels(Store* s, int32_t* labels) noexcept nogil:
     """The labels of eliminated variables, given those of all others."""
     cdef int64_t e, k, cost, least
-    cdef int i, x, a, j
+    cdef int x, a, j
     for e in range(s.eliminated_size - 1, -1, -1):
         x = s.eliminated[e]
         least = 4 * s.forbidden

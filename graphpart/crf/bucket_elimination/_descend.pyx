@@ -17,7 +17,7 @@ from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    MESSAGE = 1         # of what there is of a node
+    MESSAGE = 1         # bits of `there`: a node has a message, a kept choice
     CHOICES = 2
 
 
@@ -119,7 +119,7 @@ def descend(
 def sample(
     View view, plan, const cost_t[::1] messages, const cost_t[:, ::1] uniform, element_t[:, ::1] labels, Stopping stopping
 ):
-    """Fill rows of labels with independent samples, by a number from [0, 1) for each node of each; the rows filled."""
+    """Fill rows of labels with independent samples, from a number in [0, 1) for each node; the number of rows."""
     cdef Forest f = forest_of(view, plan)
     cdef cost_t none = 0.0, low, total
     cdef const cost_t* memory = &messages[0] if messages.shape[0] else &none
@@ -142,7 +142,7 @@ def sample(
                 for y in range(d):
                     line[y] = exp(low - line[y])
                     total += line[y]
-                # The last label of positive weight takes what rounding leaves.
+                # If rounding leaves no label, the last label of positive weight is taken.
                 total *= uniform[i, t]
                 chosen_label = 0
                 for y in range(d):
@@ -162,7 +162,7 @@ def sample(
 
 # --------------------------------------------------------------------------------------------------------- the m best
 
-cdef struct Deviation:      # the best labeling that agrees with that of a row until node, and there has another label
+cdef struct Deviation:      # the best labeling that agrees with a row up to a node, where it has another label
     cost_t cost
     offset_t number         # for ties: first come, first served
     element_t row
@@ -175,7 +175,7 @@ cdef struct Deviations:     # a heap, the best first
     offset_t room
     offset_t wanted         # no more than these are needed
     offset_t numbers
-    cost_t limit            # from which cost on a deviation is not among them
+    cost_t limit            # deviations of at least this cost are not needed
 
 
 cdef int by_cost(const void* a, const void* b) noexcept nogil:
@@ -198,7 +198,7 @@ cdef inline void enter(Deviations* h, Deviation* new) noexcept nogil:
     if new.cost >= h.limit:
         return
     if h.size == h.room:
-        # Sorted, it is a heap as well.
+        # A sorted array is a heap, too.
         qsort(h.entry, h.size, sizeof(Deviation), &by_cost)
         h.size = h.wanted
         h.limit = h.entry[h.size - 1].cost
@@ -220,12 +220,12 @@ cdef inline Deviation leave(Deviations* h) noexcept nogil:
 
 
 def best(View view, plan, const cost_t[::1] messages, cost_t optimum, element_t[:, ::1] labels, Stopping stopping):
-    """Fill rows of labels with the best labelings, in order; the rows filled.
+    """Fill rows of labels with the best labelings, in order; returns the number of rows filled.
 
-    All labelings but the best agree with it until some variable, in the order of descent, where they differ: so they are
-    divided into disjoint sets, one for each variable and other label, and the lines say what the best of each costs. The
-    best of all these is next, and its set is divided in the same way (Lawler 1972, with the costs to go of Dechter,
-    Flerova & Marinescu 2012).
+    Each other labeling agrees with the best one up to some variable in the order of descent, where they differ. This
+    divides the other labelings into disjoint sets, one for each variable and other label. The lines tell the cost of
+    the best labeling of each set. The cheapest of these is the next labeling, and its set is divided in the same way
+    (Lawler 1972, with the costs to go of Dechter, Flerova & Marinescu 2012).
     """
     cdef Forest f = forest_of(view, plan)
     cdef cost_t none = 0.0, cost = optimum

@@ -1,18 +1,20 @@
 """The two passes of messages, towards the roots and back from them, over (min, +) or (+, *).
 
 Towards the roots, each node sums its tables and reduces the sum to a message. The least entry of each message is taken
-out and kept apart, so that precision does not depend on how much there is below. Over (min, +) the label that attains
+out and kept apart, so that precision does not depend on the size of the subtree. Over (min, +) the label that attains
 each minimum can be kept, in as few bits as the domain needs. Over (+, *) a message is ``-log sum exp -`` of the sums.
 
-Back from the roots, what each node knows of the rest of its component becomes vectors of all variables. Over (min, +) the
-rest is the *excess* of a labeling of the separator over the optimum, given that all else is best. With s the sum of the
-tables of a node and low its minimum over the node's variable, the excess of a labeling of the bucket is
+Back from the roots, each node receives a table over its separator that stands for the rest of its component. Over (min,
++) this is the *excess* of a labeling of the separator over the optimum if all other variables have their best labels.
+Let s be the sum of the tables of a node, and low its minimum over the node's variable. The excess of a labeling of the
+bucket is
 
     (s - low) + excess of the separator,
 
-which is exactly 0 for optimal labels; minima of it are the excesses of the labels of the variable, and of the separators
-of the children. Over (+, *) probabilities stand in for excesses, ``exp(low - s)`` made to sum to 1 for the differences,
-products for sums, and sums for minima. Each separator's table takes the place of the message that it belongs to.
+which is exactly 0 for optimal labels. Minima of it are the excesses of the labels of the variable, and of the
+separators of the children. Over (+, *) there are probabilities in place of excesses, ``exp(low - s)`` normalised to sum
+1 in place of differences, products in place of sums, and sums in place of minima. Each separator's table overwrites its
+message.
 """
 
 import numpy as np
@@ -46,7 +48,7 @@ cdef inline int bits_for(offset_t d) noexcept nogil:
 def choice_bytes(
     const element_t[::1] domains, const element_t[::1] variable, const offset_t[::1] size
 ) -> NDArray[np.int64]:
-    """Where the choices of each node begin, in bytes, shape (nodes + 1,); multiples of 8. Sizes below 2^55."""
+    """The first byte of the choices of each node, shape (nodes + 1,): multiples of 8. Sizes are below 2^55."""
     cdef Py_ssize_t i
     begin_array = np.zeros(variable.shape[0] + 1, np.int64)
     cdef offset_t[::1] begin = begin_array
@@ -169,7 +171,7 @@ cdef inline void log_sums(const cost_t* s, offset_t d, offset_t count, cost_t* o
 
 
 cdef inline cost_t least_entry(const cost_t* values, offset_t count) noexcept nogil:
-    """Four minima side by side, as each has to wait for the one before."""
+    """The minimum, by four independent minima, so that comparisons overlap in time."""
     cdef cost_t a = INFINITY, b = INFINITY, c = INFINITY, d = INFINITY
     cdef offset_t i = 0
     while i + 4 <= count:
@@ -187,7 +189,7 @@ cdef inline cost_t least_entry(const cost_t* values, offset_t count) noexcept no
 
 
 cdef inline void pack(const unsigned char* pick, offset_t count, int bits, offset_t first, unsigned char* to) noexcept nogil:
-    """Labels of the entries from the one numbered `first` on, in memory that was zero."""
+    """Write the labels of the entries from number `first` on, into memory that was zero."""
     cdef offset_t i, at
     if bits == 8:
         for i in range(count):
@@ -207,10 +209,10 @@ def collect(
     bint normalise,
     Stopping stopping,
 ):
-    """(what was taken out of each message, nodes done, node that leaves no label or -1).
+    """(minimum taken out of each message, nodes done, node without an allowed label or -1).
 
-    Nodes come in the order of ``plan.schedule``. The value of a root is what is taken out of it. `choices`, filled if
-    not empty, has to be zero.
+    Nodes come in the order of ``plan.schedule``. The value of a root is its minimum. `choices` is filled if it is not
+    empty; it must be zero before.
     """
     cdef const element_t[::1] schedule = plan.schedule
     cdef const offset_t[::1] choice_start = plan.choice_start if choices.shape[0] else np.zeros(1, np.int64)
@@ -271,7 +273,7 @@ def collect(
                 failed = node
                 break
             done += 1
-            # A root keeps nothing else; where sums might overflow, nothing is taken out of the others.
+            # A root keeps its minimum only. Where sums might overflow, no minimum is taken out of other messages.
             taken[node] = low if normalise or f.parent[node] < 0 else 0.0
             if stopping.poll(INFINITY):
                 break
@@ -381,7 +383,7 @@ def distribute(
 
     The messages, those of `collect`, are overwritten.
     """
-    cdef cost_t[::1] scratch = np.empty(plan.scratch)   # room for all messages that any one node uses
+    cdef cost_t[::1] scratch = np.empty(plan.scratch)   # room for all messages that one node uses
     cdef Forest f = forest_of(view, plan)
     cdef Walk w
     cdef offset_t o, h, d, i, j, used

@@ -27,14 +27,14 @@ cdef enum:
     FILL = 0            # fewest pairs, of these the smallest table
     SIZE = 1            # smallest table; pairs are not counted
     FILL_TIMES_SIZE = 2
-    DEGREE = 3          # fewest neighbours, and nobody is joined any more
+    DEGREE = 3          # fewest neighbours; pairs are no longer joined
     WIDEST = 62         # neighbours, when a table has at most 2^62 entries
 
 cdef double TOO_LARGE = 2.0**62
 
 cdef struct Graph:
     Py_ssize_t n
-    element_t* pool         # lists of neighbours, which may hold eliminated ones
+    element_t* pool         # lists of neighbours, which may contain eliminated variables
     Py_ssize_t pool_size
     Py_ssize_t pool_capacity
     offset_t* start
@@ -71,7 +71,7 @@ cdef inline bint adjacent(Graph* g, element_t a, element_t b) noexcept nogil:
 
 
 cdef inline element_t* living(Graph* g, element_t v) noexcept nogil:
-    """The neighbours of v that are left, `degree` many; forgets the others."""
+    """The `degree` remaining neighbours of v; removes the eliminated ones from its list."""
     cdef element_t* list = &g.pool[g.start[v]]
     cdef element_t i, k = 0
     if g.length[v] != g.degree[v]:
@@ -201,7 +201,7 @@ cdef inline void notice(Graph* g, element_t v) noexcept nogil:
 
 
 cdef void use(Graph* g, int criterion) noexcept nogil:
-    """All keys by another criterion."""
+    """Compute all keys by another criterion."""
     cdef element_t i, v
     g.criterion = criterion
     for i in range(g.size):
@@ -337,7 +337,7 @@ cdef bint set_up(Graph* g, const offset_t* start, const element_t* neighbour) no
 
 
 def interactions(View view):
-    """Compressed rows (starts, neighbours): who shares a factor with whom. Variables with one label have nobody."""
+    """Compressed rows (starts, neighbours) of variables that share a factor, without variables of one label."""
     cdef const Factors* g = &view.g
     cdef Py_ssize_t n = g.n, v, i, j
     cdef offset_t total = 0, f
@@ -388,7 +388,7 @@ cdef offset_t visit(
                 seen[u] = mark
                 own = start[u + 1] - start[u]
                 j = reached
-                # Insertion; hubs with many new neighbours are not worth sorting.
+                # Insertion sort; many new neighbours are left unsorted, because sorting takes too long.
                 while j > first and reached - first < 64 and start[queue[j - 1] + 1] - start[queue[j - 1]] > own:
                     queue[j] = queue[j - 1]
                     j -= 1
@@ -399,7 +399,7 @@ cdef offset_t visit(
 
 
 cdef class VariableGraph:
-    """The variables of a factor graph, and who shares a factor with whom.
+    """The graph of the variables of a factor graph: neighbours share a factor.
 
     Parameters
     ----------
@@ -426,11 +426,12 @@ cdef class VariableGraph:
         double abort,
         Stopping stopping,
     ):
-        """(order, variables eliminated with all consequences, width, entries of all tables, of the largest, work).
+        """(order, variables eliminated by the criterion, width, entries of all tables, entries of the largest, work).
 
-        Once `budget` operations are done, fill is no longer counted, and after four times as many, or where the smallest table
-        would have more than 2^62 entries, the rest follow by their number of neighbours; width is a lower bound then, and
-        entries are only those of what came before. With more than `abort` entries in all, the order ends early.
+        After `budget` operations, fill is no longer counted. After four times as many, or if the smallest table would
+        have more than 2^62 entries, the remaining variables follow by their number of neighbours. Then width is a lower
+        bound, and the remaining variables are not counted in entries. With more than `abort` entries in all, the order
+        ends early.
         """
         cdef const element_t[::1] domains = self.domains
         cdef Py_ssize_t n = domains.shape[0], t = 0, known = 0
@@ -476,7 +477,7 @@ cdef class VariableGraph:
                     known += 1
                 else:
                     list = living(&g, v)
-                    if g.degree[v] > width:     # without the pairs that are not joined any more
+                    if g.degree[v] > width:     # pairs that are no longer joined do not count
                         width = g.degree[v]
                     g.dead[v] = 1
                     take_out(&g, v)

@@ -1,11 +1,11 @@
-"""Kernels of plans: which tables are summed where, and in which order, before there are any numbers.
+"""Kernels of plans: which tables are summed in which node, and in which order. Plans need no costs.
 
 A bucket holds the tables whose first variable in the order of elimination is the same. Its tables are summed and the
 variable is minimised out, which leaves a table over the other variables, the message, for the bucket of the first of
 these (Dechter 1999). Where a message would have more entries than allowed, the bucket is divided into mini-buckets
 (Dechter & Rish 2003): tables, largest first, go into the first mini-bucket that they fit. Each bucket or mini-bucket is
-one node of a forest, its message being used by its parent. `schedule` says in which order nodes are done, and where in
-memory their messages stand.
+one node of a forest, and its parent uses its message. `schedule` gives the order of the nodes, and the places of their
+messages in memory.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ from graphpart.kernels.types cimport element_t, offset_t
 cdef offset_t TOO_LARGE = <offset_t>1 << 62
 
 cdef enum:
-    OPEN = 64           # mini-buckets that a table may join; a bit of a mask for each
+    OPEN = 64           # most mini-buckets that a table may join; a mask has one bit for each
 
 cdef struct Rows:       # compressed rows that grow
     offset_t* start
@@ -57,7 +57,7 @@ cdef inline bint close(Rows* r) noexcept nogil:
 
 
 cdef bint open_rows(Rows* r, Py_ssize_t rows, Py_ssize_t values) noexcept nogil:
-    """Rows without memory become none, with room for so many and so many values in all."""
+    """Make no rows, with room for `rows` rows and `values` values in all."""
     if not (grow(<void**>&r.start, &r.row_room, rows + 1, sizeof(offset_t))
             and grow(<void**>&r.value, &r.room, values, sizeof(element_t))):
         return False
@@ -76,7 +76,7 @@ cdef object rows_array(Rows* r):
 
 
 cdef inline offset_t times(offset_t size, element_t d) noexcept nogil:
-    """A product that stays at 2^62."""
+    """The product, but at most 2^62."""
     return TOO_LARGE if size > TOO_LARGE // d else size * d
 
 
@@ -114,7 +114,7 @@ cdef inline const element_t* members(Maker* m, element_t table, offset_t* count)
 
 
 cdef void sort_axes(Maker* m, element_t* axes, offset_t count) noexcept nogil:
-    """Last eliminated first. Insertion: at most 62 variables, or runs that are sorted already."""
+    """Sort by insertion, the last eliminated first: at most 62 variables, or runs that are sorted already."""
     cdef offset_t i, j
     cdef element_t v
     for i in range(1, count):
@@ -127,7 +127,7 @@ cdef void sort_axes(Maker* m, element_t* axes, offset_t count) noexcept nogil:
 
 
 cdef bint make_node(Maker* m, element_t v, const Sized* tables, offset_t count, offset_t limit, int* code) noexcept nogil:
-    """A node that sums these tables and eliminates v; if its message exceeds the limit, code is 1 and nothing is made."""
+    """Make a node that sums these tables and eliminates v. If its message exceeds the limit, only set code to 1."""
     cdef offset_t i, j, k, first = m.axes.used, size = 1
     cdef const element_t* scope
     cdef element_t u
@@ -159,7 +159,7 @@ cdef bint make_node(Maker* m, element_t v, const Sized* tables, offset_t count, 
 
 
 cdef offset_t divide(Maker* m, element_t v, Sized* tables, offset_t count, offset_t limit) noexcept nogil:
-    """Sort tables into mini-buckets: `size` becomes the number of each table's. Their number."""
+    """Sort tables into mini-buckets; `size` becomes each table's mini-bucket. Returns the number of mini-buckets."""
     cdef offset_t sizes[OPEN]
     cdef offset_t i, j, k, b, size = 0, groups = 0
     cdef const element_t* scope
@@ -204,7 +204,7 @@ def make_plan(
     offset_t limit,
     bint divisible,
 ):
-    """(axes, tables, variables, sizes of messages, parents, divided buckets), or the variable where it does not go on.
+    """(axes, tables, variables, sizes of messages, parents, divided buckets), or the variable at which the plan ends.
 
     `axes` and `tables` are compressed rows (starts, values). Unless `divisible`, the plan ends at the first bucket whose
     message would have more than `limit` entries.
@@ -241,7 +241,8 @@ def make_plan(
             if fine:
                 for t in range(n):
                     position[order[t]] = <element_t>t
-                # Factors by their first variable; variables with one label count only where there are no others.
+                # Factors by their first variable. A variable with one label is first only if all others have one label,
+                # too.
                 for f in range(m):
                     u = -1
                     for i in range(g.scope_start[f], g.scope_start[f + 1]):
@@ -285,7 +286,7 @@ def make_plan(
                         break
                     divided += 1
                     groups = divide(&maker, v, bucket, count, limit)
-                    # Tables of one mini-bucket next to each other: by number, then as they were.
+                    # Put tables of one mini-bucket next to each other: sort by its number, then by the old order.
                     for j in range(count):
                         bucket[j].size = -bucket[j].size
                         bucket[j].place = <element_t>j
@@ -349,13 +350,13 @@ cdef inline offset_t stored(const offset_t* size, element_t parent, element_t no
 def schedule(const element_t[::1] parent, const offset_t[::1] size) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
     """(order of nodes, place of each message, entries needed): children before parents, with little memory at any time.
 
-    Subtrees follow each other, among siblings that with the most memory beyond its own message first (Liu 1986). So
-    the messages that a node uses are always the last ones made on its level. Those of even levels are a stack from the left
-    end of one array, those of odd levels one from its right end.
+    Subtrees follow each other. Of siblings, the one that needs the most memory beyond its own message comes first (Liu
+    1986). So the messages that a node uses are always the last ones made on its level. Those of even levels are a stack
+    from the left end of one array, those of odd levels one from its right end.
     """
     cdef Py_ssize_t count = parent.shape[0], i, j, k, t = 0
     cdef offset_t held, most, left = 0, right = 0, highest = 0
-    cdef element_t node, child, depth, down
+    cdef element_t node, child, depth
     order_array, place_array = np.empty(count, np.int32), np.zeros(count, np.int64)
     cdef element_t[::1] order = order_array
     cdef offset_t[::1] place = place_array

@@ -1,11 +1,11 @@
-# The sum of the tables of one node, block by block: what the kernels over (min, +) and (+, *) share.
+# The sum of the tables of one node, block by block, for the kernels over (min, +) and (+, *).
 #
-# Axis 0 of a node is the variable that it eliminates, the others are those of its message, the variable that is eliminated
-# next first. Entries are numbered with axis 0 running fastest, so a block, all labels of the leading axes, is a stretch
-# of the message. Within a block a table is read in segments, leading axes over which it has a single stride: a large
-# message usually is one segment of stride 1. What a table adds to a block changes only with the outer axes that it has;
-# tables are sorted into levels by the fastest of these, each level holds the sum so far, and a step to the next
-# block forms anew only the levels from the first changed one on. Small tables thus cost next to nothing.
+# Axis 0 of a node is the variable that it eliminates. The other axes are the variables of its message, in the order of
+# elimination. Axis 0 runs fastest. A block has all labels of the leading axes, so it is a contiguous part of the
+# message. Within a block a table is read in segments: leading axes over which it has a single stride. A large message
+# is usually one segment of stride 1. The part of a table that is added to a block changes only with the table's outer
+# axes. Tables are sorted into levels by the fastest of their outer axes, and each level holds the sum so far. A step to
+# the next block recomputes only the levels from the first changed one on, so small tables take little time.
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from graphpart.crf.problem._view cimport Factors, View
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 cdef enum:
-    AXES = 64               # a message has less than 2^62 entries, of variables with at least two labels
+    AXES = 64               # a message has less than 2^62 entries, and its variables have at least two labels
     BLOCK = 2048            # entries, unless the first axes are longer
-    SHORT = 256             # blocks below this take one more axis, if they stay within
+    SHORT = 256             # blocks below this take one more axis, if they stay within BLOCK
     LONG = 16384
 
 cdef struct Forest:         # a factor graph and a plan
@@ -67,7 +67,7 @@ cdef inline const offset_t* offsets(object array):
 
 
 cdef inline Forest forest_of(View view, object plan):
-    """Pointers into the arrays of both, which have to stay alive."""
+    """Pointers into the arrays of both, which must outlive the result."""
     cdef Forest f
     f.g = view.g
     f.nodes = plan.variable.shape[0]
@@ -79,7 +79,7 @@ cdef inline Forest forest_of(View view, object plan):
 
 
 cdef inline object workspace(Walk* w, Forest* f, object plan):
-    """Memory for walking over any node; what is returned has to stay alive."""
+    """Take memory for walking over any node; the returned object must stay alive."""
     axis, order = np.empty(f.g.n + 1, np.int32), np.empty((2, f.most_tables + 1), np.int32)
     cdef element_t[::1] a = axis
     cdef element_t[:, ::1] o = order
@@ -238,7 +238,7 @@ cdef inline void sort_levels(Walk* w) noexcept nogil:
 
 
 cdef inline void form(Walk* w, int level) noexcept nogil:
-    """The sums of all levels from this one on; that of level 0 begins with what is there."""
+    """Compute the sums of all levels from this one on; level 0 begins with its present content."""
     cdef cost_t* to
     cdef const cost_t* base
     cdef offset_t i
@@ -252,7 +252,7 @@ cdef inline void form(Walk* w, int level) noexcept nogil:
 
 
 cdef inline const cost_t* start(Walk* w, element_t node, const cost_t* messages, const cost_t* taken) noexcept nogil:
-    """The sums of the first block of a node, less what was taken out of the messages that it uses."""
+    """The sums of the first block of a node, less the minima taken out of the messages that it uses."""
     cdef Forest* f = w.f
     cdef offset_t begin = f.uses_start[node], j
     cdef element_t table

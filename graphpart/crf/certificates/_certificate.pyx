@@ -1,4 +1,4 @@
-"""Kernel that adds up what a reparametrisation of a factor graph proves, with every sum rounded down."""
+"""Kernel that computes the bound that a reparametrisation of a factor graph proves, with every sum rounded down."""
 
 import numpy as np
 
@@ -79,7 +79,7 @@ cdef double least_of_pair(const double* table, double* low, offset_t rows, offse
     best += 8.0 * 2.0**-53 * largest
     for i in range(rows):
         for j in range(columns):
-            if not low[at] > best:      # also if that is no number, after an overflow
+            if not low[at] > best:      # also if it is NaN, after an overflow
                 value = add_down(add_down(table[at], -to_rows[i]), -to_columns[j])
                 least = value if value < least else least
             at += 1
@@ -90,8 +90,9 @@ cdef double least_of(const double* table, double* low, offset_t size, const doub
                      const element_t* scope, Py_ssize_t arity) noexcept nogil:
     """The smallest entry of a table (NULL: zeros) less its messages, rounded down.
 
-    Rounded to nearest, an entry errs by at most ``arity * 2**-53`` of the sum S of its absolute terms, but for terms of
-    higher order. So only those within ``4 * arity * 2**-53`` times the largest S of the least are looked at again.
+    Rounded to nearest, an entry errs by at most ``arity * 2**-53`` times the sum S of its absolute terms, up to terms
+    of higher order. So only entries within ``4 * arity * 2**-53`` times the largest S of the minimum are computed
+    again.
     """
     cdef offset_t i, before = 1, after = size, at = 0, rest
     cdef Py_ssize_t j
@@ -132,7 +133,7 @@ cdef double least_of(const double* table, double* low, offset_t size, const doub
 
 def places(const offset_t[::1] scope_start, const element_t[::1] scope, const element_t[:, ::1] links,
            element_t[::1] out):
-    """For each link, where in the scope of its second factor the variables of its first one stand, one by one.
+    """For each link, the places of the variables of its first factor in the scope of its second factor.
 
     Returns the first link whose first factor is not within the second one and smaller; -1 if there is none.
     """
@@ -195,7 +196,7 @@ def unary_minima(View view, const double[::1] messages, const element_t[::1] ext
 
 
 cdef class Links:
-    """The links between factors, with what they send: those of factor f are ``ends[rows[f]:rows[f + 1]]``.
+    """The links between factors, with their messages: the links of factor f are ``ends[rows[f]:rows[f + 1]]``.
 
     The variables of the first factor of link k stand at ``place[place_start[k]:place_start[k + 1]]`` of the scope of its
     second one; its messages begin at ``start[k]``.
@@ -215,7 +216,7 @@ def factor_minima(
     View view, const offset_t[::1] scope_start, const element_t[::1] scope, const offset_t[::1] table_start,
     const double[::1] messages, Links sent,
 ):
-    """The smallest entry of each factor of arity at least 2, less what it sends.
+    """The smallest entry of each factor of arity at least 2, less the messages that it sends.
 
     The factors are those of the scopes given here, over the variables of the view. ``table_start[f]`` is where in its
     tables the table stands, -1 if it is zero.

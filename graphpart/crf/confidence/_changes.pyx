@@ -5,7 +5,7 @@ import numpy as np
 from libc.math cimport INFINITY, fabs
 
 from graphpart.crf.problem._view cimport Factors, View, place
-from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 cdef double ROUNDING = 2.0**-50     # relative to the sum of absolute entries of a variable
@@ -16,8 +16,8 @@ cdef double label_sums(
 ) noexcept nogil:
     """For each label of v, the sum of the finite entries of its factors, and the number of infinite ones.
 
-    Into `near` goes the number of those among the latter that have another variable that is settled. Returns what counts
-    as zero among these sums.
+    `near` becomes the number of infinite entries in factors that have another settled variable. Returns the tolerance
+    of these sums: smaller differences count as zero.
     """
     cdef offset_t i, j, f, stride, own, at
     cdef element_t d = g.domains[v], y, u
@@ -58,7 +58,7 @@ cdef struct Queue:
 
 
 cdef inline void ask_neighbours(const Factors* g, element_t v, element_t held, Queue* q) noexcept nogil:
-    """Let all variables that share a factor with v, but the one that is held, wait."""
+    """Queue all variables that share a factor with v, except the one that is held."""
     cdef offset_t i, j
     cdef element_t u
     for i in range(g.rows[v], g.rows[v + 1]):
@@ -85,7 +85,7 @@ def rises(
     fewest forbidding factors with a variable that has changed, then the fewest forbidding factors, then the least sum.
     So the consequences of a hard factor spread first, and the energy falls afterwards. The rise is that of the least
     energy among the allowed labelings on the way, inf if there is none. Then all changes are undone. The given labels
-    have to be allowed. Returns the number of visited variables.
+    must be allowed. Returns the number of visited variables.
     """
     cdef const Factors* g = &view.g
     cdef Py_ssize_t n = g.n, k, left, done = 0

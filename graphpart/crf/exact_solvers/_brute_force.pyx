@@ -1,7 +1,7 @@
 """Kernel of brute force on factor graphs: all labelings in lexicographic order, variables assigned one by one.
 
-A factor counts as soon as the last of its variables has a label. A branch ends where the energy so far, plus the smallest
-entries of all factors still to come, cannot be below the best energy known.
+A factor is added as soon as the last of its variables has a label. A branch is cut off if the energy so far, plus the
+smallest entries of all remaining factors, is not below the best energy known.
 """
 
 import numpy as np
@@ -24,8 +24,8 @@ def enumerate_labelings(
 ):
     """(labels, energy, completed): the first best labeling, None if there is none.
 
-    The factors ``due[due_start[v]:due_start[v + 1]]`` count with variable v; ``rest[v]`` bounds those due after v from
-    below. `slack` is what rounding may add to an energy.
+    The factors ``due[due_start[v]:due_start[v + 1]]`` are added with variable v; ``rest[v]`` is a lower bound on the
+    factors that are added after v. `slack` is the largest rounding error of an energy.
     """
     cdef const Factors* g = &view.g
     cdef Py_ssize_t n = g.n, v = 0

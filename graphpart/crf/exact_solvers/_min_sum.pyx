@@ -5,9 +5,9 @@ the beliefs of all its variables but its parent p are complete, and its message
 
     mu(y_p) = min over the other variables of h_f(y) + sum over the other variables c of belief[c](y_c)
 
-is added to belief[p]. Its minimum is taken out of each message, so that beliefs stay as large as the costs around; the sum
-of what was taken out is carried along. The argmins are found again on the way back, from the same numbers, except those of
-two or three binary variables, which are kept as bits.
+is added to belief[p]. The minimum of each message is taken out, so that beliefs stay as small as the costs nearby. The
+sum of these minima is kept. On the way back, the argmins are computed again from the same numbers. Only those of
+factors of two or three binary variables are kept, as bits.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    BLOCK = 4096    # factors between two looks at the clock
+    BLOCK = 4096    # factors between two polls of the clock
     AHEAD = 12      # factors between the request for memory and its use
 
 
@@ -31,12 +31,12 @@ cdef struct Graph:
     offset_t scopes, entries    # where the scope and the table of the first begin
 
 
-cdef struct Pass:               # what both directions read and write
+cdef struct Pass:               # the arrays of both directions
     Graph g
     const element_t* order
     const element_t* parent
     Py_ssize_t steps
-    bint scattered              # `order` jumps about
+    bint scattered              # whether `order` is far from ascending, so that rows are prefetched
     bint compact                # of the beliefs of each binary variable only the difference is kept
     cost_t* belief
     unsigned char* choice
@@ -66,7 +66,7 @@ cdef inline const cost_t* table_of(Graph* g, offset_t f) noexcept nogil:
 
 
 cdef Pass pass_over(View view, scheme, bint compact, const cost_t[::1] belief, const unsigned char[::1] choice):
-    """A pass along the order of a `Scheme`, which has to stay alive as long as the vectors."""
+    """A pass along the order of a `Scheme`, which must stay alive, as must the vectors."""
     cdef const element_t[::1] order = scheme.order, parent = scheme.parent
     cdef Pass s
     s.g.all = view.g
@@ -83,9 +83,9 @@ cdef Pass pass_over(View view, scheme, bint compact, const cost_t[::1] belief, c
 def collect(View view, scheme, bint compact, Stopping stopping):
     """The pass to the roots: (beliefs, argmins as bits, sum taken out, factors eliminated, impossible factor).
 
-    With `compact`, which needs binary variables, factors of at most two of them and finite tables, only the difference
-    of the two beliefs of each variable is kept: half the memory to wait for. The impossible factor is -1, or the first
-    one whose message is inf for all labels of its parent; then the pass ends.
+    With `compact`, only the difference of the two beliefs of each variable is kept, which halves the memory that is
+    read. This needs binary variables, factors of at most two variables, and finite tables. The impossible factor is -1,
+    or the first factor whose message is inf for all labels of its parent; then the pass ends.
     """
     cdef Py_ssize_t n = view.g.n, m = view.g.m, steps = len(scheme.order), f, t = 0, end
     cdef offset_t y
@@ -94,7 +94,7 @@ def collect(View view, scheme, bint compact, Stopping stopping):
     cdef double total = 0.0, low = 0.0
     cdef cost_t* b
     cdef const cost_t* table
-    # Not np.empty and a pass of zeros: pages that nobody has touched yet are zero.
+    # np.zeros is faster than np.empty and writing zeros: the system provides pages of zeros.
     belief_array = np.zeros(n if compact else view.g.size)
     choice_array = np.empty(steps, np.uint8)
     cdef cost_t[::1] belief = belief_array
@@ -160,7 +160,7 @@ def collect(View view, scheme, bint compact, Stopping stopping):
 
 
 cdef Py_ssize_t binary_pairs(Pass* s, Py_ssize_t t, Py_ssize_t end, double* total, double* low) noexcept nogil:
-    """Steps t to end, as far as their factors are pairs of binary variables of one run; the first step not done."""
+    """Do the steps from t to `end` while factors are binary pairs of one run; the first step not done."""
     cdef const Graph* g = &s.g
     cdef const element_t* order = s.order
     cdef const element_t* parent = s.parent
@@ -178,7 +178,7 @@ cdef Py_ssize_t binary_pairs(Pass* s, Py_ssize_t t, Py_ssize_t end, double* tota
         prefetch(&belief[width * parent[min(t + 2 * AHEAD, last)]])
         if scattered:
             f = order[min(t + 2 * AHEAD, last)]
-            prefetch(&scope[2 * f])         # of another run: a useless request, but no fault
+            prefetch(&scope[2 * f])         # if the factor is of another run, this request is useless, but harmless
             prefetch(&tables[4 * f])
             f = order[min(t + AHEAD, last)]
             if begin <= f < beyond:
@@ -270,7 +270,7 @@ cdef inline double quadruple(
     x0 = (x1 if x1 < x0 else x0) + a[0]
     z0 = (z1 if z1 < z0 else z0) + a[1]
     w = z0 < x0
-    choice[0] = u ^ ((u ^ v ^ 2) & -w)      # without a branch: v + 2 or u
+    choice[0] = u ^ ((u ^ v ^ 2) & -w)      # v + 2 or u, without a branch
     return z0 if z0 < x0 else x0
 
 
@@ -340,7 +340,7 @@ cdef double larger(Graph* g, Py_ssize_t f, element_t p, cost_t* belief, cost_t* 
             continue
         child = &belief[place(&g.all, v)]
         size //= d
-        # Seen as (o, y, k). In place after the first axis: no entry is overwritten before it is read.
+        # Indices are (o, y, k). After the first axis this works in place: no entry is overwritten before it is read.
         for o in range(size // inner):
             for k in range(inner):
                 least = INFINITY
@@ -362,8 +362,8 @@ def assign(
 ):
     """The pass from the roots: fill in labels; (sum of the beliefs of roots, impossible variable or -1).
 
-    Roots take the smallest of their best labels; all other variables are children of the factors in `order`, or `labels`
-    already holds theirs.
+    Roots take the smallest of their best labels. All other variables are children of the factors in `order`, or already
+    have labels in `labels`.
     """
     cdef Pass s = pass_over(view, scheme, compact, belief, choice)
     cdef Graph* g = &s.g
@@ -431,7 +431,7 @@ def assign(
 
 
 cdef Py_ssize_t read_binary_pairs(Pass* s, Py_ssize_t t) noexcept nogil:
-    """The way back over the steps before t, as far as in `binary_pairs`; the first step done."""
+    """Go back over the steps before t, as far as in `binary_pairs`; the first step done."""
     cdef const Graph* g = &s.g
     cdef const element_t* order = s.order
     cdef const element_t* parent = s.parent
@@ -466,7 +466,7 @@ cdef inline element_t argmin(const cost_t* table, offset_t stride, const cost_t*
 cdef void assign_children(
     Graph* g, Py_ssize_t f, element_t p, const cost_t* belief, element_t* labels, offset_t* odometer
 ) noexcept nogil:
-    """The best labels of all variables of a factor but its parent, whose label is known; the first of equals."""
+    """The best labels of all variables of a factor except its parent, whose label is known; the first on ties."""
     cdef offset_t begin = g.all.scope_start[f], arity = g.all.scope_start[f + 1] - begin, i
     cdef offset_t* at = odometer            # labels tried
     cdef offset_t* best = &odometer[arity]

@@ -1,7 +1,8 @@
 """Messages of sum-product and min-sum: exact ones of forests, both ways, and reweighted ones along all factors.
 
-**Forests** (`both_ways`), over (min, +) or, in the log domain, over (+, *). On the way to the roots, step t computes the message of factor f to its parent p and remembers it (``up``), and what the
-belief of p was before (``before``). On the way back, ``after[p]`` sums what came to p after step t, so that
+**Forests** (`both_ways`), over (min, +) or, in the log domain, over (+, *). On the way to the roots, step t computes
+the message of factor f to its parent p. It stores this message (``up``) and the belief of p before the step
+(``before``). On the way back, ``after[p]`` sums the messages that p received after step t, so that
 
     mu_{p->f} = before + after[p]
 
@@ -28,9 +29,9 @@ from graphpart.stopping cimport Stopping
 cdef struct Reading:            # how the table of one factor is read
     offset_t arity
     offset_t* sizes             # the labels of each variable of the scope
-    offset_t* places            # where the vector of each begins among all vectors of labels
+    offset_t* places            # where the vector of each variable begins among all vectors of labels
     double* work                # room for a table
-    double scale                # of the entries
+    double scale                # factor of all entries
     bint soft                   # over (+, *), else over (min, +)
     bint normalise              # the minimum is taken out of each message
 
@@ -98,7 +99,7 @@ def both_ways(
             k = read_scope(&r, g, f, p)
             d = sizes[k]
             at = places[k]
-            # From here on the belief of the parent stands aside for what it sends to this factor.
+            # From here on the belief of the parent is its message to this factor.
             for y in range(d):
                 whole[y] = belief[at + y]
                 belief[at + y] = before[up_start[t] + y] + after[at + y]
@@ -126,7 +127,7 @@ def both_ways(
 cdef double reduce(
     const Reading* r, const cost_t* table, offset_t target, const cost_t* belief, cost_t* message
 ) noexcept nogil:
-    """Reduce a table plus the beliefs of all other variables to the target; return what the message was reduced by."""
+    """Reduce a table plus the beliefs of all other variables to the target; return the minimum taken out."""
     cdef const cost_t* source = table
     cdef const cost_t* other
     cdef offset_t size = 1, inner = 1, d, i, o, k
@@ -140,7 +141,8 @@ cdef double reduce(
             continue
         size //= d
         other = &belief[r.places[i]]
-        # Seen as (o, label, k). In place after the first axis: no entry is overwritten before it is read.
+        # Indices are (o, label, k). After the first axis this works in place: no entry is overwritten before it is
+        # read.
         for o in range(size // inner):
             for k in range(inner):
                 r.work[o * inner + k] = least(&source[o * d * inner + k], inner, other, d, r.soft)
@@ -255,7 +257,7 @@ cdef class LoopyMessages:
         self.r = Reading(0, &self.sizes[0], &self.at[0], &self.work[0], 1.0, True, False)
 
     cdef double gather(self, Py_ssize_t f) noexcept nogil:
-        """What each variable of a factor knows without it, into `rest`, and its sums, into `to`; their logarithm."""
+        """Write beliefs without this factor to `rest`, and the sums of the factor to `to`; return their logarithm."""
         cdef const Factors* g = &self.view.g
         cdef offset_t begin = g.scope_start[f], at = 0, i, y, from_all
         cdef double* rest = &self.rest[0]
@@ -326,7 +328,7 @@ cdef class LoopyMessages:
         cdef bint forward = True, ended = False
         with nogil:
             while not ended:
-                # Anew in each pass, so that rounding does not add up.
+                # Beliefs are recomputed in each pass, so that rounding errors do not add up.
                 self.sum_messages()
                 worst = 0.0
                 for k in range(m):
@@ -352,7 +354,7 @@ cdef class LoopyMessages:
                             old = self.message[where + y]
                             new = to[self.at[i] + y] - top
                             x = fabs(new - old)
-                            # Far below the largest, what counts is the relative change.
+                            # Far below the largest entry, the relative change counts.
                             low = fabs(new) if fabs(new) < fabs(old) else fabs(old)
                             if low > 30.0:
                                 x /= low
@@ -407,10 +409,10 @@ cdef class LoopyMessages:
 
 
 def forest(View view, const offset_t[::1] order):
-    """The factors, taken greedily in an order, that close no cycle, ascending. O(size of scopes) almost"""
+    """The factors that close no cycle, taken greedily in an order; ascending. Near O(size of scopes)"""
     cdef const Factors* g = &view.g
     cdef Py_ssize_t k, f
-    cdef offset_t i, j
+    cdef offset_t i
     cdef element_t v, r
     cdef bint free
     taken_array = np.zeros(g.m, np.uint8)

@@ -1,22 +1,23 @@
-"""Kernel of roof duality: the doubled network of a binary problem (Boros & Hammer 2002), and what its flow says.
+"""Kernel of roof duality: the doubled network of a binary problem (Boros & Hammer 2002), and labels from its flow.
 
 Variable x has two nodes, one on the source's side if x is 1, one if x is 0; they are mirror images of each other (see
 `_max_flow`), and stored as one. A pair with D >= 0 (see `_ordered`) is an edge between nodes of the same sense, one with
-D < 0 a crossed edge. The network stands for the energy twice. From its flow everything is read:
+D < 0 a crossed edge. The network stands for twice the energy. Labels are read from its maximum flow:
 
-* Nodes that the source reaches say what their variables are in every optimal labeling (strong).
-* Of the others, nodes that reach each other (components, by depth-first search; Tarjan 1972) are decided together.
+* Nodes that the source reaches give labels that every optimal labeling has (strong).
+* The other nodes form strongly connected components (by depth-first search; Tarjan 1972), which are decided together.
   If the two nodes of a variable are in different components, the one that comes later in topological order is
   chosen, as for satisfiability with two literals in each clause (Aspvall, Plass & Tarjan 1979). This holds in some
   optimal labeling (weak).
 
-The flow may have dropped units of capacity (see `_max_flow`), which the energy still has. The bound takes no notice, as
-the energy without them is not higher. If no cost was rounded, they count again as soon as labels are read:
+The flow may have dropped units of capacity (see `_max_flow`) that are part of the energy. The bound needs no
+correction, since the energy without them is not higher. If no cost was rounded, labels are read with these units:
 
-* Let F be the nodes that the source reaches, also along what was dropped, and B their mirror images, which reach the sink.
-* What is in F and not in B has that value in some optimal labeling, as no arc leads from there to B.
-* What the source reaches from a node of its own that is not in B, along what was not dropped, is strong.
-* What is in F and in B stays open. No arc leads there from the nodes that are in neither, which are decided as above.
+* Let F be the nodes that the source reaches, also along dropped capacity, and B their mirror images, which reach the
+  sink.
+* A node in F and not in B gives the label of its variable in some optimal labeling, since no arc leads from there to B.
+* A node is strong if a node with positive excess outside of B reaches it along capacity that was not dropped.
+* Nodes in F and in B stay open. No arc leads there from nodes that are in neither, which are decided as above.
 """
 
 import numpy as np
@@ -33,7 +34,7 @@ from graphpart.stopping cimport Stopping
 cdef int64_t FIXED = <int64_t>1 << 62
 
 cdef enum:
-    REACHED = 1         # by the source, also along what was dropped
+    REACHED = 1         # by the source, also along dropped capacity
     STRONG = 2
 
 
@@ -48,7 +49,7 @@ cdef class DoubledCut(OrderedCut):
     def build(self):
         """Make the network."""
         cdef const Factors* t = &self.t
-        cdef Py_ssize_t f, edges = 0, v
+        cdef Py_ssize_t f, edges = 0
         cdef offset_t[::1] first = self.first
         with nogil:
             for f in range(t.m):
@@ -126,7 +127,7 @@ cdef class DoubledCut(OrderedCut):
         return total.high, total.low, 2.0 * self.s.slack, self.s.scale, self.s.before, *least
 
     def strong(self):
-        """Labels that all optimal labelings share, -1 where there are none; variables with one label have it."""
+        """The label of each variable that all optimal labelings share, -1 if there is none."""
         out = np.full(self.t.n, -1, np.int32)
         cdef element_t[::1] label = out
         self.read(label)
@@ -151,7 +152,7 @@ cdef class DoubledCut(OrderedCut):
                     label[v] = -1
 
     cdef bint in_doubt(self) noexcept nogil:
-        """Whether what was dropped counts: where costs were rounded, labels hold up to rounding as it is."""
+        """Whether dropped capacity counts: not if costs were rounded, since labels then hold up to rounding only."""
         return self.flow.drops and self.s.slack == 0.0
 
     cdef uint8_t[::1] marks(self):
@@ -208,7 +209,7 @@ cdef class DoubledCut(OrderedCut):
                     label[v] = mark[root] & REACHED
                 number[root] = number[root + 1] = -1
         with nogil:
-            for v in range(self.t.n):       # nodes with labels are out of the way
+            for v in range(self.t.n):       # nodes of variables with labels count as visited
                 if self.first[v + 1] > self.first[v] and label[v] >= 0:
                     number[2 * self.first[v]] = number[2 * self.first[v] + 1] = -1
             for root in range(n):
@@ -294,10 +295,10 @@ cdef class DoubledCut(OrderedCut):
             self.flow.dropped_excess[i] = self.kept_dropped_excess[i]
 
     def probe(self, Py_ssize_t v, int value, element_t[::1] label, Stopping stopping):
-        """(finished, high, low): fix a binary variable and push on from the flow that was kept.
+        """(finished, high, low): fix a binary variable and continue from the kept flow.
 
-        Strong labels, given the fixed one, are written. ``high * 2**32 + low`` says in halves of units by how much the
-        bound is higher.
+        Writes the strong labels given the fixed one. ``high * 2**32 + low`` is the rise of the bound in halves of
+        units.
         """
         cdef Flow* flow = self.flow
         cdef Py_ssize_t i, x = self.first[v]
@@ -320,7 +321,7 @@ cdef class DoubledCut(OrderedCut):
         return finished, gain.high, gain.low
 
     def messages(self) -> NDArray[np.float64]:
-        """What flow has moved from tables of several variables to these: a number for each factor, variable, label."""
+        """The costs that the flow moved from tables to labels: one for each factor, variable and label."""
         cdef const Factors* t = &self.t
         cdef Py_ssize_t f, size = 0, at = 0, e = 0
         cdef offset_t k, rows, columns

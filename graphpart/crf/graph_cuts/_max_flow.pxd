@@ -7,14 +7,14 @@ cdef struct Node:
     int64_t excess      # residual capacity from the source if positive, to the sink if negative
     int32_t first       # its arcs are first .. first of the next node
     int32_t current     # no arc before this one leads to a parent at the present label
-    int32_t parent      # towards the terminal of its tree; ROOT next to it, NONE for free nodes and orphans
+    int32_t parent      # towards the terminal of its tree; ROOT for a node next to it, NONE for free nodes and orphans
     int32_t place       # of the capacity that carries flow between node and parent
     int32_t label       # twice the distance to the terminal of its tree, and 1 more in the sink tree; 0 for free nodes
     int32_t link        # next in a list of nodes with the same label
 
 cdef struct Arc:
     int32_t head        # in mirrored networks twice that, and 1 more if the edge is crossed
-    int32_t place       # of its capacity; that of the reverse arc is at place ^ 1, as is that from a mirror image
+    int32_t place       # of its capacity; the capacity of the reverse arc, or of the mirror image, is at place ^ 1
 
 cdef struct Flow:
     Py_ssize_t n
@@ -33,16 +33,16 @@ cdef struct Flow:
     int32_t* lost
     int32_t* wave
     uint8_t* dropped    # of mirrored networks, by place: whether a capacity was set to 0 without a push
-    uint8_t* dropped_excess     # and by node: whether a positive (1), a negative (2) excess was
+    uint8_t* dropped_excess     # by node: whether a positive (1) or a negative (2) excess was dropped
     bint drops          # whether there are any
     int64_t spilled     # excess set to 0 without a push
-    double known_cost   # what whoever watches is told meanwhile
+    double known_cost   # the cost that is given to `stopping`
 
 
 cdef class Network:
     cdef Flow flow
     cdef readonly Py_ssize_t n, edges
-    cdef readonly bint source_done      # the source tree is all that the source reaches; else the sink tree is complete
+    cdef readonly bint source_done      # whether the source tree is complete; else the sink tree is
     cdef int32_t[::1] ends              # tail of each arc by the place of its capacity
     cdef int64_t[::1] capacity
     cdef list kept                      # owners of the memory

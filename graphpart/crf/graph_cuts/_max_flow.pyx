@@ -6,26 +6,27 @@ label of a node is its distance to its terminal. Where an arc leads from one to 
 through both trees. Arcs that it saturates make orphans of the nodes below them:
 
 1. An orphan takes another parent of the same distance if there is one; the search goes on where the last one ended.
-2. Else it is lost, and its children are orphans. The orphans are taken by ascending distance.
-3. The lost nodes get their distances anew by breadth-first search from those that are not lost. Who ends up beyond the
-   present greatest label is free.
+2. Otherwise it is lost, and its children become orphans. Orphans are taken by ascending distance.
+3. The lost nodes get new distances by breadth-first search from nodes that are not lost. A node beyond the present
+   greatest label becomes free.
 
-The trees grow by one label at a time, that with fewer nodes to scan first. If there are none, the flow is maximum: that
-tree is one side of a minimum cut. Unlike the trees of Boykov & Kolmogorov (2004), this takes O(n^2 m) time at worst.
+The trees grow by one label at a time; the tree with fewer nodes to scan comes first. If it has no node to scan, the
+flow is maximum, and the tree is one side of a minimum cut. Unlike the algorithm of Boykov & Kolmogorov (2004), this
+takes O(n^2 m) time at worst.
 
 **Mirrored networks** have a mirror image of each node and each edge, as those of roof duality have, and their flow is
 its own mirror image. Then the sink tree is the mirror image of the source tree, and one tree is enough:
 
-* Node v stands for two nodes. The lowest bit of its label says whether v is in the tree, or its mirror image. An edge
+* Node v stands for two nodes. The lowest bit of its label says whether v or its mirror image is in the tree. An edge
   between u and v has the same capacities as that between their mirror images; one that is *crossed* connects u
   with the mirror image of v, and v with that of u.
 * An arc that leads from the tree to the mirror image of a node of the tree completes a path. Flow is pushed along this
   path and its mirror image at once. If both ends of the arc have a common root, arcs from the root to where their ways
-  part are passed twice, so only half their capacity counts. A capacity of 1 is then set to 0, and noted as dropped.
-  Multiples of 2^24 came through without that in all tests: on grids of 90,000 nodes, three halvings followed at most.
+  part are passed twice, so only half their capacity counts. A capacity of 1 is then set to 0 and noted as dropped.
+  Capacities that are multiples of 2^24 were never dropped in tests: grids of 90,000 nodes took at most three halvings.
 * All nodes of the greatest label are scanned in turn, in whichever copy they are. Distances grow as above.
 
-Capacities are integers of 64 bits; whoever fills them sees to it that no sum at a node exceeds 2^62. Edges have a
+Capacities are integers of 64 bits. The caller ensures that no sum at a node exceeds 2^62. Edges have a
 capacity for each direction, next to each other, in the order in which they were made; arcs refer to them.
 """
 
@@ -37,7 +38,7 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 from graphpart.kernels.memory cimport large_pages
 from graphpart.stopping cimport Stopping
 
-# The functions that look at many arcs are compiled for each kind of network, so that plain ones take no more time.
+# Functions that look at many arcs are compiled for each kind of network, so that plain networks take no extra time.
 ctypedef int32_t Plain
 ctypedef int64_t Mirrored
 
@@ -110,7 +111,7 @@ cdef class Network:
             self.flow.nodes[i].excess = 0
 
     cdef bint run(self, Stopping stopping) noexcept nogil:
-        """Push flow until it is maximum, or False if stopped: what was pushed so far is a flow."""
+        """Push flow until it is maximum. False if stopped; the arcs then hold a valid flow."""
         cdef Flow* f = &self.flow
         if f.mirrored:
             if self.edges:
@@ -212,9 +213,9 @@ cdef void start(Flow* f) noexcept nogil:
 
 
 cdef void push_along_edges(Flow* f, const int32_t* ends, Py_ssize_t edges, Kind kind) noexcept nogil:
-    """Push what single edges let through, from nodes with a positive excess to nodes with a negative one.
+    """Push flow along single edges, from nodes with a positive excess to nodes with a negative one.
 
-    Where an edge is crossed, from or to the mirror image of its second node, whose excess is the opposite.
+    A crossed edge leads to the mirror image of its second node, whose excess has the opposite sign.
     """
     cdef Py_ssize_t e
     cdef int forwards
@@ -264,7 +265,7 @@ cdef bint grow(Flow* f, int side, Kind kind, Stopping stopping) noexcept nogil:
         p = f.queue[own][i]
         f.queued[p] &= <uint8_t>~(1 << own)
         label = nodes[p].label
-        if label >> 1 != greatest or side_of(f, label) != side:  # or it has moved to the other tree meanwhile
+        if label >> 1 != greatest or side_of(f, label) != side:  # the node has moved
             continue
         if stopping.poll(f.known_cost):
             return False
@@ -310,7 +311,7 @@ cdef inline int32_t least_along(Flow* f, int32_t v, int64_t* least) noexcept nog
 
 
 cdef inline void push_along(Flow* f, int32_t v, int64_t amount) noexcept nogil:
-    """Push flow between a node and its root. What that saturates makes orphans."""
+    """Push flow between a node and its root. Saturated arcs make orphans."""
     cdef Node* nodes = f.nodes
     cdef int64_t* capacity = f.capacity
     cdef int32_t parent, place
@@ -344,9 +345,9 @@ cdef void augment(Flow* f, int32_t p, int32_t q, int32_t bridge, Kind kind) noex
 
 
 cdef int64_t least_twice(Flow* f, int32_t p, int32_t q, int64_t amount) noexcept nogil:
-    """What a path through p and q takes whose nodes have a common root, and at most `amount`.
+    """The flow, at most `amount`, that fits along the path through p and q if both have a common root.
 
-    If it is 0, what is down to 1 on the common way is dropped.
+    If it is 0, capacities of 1 on the common part are dropped.
     """
     cdef Node* nodes = f.nodes
     cdef int64_t* capacity = f.capacity
@@ -451,7 +452,7 @@ cdef void adopt(Flow* f, int side, Kind kind) noexcept nogil:
             pending += 1
             if best + 1 < low:
                 low = best + 1
-    # Then, by ascending label, those next to them. wave[begin:stop] are all that have the label.
+    # Then, by ascending label, the lost nodes next to these. wave[begin:stop] are all nodes with the label.
     label = low
     while pending or begin < reached:
         v = bucket[label]

@@ -1,12 +1,13 @@
 """Kernel of moves: each variable keeps its label or takes the one proposed, all at once, at the least energy.
 
-The network of all pairs is made once; a move only fills in capacities. Where all pairs are submodular in "keep" and
-"take" the minimum cut is the best of all 2^n labelings. Else roof duality (see `_doubled`) says what some best labeling
-does, and the other variables keep their labels, which never raises the energy (Lempitsky, Rother, Roth & Blake 2010);
-the doubled network for that has edges for both signs, of which one is without capacity.
+The network of all pairs is made once; a move only fills in capacities. If all pairs are submodular in "keep" and
+"take", the minimum cut is the best of all 2^n labelings. Otherwise roof duality (see `_doubled`) gives the labels of
+some variables in a best labeling, and the other variables keep their labels. This never raises the energy (Lempitsky,
+Rother, Roth & Blake 2010). The doubled network for this has two edges for each pair, one for each sign; one of them has
+no capacity.
 
-Potts tables are recognised and kept as one number each; equal tables are looked up in the first of them, so that moves
-do not go through all tables in memory. Energies are compared exactly, in fixed point.
+Potts tables are recognised and kept as one number each. Of equal tables, only the first is read, so that moves read
+less memory. Energies are compared exactly, in fixed point.
 """
 
 import numpy as np
@@ -23,7 +24,7 @@ from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    DISTINCT = 1024             # tables that are compared with later ones
+    DISTINCT = 1024             # number of tables that later ones are compared with
     SLOTS = 4096
 
 cdef double MODULAR = 2.0**-50
@@ -36,7 +37,7 @@ cdef class Moves(OrderedCut):
     cdef int32_t[::1] of_u, of_v
     cdef offset_t[::1] at               # where to read the table of a pair; -1 for Potts
     cdef int64_t[::1] weight            # of a Potts pair
-    cdef double[::1] low                # least entry of any other
+    cdef double[::1] low                # least entry of any other table
     cdef int64_t[::1] unary             # of all labels of all variables
     cdef offset_t[::1] begin            # where those of a variable begin
     cdef Network doubled
@@ -151,9 +152,9 @@ cdef class Moves(OrderedCut):
 
     def move(self, const element_t[::1] zero, const element_t[::1] one, element_t[::1] labels, double cost,
              Stopping stopping):
-        """Give each variable its label of `zero` or of `one`; where roof duality does not know, it keeps its own.
+        """Give each variable its label of `zero` or `one`; variables that roof duality leaves open keep their labels.
 
-        False if stopped: then the labels stay.
+        False if stopped; the labels are then unchanged.
         """
         cdef bint submodular, finished
         cdef Py_ssize_t v
@@ -212,7 +213,8 @@ cdef class Moves(OrderedCut):
 
     cdef inline void cell(self, Py_ssize_t k, element_t a0, element_t a1, element_t b0, element_t b1,
                           int64_t* x, int64_t* y, int64_t* d) noexcept nogil:
-        """What label 1 costs each of two variables alone, and what both save together, which is 0 up to rounding."""
+        """The cost of "take" for either variable alone, and what both save together, set to 0 if that is rounding
+        only."""
         cdef int64_t e = self.value(k, a0, b0), ex = self.value(k, a1, b0), ey = self.value(k, a0, b1)
         cdef int64_t exy = self.value(k, a1, b1)
         cdef double tolerance

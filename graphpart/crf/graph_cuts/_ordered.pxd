@@ -19,7 +19,7 @@ cdef class OrderedCut:
     cdef bint binary
     cdef Wide constant
     cdef double least, least_error      # sum of the smallest entries of all tables, in two doubles
-    cdef double least_slack             # what even the two may lack
+    cdef double least_slack             # error bound of the two
 
     cdef Py_ssize_t spans(self, double[::1] weight, double[::1] walls, double* total, int* what) noexcept nogil
     cdef double load(self, Py_ssize_t f, offset_t rows, offset_t columns) noexcept nogil

@@ -1,16 +1,16 @@
-"""Kernel of graph cuts for ordered labels: the network of Ishikawa (2003), from flat tables, and what its cut says.
+"""Kernel of graph cuts for ordered labels: the network of Ishikawa (2003), from flat tables, and labels from its cut.
 
 A variable with the labels 0, ..., d - 1 has d - 1 nodes; node i is on the source's side if the label is above i. Arcs of
-infinite capacity from each node to the one before it see to it that some label says so. With
+infinite capacity from each node to the one before it make the nodes agree with one label. With
 
     D(i, j) = table(i, j + 1) + table(i + 1, j) - table(i, j) - table(i + 1, j + 1)
 
 the table of a pair is table(0, 0), plus a term for each node, minus the sum of D(i, j) over the nodes i of the first
 variable and j of the second that are both on the source's side. If no D is negative, each is an edge between two nodes.
-A table with forbidden entries is first made finite without ceasing to be submodular: each entry becomes the least sum
-of another entry and its distance times more than any difference that matters.
+A table with forbidden entries is first made finite, and stays submodular: each entry becomes the least sum of another
+entry and the distance to it times a number larger than all differences of finite entries.
 
-What flow leaves of the capacities of a factor's edges is what is left of its table once messages are taken off.
+The residual capacities of a factor's edges are its table less its messages.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from libc.math cimport INFINITY, fabs, frexp, ldexp
 from libc.stdint cimport int32_t, int64_t
 
-from graphpart.crf.graph_cuts._max_flow cimport Flow, Network, Node
+from graphpart.crf.graph_cuts._max_flow cimport Network, Node
 from graphpart.crf.graph_cuts._scaling cimport Scale, Wide, rounded, sides, wide_add
 from graphpart.crf.problem._view cimport Factors, View, entries_of
 from graphpart.kernels.fixed cimport fixed, scale_for
@@ -26,7 +26,7 @@ from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 cdef int64_t ENDLESS = <int64_t>1 << 62
-cdef double MODULAR = 2.0**-50      # a D of this times the largest entry of its table counts as rounding
+cdef double MODULAR = 2.0**-50      # a D of at most this times the largest entry of its table counts as rounding
 
 
 cdef class OrderedCut:
@@ -36,7 +36,7 @@ cdef class OrderedCut:
         self.view, self.t = view, view.g
 
     def measure(self):
-        """(factor, what): the first that has more than two variables with several labels (0), or is all forbidden (1).
+        """(factor, what): the first factor with more than two variables of several labels (0), or all forbidden (1).
 
         Factor is -1 if there is none. Chooses the scale.
         """
@@ -77,7 +77,7 @@ cdef class OrderedCut:
         return -1, -1
 
     cdef Py_ssize_t spans(self, double[::1] weight, double[::1] walls, double* total, int* what) noexcept nogil:
-        """How far tables reach: in all, at each variable, and how much room forbidden entries need there."""
+        """The range of tables: in all, and at each variable; and the room that forbidden entries need there."""
         cdef const Factors* t = &self.t
         cdef Py_ssize_t f
         cdef offset_t i, rows, columns, infinite
@@ -161,7 +161,7 @@ cdef class OrderedCut:
         if cell >= 0:
             sides(t, f, &a, &b, &rows, &columns)
             return f, cell // columns, cell % columns
-        self.network.edges = edges      # some pairs of binary variables may need none
+        self.network.edges = edges      # some pairs of binary variables need no edge
         with nogil:
             self.network.connect()
         return -1, -1, -1
@@ -185,7 +185,7 @@ cdef class OrderedCut:
                 x_less_low = table[i] - low
                 x[i] = rounded(x_less_low, &self.s, &lost)
                 back = x_less_low - table[i]
-                if (table[i] - (x_less_low - back)) - (low + back) != 0.0:  # what the difference lost (Knuth 1969)
+                if (table[i] - (x_less_low - back)) - (low + back) != 0.0:  # it was rounded (Knuth 1969)
                     lost = max(lost, 0.5 + x_less_low * self.s.before * self.s.scale * 2.0**-52)
                 high = table[i] if table[i] > high else high
         if walls:
@@ -249,7 +249,7 @@ cdef class OrderedCut:
         return finished
 
     def labels(self):
-        """The labels that the cut gives; if the flow is not maximum, those of what the source reaches so far."""
+        """The labels of the cut; if the flow is not maximum, of the nodes that the source has reached so far."""
         out = np.zeros(self.t.n, np.int32)
         cdef element_t[::1] label = out
         cdef Py_ssize_t v
@@ -264,11 +264,11 @@ cdef class OrderedCut:
         return out
 
     def unit(self):
-        """What a unit of the network is in the costs of the problem."""
+        """The cost of one unit of the network."""
         return 1.0 / self.s.scale / self.s.before
 
     def bound(self) -> tuple[int, int, float, float, float, float, float, float]:
-        """(high, low, slack, scale, before, least, error, least_slack): what the flow proves.
+        """(high, low, slack, scale, before, least, error, least_slack): the bound that the flow proves.
 
         No labeling costs less than the constant plus ``least + error - least_slack`` plus
         ``(high * 2**32 + low - slack) / scale / before``.
@@ -287,7 +287,7 @@ cdef class OrderedCut:
         """What flow has moved from tables of several variables to these: a number for each factor, variable, label."""
         cdef const Factors* t = &self.t
         cdef Py_ssize_t f, size = 0, at = 0, e = self.chains
-        cdef offset_t k, i, j, rows, columns, to_u, to_v, d
+        cdef offset_t k, i, j, rows, columns, d
         cdef element_t u, v
         cdef int64_t cell
         cdef int64_t* x = &self.buffer[0]
@@ -342,7 +342,7 @@ cdef void running(const int64_t* step, offset_t d, double unit, double* out) noe
 
 
 cdef inline bint add_exactly(double* sum, double* error, double x) noexcept nogil:
-    """Add to a sum in two doubles (Neumaier 1974); whether the first alone would not do."""
+    """Add to a sum in two doubles (Neumaier 1974); return whether the addition was rounded."""
     cdef double t = sum[0] + x, lost
     lost = (sum[0] - t) + x if fabs(sum[0]) >= fabs(x) else (x - t) + sum[0]
     error[0] += lost

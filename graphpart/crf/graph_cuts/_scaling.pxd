@@ -1,9 +1,9 @@
 # How floating-point tables become fixed-point numbers in all networks of this room, and how sums come back.
 #
-# A cost is multiplied by `before` (a power of two that moves huge and tiny costs to where powers of two are plenty), then
-# by `scale` (a power of two such that no sum in the network reaches 2^61), and rounded. The smallest entry of a table is
-# taken off first: it is a constant. A forbidden entry costs `forbidden`, which is more than twice all that the finite
-# entries can differ by: so a labeling without forbidden entries is better than any other.
+# A cost is multiplied by `before`, a power of two that brings huge and tiny costs near 1. Then it is multiplied by
+# `scale`, a power of two such that no sum in the network reaches 2^61, and rounded. The smallest entry of a table is
+# subtracted first: it is a constant. A forbidden entry costs `forbidden`, which is more than twice the largest
+# difference of sums of finite entries. So a labeling without forbidden entries is better than any other.
 from libc.stdint cimport int64_t
 
 from graphpart.crf.problem._view cimport Factors
@@ -15,7 +15,7 @@ cdef struct Scale:
     double before
     double scale
     int64_t forbidden
-    double slack            # what rounding may have changed in all, in units of the network
+    double slack            # upper bound on all rounding errors together, in units of the network
 
 cdef struct Wide:           # a sum of many 64-bit numbers: high * 2^32 + low
     int64_t high
@@ -47,7 +47,7 @@ cdef inline int sides(
 
 
 cdef inline int64_t rounded(double x, const Scale* s, double* lost) noexcept nogil:
-    """A difference of costs in units; `lost` grows to what rounding, also that of the difference, may have changed."""
+    """A difference of costs in units; the possible error of rounding is added to `lost`."""
     cdef double scaled = x * s.before * s.scale, most
     cdef int64_t units = fixed(scaled, 1.0)
     if <double>units != scaled:

@@ -1,11 +1,11 @@
 """Kernels of iterated conditional modes: change one label at a time, while that lowers the energy.
 
 For each variable v and label y, ``local[v, y]`` is the sum of the entries of all tables of v if v had the label y and
-nothing else changed. Infinite entries are counted apart (``forbidden[v, y]``), so nothing is ever undefined: a change is
-better if it lowers the number of forbidding factors, or keeps it and lowers the sum of finite entries. A heap holds
-every variable with a better label, keyed by its best change. A change updates the sums of the neighbours by what
-their common tables gained; since this may drift by rounding, the sums of a variable are formed anew before its
-change is applied, and those of all variables before the end is declared.
+nothing else changed. Infinite entries are counted separately (``forbidden[v, y]``), so that no sum is undefined. A
+change is better if it lowers the number of forbidding factors, or keeps it and lowers the sum of finite entries. A heap
+holds every variable with a better label, keyed by its best change. A change updates the sums of the neighbours.
+Rounding errors may add up in these, so the sums of a variable are recomputed before its change is applied. The sums of
+all variables are recomputed before the algorithm ends.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ cdef enum:
     SEVERAL = -2
 
 cdef struct Link:           # one place of a variable in a scope
-    offset_t stride         # of the variable in the table; with `pairs` twice where this begins, and 1 if it is 2
+    offset_t stride         # of the variable; with `pairs`: 2 * start of the table + (stride == 2)
     element_t factor
     element_t other         # the other variable of a pair
 
@@ -60,7 +60,7 @@ cdef void connect(Search* s, offset_t* rows, Link* links) noexcept nogil:
     for i in range(s.g.scope_start[s.g.m]):
         rows[s.g.scope[i]] += 1
     for v in range(1, s.g.n + 1):
-        rows[v] += rows[v - 1]      # where v ends, and beyond the last one the end of all
+        rows[v] += rows[v - 1]      # the end of row v
     for f in range(s.g.m - 1, -1, -1):
         begin, end = s.g.scope_start[f], s.g.scope_start[f + 1]
         stride = 1
@@ -119,13 +119,13 @@ cdef inline bint improves(Change* change, double tolerance) noexcept nogil:
 
 
 cdef inline const cost_t* column(Search* s, const Link* link, offset_t* stride) noexcept nogil:
-    """With `pairs`, the entries of both labels, so far apart, at the label of the other variable."""
+    """With `pairs`, the entries of both labels, `stride` apart, at the label of the other variable."""
     stride[0] = 1 + (link.stride & 1)
     return &s.g.tables[(link.stride >> 1) + (s.bits[link.other] * (3 - stride[0]) if link.other >= 0 else 0)]
 
 
 cdef inline double refresh(Search* s, element_t v, cost_t* local, element_t* forbidden) noexcept nogil:
-    """Sum the entries of all tables of v anew, factors ascending; what counts as zero among these sums."""
+    """Recompute the sums of v over its tables, factors ascending; return their tolerance."""
     cdef offset_t d = labels_of(&s.g, v), own = s.labels[v], i, y, stride
     cdef const cost_t* table
     cdef double x, z, magnitude = 0.0, low = 0.0, high = 0.0
@@ -229,7 +229,7 @@ cdef inline void enter(Search* s, element_t v, double tolerance) noexcept nogil:
 # ------------------------------------------------------------------------------------------------------ the algorithms
 
 cdef void apply_change(Search* s, element_t v, element_t label, bint best_first) noexcept nogil:
-    """Give v another label; the neighbours' sums and places in the heap follow."""
+    """Give v another label, and update the sums and the places in the heap of its neighbours."""
     cdef offset_t i, j, f, begin, stride
     cdef element_t u
     cdef const cost_t* old
@@ -259,7 +259,7 @@ cdef void apply_change(Search* s, element_t v, element_t label, bint best_first)
         if u == ALONE:
             continue
         if u != SEVERAL:
-            exchange(s, u, labels_of(&s.g, v) if stride == 1 else 1, old, new)     # if u has one label, either will do
+            exchange(s, u, labels_of(&s.g, v) if stride == 1 else 1, old, new)     # if u has one label, any stride fits
             enter(s, u, 0.0)
             continue
         begin = s.g.scope_start[f]
@@ -274,7 +274,7 @@ cdef void apply_change(Search* s, element_t v, element_t label, bint best_first)
 
 
 cdef inline void ask_for(Search* s, element_t v) noexcept nogil:
-    """Request at once, in two rounds, the memory that a change of v will read one after the other."""
+    """Prefetch, in two rounds, the memory that a change of v will read."""
     cdef offset_t i, k
     cdef element_t u
     for i in range(s.rows[v], s.rows[v + 1]):
@@ -350,7 +350,7 @@ def best_first(
         if forbidding:
             cost = finite_sum(&s)
         while not ended:
-            # All sums anew: at first, and again before the end, lest rounding hid a better label.
+            # Recompute all sums: at the start, and before the end, because rounding may have hidden a better label.
             for v in range(s.g.n):
                 tolerance = refresh(&s, v, &s.local[place(&s.g, v)], &s.forbidden[place(&s.g, v)] if has_forbidden else NULL)
                 enter(&s, v, tolerance)
@@ -400,7 +400,7 @@ def sweep(
     set_up(&s, view, labels, row, at, link)
     if s.g.n == 0:
         return
-    # The sums of one variable at a time, seen as if they were those of all.
+    # The sums of one variable at a time, in the place of those of all variables.
     cdef offset_t widest = s.g.largest_domain
     cdef cost_t[::1] local = np.empty(widest)
     cdef element_t[::1] forbidden = np.empty(widest, np.int32)

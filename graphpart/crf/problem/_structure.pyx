@@ -1,7 +1,7 @@
 """Kernels over the flat arrays of a factor graph: checks, incidence, energies, components; tables made from old ones.
 
-The scope of factor f is ``scope[scope_start[f]:scope_start[f + 1]]``; its table is
-``tables[table_start[f]:table_start[f + 1]]``, the last variable of the scope running fastest. All take one pass.
+The scope of factor f is ``scope[scope_start[f]:scope_start[f + 1]]``. Its table is
+``tables[table_start[f]:table_start[f + 1]]``; the last variable of the scope runs fastest. Each kernel takes one pass.
 """
 
 import numpy as np
@@ -13,9 +13,9 @@ from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 
 def table_starts(const element_t[::1] domains, const offset_t[::1] scope_start, const element_t[::1] scope):
-    """(starts of the tables, factor, what): the first factor whose scope is wrong, else factor = -1.
+    """(starts of the tables, factor, what): the first factor whose scope is wrong, or factor = -1.
 
-    What is wrong: 0 - a variable is out of range, 1 - a variable is repeated, 2 - the table is larger than 2^62.
+    `what` is 0 if a variable is out of range, 1 if a variable is repeated, 2 if the table is larger than 2^62.
     """
     cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, f
     cdef offset_t size, i, j
@@ -86,7 +86,7 @@ def incidence(Py_ssize_t n, const offset_t[::1] scope_start, const element_t[::1
         for i in range(scope.shape[0]):
             start[scope[i]] += 1
         at = 0
-        for v in range(n + 1):      # start[v] becomes the end of row v, then its begin once the row is filled backwards
+        for v in range(n + 1):      # start[v] is the end of row v, and its start after filling backwards
             at += start[v]
             start[v] = at
         for f in range(m - 1, -1, -1):
@@ -102,7 +102,7 @@ def runs(const offset_t[::1] scope_start, const offset_t[::1] table_start):
     """Runs of factors of equal arity and table size, as rows (first factor, arity, size, start of scopes, of tables).
 
     A last row ends the last run. Within a run the starts follow from the number of the factor and need not be read. If
-    there are more than 64 runs, they are not worth it: (0, 5).
+    there are more than 64 runs, reading them saves no time, and the shape is (0, 5).
     """
     cdef Py_ssize_t m = scope_start.shape[0] - 1, f
     cdef offset_t arity, size, last_arity = -1, last_size = -1, count = 0
@@ -213,14 +213,15 @@ def minima(const offset_t[::1] table_start, const cost_t[::1] tables):
 def eliminate(Py_ssize_t n, const offset_t[::1] scope_start, const element_t[::1] scope):
     """Strip leaves from the factor graph: (order, parent, degree).
 
-    A variable in one remaining factor is a leaf; a factor with one remaining variable sends its message to that
-    variable, its parent, and leaves. ``order`` lists the factors with at least two variables that left, ``parent`` their
-    parents. What remains is the union of all cycles and of the paths between them: ``degree[v] >= 2`` for the variables
-    in it, 0 for variables that are roots of acyclic components, -1 for all others. O(n + size of scopes).
+    A variable in one remaining factor is a leaf. A factor with one remaining variable sends its message to that
+    variable, its parent, and is removed. ``order`` lists the removed factors with at least two variables, ``parent``
+    their parents. The union of all cycles and of the paths between them remains: ``degree[v] >= 2`` for its variables,
+    0 for roots of acyclic components, -1 for all others. O(n + size of scopes).
 
-    Variables are tried from last to first, and a parent that became a leaf is followed at once only if its turn has
-    passed. So a graph whose numbering descends from roots to leaves is walked through in order. The remaining
-    neighbour of a leaf is known without lists of neighbours: it is the exclusive or of all minus that of those gone.
+    Variables are tried from last to first. A parent that became a leaf is removed at once only if its turn has passed.
+    So a graph whose numbers rise from roots to leaves is processed in the order of memory. No lists of neighbours are
+    needed: the exclusive or of the remaining neighbours of a variable is kept, which is the neighbour itself for a
+    leaf.
     """
     cdef Py_ssize_t m = scope_start.shape[0] - 1, f, last
     cdef offset_t i, arity, proper = 0, t = 0
@@ -310,13 +311,14 @@ def condition(
 ):
     """Fix the variables with ``given[v] >= 0``: (scope_start, scope, tables, constant, first forbidden factor or -1).
 
-    Factors without a free variable leave; the sum of their entries is the constant. O(size of scopes and tables).
+    Factors without a free variable are dropped; the sum of their entries is added to the constant. O(size of scopes and
+    tables).
     """
     cdef Py_ssize_t m = scope_start.shape[0] - 1, f, kept = 0
     cdef offset_t i, j, size, at, entries = 0, members = 0, begin, arity
     cdef double constant = 0.0, x
     cdef Py_ssize_t bad = -1
-    # First what remains is counted, then it is written.
+    # First count the remaining factors and entries, then write them.
     for f in range(m):
         size = 1
         arity = 0
@@ -364,7 +366,7 @@ def condition(
 cdef inline offset_t place_of(
     const element_t* domains, const element_t* scope, offset_t arity, const element_t* given, offset_t j,
 ) noexcept nogil:
-    """Where the j-th entry of the table over the free variables stands in the whole table."""
+    """The position in the whole table of the j-th entry of the table over the free variables."""
     cdef offset_t at = 0, stride = 1, i, d
     for i in range(arity - 1, -1, -1):
         d = domains[scope[i]]

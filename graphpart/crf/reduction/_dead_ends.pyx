@@ -1,16 +1,15 @@
-"""Kernel of dead-end elimination: labels that another label can replace, whatever the others are (Goldstein 1994).
+"""Kernel of dead-end elimination: labels that another label can always replace at no higher energy (Goldstein 1994).
 
 Label a of variable v is dead if, for some other label b of v, the sum over all factors of v of
 
     min over the labels of the other variables of  table(a, others) - table(b, others)
 
-is positive: replacing a by b lowers every energy. If it is 0, some optimal labeling does without a (weak); then a is
-left out, unless b has been. Labels that are dead do not count among the others. A label whose entries of one table are
-all forbidden is dead as well; where a is forbidden, it does not matter whether b is. Variables wait in a queue, and
-come back when a neighbour has lost a label.
+is positive: replacing a by b lowers every energy. If it is 0, some optimal labeling does not use a (weak). Then a is
+removed, unless b has been removed. Minima are over labels that are not dead. A label is also dead if all its entries in
+one table are forbidden. Entries that forbid a are ignored, whether they forbid b or not. Variables wait in a
+queue, and enter it again when a neighbour has lost a label.
 
-Sums are in fixed point (see graph_cuts/_scaling.pxd); where entries had to be rounded, only what exceeds the rounding
-counts.
+Sums are in fixed point (see graph_cuts/_scaling.pxd). If entries were rounded, sums must exceed the rounding error.
 """
 
 import numpy as np
@@ -25,7 +24,7 @@ from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    CANDIDATES = 16             # labels that others are compared with
+    CANDIDATES = 16             # most labels that the others are compared with
 
 cdef int64_t NEVER = -((<int64_t>1) << 62)
 cdef int64_t ALWAYS = INT64_MAX
@@ -36,7 +35,7 @@ cdef struct Graph:
     uint8_t* alive              # one flag for each label of each variable
     double* low
     Scale scale
-    offset_t* offsets           # of the entries of one table where the variable has label 0 and the others are alive
+    offset_t* offsets           # of entries of one table with label 0 of the variable and living labels of the others
     element_t* counter
     int64_t* least              # for each label, the sum over factors of the least entries
     int64_t* differences        # for each label and candidate
@@ -49,7 +48,7 @@ def dead_ends(
     bint weak,
     Stopping stopping,
 ):
-    """Mark dead labels in `alive`, one flag for each label of each variable: a variable without any label, or -1."""
+    """Clear the flags of dead labels in `alive`, one for each label; returns a variable without any label, or -1."""
     cdef const Factors* all = &view.g
     cdef Py_ssize_t n = all.n, m = all.m, f, head = 0, waiting = n, v, u
     cdef offset_t i, j
@@ -112,7 +111,7 @@ def dead_ends(
 
 
 cdef int look_at(Graph* g, Py_ssize_t v, bint weak) noexcept nogil:
-    """Mark labels of one variable that are dead: how many; -1 if all are."""
+    """Mark the dead labels of one variable; return their number, -1 if all are dead."""
     cdef uint8_t* alive = g.alive + place(&g.all, v)
     cdef offset_t d = g.all.domains[v], a, i, k, count, stride
     cdef Py_ssize_t f, c, candidates = 0
@@ -124,7 +123,7 @@ cdef int look_at(Graph* g, Py_ssize_t v, bint weak) noexcept nogil:
     for a in range(d):
         living += alive[a]
         g.least[a] = 0
-    # Labels that a factor forbids altogether, and for the others how good they may be.
+    # Labels that a factor forbids, and a lower bound on the cost of each other label.
     for i in range(g.all.rows[v], g.all.rows[v + 1]):
         f = g.all.factors[i]
         count = others(g, f, g.all.slots[i], &stride)
@@ -203,7 +202,7 @@ cdef int look_at(Graph* g, Py_ssize_t v, bint weak) noexcept nogil:
 
 
 cdef offset_t others(Graph* g, Py_ssize_t f, element_t slot, offset_t* stride) noexcept nogil:
-    """Where in the table of a factor the variable at `slot` has label 0 and the others living ones: how many places."""
+    """List the entries of a table with label 0 at `slot` and living labels elsewhere; return their number."""
     cdef offset_t arity = g.all.scope_start[f + 1] - g.all.scope_start[f], count = 0, at = 0, k, step
     cdef const element_t* scope = g.all.scope + g.all.scope_start[f]
     cdef offset_t size = 1
@@ -253,10 +252,10 @@ def restrict(
     View view,
     const uint8_t[::1] alive,
 ):
-    """The factors over living labels, those of variables with one taken in: (scope_start, scope, tables, constants, bad).
+    """The factors over living labels, without decided variables: (scope_start, scope, tables, constants, bad).
 
-    Variables keep their numbers. Factors without a variable left give the entries of `constants`; `bad` is the first
-    factor of them that forbids, or -1.
+    Variables keep their numbers; those with one label left are dropped from scopes. Factors without a remaining
+    variable give the entries of `constants`; `bad` is the first of these with a forbidden entry, or -1.
     """
     cdef const Factors* g = &view.g
     cdef Py_ssize_t n = g.n, m = g.m, f, kept = 0, none = 0, bad = -1

@@ -1,6 +1,6 @@
-"""Kernels of the improving mapping: the costs of labels less those of their images, and where these may be negative.
+"""Kernels of the improving mapping: the costs of labels less those of their images, and labels with a negative one.
 
-The mapped labels of a variable are numbered from 1; all other labels share the number 0, with the least of their
+The mapped labels of a variable are numbered from 1. All other labels share the number 0 and the minimum of their
 entries. Variables without a mapped label are left out.
 """
 
@@ -31,13 +31,14 @@ def differences(
     uint8_t[::1] stays,
     double slack,
 ):
-    """(domains, scope_start, scope, tables, origins, amiss): the cost of labels less that of what they are mapped to.
+    """(domains, scope_start, scope, tables, origins, amiss): the costs of labels less those of their images.
 
-    `labels` is the test labeling; `mapped` has a flag for each label of each variable: whether it is mapped to that of the labeling. Every
-    difference is rounded down; forbidden entries stay forbidden. If `slack` is positive, the cost of each mapped label
-    is lower by `slack`, in unary tables that come first. For each message of the result in the layout of certificates,
-    `origins` has the place of that message before, -1 for labels 0. If `amiss`, some allowed entries are mapped to
-    forbidden ones; their mapped labels are marked in `stays`, and the tables are not valid.
+    `labels` is the test labeling; `mapped` has a flag for each label of each variable that says whether the label is
+    mapped to that of the labeling. Every difference is rounded down; forbidden entries stay forbidden. If `slack` is
+    positive, the cost of each mapped label is lower by `slack`, in unary tables that come first. For each message of
+    the result in the layout of certificates, `origins` has its place in the given messages, -1 for labels 0. If
+    `amiss`, some allowed entries are mapped to forbidden entries. Their mapped labels are marked in `stays`, and the
+    tables are not valid.
     """
     cdef const Factors* g = &view.g
     cdef Py_ssize_t n = g.n, m = g.m, f, v, kept = 0
@@ -108,7 +109,7 @@ def differences(
             several = 0
             for k in range(arity):
                 several += count[g.scope[g.scope_start[f] + k]] > 1
-            # where each label leads: in this table to its image, and in the new table
+            # offsets of each label: to its image in this table, and in the new table
             stride = step = 1
             at = 0
             for k in range(arity):
@@ -185,9 +186,9 @@ def negative(
     const double[::1] messages,
     double tolerance,
 ):
-    """Flags for labels that are in a least place which is below that of all labels 0 by more than the tolerance.
+    """Flag the labels of each table's least entry, if it is below that of all labels 0 by more than the tolerance.
 
-    Looked at are the tables less the messages, in the layout of certificates, and the costs of each variable with them.
+    This is done for the tables less the messages, in the layout of certificates, and for the unary costs plus messages.
     """
     cdef const Factors* g = &view.g
     cdef Py_ssize_t n = g.n, m = g.m, f, v

@@ -1,8 +1,8 @@
 """Kernel of strips of a grid: messages between strips, labels by rounding, exact moves of whole strips.
 
-A strip is some successive rows. Its state at a column is a table over the labels of its cells there, those of its first
-row slowest. The strip is minimised over cell by cell: the label of one cell is replaced by that of the cell to its
-right or to its left, which is a matrix product with sums for products and minima for sums.
+A strip is a range of rows. Its state at a column is a table over the labels of its cells in this column; the first row
+runs slowest. The strip is minimised cell by cell: the label of one cell is replaced by that of the cell to its right or
+to its left. This is a matrix product over (min, +).
 """
 
 import numpy as np
@@ -139,7 +139,7 @@ cdef struct Strip:
     Py_ssize_t low, high, width     # its rows
     bint upwards                    # the first row of the state is `high`
     bint above, below               # rows next to it have fixed labels
-    Py_ssize_t given                # the row that has no costs but messages, or NONE
+    Py_ssize_t given                # the row whose costs are messages only, or NONE
     Py_ssize_t sends                # the row whose costs are less by messages, or NONE
 
 
@@ -150,9 +150,9 @@ cdef inline Py_ssize_t row_at(const Strip* s, Py_ssize_t k) noexcept nogil:
 cdef class Strips:
     """The cells of a grid and the messages between its strips.
 
-    Strips have `width` rows, and the last row of each is the first of the next one. This row's costs belong to the
-    upper strip; a message for each pair of labels of neighbours in this row is added to the lower strip, and taken out
-    of the upper one.
+    Strips have `width` rows, and the last row of each is the first row of the next strip. The costs of this row belong
+    to the upper strip. There is a message for each pair of labels of neighbours in this row; it is added to the lower
+    strip and subtracted from the upper one.
 
     Parameters
     ----------
@@ -164,11 +164,11 @@ cdef class Strips:
         Where the unary costs of each cell begin in `unary`.
     unary, tables : ndarray of float64
     start : ndarray of int64, shape (2, rows * columns)
-        Where the tables of a cell and its right and lower neighbour begin in `tables`; -1 where there is none.
+        The starts in `tables` of the tables of a cell with its right and with its lower neighbour; -1 if there is none.
     turned : ndarray of uint8, shape (2, rows * columns)
-        Whether the rows of the table are for that neighbour.
+        Whether the rows of the table are the labels of that neighbour.
     cap : float
-        Costs above this count as this.
+        Larger costs are replaced by this.
     width : int
     """
 
@@ -211,7 +211,7 @@ cdef class Strips:
 
     @property
     def bound(self):
-        """The sum of the minima of all strips when they were last looked at; -inf before the first pass."""
+        """The sum of the minima of all strips in the latest pass; -inf before the first pass."""
         return float(np.sum(self.least))
 
     def export(self):
@@ -219,7 +219,7 @@ cdef class Strips:
         return np.array(self.message_start), np.array(self.messages)
 
     def half(self, bint forward, double share, double cost, Stopping stopping):
-        """Go on with a pass down, or up: each strip sends this share of what it can; whether the pass is complete."""
+        """Continue a pass down or up: each strip sends a `share` of its minima; whether the pass is complete."""
         cdef Py_ssize_t count = self.least.shape[0], k
         cdef bint ended = False
         if forward != self.forward or self.front == count:
@@ -235,7 +235,7 @@ cdef class Strips:
         return self.front == count
 
     def proven(self):
-        """(the minimum of each strip with the present messages, how much their sum can err by rounding)."""
+        """(the minimum of each strip with the present messages, a bound on the rounding error of their sum)."""
         cdef Py_ssize_t k
         cdef Strip s
         least_array = np.zeros(self.least.shape[0])
@@ -267,7 +267,7 @@ cdef class Strips:
 
     def move(self, element_t[::1] labels, Py_ssize_t width, Py_ssize_t offset, Py_ssize_t step, double cost,
              Stopping stopping):
-        """Give each strip of `width` rows the best labels given all others; return whether all strips had their turn.
+        """Give each strip of `width` rows its best labels given all others; return whether all strips had their turn.
 
         The first rows of the strips are `offset`, `offset + step`, `offset + 2 * step`, and so on.
         """
@@ -299,7 +299,7 @@ cdef class Strips:
                      high if high < self.rows - 1 else NONE)
 
     cdef void _gather(self, Py_ssize_t which, Py_ssize_t cell, Py_ssize_t next_cell, bint swapped, double* out) noexcept nogil:
-        """The table of a cell and the next one; its rows are for the former, or, swapped, for the latter."""
+        """The table of a cell and the next one. Its rows are labels of the cell or, if `swapped`, of the next one."""
         cdef Py_ssize_t d = self.domains[cell], e = self.domains[next_cell], x, of_x, of_y
         if self.start[which, cell] < 0:
             for x in range(d * e):
@@ -379,7 +379,7 @@ cdef class Strips:
         return size
 
     cdef void _replace(self, const Strip* s, Py_ssize_t k, Py_ssize_t j, bint back) noexcept nogil:
-        """In the state, the label of row k of a strip in column j becomes that in column j + 1, or, back, the reverse.
+        """Replace, in the state, the label of row k in column j by that in column j + 1; if `back`, the reverse.
 
         The rows before it have been replaced.
         """
@@ -407,10 +407,10 @@ cdef class Strips:
         self.state, self.other = self.other, self.state
 
     cdef double _collect(self, const Strip* s, const element_t* labels) noexcept nogil:
-        """The minimum of a strip; for each column what the columns from it to the right cost is kept.
+        """The minimum of a strip. For each column, the minimum over it and the columns to its right is kept.
 
-        How much that errs: on a best path, each addition errs by at most UNIT times the absolute value of its result,
-        which is at most that of what is kept plus those of the costs that are added to it.
+        The rounding error: on a best path, each addition errs by at most UNIT times the absolute value of its result.
+        This is at most the absolute value of the kept minimum plus those of the added costs.
         """
         cdef Py_ssize_t j = self.columns - 1, k, i, size
         cdef double* here
@@ -446,8 +446,8 @@ cdef class Strips:
     cdef void _send(self, Py_ssize_t number, double share) noexcept nogil:
         """A strip sends the next one a share of the least costs of the pairs of labels in their common row.
 
-        From left to right; what was sent is taken out before the next pair is looked at. The next strip is the one
-        below in a pass forward, else the one above.
+        Pairs are processed from left to right; sent costs are subtracted before the next pair. The next strip is the
+        one below in a pass forward, else the one above.
         """
         cdef Strip s = self._strip(number, not self.forward)
         cdef Py_ssize_t last = s.sends if self.forward else s.given, j, k, i, d, e, cell, size
@@ -478,7 +478,7 @@ cdef class Strips:
             self._nodes(&s, j + 1, NULL, self.state)
 
     cdef void _descend(self, const Strip* s, element_t* labels) noexcept nogil:
-        """Best labels of a strip, from left to right, by what is kept."""
+        """Set the best labels of a strip, from left to right, by the kept minima."""
         cdef Py_ssize_t j, k, i, at, size, before, after, cell
         cdef double* here
         for j in range(self.columns):

@@ -173,7 +173,7 @@ class MaxMarginPartition(LinearCosts):
             Attributes of pairs. Or a list of such arrays, one for each problem; then `y`, `pairs` and `sample_weight`
             are lists, too.
         y : array_like, shape (m,)
-            1 for pairs of the same subset, 0 for others; in each problem, the decisions of a partition.
+            1 for pairs of the same cluster, 0 for others; in each problem, the decisions of a partition.
         pairs : array_like of int, shape (m, 2)
             The elements of each pair. Equal numbers in different problems are different elements.
         problem : array_like, shape (m,), optional

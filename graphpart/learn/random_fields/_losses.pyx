@@ -2,14 +2,13 @@
 
 Pairs have K + 1 numbers each, or share them, and ``tie[a, b]`` says which one the labels a and b of a pair select.
 
-Sum-product is for many forests at once: log Z, probabilities of labels, expected counts of pairs of labels. A chain is
-a forest, and the two passes are the forward and the backward recursion (Rabiner 1989). Leaves are peeled off along
-paths (`schedule`), so that a chain is walked from one end to the other. The belief of a variable is a vector of L
+Sum-product computes, for many forests at once, log Z, probabilities of labels, and expected counts of pairs of labels.
+A chain is a forest, and the two passes are the forward and the backward recursion (Rabiner 1989). Leaves are peeled off
+along paths (`schedule`), so that a chain is walked from one end to the other. The belief of a variable is a vector of L
 numbers that sum to 1; the logarithms of the scaling factors add up to log Z. The exponentials of all scores are
-computed beforehand, none in the passes. A vector that has lost its scale has entries of at least exp(-r), where r is
-the range of the scores of the variable plus those of its pairs: `sum_product` is for r up to what float64 holds. For
-other scores there are the passes in logarithms of all factor graphs (`crf.exact_solvers`), which are several times as
-slow.
+computed before the passes. The entries of a scaled vector are at least exp(-r), where r is the range of the scores of
+the variable plus the ranges of its pairs. `sum_product` needs exp(-r) within the range of float64. For other scores,
+use the passes in logarithms for any factor graph (`crf.exact_solvers`), which are several times as slow.
 
 The pseudolikelihood takes each variable given its neighbours (Besag 1975). For a variable v with label y_v, the scores
 of its labels given those of its neighbours are
@@ -68,7 +67,7 @@ def schedule(
     cdef Py_ssize_t m = pairs.shape[0], i, steps = 0, roots = 0, v, p
     cdef offset_t e
     degree_array, mixed_array = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    cdef offset_t[::1] degree = degree_array, mixed = mixed_array   # mixed: exclusive or of the pairs at a variable
+    cdef offset_t[::1] degree = degree_array, mixed = mixed_array   # `mixed`: exclusive or of the pairs of a variable
     edge_array, child_array, parent_array = (np.empty(m, np.int32) for _ in range(3))
     root_array = np.empty(n, np.int32)
     cdef element_t[::1] edge = edge_array, child = child_array, parent = parent_array, root = root_array
@@ -91,12 +90,13 @@ def schedule(
                 degree[p] -= 1
                 mixed[p] ^= e
                 v = p
-            if degree[v] == 0 and mixed[v] != -1:   # the last of its component, unless it was passed long ago
+            if degree[v] == 0 and mixed[v] != -1:   # the last variable of its component, unless it was removed before
                 mixed[v] = -1
                 root[roots] = <element_t>v
                 roots += 1
         if steps == m:
-            # A variable that was a child is no root: it was marked when a walk ended in it, or when it was met again.
+            # A variable that was a child is not a root. It was marked when a path ended in it, or when it came up
+            # again.
             for i in range(m):
                 degree[child[i]] = -1
     if steps < m:
@@ -135,9 +135,9 @@ def sum_product(
 ):
     """log Z of the distribution proportional to products of `weights` and `pair_weights`; overwrites both outputs.
 
-    `data` has pairs, and their `forest`, as `schedule` makes it. `weights`, shape (n, L), are positive; they become the probabilities of labels if the passes go `back`.
-    `pair_weights` has shape (m, K + 1), or (1, K + 1) if shared; `expected`, of that shape, gets the expected count of
-    each number, summed over pairs if shared.
+    `data` has pairs, and their `forest` from `schedule`. `weights`, shape (n, L), are positive; with `back`, they
+    become the probabilities of labels. `pair_weights` has shape (m, K + 1), or (1, K + 1) if shared. `expected`, of the
+    same shape, becomes the expected count of each number, summed over pairs if shared.
     """
     cdef const element_t[:, ::1] pairs = data.pairs
     cdef const element_t[::1] edge = data.forest[0], child = data.forest[1], parent = data.forest[2]
@@ -145,7 +145,7 @@ def sum_product(
     cdef Py_ssize_t n = weights.shape[0], L = weights.shape[1], steps = edge.shape[0], s, a, b, i
     cdef Py_ssize_t step = (L + 3) // 4 * 4
     cdef bint shared = pair_weights.shape[0] == 1, flipped
-    cdef element_t c, p, e, last
+    cdef element_t c, p, e
     cdef double total = 0.0, product = 1.0, z, x
     cdef double[:, ::1] up = np.empty((steps, step)), before = np.empty((steps if back else 0, step))
     cdef double[:, ::1] belief = np.zeros((n, step)), after = np.ones((n if back else 0, step))

@@ -1,9 +1,9 @@
 """Kernel of simulated annealing over moves of one element, on a matrix of small integer costs.
 
 An element-by-subset table holds, in one row per subset, the summed cost of each element to that subset. A sweep
-offers all elements to random subsets, or to the empty set, as many times as there are subsets: row by row, the elements
-whose change of cost is at most a random threshold move. The threshold is the temperature times an exponential variate,
-so a move that costs d is accepted with probability exp(-d / temperature) (Metropolis et al. 1953; Kirkpatrick, Gelatt &
+repeats, as many times as there are subsets: it offers all elements to a random subset or the empty set. Elements whose
+change of cost is at most a random threshold move. The threshold is the temperature times an exponential variate, so a
+move that costs d is accepted with probability exp(-d / temperature) (Metropolis et al. 1953; Kirkpatrick, Gelatt &
 Vecchi 1983). This does not sample the Boltzmann distribution: each offer of one element to one subset is in detailed
 balance with it, but a pass offers all elements to the same subset (docs/explanation/tried.md says what sampling would
 take). The variates come from a table, which each row reads from another position on. Rows come in random order: in a
@@ -16,7 +16,7 @@ import numpy as np
 
 from graphpart.kernels.elementary import geometric
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint64_t, uintptr_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -25,7 +25,7 @@ from graphpart.kernels.random cimport random_below
 from graphpart.kernels.types cimport element_t
 from graphpart.stopping cimport Stopping
 
-# The loops in which the time goes, in C for the sake of GP_CLONES, each for numbers of both widths.
+# These loops take most of the time. They are in C so that GP_CLONES applies to them, for numbers of both widths.
 cdef extern from *:
     """
     #define GP_BLOCK 32  /* elements looked at together; each row ends with as many entries that are never accepted */
@@ -98,18 +98,18 @@ cdef extern from *:
     ) noexcept nogil
 
 
-# Sums of positive, and of negative, costs of one element stay below, and temperatures at most: limits are less than 16
-# times as large, and added to such sums.
+# The sums of positive and of negative costs of one element are below LARGEST_ROW or NARROW_ROW, temperatures at most
+# HOTTEST or NARROW_HOTTEST. Limits are less than 16 times a temperature, and are added to such sums.
 LARGEST_ROW, HOTTEST = 2**29, 2**26
 NARROW_ROW, NARROW_HOTTEST = 2**15 - 2**12, 2**8
 cdef Py_ssize_t PADDING = 32     # GP_BLOCK
-cdef Py_ssize_t LINE = 64        # bytes of a line of the cache; where rows begin between two, a move takes half as long again
-cdef int32_t NEVER = -(3 << 29)  # of what is behind the last element, the cost to its own subset: no limit is 3 * 2**29,
-cdef int16_t NARROW_NEVER = -(2**15 - 1)  # or this
+cdef Py_ssize_t LINE = 64        # bytes of a cache line; moves take half as long again if rows do not begin at one
+cdef int32_t NEVER = -(3 << 29)  # cost to its own subset of the padding behind the last element: no limit is 3 * 2**29,
+cdef int16_t NARROW_NEVER = -(2**15 - 1)  # or 2**15 - 1
 
 
 cdef bint open_state(State* s, object matrix, const float[::1] variates):
-    """Room for all but the table, which `build` makes; False if there is none. The arrays have to outlive the state."""
+    """Allocate all but the table (see `build`); False if there is no memory. The arrays must outlive the state."""
     cdef const int32_t[:, ::1] wide
     cdef const int16_t[:, ::1] narrow
     cdef Py_ssize_t n = matrix.shape[0], a
@@ -125,8 +125,7 @@ cdef bint open_state(State* s, object matrix, const float[::1] variates):
     s.line = (s.bytes * (n + PADDING) + LINE - 1) // LINE * LINE
     s.variates = &variates[0]
     s.shifts = variates.shape[0] - n - PADDING
-    s.rest = 2 * s.line + 5 * (n + 2) * sizeof(element_t)
-    room = new_table(2 * s.line + s.rest, &s.arrays)
+    room = new_table(4 * s.line + 5 * (n + 2) * sizeof(element_t), &s.arrays)
     if room == NULL:
         return False
     memset(room, 0, s.line)
@@ -142,12 +141,12 @@ cdef bint open_state(State* s, object matrix, const float[::1] variates):
 
 
 cdef int32_t cell(const State* s, const char* row, Py_ssize_t a) noexcept nogil:
-    """A number in a row of either width."""
+    """Read a number of a row of either width."""
     return (<const int16_t*>row)[a] if s.bytes == 2 else (<const int32_t*>row)[a]
 
 
 cdef void put(const State* s, char* row, Py_ssize_t a, int32_t value) noexcept nogil:
-    """Write a number there."""
+    """Write a number of a row of either width."""
     if s.bytes == 2:
         (<int16_t*>row)[a] = <int16_t>value
     else:
@@ -159,24 +158,8 @@ cdef void close_state(State* s) noexcept nogil:
     free(s.arrays)
 
 
-cdef bint copy_state(State* s, const State* other) noexcept nogil:
-    """Make a state like another one of the same problem; False if there is no room for its table."""
-    if s.capacity < other.capacity:
-        free(s.room)
-        s.table = new_table(other.capacity * s.line, &s.room)
-        if s.table == NULL:
-            s.capacity = 0
-            s.failed = True
-            return False
-    s.capacity = other.capacity
-    memcpy(s.table, other.table, s.capacity * s.line)
-    memcpy(s.own, other.own, s.rest)  # all arrays, which follow it
-    s.subsets, s.unuseds, s.cost = other.subsets, other.unuseds, other.cost
-    return True
-
-
 cdef char* new_table(Py_ssize_t size, void** room) noexcept nogil:
-    """So many bytes from the beginning of a line on; NULL if there is no room for them."""
+    """Allocate `size` bytes that begin at a cache line; NULL if there is no memory."""
     room[0] = malloc(size + LINE)
     if room[0] == NULL:
         return NULL
@@ -184,7 +167,7 @@ cdef char* new_table(Py_ssize_t size, void** room) noexcept nogil:
 
 
 cdef bint grow(State* s) noexcept nogil:
-    """More subsets."""
+    """Enlarge the table for more subsets."""
     cdef Py_ssize_t capacity = min(s.n + 1, s.capacity + s.capacity // 2 + 8), U
     cdef void* room = NULL
     cdef char* table = new_table(capacity * s.line, &room)
@@ -204,7 +187,7 @@ cdef bint grow(State* s) noexcept nogil:
 
 
 cdef bint build(State* s, const element_t* labels) noexcept nogil:
-    """Begin from canonical labels: fill the table. False if there is no room for it. O(n^2)"""
+    """Begin from canonical labels: fill the table. False if there is no memory. O(n^2)"""
     cdef Py_ssize_t n = s.n, a, k = 0
     cdef char* into
     s.failed = False
@@ -269,7 +252,7 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
 
 
 cdef bint offer(State* s, element_t U, const char* limits) noexcept nogil:
-    """Offer all elements to a subset, or to the empty set, at these limits of costs; whether one moved."""
+    """Offer all elements to a subset, or to the empty set, within limits of costs; return whether one moved."""
     cdef Py_ssize_t n = s.n, b = 0
     cdef bint moved = False
     while True:
@@ -283,7 +266,7 @@ cdef bint offer(State* s, element_t U, const char* limits) noexcept nogil:
 
 
 cdef bint offer_at(State* s, element_t U, double temperature) noexcept nogil:
-    """The same at random limits that follow from a temperature."""
+    """The same with random limits for a temperature."""
     cdef const float* variates = s.variates + random_below(&s.random, s.shifts)
     cdef float hot = <float>min(<double>s.hottest, temperature)
     fill_limits(s.bytes, s.n, variates, hot, s.limits)
@@ -303,7 +286,7 @@ cdef void sweep(State* s, double temperature) noexcept nogil:
 
 
 cdef bint descend(State* s) noexcept nogil:
-    """Offer all elements to all subsets and the empty set, accepting only what gains; whether anything did."""
+    """Offer all elements to all subsets and the empty set, and accept only gains; return whether an element moved."""
     cdef Py_ssize_t i = 0
     cdef bint moved = False
     while i <= s.subsets:
@@ -337,7 +320,7 @@ cdef class Annealing:
         close_state(&self.s)
 
     def one_pass(self, const element_t[::1] labels, element_t subset, double temperature, unsigned long long seed):
-        """Labels after all elements were offered to one subset, from canonical labels; the next number is a new one."""
+        """Labels after offering all elements to one subset, from canonical labels; the next number is a new subset."""
         cdef State* s = &self.s
         s.random = seed
         if not build(s, &labels[0]):
@@ -382,7 +365,7 @@ cdef class Annealing:
                 if stopping.poll(cost + (best - first) / scale):
                     ended = True
                     break
-            # What is left to gain without accepting anything worse.
+            # A descent, which accepts only gains.
             while not ended and not s.failed and descend(s):
                 pass
         if s.failed:

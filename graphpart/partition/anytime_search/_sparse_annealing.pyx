@@ -1,19 +1,19 @@
 """Kernel of simulated annealing over moves of one element, on compressed rows of stored pairs.
 
-A sweep examines every element once. The threshold is the temperature times an exponential variate. Of the subsets that
-a stored pair links to the element, and the empty set, the element moves to a random one for which the cost changes by
-at most the threshold; so a move that costs d is accepted with probability proportional to exp(-d / temperature). Each
-element remembers the change of cost by its best move until a neighbour moves; as long as the threshold is below, the
-element is skipped. At low temperatures nearly all elements are skipped.
+A sweep examines every element once. The threshold is the temperature times an exponential variate. The candidates are
+the subsets that a stored pair links to the element, and the empty set. The element moves to a random candidate for
+which the cost changes by at most the threshold. So a move that costs d is accepted with probability proportional to
+exp(-d / temperature). Each element remembers the change of cost by its best move until a neighbour moves. It is skipped
+while this change exceeds the threshold. At low temperatures nearly all elements are skipped.
 
 Where subsets have to be connected (kernels/connected.pxd), an element moves to subsets that a base pair links to it, or
 to the empty set, and stays where its own subset would not be connected without it.
 
 With a background, the cost of an element in its own subset is recomputed from the sums of weights each time. So only
 its cost in other subsets may be out of date when an element is skipped; the descent at the end examines all elements.
-What an element remembers leaves out what groups and limits (kernels/groups.pxd) demand in other subsets: they may be open
-to it by then. Where there are as many subsets as there may be, a random one of those that no stored pair links to the
-element takes the place of the empty set: with two subsets, this is annealing for the maximum cut.
+The remembered change of cost leaves out the costs of groups and limits (kernels/groups.pxd) in other subsets, because
+these may have changed when it is used. If the number of subsets is at its limit, a random subset that no stored pair
+links to the element replaces the empty set. With two subsets, this is annealing for the maximum cut.
 """
 
 import numpy as np
@@ -22,7 +22,6 @@ from graphpart.kernels.elementary import geometric
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport free, malloc
 
 from graphpart.kernels.connected cimport Base, base_look, may_leave, take_base
 from graphpart.kernels.random cimport random_below, random_bits
@@ -32,11 +31,11 @@ from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    STEPS = 8               # steps that a visit of an element counts, beside one for each neighbour
+    STEPS = 8               # a visit of an element counts as this many steps, plus one for each neighbour
     MUTATED = 12            # most elements that a trial mutates
     NEAR = 16               # most neighbours of each mutated element that are repaired
     SWEEPS = 5              # most sweeps over the mutated and repaired elements
-    FOLLOWS = 154           # chances in 256 that a neighbour is mutated, too
+    FOLLOWS = 154           # a neighbour is mutated, too, with probability FOLLOWS / 256
 
 cdef enum Wanted:
     BEST                    # the best subset, its own included
@@ -78,7 +77,7 @@ cdef inline void look_at(State* s, element_t a) noexcept nogil:
     s.steps += STEPS + s.starts[a + 1] - s.starts[a]
     for k in range(s.starts[a], s.starts[a + 1]):
         U = s.label[s.neighbours[k]]
-        s.linked[s.links] = U       # without a branch, which nobody could predict
+        s.linked[s.links] = U       # without a branch, which could not be predicted
         s.links += 1 - s.seen[U]
         s.seen[U] = True
         s.sums[U] += s.costs[k]
@@ -92,7 +91,7 @@ cdef inline void clear_look(State* s) noexcept nogil:
 
 
 cdef inline double change(State* s, element_t a, element_t U, double own, double* least) noexcept nogil:
-    """The change of cost if a looked-at element moves to another subset; `least` is lowered to it less what groups pay."""
+    """The change of cost if the element at hand moves; `least` is lowered to it, without the costs of groups."""
     cdef double delta = s.sums[U] - own
     if s.terms.k:
         delta += terms_between(&s.terms, s.terms.weights + a * s.terms.k, s.terms.total + U * s.terms.k)
@@ -132,12 +131,12 @@ cdef element_t within_limits(
     State* s, element_t a, double own, double threshold, element_t target, double* chosen, Py_ssize_t* eligible,
     double* least,
 ) noexcept nogil:
-    """The target of a move, where the number of subsets is limited, if `target` is the one chosen of linked subsets."""
+    """The target of a move if the number of subsets is limited; `target` is the choice among linked subsets."""
     cdef Py_ssize_t used = s.n + 1 - s.unuseds
     cdef element_t mine = s.label[a], U, tries = 0
     cdef double delta
     if s.size[mine] == 1 and used <= s.terms.groups.least:
-        least[0] = -INFINITY            # until there is one subset more
+        least[0] = -INFINITY            # valid until there is one subset more
         eligible[0] = 0
         return -1
     if used < s.terms.groups.most:
@@ -165,7 +164,7 @@ cdef element_t within_limits(
 
 
 cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
-    """Move an element at random, if a move is cheap enough. O(degree)"""
+    """Move an element to a random subset, if a move is cheap enough. O(degree)"""
     cdef element_t U, mine = s.label[a], target = -1
     cdef Py_ssize_t i, eligible = 0
     cdef double delta, least = INFINITY, chosen = 0.0, own, within = 0.0
@@ -209,7 +208,7 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
 cdef element_t wanted_subset(State* s, element_t a, Wanted wanted, double tolerance, double* delta) noexcept nogil:
     """The subset that an element shall move to, and the change of cost; its own if there is none. O(degree)
 
-    Of several that are as good, it is a random one.
+    Ties are broken at random.
     """
     cdef element_t U, mine = s.label[a], target = mine
     cdef Py_ssize_t i, ties = 1 if wanted == BEST else 0
@@ -252,7 +251,7 @@ cdef element_t wanted_subset(State* s, element_t a, Wanted wanted, double tolera
 
 
 cdef inline bint go(State* s, element_t a, Wanted wanted, double tolerance) noexcept nogil:
-    """Move an element where it is wanted; whether it was elsewhere."""
+    """Move an element to its wanted subset; return whether it was elsewhere."""
     cdef double delta = 0.0
     cdef element_t target = wanted_subset(s, a, wanted, tolerance, &delta)
     if target == s.label[a]:
@@ -262,7 +261,7 @@ cdef inline bint go(State* s, element_t a, Wanted wanted, double tolerance) noex
 
 
 cdef inline double gap_of(State* s, element_t a) noexcept nogil:
-    """What an element remembers of the change of cost by its best move; -inf if nothing."""
+    """The change of cost by the best move that an element remembers; -inf if there is none."""
     cdef double gap = s.gap[a]
     if s.terms.any and gap > -INFINITY:
         gap -= terms_at(&s.terms, a, s.label[a], True)
@@ -274,14 +273,14 @@ cdef struct Trials:
     Py_ssize_t count
     element_t* near         # elements that are repaired; the mutated ones come first
     int64_t* tried          # number of the trial in which an element was last near
-    element_t* moved        # in this order, and from where
+    element_t* moved        # the moved elements in order, and their old subsets
     element_t* origin
     Py_ssize_t moves
     double tolerance
 
 
 cdef inline bint try_move(State* s, Trials* t, element_t a, Wanted wanted) noexcept nogil:
-    """Move an element where it is wanted, and remember where it was."""
+    """Move an element to its wanted subset, and record the old one."""
     cdef double delta = 0.0
     cdef element_t target = wanted_subset(s, a, wanted, t.tolerance, &delta)
     if target == s.label[a]:
@@ -293,7 +292,7 @@ cdef inline bint try_move(State* s, Trials* t, element_t a, Wanted wanted) noexc
 
 
 cdef bint trial(State* s, Trials* t, int64_t number, double limit) noexcept nogil:
-    """Mutate some elements and repair those near them; undo this if the cost is above the limit then."""
+    """Mutate some elements and repair the elements near them; undo this if the cost is above the limit."""
     cdef Py_ssize_t i, j, mutated = 0, near, most = 1 + random_below(&s.random, MUTATED)
     cdef element_t a = t.centers[random_below(&s.random, t.count)], b
     cdef offset_t k, degree
@@ -518,7 +517,7 @@ cdef class Annealing:
         cdef Py_ssize_t count = elements.shape[0], i
         cdef element_t a
         cdef int64_t t, moves = 1
-        cdef uint64_t draw, limit = <uint64_t>(share * 4294967296.0)
+        cdef uint64_t limit = <uint64_t>(share * 4294967296.0)
         cdef Wanted wanted
         with nogil:
             self.label[:] = labels

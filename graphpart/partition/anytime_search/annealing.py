@@ -9,12 +9,13 @@ would make both temperatures very small. The unit is the weighted median of the 
 to larger ones. The largest hundredth of them is left out.
 
 A dense problem is annealed in 32-bit integers. If a pair costs more than the sum of all attraction of one of its
-elements, no join of this pair lowers the cost, whatever else is in the subset. Its cost is therefore lowered to the
-smaller of the sums of its two elements, plus one unit. A required cut gets the same cost: as long as it is violated,
-one of its elements gains by being alone. In the same way, a pair that attracts more than the sum of all other absolute
-costs of one of its elements is limited. Integer costs stay exact; other costs are rounded to multiples of about 2**-28
-of the largest sum. If all of them are multiples of some number and the sums of costs small enough, as they are for
-whole numbers up to 100 and 1000 elements, annealing goes the same way in 16-bit integers, in 0.6 to 0.8 of the time.
+elements, no join of this pair lowers the cost, for any other elements in the subset. Its cost is therefore lowered to
+the smaller of the sums of its two elements, plus one unit. A required cut gets the same cost: as long as it is
+violated, one of its elements gains by being alone. In the same way, a pair that attracts more than the sum of all other
+absolute costs of one of its elements is limited. Integer costs stay exact; other costs are rounded to multiples of
+about 2**-28 of the largest sum. If all of them are multiples of some number and the sums of costs small enough, as they
+are for whole numbers up to 100 and 1000 elements, annealing goes the same way in 16-bit integers, in 0.6 to 0.8 of the
+time.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Annealer:
         self.unit = _unit(costs[np.isfinite(costs)])
 
     def copy(self) -> Annealer:
-        """The same annealer, with nothing spent; the arrays are shared."""
+        """A copy with its counts of work at 0; the arrays are shared."""
         other = copy.copy(self)
         other.spent = 0.0
         return other
@@ -97,7 +98,8 @@ class Annealer:
         return 4.0 * (n + 2 * self.p.m) + 4.0 * n * len(self.terms.partner)
 
     def integers(self, hottest: float) -> tuple[NDArray[Any], float]:
-        """The matrix in the smallest integers that do for temperatures up to this one; and how many are a cost of 1."""
+        """The matrix in the smallest integers that suffice for temperatures up to `hot`, and the integer of a cost of
+        1."""
         if self.narrow is not None and hottest * self.scale <= self.parts * _dense_annealing.NARROW_HOTTEST:
             return self.narrow, self.scale / self.parts
         return self.matrix, self.scale
@@ -116,7 +118,7 @@ class Annealer:
             matrix, scale = self.integers(hot)
             dense = _dense_annealing.Annealing(matrix, self.variates)
             out, _ = dense.run(start, sweeps, hot * scale, cold * scale, seed, cost, scale, stopping)
-            if p._has_must_cut and p._evaluate_labels(out) == np.inf:  # integers too coarse for what attracts less
+            if p._has_must_cut and p._evaluate_labels(out) == np.inf:  # integers too coarse for pairs that attract less
                 return start
         else:
             sparse = _sparse_annealing.Annealing(*p._rows().arrays, p._tolerance, self.terms)
@@ -221,14 +223,14 @@ def has_plateaus(p: SetPartition) -> bool:
         return False
     u, v, costs = p.pairs()
     attracting = costs < 0
-    with np.errstate(over="ignore", invalid="ignore"):  # what attracts infinitely more is no small multiple
+    with np.errstate(over="ignore", invalid="ignore"):  # infinitely stronger attraction is no small multiple
         ratio = -costs[attracting] / beta
         near = np.abs(ratio - np.rint(ratio)) <= 1e-9 * ratio
     return bool((near & (ratio <= MULTIPLE * np.abs(x[u] * x[v])[attracting])).all())
 
 
 def prices_with(groups: Groups, labels: Labels, a: NDArray[np.int64], U: NDArray[Any]) -> NDArray[np.float64]:
-    """What some elements pay for their groups in some subsets, without themselves."""
+    """The costs of groups of some elements in some subsets, without the elements themselves."""
     degrees = groups.starts[a + 1] - groups.starts[a]
     row = np.repeat(np.arange(len(a)), degrees)
     at = np.arange(len(row)) + np.repeat(groups.starts[a] - np.cumsum(degrees) + degrees, degrees)
@@ -250,7 +252,7 @@ def _unit(costs: NDArray[np.float64]) -> float:
 
 
 def _weighted_median(values: NDArray[np.float64]) -> float:
-    """The value below which half of the sum of all but the largest hundredth lies; 1 if there are no values."""
+    """The value below which half of the sum lies, the largest hundredth left out; 1 if there are no values."""
     values = np.sort(values[values > 0])
     values = values[: max(1, len(values) - 1 - len(values) // 100)]
     scaled = np.cumsum(values / values[-1]) if len(values) else values
@@ -273,7 +275,7 @@ def as_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]:
     for rows_at in _slices(n):
         rows = _limited(matrix, attraction, rows_at, more)
         sums[rows_at], nearest[rows_at] = np.abs(rows).sum(axis=1), rows.argmin(axis=1)
-    joined = {}  # pairs, at most one for each element, that attract more than all else that has to do with one end
+    joined = {}  # pairs, at most one for each element, that attract more than all other pairs of one end together
     for a in np.flatnonzero(-2.0 * matrix[np.arange(n), nearest] > sums).tolist():
         pair = min(a, int(nearest[a])), max(a, int(nearest[a]))
         others = np.abs(_limited(matrix, attraction, np.array(pair), more))

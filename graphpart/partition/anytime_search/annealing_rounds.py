@@ -122,7 +122,7 @@ class AnnealingRounds:
 
 
 def other_start(p: SetPartition, labels: Labels, kind: int) -> Labels:
-    """All elements that may be together if a number is odd and there are no required cuts, else apart.
+    """One subset of all elements if `number` is odd and there are no required cuts; else all elements apart.
 
     If the number of clusters is limited, these are the given labels, which a high temperature makes random.
     """

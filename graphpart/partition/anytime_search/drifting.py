@@ -10,7 +10,7 @@ no higher. The kinds of steps are
 - label propagation: a share of all elements becomes alone, or moves to a random other subset. Then labels propagate
   (Raghavan, Albert & Kumara 2007): in some sweeps, each element moves to the best subset for it, a random one of those
   that are equally good. Sweeps over all elements gain more in the same time than sweeps over parts of them; single
-  trials of evolution find what is left.
+  trials of evolution find the remaining improvements.
 - reheating, where many moves change nothing (see `has_plateaus` in annealing.py): annealing from a low temperature down
   to one at which hardly any move to a worse partition is accepted. The few worse moves take the partition from one set
   of equally good partitions to another. Annealing from a high temperature, or down to one at which one of a hundred
@@ -74,7 +74,7 @@ class Drifting:
         raise NotImplementedError
 
     def start(self, turn: Turn) -> Labels:
-        """Where a round begins: the end of the last one, with all regions that have become better since."""
+        """The start of a round: the end of the last round, with all regions that have been improved since."""
         best, last = turn.pool.labels, self.labels
         self.labels = None
         return best if last is None else best_of_regions(self.annealer.p, last, best)

@@ -2,7 +2,7 @@
 
 A trial mutates some elements near each other: each becomes alone, or moves to the best or a random other subset. Then
 these elements and their neighbours move to their best subsets, in some sweeps. If the cost has risen, the trial is
-undone. A trial takes microseconds, whatever the size of the problem. In cluster editing, trials lower the cost
+undone. A trial takes microseconds for any size of the problem. In cluster editing, trials lower the cost
 more than annealing and fusion in the same time; without a background (grids, random pairs), they lower it less.
 
 Trials that change the partition but not its cost are kept (see drifting.py): without them, the cost stays higher.

@@ -99,7 +99,7 @@ class FusionRounds:
         tasks = []
         for seed, part in zip(turn.seeds, parts, strict=True):
             arm = self.credit.choose(rng)
-            n = p.n if part is None else max(1, len(part))  # none is left where subsets are huge
+            n = p.n if part is None else max(1, len(part))  # no region is left if subsets are huge
             steps = int(5 * turn.work / (self._work(arm) * n / max(1, p.n)))
             heat = a.small_heats[int(rng.integers(len(a.small_heats)))]
             some = rng.permutation(len(others))[:2].tolist() if part is None else []
@@ -198,7 +198,7 @@ def fused(
     if small.n < 2:
         return labels
     other = Annealer(small)
-    apart = stopping.child(plus=np.inf)  # what the two agree on costs something, too
+    apart = stopping.child(plus=np.inf)  # pairs on which the two agree cost something, too
     found = other.run(mine, sweeps, other.temperatures(mine, heat), seed, apart)
     annealer.spent += other.spent
     return canonical(contraction.lift(best_of_regions(small, best_of_regions(small, mine, theirs), found)))

@@ -1,7 +1,8 @@
 """The parameters of the search, one frozen class for each strategy that has any.
 
 They were chosen on generated instances of other seeds than those that benchmarks measure. No value depends on the name
-or the family of a problem. `search` and `auto` take others by ``parameters=``; ``dataclasses.replace`` changes some.
+or the family of a problem. `search` and `auto` take other values by ``parameters=``; ``dataclasses.replace`` changes
+some.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Pool:
         return self.members[0][1]
 
     def begin(self, labels: Labels) -> None:
-        """Begin with what local search has made of the only partition, if it is better."""
+        """Begin with the result of local search from the only partition, if it is better."""
         cost = self.p._evaluate_labels(labels)
         if cost < self.cost:
             self.members = [(cost, labels)]

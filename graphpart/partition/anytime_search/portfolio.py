@@ -3,8 +3,8 @@
 A round consists of several tasks of one strategy, which run in parallel and independently of each other. The strategy
 of a round is drawn at random. The share of a strategy is partly fixed, and partly in proportion to its gain per
 nanosecond of work in its latest rounds. Work is not measured, but estimated from sweeps, steps and elements. The longer
-no strategy has gained anything, the more the fixed shares count. Strategies begin in the order of the time that their
-first round takes, each when the others have done about as much work. With a background, all but localised evolution,
+no strategy has gained anything, the more the fixed shares count. Strategies begin in the order of the time of their
+first round. Each begins when the others have done about as much work. With a background, all but localised evolution,
 label propagation and reheating wait longer while rounds find something better: these gain more in the same time than
 the first round of any other strategy, and than slow annealing.
 
@@ -87,7 +87,7 @@ class Portfolio(RoundSearch[Any, Found]):
         most = parameters.pool  # fewer for large problems: their labels take no more memory than the pairs
         self.pool = Pool(p, labels, most if p.n <= parameters.large else max(3, min(most, p.m // p.n)))
         self.worked = 0.0  # nanoseconds in all rounds
-        self.way, self.gains = 0, list[float]()  # the strategy of the current round, and what its tasks gained
+        self.way, self.gains = 0, list[float]()  # the strategy of the current round, and the gains of its tasks
         self.saver: Saver | None = None
         self.strategies: list[Strategy] = []
 
@@ -115,8 +115,7 @@ class Portfolio(RoundSearch[Any, Found]):
 
         Returns
         -------
-        Status
-            ``optimal``, or ``feasible``; why it was stopped says `stopping`.
+        Status ``optimal`` or ``feasible``; `stopping` has the reason of an early end.
         """
         stopping, p = self.stopping, self.p
         stopping.record(self.cost)
@@ -174,11 +173,11 @@ class Portfolio(RoundSearch[Any, Found]):
         if exchanges and p._limits is not None and p._limits.is_full(p.n):
             return exchanges
         if p._limits is not None and p._limits.number:
-            # What combines regions, or begins with all elements apart, does not keep the number of subsets.
+            # Strategies that combine regions, or begin with all elements apart, do not keep the number of subsets.
             annealing = AnnealingRounds(turn, all_.annealing, 0.4, polish)
             return [annealing, RestartRounds(turn, all_.restarts, 0.6), *exchanges]
         if p.background is not None and sparse and not has_small_subsets(self.labels):
-            # Communities: what does not move whole parts of them takes much time for little.
+            # Communities: strategies that do not move whole parts of them gain little in much time.
             return [AnnealingRounds(turn, all_.annealing, 0.05, polish), LevelRounds(turn, all_.fusion, 1.0)]
         strategies, until = exchanges, math.inf
         if p.is_dense and p.n <= all_.restarts.largest and RestartRounds.name not in all_.without:
@@ -228,7 +227,7 @@ class Portfolio(RoundSearch[Any, Found]):
         rates = self.credit.rates()[ready]
         earned = a.earned * max(0.5, a.fade**self.idle) * (rates.sum() > 0)
         shares = (1 - earned) * fixed / fixed.sum() + earned * rates / max(rates.sum(), 1e-300)
-        # Shares of the time, hence of rounds by how much work they take.
+        # Shares of the time.
         chances = np.cumsum(shares / self.mean_work[ready])
         return ready[int(min(np.searchsorted(chances, turn.rng.random() * chances[-1]), len(ready) - 1))]
 
@@ -255,7 +254,7 @@ class Portfolio(RoundSearch[Any, Found]):
         return gain > 0
 
     def learn(self, tasks: Sequence[Any], found: Sequence[Found]) -> None:
-        """Note what the strategy has gained in this round, and with how much work."""
+        """Record the gain and the work of the strategy in this round."""
         work, way = float(sum(one.work for one in found)), self.way
         self.credit.learn(way, float(sum(self.gains)), work)
         self.worked += work
@@ -268,5 +267,5 @@ class Portfolio(RoundSearch[Any, Found]):
         return gain
 
     def _save(self) -> None:
-        assert self.saver is not None  # it is what calls this
+        assert self.saver is not None  # the caller
         self.saver.save(self.labels)

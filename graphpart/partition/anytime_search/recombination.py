@@ -36,7 +36,7 @@ def recombined(
     """
     contraction = Contraction(annealer.p, common_sets(annealer.p, x, y))
     small, labels = Annealer(contraction.problem), contraction.project(x)
-    apart = stopping.child(plus=np.inf)  # the small problem does not know what required joins cost
+    apart = stopping.child(plus=np.inf)  # the small problem does not have the costs of required joins
     labels = contraction.lift(small.run(labels, sweeps[0], small.temperatures(labels, heat), seed, apart))
     annealer.spent += 4 * RUN + small.spent + CONTRACTION * (annealer.p.n + annealer.p.m)
     return annealer.run(labels, sweeps[1], cool, seed, stopping)

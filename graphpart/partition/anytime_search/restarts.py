@@ -1,23 +1,23 @@
 """Rounds of short annealings and their children, for dense problems.
 
-On complete graphs with random costs, what an annealing ends with is decided at middle temperatures, and it takes many
-times as many sweeps to end slightly lower. Of many short annealings, a few end far lower than most. So each task makes
-up to 24 short ones that are independent of each other, from all elements apart or together, and keeps the best
-partitions, which are the first members of a population. Its children, which take a fraction of the time of an
-annealing, soon find what the members miss.
+On complete graphs with random costs, middle temperatures decide the result of an annealing, and a slightly lower cost
+takes many times as many sweeps. Of many short annealings, a few end far lower than most. So each task makes up to 24
+short ones that are independent of each other, from all elements apart or together, and keeps the best partitions, which
+are the first members of a population. Its children, which take a fraction of the time of an annealing, soon find better
+partitions than the members.
 
 For a child, two members, drawn at random, are recombined (see recombination.py): what both have in common is contracted
 and annealed from a high temperature; then all elements are annealed, from a low temperature and for a short time. The
 child replaces the worst member if it costs less than this and not the same as another member, since partitions of equal
 cost are often the same. The population ends when twice as many children in a row as it has members have replaced none.
-What good partitions have in common is mostly right, and the problem that is left when it is contracted is small.
+Pairs that are together in good partitions are mostly together in the best one. Contracting them leaves a small problem.
 
 Then the best member is annealed again and again, from each of some low temperatures in turn (an iterated local search;
-Lourenço, Martin & Stützle 2003), and goes on with what costs no more, until this has found nothing better at each
-temperature twice. Short runs at low temperatures find the local optima around a good one.
+Lourenço, Martin & Stützle 2003), and goes on from results that cost no more, until each temperature has found nothing
+better twice. Short runs at low temperatures find the local optima around a good one.
 
-Tasks know nothing of each other or of the best partition. So their results, from different parts of the space, join
-the pool as they are, where rounds of annealing recombine them. The first round is short, and each one that follows
+Tasks know nothing of each other or of the best partition. So their results, from different parts of the space, are
+added to the pool unchanged, and rounds of annealing recombine them. The first round is short, and each one that follows
 takes twice as long, up to a limit: with slower annealings, then with more of them. When rounds find nothing better,
 annealings are slower still.
 """

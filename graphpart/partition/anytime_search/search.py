@@ -95,17 +95,17 @@ def search(
 
     Notes
     -----
-    A background takes no memory for pairs, for any number of elements. Only multilevel moves consider subsets that
+    A background takes no memory for pairs, for any number of elements. Only multilevel moves consider clusters that
     attract an element by their background alone.
 
-    Groups and limits are obeyed by all strategies, and all keep subsets connected, where they have to be: what two
+    All strategies obey groups and limits, and keep clusters connected if they have to be: what two
     partitions have in common is divided into connected sets before it is contracted. If the number of clusters is
     limited, the strategies are annealing and restarts: with at most two clusters, they search for a maximum cut. If
     the size of clusters is limited, there is also annealing that exchanges two elements of different clusters; where
     all clusters have to be full, it is the only strategy.
 
     Memory: for dense problems the matrix in integers of 32 bits and, where sums fit, of 16; for each thread an integer
-    for each element and subset; for sparse problems the pairs as compressed rows, and
+    for each element and cluster; for sparse problems the pairs as compressed rows, and
     O(n) for each thread.
     A thread that recombines two partitions also has the contracted problem, which is at most as large as the whole.
 

@@ -1,6 +1,6 @@
 """The anytime search as a contestant in a race with provers (see `graphpart.common.race`).
 
-As soon as a prover has made the problem smaller, the search goes on with what is left of it.
+As soon as a prover has made the problem smaller, the search goes on with the smaller problem.
 """
 
 from __future__ import annotations
@@ -78,12 +78,12 @@ class Searcher:
             self._portfolio.offer(labels)
 
     def _fits(self, labels: Labels) -> bool:
-        """Whether labels are of what is left of the problem, and join nothing that is known to be cut."""
+        """Whether labels fit the smaller problem, and join no pair that is known to be cut."""
         left = self._left.problem
         return left.n == len(labels) and bool(np.isfinite(left._evaluate_labels(labels)))
 
     def run(self, stopping: Stopping, until: float | None) -> None:
-        """Search until stopped, or until seconds have passed; or else for some rounds."""
+        """Search until stopped, for some seconds, or, without these, for some rounds."""
         part = stopping.child()
         part.iterations = self._rounds
         portfolio = self._begin(part)

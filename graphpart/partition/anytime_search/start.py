@@ -31,10 +31,10 @@ FUSIONS, HEAT, SWEEPS = 3, 0.3, 100  # number of fusions; heat of annealing; swe
 
 
 def improved_start(p: SetPartition, labels: Labels, alone: bool, stopping: Stopping, seed: int) -> Labels:
-    """What local search makes of canonical labels, which are all elements `alone`, or given.
+    """The result of local search from canonical labels: all elements `alone`, or given labels.
 
-    Greedy joining of what is alone; then some iterations of Kernighan-Lin, or its form for pairs of subsets where
-    elements have few neighbours: it ends lower there.
+    Greedy joining if all are alone; then some iterations of Kernighan-Lin. If elements have few neighbours, its form
+    for pairs of subsets is used, which reaches lower costs.
     """
     if p.background is not None:
         return start_with_background(p, labels, alone, stopping, np.random.default_rng(seed))

@@ -28,7 +28,7 @@ class Turn:
     idle : int
         Rounds in a row without improvement.
     level : int
-        Grows when rounds find no better partition; tasks are longer at higher levels.
+        The level rises when rounds find no better partition; tasks are longer at higher levels.
     worked : float
         Nanoseconds of work in all rounds before.
     seeds : list of int
@@ -72,8 +72,8 @@ class Found(NamedTuple):
 
     labels: Labels
     work: float  #: nanoseconds of work, estimated from counts: the same on every machine
-    independent: bool = False  #: whether the labels owe nothing to the best partition, and join the pool as they are
-    arm: Any = None  #: what the strategy needs when it is told the gain of this result
+    independent: bool = False  #: whether the labels are independent of the best partition
+    arm: Any = None  #: data that the strategy receives back with the gain of this result
 
 
 class Strategy(Protocol):

@@ -1,9 +1,9 @@
 """Kernels that find violated inequalities for a matrix of pair variables in [0, 1].
 
 Both searches for 2-partitions keep ``g[i] = sum of b[j] y[i, j], less 1/2``, with y = 1 on the diagonal, b = -1 on S, 1 on T
-and 0 elsewhere. Another element i changes the violation most, by ``|g[i]| - 1/2``, if it is added to T where g[i] < 0,
-and to S elsewhere; to remove i changes it by ``b[i] g[i] - 1/2``. They compute with whole multiples of ``1 / ONE``, for
-which vector instructions are fast; violations are computed anew in double precision.
+and 0 elsewhere. Adding element i to T if g[i] < 0, and to S otherwise, changes the violation by ``|g[i]| - 1/2``.
+Removing i changes it by ``b[i] g[i] - 1/2``. The searches compute with whole multiples of ``1 / ONE``, for which vector
+instructions are fast. Violations are recomputed in double precision.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, int64_t
 cdef enum:
     MOST = 32
     TENURE = 5
-    BLOCK = 32           # elements that are processed together; the length of a row is a multiple of this
+    BLOCK = 32           # number of elements processed together; the length of a row is a multiple of this
     ONE = 1 << 22
     HALF = 1 << 21
     BLOCKED = 1 << 30    # larger than any |g|
@@ -79,7 +79,7 @@ cdef extern from *:
 def _fixed(const double[:, ::1] y):
     """The matrix in multiples of 1 / ONE, with 1 on the diagonal, and 0 up to the end of each row's last block.
 
-    What is outside of [0, 1] is clipped, and nan is 0, so that no sum is larger than BLOCKED.
+    Values outside of [0, 1] are clipped, and NaN becomes 0, so that no sum is larger than BLOCKED.
     """
     n = y.shape[0]
     out = np.zeros((n, (n + BLOCK - 1) // BLOCK * BLOCK), np.int32)
@@ -106,7 +106,7 @@ def triangles(const double[:, ::1] y, double tolerance, Stopping stopping):
     """
     cdef Py_ssize_t n = y.shape[0], blocks = (n + BLOCK - 1) // BLOCK, b, c, best, found = 0
     cdef double amount
-    cdef int32_t above = <int32_t>((1.0 + tolerance) * ONE) - 2  # more than 0, which the columns after the last hold
+    cdef int32_t above = <int32_t>((1.0 + tolerance) * ONE) - 2  # above 0, the value of padding columns
     fixed = _fixed(y)
     np.fill_diagonal(fixed, -BLOCKED)  # a is neither b nor c
     cdef int32_t[:, ::1] W = fixed
@@ -134,10 +134,10 @@ def triangles(const double[:, ::1] y, double tolerance, Stopping stopping):
 def two_partitions(const double[:, ::1] y, double tolerance, int largest, Stopping stopping):
     """2-partition inequalities by local search from S = {s}, T = {t} (after Grötschel & Wakabayashi 1989, 1990).
 
-    The element that raises ``y(S, T) - y(S) - y(T) - |S|`` most is added to S or T, or removed, while that is more than
-    `tolerance`. For each s, the elements t of a set T that was found are not tried again, and after MOST finds the next s
-    is taken. Triangles are left out, and S and T have at most `largest` elements.
-    Returns (starts, splits, elements with S first, violations). O(n) for each step of a search
+    Each step adds or removes the element that raises ``y(S, T) - y(S) - y(T) - |S|`` most, while this rise is more than
+    `tolerance`. For each s, the elements t of a found set T are not tried again. After MOST finds, the next s follows.
+    Triangles are left out, and S and T have at most `largest` elements. Returns (starts, splits, elements with S first,
+    violations). O(n) for each step of a search
     """
     cdef Py_ssize_t n = y.shape[0], blocks = (n + BLOCK - 1) // BLOCK, s, t, i, chosen, turn
     cdef int size, S, side, move, found, first
@@ -198,7 +198,7 @@ def two_partitions(const double[:, ::1] y, double tolerance, int largest, Stoppi
                         covered[members[i]] = 1
                 covered[t] = 1
                 amount = violation(y, &members[0], size, &b[0])
-            # The search raised y(S, T) - y(S) - y(T) - |S|, which is smaller where T is: this one need not be violated.
+            # The search raised y(S, T) - y(S) - y(T) - |S|. With |T| < |S| the inequality may still not be violated.
             if size > 3 and amount + min(S, size - S) - S > tolerance:
                 for side in (-1, 1):
                     for i in range(n):
@@ -220,7 +220,7 @@ def odd_wheels(const double[:, ::1] y, double tolerance, Stopping stopping):
     Around the hub w, a pair {a, b} has the length ``1/2 + y[a, b] - (y[w, a] + y[w, b]) / 2``, not negative where no
     triangle inequality is violated. A cycle of odd length k is violated iff it is shorter than 1/2. Each element has two
     copies and each pair connects unequal copies, so a path from one copy of a to the other is a closed walk of odd
-    length; the shortest contains an odd cycle. Elements on one that was found are no more started from.
+    length; the shortest one contains an odd cycle. Elements of a found cycle are not used as starts again.
     Returns (starts, elements with the hub first, violations).
     """
     cdef Py_ssize_t n = y.shape[0], w, i, j, q, a, x, next_x, found
@@ -310,9 +310,10 @@ def near_two_partitions(const double[:, ::1] y, const offset_t[::1] starts, cons
                         const element_t[::1] elements, double tolerance, int largest, int steps, Stopping stopping):
     """2-partition inequalities by tabu search from given ones of at most ELEMENTS elements.
 
-    A step adds an element to S or T, or removes one, whichever raises ``y(S, T) - y(S) - y(T) - |S|`` most or lowers it
-    least, but none that one of the last few steps added or removed. Of `steps` of these, that with the largest violation
-    for its size is returned: (starts, splits, elements with S first, violations). O(n) for each step
+    A step adds an element to S or T, or removes one: the change that raises ``y(S, T) - y(S) - y(T) - |S|`` most or
+    lowers it least. Elements that one of the last few steps added or removed are excluded. After `steps` steps, the
+    inequality with the largest violation for its size is returned: (starts, splits, elements with S first, violations).
+    O(n) for each step
     """
     cdef Py_ssize_t n = y.shape[0], blocks = (n + BLOCK - 1) // BLOCK, k, i, chosen, at
     cdef int step, move, size, total, best_size, place, S, found = 0
@@ -397,7 +398,7 @@ def near_two_partitions(const double[:, ::1] y, const offset_t[::1] starts, cons
                 for i in range(best_size):
                     b[best_members[i]] = best_b[i]
                 amount = violation(y, &best_members[0], best_size, &b[0])
-                if not amount > tolerance:  # by rounding only, or nan
+                if not amount > tolerance:  # violated by rounding only, or NaN
                     continue
                 at, S = out_starts[found], 0
                 for move in range(-1, 2, 2):

@@ -1,14 +1,13 @@
 """Kernels that find violated cycle inequalities where only some pairs are variables, along shortest paths.
 
-A pair has the length ``1 - y``. The inequality of a cycle, closed by a pair e, is violated iff the path of the other
-pairs is shorter than e. From each element, `cycles` runs Dijkstra's algorithm no further than the longest pair that
-closes a cycle there, and ends when all these pairs are decided. The work is in proportion to the elements that are
-reached, not to n.
+A pair has the length ``1 - y``. The inequality of a cycle that is closed by a pair e is violated if and only if the
+path of its other pairs is shorter than e. From each element, `cycles` runs Dijkstra's algorithm up to the length of the
+longest pair that closes a cycle there. It ends when all these pairs are decided. The work is in proportion to the
+number of reached elements, not to n.
 
-`far_cycles` finds long cycles. Elements that are joined at no length form clusters, and Dijkstra's algorithm goes from
-cluster to cluster, once for all pairs that close cycles at a cluster. Within a cluster every path has no length; the
-one with the fewest pairs is taken, found breadth first from its end. So long paths take little time, whatever the
-number of elements in a cluster.
+`far_cycles` finds long cycles. Pairs of length 0 connect elements to clusters, and Dijkstra's algorithm goes from
+cluster to cluster, once for all pairs that close cycles at a cluster. Within a cluster every path has length 0, and
+breadth-first search finds a path with the fewest pairs. So long paths take little time, also in large clusters.
 """
 
 import numpy as np
@@ -21,17 +20,17 @@ from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 
-cdef double HOP = 1e-7      # added to every length: of equally short paths, one with few pairs or clusters is found
+cdef double HOP = 1e-7      # added to every length, so that fewer pairs or clusters decide ties
 
 
 def cycles(CompressedRows paths not None, CompressedRows closed not None, double tolerance, Py_ssize_t reach,
            Stopping stopping):
     """Cycles that are violated by more than `tolerance`.
 
-    `paths` has the pairs along which paths may go, `closed` those that close cycles, from one of their elements. Their
-    costs are lengths. From an element, at most the `reach` nearest ones are looked at.
-    Returns (starts, elements from one end of the closing pair to the other, violations, all violated closing pairs).
-    A closing pair is also violated if a shorter path is one pair between the same two elements, which is no cycle.
+    `paths` has the pairs of paths, `closed` the pairs that close cycles, each in the row of one of its elements. Their
+    costs are lengths. From an element, at most the `reach` nearest elements are examined. Returns (starts, elements
+    from one end of the closing pair to the other, violations, all violated closing pairs). A closing pair is also
+    violated if a shorter path is one pair between the same two elements, which is no cycle.
     """
     cdef Py_ssize_t n = paths.view.n, a, i, reached, targets, size, left
     cdef const offset_t* starts = paths.view.starts
@@ -158,14 +157,15 @@ def far_cycles(const element_t[::1] cluster, const offset_t[::1] within, const e
                const offset_t[::1] closing, const element_t[::1] near, const element_t[::1] far,
                const double[::1] longest, double tolerance, Py_ssize_t begin, Py_ssize_t limit, offset_t work,
                Stopping stopping):
-    """Cycles that are violated by more than `tolerance`: one for each pair that closes any, within limits.
+    """Cycles that are violated by more than `tolerance`: at most one for each closing pair, within limits.
 
-    Pairs of length 0 connect the elements of a cluster, those of a lead to ``beside[within[a]:within[a + 1]]``.
-    Cluster k is linked to others by arcs ``starts[k]`` to ``starts[k + 1]``: from element ``tails[i]`` in it to
-    ``heads[i]`` in cluster ``neighbours[i]``. Cycles are closed by pairs ``{near[i], far[i]}`` of length ``longest[i]``,
-    the first in cluster k for i from ``closing[k]`` to ``closing[k + 1]``; both may be in it. Clusters take their turn
-    from `begin` on. The search ends when all clusters had their turn, `limit` cycles are found, or `work` pairs are
-    examined. Returns (starts, elements from one end of the closing pair to the other, violations, the next cluster).
+    Pairs of length 0 connect the elements of a cluster; element a has pairs with ``beside[within[a]:within[a + 1]]``.
+    The arcs of cluster k to other clusters are ``starts[k]`` to ``starts[k + 1]``; arc i leads from element
+    ``tails[i]`` to element ``heads[i]`` in cluster ``neighbours[i]``. Closing pairs are ``{near[i], far[i]}`` of length
+    ``longest[i]``; ``near[i]`` is in cluster k for i from ``closing[k]`` to ``closing[k + 1]``, and ``far[i]`` may be,
+    too. Clusters are processed in order from `begin` on. The search ends after all clusters, `limit` cycles, or `work`
+    examined pairs. Returns (starts, elements from one end of the closing pair to the other, violations, the next
+    cluster).
     """
     cdef Py_ssize_t count = starts.shape[0] - 1, n = cluster.shape[0], turn, i, reached, targets, size, arc, at
     cdef element_t a, x, z, c
@@ -228,7 +228,7 @@ def far_cycles(const element_t[::1] cluster, const offset_t[::1] within, const e
                             reached += 1
                         distance[z], before[z], origin[z] = key, i, x
                         nearest_offer(&h, key, z)
-        settled[a] = 1  # also where no other cluster was wanted
+        settled[a] = 1  # also if no other cluster was wanted
         for at in range(closing[a], closing[a + 1]):
             c = cluster[far[at]]
             wanted[c] = 0

@@ -1,13 +1,13 @@
 """Kernel of packing with a background: stars and cycles along listed pairs, closed by pairs that need not be listed.
 
-The lists, and message passing, are those of `_packing`, but the search differs. There, a listed pair that repels closes
-a cycle, so paths are sought from both ends of each such pair. Here almost any two elements repel, so paths are sought
-from each element to all that are near. Stars are sought among the neighbours of an element, whose pairs are mostly not
-listed.
+Lists and message passing are those of `_packing`, but the search differs. In `_packing`, only listed pairs that repel
+close cycles, so paths are sought from both ends of each such pair. With a background almost any two elements repel, so
+paths are sought from each element to all elements nearby. Stars are sought among the neighbours of an element, most of
+whose pairs are not listed.
 
-A pair that is not listed is added when an inequality first uses it: it gets a number, after those of the listed pairs,
-and its capacity is the background. Memory is in proportion to the listed and the added pairs. Packing does not add a
-pair of a group at price inf: its capacity has no end.
+A pair that is not listed is added when an inequality first uses it. It gets a number after those of the listed pairs,
+and its capacity is the background. Memory is in proportion to the listed and added pairs. Packing does not add pairs of
+a group at price inf, because their capacity is infinite.
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ cdef class ImplicitPairs:
     group_starts, group, count, price
         The groups of each element; see `graphpart.partition.problem.groups`.
     most : int
-        Pairs that are made, at most.
+        The largest number of added pairs.
     """
 
     cdef Py_ssize_t n, m, k, most, mask
@@ -52,7 +52,7 @@ cdef class ImplicitPairs:
     cdef const double[::1] price
     cdef bint grouped
     cdef offset_t* slots                # a hash table: 1 + position among the added pairs, or 0
-    cdef Numbers keys                   # of the added pairs
+    cdef Numbers keys                   # the keys of the added pairs
     cdef Reals left                     # their remaining capacity
     cdef Packed packed
     cdef Numbers terms, term_ends, stars_found
@@ -79,15 +79,15 @@ cdef class ImplicitPairs:
         packed_free(&self.packed)
 
     def made(self):
-        """The keys ``a * n + b`` (a < b) of the pairs that were made, in the order of their numbers."""
+        """The keys ``a * n + b`` (a < b) of the added pairs, in the order of their numbers."""
         return array_of(self.keys.items, self.keys.size, np.int64)
 
     def size(self):
-        """How many pairs were made."""
+        """The number of added pairs."""
         return self.keys.size
 
     def costs(self):
-        """The background of the pairs that were made."""
+        """The background of the added pairs."""
         out = np.empty(self.keys.size)
         cdef double[::1] view = out
         cdef offset_t key
@@ -108,7 +108,7 @@ cdef class ImplicitPairs:
         return total + self.paid(a, b) if self.grouped else total
 
     cdef inline double paid(self, element_t a, element_t b) noexcept nogil:
-        """What a pair pays for the groups that it shares."""
+        """The cost of the groups that a pair shares."""
         cdef double total = 0.0
         cdef offset_t i = self.group_starts[a], j = self.group_starts[b]
         while i < self.group_starts[a + 1] and j < self.group_starts[b + 1]:
@@ -146,7 +146,7 @@ cdef class ImplicitPairs:
         return <offset_t>a * self.n + b if a < b else <offset_t>b * self.n + a
 
     cdef inline double value(self, double* rest, element_t a, element_t b) noexcept nogil:
-        """What is left of the cost of a pair, negative if it attracts; a pair without one cannot be made any more."""
+        """The remaining cost of a pair, negative if it attracts; 0 if the pair cannot be added any more."""
         cdef offset_t e = self.listed(a, b)
         cdef Py_ssize_t at
         if e >= 0:
@@ -159,7 +159,7 @@ cdef class ImplicitPairs:
         return cost if self.keys.size < self.most or cost == INFINITY else 0.0
 
     cdef offset_t number(self, element_t a, element_t b) noexcept nogil:
-        """The number of a pair, which is made if there is none."""
+        """The number of a pair, which is added if it has none."""
         cdef offset_t e = self.listed(a, b), key
         cdef offset_t* larger
         cdef Py_ssize_t at, i
@@ -208,7 +208,7 @@ cdef class ImplicitPairs:
         self.failed |= not add_number(&self.stars_found, star)
 
     def begin(self, const double[::1] left):
-        """What is left of the pairs that were made, and no inequalities yet."""
+        """Begin without inequalities, with the remaining capacities of the added pairs."""
         cdef Py_ssize_t i
         for i in range(self.keys.size):
             self.left.items[i] = left[i]
@@ -221,7 +221,7 @@ cdef class ImplicitPairs:
     def end(self):
         """(starts, elements, ends of terms, numbers of the pairs that are terms, amounts, stars) of the inequalities.
 
-        `stars`: whether each is a star of at least three leaves, or else a cycle.
+        `stars` says whether an inequality is a star with at least three leaves; otherwise it is a cycle.
         """
         starts, elements, amounts = packed_arrays(&self.packed)
         term_ends = array_of(self.term_ends.items, self.term_ends.size, np.int64)
@@ -231,10 +231,10 @@ cdef class ImplicitPairs:
 
     def stars(self, double[::1] rest, const double[::1] most_each, const element_t[::1] order, double threshold,
               Py_ssize_t least, Py_ssize_t largest, bint once, Stopping stopping):
-        """Pack stars with amounts of at least `threshold`, from `least` to `largest` leaves; their number.
+        """Pack stars with amounts of at least `threshold`, from `least` to `largest` leaves; return their number.
 
-        Centres come in an order. A star takes at most ``most_each[e]`` of a pair of its centre; if `once`, each pair is
-        used once from each of its ends. `rest` is reduced to what is left of listed pairs.
+        `order` is the order of the centres. A star takes at most ``most_each[e]`` of pair e of its centre. If `once`,
+        each pair is used once from each of its ends. `rest` becomes the remaining capacity of the listed pairs.
         """
         cdef Py_ssize_t n = self.n, at, around, count, kept, leaves, best, next_best, i, j
         cdef Py_ssize_t before = self.packed.amounts.size
@@ -295,13 +295,13 @@ cdef class ImplicitPairs:
                     if leaves < least:
                         if not self.grouped:
                             break
-                        for j in range(around):     # its first leaf repels too few others
+                        for j in range(around):     # the first leaf repels too few others
                             if reach[j] == star[0]:
                                 around -= 1
                                 reach[j], numbers[j] = reach[around], numbers[around]
                                 break
                         continue
-                    if leaves == 2:     # as a cycle
+                    if leaves == 2:     # stored as a cycle
                         packed_add(&self.packed, star[0])
                         packed_add(&self.packed, centre)
                         packed_add(&self.packed, star[1])
@@ -322,11 +322,11 @@ cdef class ImplicitPairs:
         return self.packed.amounts.size - before
 
     def cycles(self, double[::1] rest, Py_ssize_t reach, Stopping stopping):
-        """Pack cycles that a pair closes which repels, along shortest paths from each element to the `reach` nearest.
+        """Pack cycles closed by a repelling pair, along shortest paths from each element to the `reach` nearest.
 
-        The number of cycles. Cycles of three come first, then those of four, and so on.
+        Returns the number of cycles. Cycles of three elements come first, then those of four, and so on.
         """
-        cdef Py_ssize_t n = self.n, first, last, i, j, level_end, length, before = self.packed.amounts.size
+        cdef Py_ssize_t n = self.n, first, last, i, before = self.packed.amounts.size
         cdef element_t a, b, c
         cdef double amount, x
         cdef double* left = &rest[0] if rest.shape[0] else NULL
@@ -385,7 +385,7 @@ cdef class ImplicitPairs:
         return out_array
 
     cdef inline double at(self, const double* y, element_t a, element_t b) noexcept nogil:
-        """The variable of a pair; if there is none, 0 if the pair repels, and else 1, which costs nothing."""
+        """The value of a pair at a point; a pair without a variable has 0 if it repels, else 1, which costs nothing."""
         cdef offset_t e = self.listed(a, b)
         cdef Py_ssize_t i
         if e >= 0:
@@ -398,8 +398,9 @@ cdef class ImplicitPairs:
     def violated_stars(self, const double[::1] y, double tolerance, Py_ssize_t largest, Stopping stopping):
         """Stars whose inequality a point violates by more than `tolerance`: (starts, elements, violations).
 
-        From each neighbour of a centre that no such star had yet, leaves are added while the violation rises, the one
-        that raises it most first. The centre stands first; that of a star with two leaves stands between them.
+        Each search starts with a neighbour of a centre that is no leaf of a found star of this centre. The leaf that
+        raises the violation most is added, while the violation rises. The centre stands first; in a star with two
+        leaves it stands between them.
         """
         cdef Py_ssize_t n = self.n, count, leaves, j, seed, best, i
         cdef element_t centre

@@ -13,8 +13,8 @@ from graphpart.partition.bounds._packed cimport poll_after
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    TURNS = 2                   # turns in which elements bid for each other
-    BIDS = 20                   # bids per left element, in all turns, after which outbid elements no longer bid
+    TURNS = 2                   # number of rounds of bids
+    BIDS = 20                   # most bids per left element, in all rounds
 
 
 def matching(const offset_t[::1] starts, const element_t[::1] to, const double[::1] weights, Py_ssize_t right,
@@ -22,8 +22,8 @@ def matching(const offset_t[::1] starts, const element_t[::1] to, const double[:
     """(mate of each left element or -1, prices of left elements, prices of right elements), or None if stopped.
 
     Left element i has the pairs from ``starts[i]`` to ``starts[i + 1]``, with right elements ``to`` and positive
-    weights. Prices are at least 0, and those of the two elements of a pair are together at least its weight; exactly
-    its weight if the pair is matched. What is not matched has the price 0.
+    weights. Prices are at least 0. The sum of the prices of a pair is at least its weight, and equals it if the pair is
+    matched. An unmatched element has the price 0.
     """
     cdef Py_ssize_t left = starts.shape[0] - 1, bids = BIDS * left
     cdef Py_ssize_t i, at, free_count, reached, left_reached, turn
@@ -45,8 +45,8 @@ def matching(const offset_t[::1] starts, const element_t[::1] to, const double[:
     cdef element_t[::1] place = np.full(right + 1, -1, np.int32)
     cdef Nearest heap = Nearest(<Keyed*>&room[0], &place[0], 0)
     with nogil:
-        # 1. Each left element in turn bids for the right one of which it gains most, and pays what makes this as good
-        # as the second best. An element that is outbid bids again, if the price has risen.
+        # 1. Each left element in turn bids for the right element with the largest gain. The bid makes this gain equal
+        #    to the second best. An element that is outbid bids again, if the price has risen.
         free_count = left
         for turn in range(TURNS):
             at = 0
@@ -68,7 +68,7 @@ def matching(const offset_t[::1] starts, const element_t[::1] to, const double[:
                     continue
                 c = owner[best]
                 bids -= 1
-                if c >= 0 and (first == second or bids < 0):    # a tie, which paths have to break, or a war of prices
+                if c >= 0 and (first == second or bids < 0):    # a tie, which paths must break, or too many bids
                     u[a] = first
                     later[at] = a
                     at += 1
@@ -84,8 +84,8 @@ def matching(const offset_t[::1] starts, const element_t[::1] to, const double[:
             for i in range(at):
                 queue[i] = later[i]
             free_count = at
-        # 2. From each one that is left, a shortest path to a right element that is free, or to a left one that had
-        # better be (Dijkstra 1959, with the prices as potentials).
+        # 2. From each remaining left element, a shortest path to a free right element, or to a left element that should
+        #    become free (Dijkstra 1959, with prices as potentials).
         for i in range(free_count):
             if stopping.poll(INFINITY):
                 break
@@ -116,7 +116,7 @@ def matching(const offset_t[::1] starts, const element_t[::1] to, const double[:
                             far, end_right, end_left = x, b, -1
                         else:
                             nearest_offer(&heap, x, b)
-                while heap.size and heap.first.key >= far:      # no shorter way leads through these
+                while heap.size and heap.first.key >= far:      # no shorter path leads through these
                     nearest_pop(&heap)
                 if not heap.size:
                     break
@@ -134,7 +134,7 @@ def matching(const offset_t[::1] starts, const element_t[::1] to, const double[:
                 b = seen[at]
                 if settled[b] and distance[b] < far:
                     v[b] += far - distance[b]
-            if end_right < 0 and end_left != a:       # which gives its partner to the one before
+            if end_right < 0 and end_left != a:       # `end_left` gives its partner to the element before it
                 end_right = mate[end_left]
                 mate[end_left] = -1
             while end_right >= 0:
@@ -153,10 +153,10 @@ def matching(const offset_t[::1] starts, const element_t[::1] to, const double[:
 def cover(const offset_t[::1] starts, const element_t[::1] to, Stopping stopping):
     """A least fractional vertex cover of pairs: twice the share of each element, 0, 1 or 2; None if stopped.
 
-    The neighbours of element a are ``to[starts[a]:starts[a + 1]]``. Of two copies of each element, left and right, most
-    are matched: phases of disjoint shortest augmenting paths (Hopcroft & Karp 1973). By Koenig's theorem, the left
-    copies that no alternating path reaches and the right copies that one reaches are a least cover of the copies.
-    O(m sqrt(n))
+    The neighbours of element a are ``to[starts[a]:starts[a + 1]]``. Each element has a left and a right copy. A maximum
+    matching of copies is found by phases of disjoint shortest augmenting paths (Hopcroft & Karp 1973). By Koenig's
+    theorem, a least cover of the copies has the left copies that no alternating path reaches, and the right copies that
+    one reaches. O(m sqrt(n))
     """
     cdef Py_ssize_t n = starts.shape[0] - 1, first, last, size, i
     cdef offset_t e
@@ -169,7 +169,7 @@ def cover(const offset_t[::1] starts, const element_t[::1] to, Stopping stopping
     cdef offset_t[::1] at = np.empty(n + 1, np.int64)
     cdef bint ended = False
     with nogil:
-        for a in range(n):          # most are matched at once
+        for a in range(n):          # a greedy matching first
             for e in range(starts[a], starts[a + 1]):
                 if owner[to[e]] < 0:
                     mate[a], owner[to[e]] = to[e], a
@@ -205,7 +205,7 @@ def cover(const offset_t[::1] starts, const element_t[::1] to, Stopping stopping
                 queue[0], size = <element_t>i, 1
                 while size:
                     a = queue[size - 1]
-                    if at[a] == starts[a + 1]:          # no way on from here
+                    if at[a] == starts[a + 1]:          # a dead end
                         depth[a] = -1
                         size -= 1
                         continue

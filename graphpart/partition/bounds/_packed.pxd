@@ -1,4 +1,4 @@
-# Growing lists of what kernels of packing find: inequalities, each given by its elements, with their amounts.
+# Growing lists of the inequalities that kernels of packing find: the elements and the amount of each.
 from libc.math cimport INFINITY
 from libc.stdlib cimport free
 from libc.string cimport memcpy
@@ -23,11 +23,11 @@ cdef struct Packed:
     Reals amounts
     element_t* elements
     Py_ssize_t size, room       # of elements
-    bint failed                 # for want of memory
+    bint failed                 # whether memory ran out
 
 
 cdef inline bint poll_after(Stopping stopping, Py_ssize_t work) noexcept nogil:
-    """True once the run has to end, as after `work` polls: for loops some of whose rounds take far longer than others."""
+    """Poll as if `work` polls had passed, for rounds of very different length; True once the run has to end."""
     stopping.countdown = stopping.countdown - work if stopping.countdown > work else 0
     return stopping.poll(INFINITY)
 
@@ -49,7 +49,7 @@ cdef inline bint add_real(Reals* list, double item) noexcept nogil:
 
 
 cdef inline void packed_add(Packed* p, element_t a) noexcept nogil:
-    """One more element of the inequality that is next."""
+    """Add an element to the inequality that is being built."""
     if not grow(<void**>&p.elements, &p.room, p.size + 1, sizeof(element_t)):
         p.failed = True
         return
@@ -58,7 +58,7 @@ cdef inline void packed_add(Packed* p, element_t a) noexcept nogil:
 
 
 cdef inline void packed_close(Packed* p, double amount) noexcept nogil:
-    """The inequality has all its elements."""
+    """Complete the inequality that is being built."""
     if not add_number(&p.ends, p.size) or not add_real(&p.amounts, amount):
         p.failed = True
 

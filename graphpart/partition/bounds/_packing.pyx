@@ -1,8 +1,8 @@
 """Kernels of packing: stars and triangles of a matrix, cycles of any length, message passing, stars of groups.
 
-Each pair has a capacity, the absolute value of its cost. A cycle of one repulsive and otherwise attractive pairs is
-packed with the least capacity on it, which is then taken from all its pairs. So is a star: an element and others that
-it attracts, which repel each other.
+Each pair has a capacity, the absolute value of its cost. A cycle of one repulsive pair and attractive pairs is packed
+with the least capacity on it, which is then subtracted from all its pairs. A star is packed in the same way: an element
+and leaves that it attracts, which repel each other.
 
 In message passing, one after the other, pairs redistribute their capacity among their inequalities. Each pair gives a
 share of its capacity to each inequality that contains it. The amount of an inequality is the least share that it gets
@@ -29,11 +29,11 @@ from graphpart.stopping cimport Stopping
 def pack_stars(double[:, ::1] rest, const double[::1] least, Py_ssize_t largest, Stopping stopping):
     """Pack stars of at least 3 and at most `largest` leaves; (starts, elements, amounts), the centre of each first.
 
-    `rest` is reduced to what remains. The amounts are at least ``least[0]`` at first, then ``least[1]``, and so on.
+    `rest` becomes the remaining capacity. The amounts are at least ``least[0]`` at first, then ``least[1]``, and so on.
     """
     cdef Py_ssize_t n = rest.shape[0], stage, centre, i, j, around, count, kept, leaves, best, next_best
-    cdef double threshold, amount, x, most
-    cdef double[::1] room = np.empty(n + 1)           # of a candidate: the least capacity to the centre and the leaves
+    cdef double threshold, amount, x
+    cdef double[::1] room = np.empty(n + 1)           # least capacity of each candidate to the centre and the leaves
     cdef element_t[::1] near = np.empty(n + 1, np.int32)
     cdef element_t[::1] reach = np.empty(n + 1, np.int32)
     cdef element_t[::1] star = np.empty(largest + 1, np.int32)
@@ -99,8 +99,8 @@ def pack_stars(double[:, ::1] rest, const double[::1] least, Py_ssize_t largest,
         packed_free(&out)
 
 
-def pack_triangles(double[:, ::1] rest, Stopping stopping, double bound):
-    """Pack triangles of a matrix of costs, which is reduced to what remains; (starts, elements, amounts).
+def pack_triangles(double[:, ::1] rest, Stopping stopping):
+    """Pack triangles of a matrix of costs, which becomes the remaining costs; (starts, elements, amounts).
 
     For each repulsive pair, the triangle with the largest amount first.
     """
@@ -152,9 +152,10 @@ def pack_triangles(double[:, ::1] rest, Stopping stopping, double bound):
 # -------------------------------------------------------------------------------------------------------------- lists
 
 cdef struct Search:
-    # Breadth first from both ends of a repulsive pair, level by level, through attractive pairs with capacity left.
+    # Breadth-first search from both ends of a repulsive pair, level by level, through attractive pairs with capacity
+    # left.
     offset_t* starts
-    offset_t* ends              # of the part of a list that still has capacity
+    offset_t* ends              # ends of the part of each list that still has capacity
     element_t* neighbours
     offset_t* edges
     double* capacity
@@ -217,13 +218,12 @@ def pack_cycles(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, co
                 double[::1] capacity, const offset_t[::1] lengths, Stopping stopping):
     """Pack cycles, short ones first; (starts, elements, amounts).
 
-    `lengths` are the numbers of pairs up to which cycles are looked for, ascending, in stages. `capacity` is reduced to
-    what remains.
+    `lengths` are the largest numbers of pairs in a cycle, ascending, one for each stage of the search. `capacity`
+    becomes the remaining capacity.
     """
     cdef Py_ssize_t m = u.shape[0], e, i, count, stage, kept, total = 0, limit
     cdef int found
     cdef int64_t stamp = 0
-    cdef element_t a, x
     cdef offset_t at
     cdef offset_t meet_edge
     cdef element_t meet[2]
@@ -287,7 +287,7 @@ def pack_cycles(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, co
                             amount = take_path(&s, u[e], v[e], meet, meet_edge, capacity[e], &out)
                             capacity[e] -= amount
                             packed_close(&out, amount)
-                    if found == 0:      # only longer paths; with found < 0 there will never be one
+                    if found == 0:      # only longer paths exist; found < 0: no path exists
                         waiting[kept] = e
                         kept += 1
                 if kept == 0:
@@ -373,7 +373,7 @@ def share(const offset_t[::1] starts, const offset_t[::1] pairs, const double[::
                 if first[e + 1] - first[e] < 2 or capacity[e] == INFINITY:
                     continue
                 total = 0.0
-                left = capacity[e]                              # what none uses yet
+                left = capacity[e]                              # the capacity that no inequality uses yet
                 for i in range(first[e], first[e + 1]):
                     t = order[i]
                     k = owner[t]
@@ -421,11 +421,11 @@ def share(const offset_t[::1] starts, const offset_t[::1] pairs, const double[::
 
 def sweep_group_stars(const offset_t[::1] starts, const offset_t[::1] pairs, const double[::1] attraction,
                       double[::1] multipliers, double[::1] load, bint forwards, Stopping stopping):
-    """Change the multiplier of each star in turn to one that is best while the others stay; the value gained.
+    """Set the multiplier of each star in turn to its best value given the others; return the value gained.
 
-    Star k is over ``pairs[starts[k]:starts[k + 1]]``; `load` has the sum of the multipliers of each pair. What is left
-    to pay is the sum of the multipliers plus what they leave of the attraction of each pair. For one star, any number
-    between the two largest attractions that the other stars leave is best. Their mean leaves something to either end.
+    Star k is over ``pairs[starts[k]:starts[k + 1]]``; `load` has the sum of the multipliers of each pair. The objective
+    is the sum of the multipliers plus the attraction of each pair that exceeds its load. For one star, any number
+    between the two largest attractions that the other stars leave is best. The mean of the two is taken.
     """
     cdef Py_ssize_t count = multipliers.shape[0], at, k
     cdef offset_t i

@@ -12,7 +12,7 @@ from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 
-cdef double ROOM = -0.05   # a row with multiplier 0 rests if left minus right side is below this
+cdef double ROOM = -0.05   # a row with multiplier 0 rests if its left side minus its right side is below this
 cdef int REST = 4          # number of steps or sweeps in which a resting row is skipped
 
 
@@ -75,7 +75,7 @@ def left(const offset_t[::1] starts, const offset_t[::1] middles, const element_
 
 
 cdef inline double product(offset_t start, offset_t middle, offset_t end, const element_t* pairs, const double* y) noexcept nogil:
-    cdef double plus = 0.0, more = 0.0, minus = 0.0      # three sums, none of which waits for another
+    cdef double plus = 0.0, more = 0.0, minus = 0.0      # three independent sums
     cdef offset_t i = start
     while i + 1 < middle:
         plus += y[pairs[i]]
@@ -113,7 +113,7 @@ def add_rows(const offset_t[::1] starts, const offset_t[::1] middles, const elem
 
 def compressed(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs,
                const element_t[::1] place, const double[::1] y):
-    """Rows over those variables that have a place: (starts, middles, places, what the others at y take from the rhs)."""
+    """Rows over the variables that have a place: (starts, middles, places, sums of the other terms at y)."""
     cdef Py_ssize_t rows = middles.shape[0], k
     cdef offset_t i, at = 0
     cdef double sum
@@ -171,14 +171,14 @@ cdef class Program:
 
     def reflect(self, double scale, double[::1] y, double[::1] multipliers, double[::1] reduced, int iterations,
                 Stopping stopping):
-        """`iterations` steps from (y, multipliers) and the reduced costs, reflected and drawn to where they began.
+        """`iterations` reflected steps with anchoring (Halpern) from (y, multipliers) and the reduced costs.
 
-        All in place. A step from z = (y, multipliers) leads to T(z): y moves against its reduced costs and is clipped to
-        its bounds. Then the multipliers move along the violation at the extrapolated point ``2 y_new - y`` and are
-        clipped at 0. The next step begins at ``w (2 T(z) - z) + (1 - w) z0``, where z0 is the first point and w is 1/2,
-        2/3, 3/4, ... The last step ends at T(z), where multipliers are not negative. The step of a variable is 1 over
-        `scale` times the number of its rows, that of a row is `scale` over the number of its terms. Rows with
-        multiplier 0 and much room are passed over now and then. Returns the number of steps made.
+        All arrays change in place. A step from z = (y, multipliers) leads to T(z): y moves against its reduced costs
+        and is clipped to its bounds. Then the multipliers move along the violation at the extrapolated point ``2 y_new
+        - y`` and are clipped at 0. The next step begins at ``w (2 T(z) - z) + (1 - w) z0``, where z0 is the first point
+        and w is 1/2, 2/3, 3/4, ... The last step ends at T(z), where multipliers are not negative. The step of a
+        variable is 1 over `scale` times the number of its rows, that of a row is `scale` over the number of its terms.
+        Rows with multiplier 0 and much room are skipped in some steps. Returns the number of steps made.
         """
         cdef const offset_t[::1] starts = self.starts, middles = self.middles
         cdef const element_t[::1] pairs = self.pairs
@@ -235,7 +235,7 @@ cdef class Program:
     def project(self, double step, double[::1] point, double[::1] multipliers, unsigned char[::1] rest):
         """One pass over the rows, in place.
 
-        `point` is what is to be projected, less ``step * multipliers`` times the rows. Clipped to its bounds, it is the
+        `point` is the point to project, less ``step * multipliers`` times the rows. Clipped to its bounds, it is the
         projection once no multiplier changes. No row is empty.
         """
         cdef const offset_t[::1] starts = self.starts, middles = self.middles

@@ -1,12 +1,12 @@
 """Kernel that finds violated cuts of base pairs and elements, by maximum flows, where subsets have to be connected.
 
-Elements a and b are together only if base pairs within their subset link them. If nothing leads from a to b without
-some base pairs e and some elements w, one of the pairs e is together, or one of the elements w is with a and with b. So
-y[a, b] is at most the sum of ``y[e]`` and of ``min(y[a, w], y[b, w])``. By the theorem of Ford & Fulkerson (1956), the
-least of these sums is a maximum flow, in a graph in which each element is an arc from its entry to its exit. The flow
-need not be known where it is at least y[a, b]: most flows end after one path. Paths are found breadth first from both
-ends in turns; if there is no further one, the side that is exhausted gives the cut. So the time is in proportion to the
-smaller side.
+Elements a and b are together only if base pairs within their subset link them. Let some base pairs e and some elements
+w cut all paths from a to b. If a and b are together, one of the pairs e is together, or one of the elements w is with a
+and b. So y[a, b] is at most the sum of ``y[e]`` and of ``min(y[a, w], y[b, w])`` over the cut. By the theorem of Ford &
+Fulkerson (1956), the least of these sums is a maximum flow, in a graph in which each element is an arc from its entry
+to its exit. The flow can stop at y[a, b], so most flows end after one path. Paths are found by breadth-first search
+from both ends in turns. If there is no further path, the side that is exhausted gives the cut. So the time is in
+proportion to the smaller side.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from libc.math cimport INFINITY
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
-cdef double NONE = 1e-9     # less is no room for a flow
+cdef double NONE = 1e-9     # smaller residual capacities count as 0
 
 
 cdef struct Flow:
@@ -27,17 +27,17 @@ cdef struct Flow:
     double* inner                   # and of each element
     double* flow                    # in each arc,
     double* through                 # and through each element
-    offset_t* came[2]               # by which step a place was reached from either side: its number, see `step`
-    offset_t* seen[2]               # when a place was reached; places are 2 x for the entry of x, 2 x + 1 for its exit
+    offset_t* came[2]               # number of the step by which a place was reached from either side, see `meet`
+    offset_t* seen[2]               # stamp of the search that reached a place (entry of x: 2 x, exit: 2 x + 1)
     offset_t* queue[2]
     offset_t size[2]
     offset_t now, work
-    offset_t* changed               # arcs, and elements as -1 - x, whose flow is not 0 any more; some more than once
-    offset_t changes, room          # how many of them, and how many there is room for
+    offset_t* changed               # arcs, and elements as -1 - x, with a flow other than 0; some more than once
+    offset_t changes, room          # their number, and the room for them
 
 
 cdef inline bint reach(Flow* f, int side, offset_t place, offset_t came) noexcept nogil:
-    """Take a place into a side; whether the other side has it."""
+    """Add a place to a side; return whether the other side has it."""
     if f.seen[side][place] == f.now:
         return False
     f.seen[side][place] = f.now
@@ -48,7 +48,7 @@ cdef inline bint reach(Flow* f, int side, offset_t place, offset_t came) noexcep
 
 
 cdef offset_t meet(Flow* f, element_t a, element_t b, int* exhausted) noexcept nogil:
-    """Look for a path with room from the exit of a to the entry of b: a place where both sides meet; or -1.
+    """Search a path with residual capacity from the exit of a to the entry of b; the place where it meets, or -1.
 
     A step through element x is numbered -1 - x; a step along arc i, or against the flow in it, i.
     """
@@ -63,7 +63,7 @@ cdef offset_t meet(Flow* f, element_t a, element_t b, int* exhausted) noexcept n
         place = f.queue[side][head[side]]
         head[side] += 1
         x = place // 2
-        # The arc through x itself: forwards from its entry if there is room, backwards if anything flows.
+        # The arc through x itself: forwards from its entry with residual capacity, backwards if there is a flow.
         if (f.inner[x] - f.through[x] if place % 2 == side else f.through[x]) > NONE:
             if reach(f, side, place ^ 1, -1 - x):
                 return place ^ 1
@@ -89,7 +89,7 @@ cdef offset_t meet(Flow* f, element_t a, element_t b, int* exhausted) noexcept n
 
 cdef inline offset_t before(Flow* f, int side, offset_t place) noexcept nogil:
     """The place from which a place was reached."""
-    cdef offset_t came = f.came[side][place], i
+    cdef offset_t came = f.came[side][place]
     if came < 0:
         return place ^ 1
     # Arc i leads from the exit of its tail to the entry of its head.
@@ -99,7 +99,7 @@ cdef inline offset_t before(Flow* f, int side, offset_t place) noexcept nogil:
 
 
 cdef inline void note(Flow* f, offset_t came) noexcept nogil:
-    """Remember what a flow changes, for its first change."""
+    """Record an arc or element whose flow changes from 0."""
     if (f.through[-1 - came] if came < 0 else f.flow[came]) == 0.0:
         if f.changes < f.room:
             f.changed[f.changes] = came
@@ -107,11 +107,11 @@ cdef inline void note(Flow* f, offset_t came) noexcept nogil:
 
 
 cdef double send(Flow* f, offset_t source, offset_t sink, offset_t at, double most) noexcept nogil:
-    """Send as much as there is room for along the path through a place, but no more than `most`; how much."""
+    """Send as much flow as possible, at most `most`, along the path through a place; return the amount."""
     cdef offset_t place, came, end
     cdef int turn, side
     cdef bint backwards
-    for turn in range(2):       # how much room there is, then the flow
+    for turn in range(2):       # first find the residual capacity, then send the flow
         for side in range(2):
             place = at
             end = sink if side else source
@@ -142,11 +142,11 @@ def cuts(const offset_t[::1] starts, const element_t[::1] neighbours, const offs
          double tolerance, offset_t begin, offset_t limit, offset_t work, Stopping stopping):
     """Cuts whose sum is less than the value of their lifted pair by more than `tolerance`.
 
-    Arcs of a lead to ``neighbours[starts[a]:starts[a + 1]]``; ``mate`` is the arc back, and both have one capacity. The
-    value of ``{a, others[i]}`` is ``values[i]`` for i from ``rows[a]`` to ``rows[a + 1]``; an element that has no value
-    with a or b is not in a cut. Pairs ``{near[i], far[i]}``, which are no arcs, take their turn from `begin` on. The
-    search ends when all pairs had their turn, `limit` cuts are found, or `work` arcs are examined.
-    Returns (starts, elements as of a cut in `inequalities`, violations, the next pair).
+    Arcs of a lead to ``neighbours[starts[a]:starts[a + 1]]``. ``mate`` is the arc in the other direction; both have one
+    capacity. The value of ``{a, others[i]}`` is ``values[i]`` for i from ``rows[a]`` to ``rows[a + 1]``. An element
+    that has no value with a or b is not in a cut. Lifted pairs ``{near[i], far[i]}`` are processed in order from
+    `begin` on. The search ends after all pairs, `limit` cuts, or `work` examined arcs. Returns (starts, elements as of
+    a cut in `inequalities`, violations, the next pair).
     """
     cdef Py_ssize_t n = starts.shape[0] - 1, count = near.shape[0], turn, i, k, size
     cdef offset_t arcs = neighbours.shape[0], e, x, z, place, at
@@ -181,7 +181,7 @@ def cuts(const offset_t[::1] starts, const element_t[::1] neighbours, const offs
                 for i in range(rows[x], rows[x + 1]):
                     value[side, others[i]] = values[i]
                     inner[others[i]] = min(inner[others[i]], values[i])
-            inner[a] = inner[b] = 0.0       # nothing flows through the ends
+            inner[a] = inner[b] = 0.0       # no flow goes through the ends
             while flow < wanted[k] - tolerance:
                 at = meet(&f, a, b, &exhausted)
                 if at < 0:

@@ -1,4 +1,4 @@
-"""Components in which two groups at price inf have all elements: their optimum is a matching, found with its proof.
+"""Components in which two groups at price inf have all elements: the optimum is a matching, found with a proof.
 
 No subset has two members of a group, so every subset has at most two elements, and the attraction within a partition is
 the weight of a matching between the two groups. A matching of greatest weight is found by the Hungarian method in its
@@ -44,9 +44,9 @@ class Assignment:
     rows, multipliers : Inequalities, ndarray of float64
         Group stars that prove the optimum.
     cost, bound : float
-        Of these elements: the cost of the matching, and what the multipliers prove.
+        Of these elements: the cost of the matching, and the bound that the multipliers prove.
     allowance : float
-        What another matching may cost less, since weights are rounded; 0 if they are not.
+        The largest amount by which another matching may cost less, since weights are rounded; 0 if they are not.
     components : int
         The number of these components, without single elements.
     is_all : bool

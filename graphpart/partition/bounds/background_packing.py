@@ -1,7 +1,7 @@
 """Packing of stars and cycles, and message passing between them, for problems with a background.
 
-The algorithms are those of `cycle_packing` and `message_passing`. But the pairs that close stars and cycles are mostly
-not listed: the capacity of such a pair is its background, and the pair is added when an inequality first uses it. Only
+The algorithms are those of `cycle_packing` and `message_passing`. But most pairs that close stars and cycles are not
+listed. The capacity of such a pair is its background, and the pair is added when an inequality first uses it. Only
 listed pairs attract. (If the background attracts, all of its negative terms are part of the bound, in the certificate.)
 A pair of a group at price inf has unlimited capacity and is not added.
 
@@ -91,7 +91,7 @@ class ImplicitPacking:
 
     @property
     def value(self) -> float:
-        """By how much the packing raises the bound."""
+        """The rise of the bound by the packing."""
         packed = float((self.amounts * self._worth()).sum())
         return packed if self.group_stars is None else packed + self.group_stars.value(np.maximum(-self.cost, 0.0))
 
@@ -104,7 +104,7 @@ class ImplicitPacking:
         return self.rows + rows, np.concatenate([self.amounts, multipliers])
 
     def _capacity(self) -> Floats:
-        """What stars and cycles may use of each pair."""
+        """The capacity of each pair for stars and cycles."""
         capacity: Floats = np.abs(np.concatenate([self.cost, self.pairs.costs()]))
         if self.group_stars is not None:
             attracts = np.flatnonzero(self.cost < 0)
@@ -112,7 +112,7 @@ class ImplicitPacking:
         return capacity
 
     def _load(self) -> Floats:
-        """What stars and cycles use of each pair."""
+        """The capacity of each pair that stars and cycles use."""
         amounts = np.repeat(self.amounts, np.diff(self._ends))
         return np.bincount(self._terms, amounts, len(self.cost) + self.pairs.size()).astype(np.float64)
 

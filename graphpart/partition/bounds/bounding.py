@@ -38,7 +38,7 @@ __all__ = ["Bounding", "BoundingParameters"]
 class BoundingParameters:
     """Which of the bounds are computed, depending on the size of the problem and the time."""
 
-    least: float = 5e-7  #: seconds per pair of a matrix; in less time nothing is packed
+    least: float = 5e-7  #: seconds per pair of a matrix; with less time there is no packing
     packing: float = 3e-6  #: seconds per pair, roughly, for a packing and the proof of its bound
     dense: float = 2e-9  #: further seconds per triple of elements of a matrix
     added: float = 1e-6  #: further seconds per unlisted pair with a cost that a star may use
@@ -46,7 +46,7 @@ class BoundingParameters:
 
 
 class Bounding:
-    """A prover for the races of `graphpart.common.race`: it knows labels only as they are offered.
+    """A prover for the races of `graphpart.common.race`. It has no labels of its own, only those that are offered.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ class Connecting:
     def cuts(
         self, y: Floats, wanted: NDArray[np.bool_], tolerance: float, limit: int, work: float, stopping: Stopping
     ) -> tuple[Inequalities, Floats]:
-        """Cuts that the wanted variables violate at the point y, and by how much each is violated."""
+        """Cuts that the wanted variables violate at the point y, and the violation of each."""
         chosen = np.flatnonzero(wanted & ~self.links & (y > tolerance))
         begin = int(self._turn * len(chosen)) % max(1, len(chosen))
         starts, elements, amounts, turn = _separators.cuts(

@@ -54,13 +54,13 @@ def pack_matrix(matrix: Floats, stopping: Stopping) -> tuple[Inequalities, Float
     for leaves in LEAVES if n <= DENSE_UP_TO else LEAVES[-1:]:
         left = matrix.copy()
         starts, elements, some = _packing.pack_stars(left, mean * np.array(SHARES), leaves, stopping)
-        # What triangles of the rest could add: half of what attracts, at most.
+        # An upper bound on the gain by triangles of the rest: half of its attraction.
         gain = float(some @ (np.diff(starts) - 2)) - 0.5 * float(left[left < 0].sum()) / 2
         if gain > best:
             kinds, splits = np.full(len(some), TWO_PARTITION, np.uint8), np.ones(len(some), np.int32)
             stars, amounts, rest, best = Inequalities(kinds, starts, elements, splits), some, left, gain
     rest = rest.copy()
-    starts, elements, some = _packing.pack_triangles(rest, stopping, 0.0)
+    starts, elements, some = _packing.pack_triangles(rest, stopping)
     u, v = (index.astype(np.int32) for index in np.triu_indices(n, 1))
     left = rest[u, v]
     used = np.flatnonzero(left)

@@ -1,9 +1,9 @@
 """Multipliers of group stars: of the elements that one element attracts, at most one of each group joins it.
 
 For each element a and each group g at price inf, the star of a and the members of g that a attracts has a multiplier
-(see `graphpart.partition.certificates.inequalities`). The bound is the sum over all pairs of what the multipliers leave
-of their attraction, plus the multipliers themselves. Coordinate ascent sets each multiplier to its best value while the
-others stay, in sweeps that alternate between forwards and backwards. With two groups, the problem of the best
+(see `graphpart.partition.certificates.inequalities`). The bound is the sum over all pairs of their attraction less the
+multipliers, where this is positive, plus all multipliers. Coordinate ascent sets each multiplier to its best value
+while the others stay, in sweeps that alternate between forwards and backwards. With two groups, the problem of the best
 multipliers is the dual of the assignment problem, which `assignment` solves exactly.
 
 No pairs are added, so m attracting pairs need O(m) memory.
@@ -69,7 +69,7 @@ class GroupStars:
         return len(self.centre)
 
     def improve(self, attraction: Floats, stopping: Stopping, sweeps: int = SWEEPS) -> None:
-        """Raise the bound, if so much of the attraction of each pair is there for group stars."""
+        """Raise the bound, with the given part of the attraction of each pair for group stars."""
         whole = float(attraction.sum())
         for k in range(sweeps):
             gained = _packing.sweep_group_stars(
@@ -82,7 +82,7 @@ class GroupStars:
         self.load = whole_load.astype(np.float64)
 
     def value(self, attraction: Floats) -> float:
-        """By how much the multipliers raise the bound."""
+        """The rise of the bound by the multipliers."""
         return float(np.minimum(self.load, attraction).sum() - self.multipliers.sum())
 
     def inequalities(self, which: NDArray[np.bool_] | None = None) -> Inequalities:

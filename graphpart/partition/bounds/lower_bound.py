@@ -104,9 +104,9 @@ def lower_bound(
         some hundred elements. "auto": "semidefinite" for up to 40 elements, or if at least a fifth of all pairs has a
         cost; "lp" for other small problems; "message-passing" for large ones. For problems with a background and more
         than some hundred elements, pairs that are not listed are added when an inequality uses them, at most some times
-        as many as are listed; "auto" is then "lp" for large problems, too, if there is a time limit. If subsets have to
-        be connected, all methods are valid as they are, since a partition into connected subsets is a partition. "lp"
-        and "semidefinite" also add cuts of base pairs, which raise the bound further.
+        as many as are listed; "auto" is then "lp" for large problems, too, if there is a time limit. All bounds are
+        also valid if clusters have to be connected, since a partition into connected clusters is a partition. "lp" and
+        "semidefinite" also add cuts of base pairs, which raise the bound further.
     time_limit : float, optional
         Seconds, after which the best bound so far is returned. Making the certificate takes additional time.
     callback : callable, optional

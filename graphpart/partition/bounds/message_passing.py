@@ -11,8 +11,8 @@ its capacity among the inequalities that contain it, by messages from pairs to i
 that is left.
 
 A packing with integer amounts leaves no capacity to redistribute. For a matrix, the start is therefore the mean of
-several packings, made with the elements in different orders. The result is the better one of the first packing and what
-message passing makes of the mean.
+several packings, made with the elements in different orders. The result is the better one of the first packing and
+message passing from the mean.
 """
 
 from __future__ import annotations

@@ -4,13 +4,13 @@
     subject to  a_k y <= b_k   for inequalities that every partition satisfies (see `inequalities`)
                 0 <= y <= 1    for each pair
 
-Multipliers l_k >= 0 of any inequalities prove the bound of a `certificate`, whatever y is: no solver has
-to be trusted, and every iterate has a bound. The iteration is that of Chambolle & Pock 2011 with the diagonal steps of
-Pock & Chambolle 2011, each step T reflected and drawn to the point z0 of the last restart: z_k+1 = (k+1)/(k+2) (2
-T(z_k) - z_k) + z0/(k+2) (Halpern 1967; Lu & Yang 2024). Each iteration is a pass over the terms of the inequalities. At
-each restart, violated inequalities are added, and inequalities with multiplier 0 that are far from tight are dropped. A
-pair that is in no inequality takes no part in the iteration, since the sign of its cost determines its value; a pair
-that is fixed takes no part, either.
+Multipliers l_k >= 0 of any inequalities prove the bound of a `certificate`, for any y. So no solver has to be trusted,
+and every iterate has a bound. The iteration is that of Chambolle & Pock 2011 with the diagonal steps of Pock &
+Chambolle 2011, each step T reflected and drawn to the point z0 of the last restart: z_k+1 = (k+1)/(k+2) (2 T(z_k) -
+z_k) + z0/(k+2) (Halpern 1967; Lu & Yang 2024). Each iteration is a pass over the terms of the inequalities. At each
+restart, violated inequalities are added, and inequalities with multiplier 0 that are far from tight are dropped. A pair
+that is in no inequality takes no part in the iteration, since the sign of its cost determines its value; a pair that is
+fixed takes no part, either.
 
 If all pairs are variables, the inequalities are triangles, then 2-partitions (Grötschel & Wakabayashi 1989, 1990),
 then, when none of these is violated any more, odd wheels (Chopra & Rao 1993). 2-partitions are found by a few steps of
@@ -71,7 +71,7 @@ class RelaxationParameters:
     that find few other inequalities, and deep if `Relaxation.patience` is set.
     """
 
-    complete_up_to: int = 40  #: largest number of elements for which all pairs are variables, whatever their costs
+    complete_up_to: int = 40  #: largest number of elements for which all pairs are variables, for any costs
     complete_from: float = 0.2  #: share of pairs with a cost from which on all pairs are variables
     iterations: int = 50  #: iterations of a round; doubled after a round without gain, up to eight times this number
     violated: float = 0.02  #: least violation of inequalities that the first rounds add
@@ -204,7 +204,7 @@ class Relaxation:
 
     @property
     def value(self) -> float:
-        """What the point costs."""
+        """The cost of the point."""
         return float((self.given * self.y).sum())  # not by the BLAS, whose threads wait actively for more to do
 
     @property
@@ -229,7 +229,7 @@ class Relaxation:
         self._squares = (numbers, multiplier)
         self.cost = self.given - multiplier * (B.T @ B)[self.u, self.v]
         squares, sizes = float((B * B).sum()), np.abs(B).sum(axis=1)
-        # What rounding may have added: to all pairs, k terms each, and to the constant.
+        # The possible errors of rounding: of all pairs, k terms each, and of the constant.
         slack = 2.0**-51 * (len(B) + 16) * (float(np.abs(self.given).sum()) + multiplier * float((sizes * sizes).sum()))
         self.constant = -0.5 * multiplier * (squares - float(np.abs(B.sum(axis=1)).sum())) - slack
 

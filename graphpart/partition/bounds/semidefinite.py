@@ -72,7 +72,7 @@ class Semidefinite:
 
     def __init__(self, relaxation: Relaxation) -> None:
         r = self.relaxation = relaxation
-        largest = float(-r.given.min(initial=0.0))  # what repels more acts like what must be cut
+        largest = float(-r.given.min(initial=0.0))  # pairs that repel more act like required cuts
         costs = np.minimum(np.abs(r.given), largest) if largest else np.abs(r.given)
         self.unit = max(float(costs.mean()) if costs.any() else 1.0, 1e-250)
         self.penalty = self.unit

@@ -30,7 +30,7 @@ def trivial_bound(p: SetPartition) -> float:
 
 
 def lowered(p: SetPartition, bound: float) -> float:
-    """A bound that is a sum of sums of costs, less the largest possible error of rounding; itself if sums are exact.
+    """A bound that is a sum of costs, less the largest possible error of rounding; unchanged if sums are exact.
 
     For each cost, 2**-46 of it covers the errors of sums of NumPy, of some hundred roundings, and of contracted pairs.
     For a cost above all attraction, only the attraction counts, since no more is ever paid.

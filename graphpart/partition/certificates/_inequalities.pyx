@@ -1,4 +1,4 @@
-"""Kernels over lists of valid inequalities: check them, write them out as rows, and sum with directed rounding."""
+"""Kernels over lists of valid inequalities: check them, expand them to rows, and sum with directed rounding."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ cdef enum:
     CUT = 5
 
 cdef enum:
-    LARGEST_COEFFICIENT = 1 << 24     # of the coefficients of a general 2-partition: sums of their squares fit 64 bits
+    LARGEST_COEFFICIENT = 1 << 24     # of a general 2-partition: sums of squared coefficients fit 64 bits
 
 
 def largest_coefficient() -> int:
@@ -26,11 +26,11 @@ def largest_coefficient() -> int:
 
 def sizes(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t[::1] splits, const element_t[::1] elements,
           Py_ssize_t n):
-    """How many terms each inequality has, and its right-hand side; (terms, rhs, first bad one or -1).
+    """The number of terms of each inequality and its right-hand side; (terms, rhs, first bad inequality or -1).
 
-    An inequality is bad if it names an element twice or one that there is not, has too few elements, or an unknown kind.
-    Right-hand sides of general 2-partitions are rounded up where they are no numbers of 53 bits. A pair with a
-    coefficient of k counts as k terms.
+    An inequality is bad if it names an element twice or an element that does not exist, has too few elements, or an
+    unknown kind. Right-hand sides of general 2-partitions are rounded up to 53 bits. A pair with a coefficient of k
+    counts as k terms.
     """
     cdef Py_ssize_t k, i, count = kinds.shape[0], bad = -1
     cdef offset_t length, s, end, total, most, squares
@@ -107,7 +107,7 @@ def sizes(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t[
 
 def expand(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t[::1] splits, const element_t[::1] elements,
            const offset_t[::1] ends, Py_ssize_t n):
-    """The terms of inequalities that `sizes` found good: keys ``a * n + b`` with a < b, and signs; (keys, signs).
+    """The terms of inequalities that passed `sizes`: keys ``a * n + b`` with a < b, and signs; (keys, signs).
 
     A pair with a coefficient of k is k terms.
     """
@@ -230,7 +230,7 @@ cdef inline double multiply_down(double x, double y) noexcept nogil:
     cdef double product = x * y
     if product == 0 and (x == 0 or y == 0):
         return 0.0
-    if -1e-280 < product < 1e-280:      # the error of the product may be too small to be seen
+    if -1e-280 < product < 1e-280:      # the error of the product may underflow
         return nextafter(product, -INFINITY)
     return nextafter(product, -INFINITY) if fma(x, y, -product) < 0 else product
 
@@ -252,7 +252,7 @@ cdef inline double least_term(double beta, double x, double x_high, double y, do
 def background_down(const element_t[::1] a, const element_t[::1] b, const double[::1] beta, const double[:, ::1] x,
                     const double[:, ::1] x_high, const double[:, ::1] y, const double[:, ::1] y_high,
                     const uint8_t[::1] single, const double[::1] start, double[::1] low, double[::1] negative):
-    """``low``: at most the start plus the background of each pair; ``negative``: at least its terms that are negative.
+    """``low``: a lower bound on the start plus the background of pairs; ``negative``: a bound on its negative terms.
 
     The weights of element a in term t are from ``x[a, t]`` to ``x_high[a, t]``, and so on.
     """
@@ -275,7 +275,7 @@ def background_down(const element_t[::1] a, const element_t[::1] b, const double
 
 def groups_down(const element_t[::1] a, const element_t[::1] b, const offset_t[::1] starts, const element_t[::1] group,
                 const offset_t[::1] count, const double[::1] price, double[::1] low):
-    """Add to `low` what pairs pay for the groups that both are members of, rounded down; inf for a group at price inf.
+    """Add to `low` the costs of groups that both elements of a pair are members of, rounded down; inf at price inf.
 
     The groups of an element stand from ``starts[a]`` to ``starts[a + 1]``, in ascending order.
     """
@@ -307,7 +307,7 @@ def first_linked(const offset_t[::1] links, const element_t[::1] neighbours, con
     """The first cut whose first two elements are still linked by base pairs when its pairs are removed; -1 if none is.
 
     Base pairs link a to ``neighbours[links[a]:links[a + 1]]``, in ascending order; each is there from both sides.
-    Elements are reached from both of the two in turns, until all of one side are, so the time is in proportion to the
+    Elements are reached from both in turns, until one side has no further element. So the time is in proportion to the
     smaller side.
     """
     cdef Py_ssize_t n = links.shape[0] - 1, k, turn

@@ -4,10 +4,10 @@ For multipliers l_k >= 0 of valid inequalities a_k y <= b_k, every partition y c
 
     c y  >=  c y + sum_k l_k (a_k y - b_k)  =  r y - sum_k l_k b_k  >=  sum over pairs of min(0, r)  -  sum_k l_k b_k
 
-where r = c + sum_k l_k a_k are the **reduced costs**. A pair that must be joined contributes r, whatever its sign, and
-a pair that must be cut contributes nothing. From the problem and the multipliers, anyone can compute this bound, in
-floating point with every sum rounded towards minus infinity, or in exact rational arithmetic. If all costs are
-multiples of one number, the cost of every partition is, too, and the bound is rounded up to such a multiple.
+where r = c + sum_k l_k a_k are the **reduced costs**. A pair that must be joined contributes r of any sign, and a pair
+that must be cut contributes nothing. From the problem and the multipliers, anyone can compute this bound, in floating
+point with every sum rounded towards minus infinity, or in exact rational arithmetic. If all costs are multiples of one
+number, the cost of every partition is, too, and the bound is rounded up to such a multiple.
 
 General 2-partitions have many terms each. With the numbers b as rows of a matrix B, all of them together add ``-(B'
 diag(l) B)[i, j]`` to a pair. This is computed as a product of matrices, less a bound on the rounding error for any
@@ -361,13 +361,13 @@ def _check_links(p: SetPartition, inequalities: Inequalities, classes: NDArray[n
     *_, wrong = _inequalities.sizes(some.kinds, some.starts, some.splits, some.elements, p.n)
     bad, why = (wrong, "different elements") if wrong >= 0 else (-1, "what all base pairs between two elements need")
     if p.lifted is None:
-        bad, why = 0, "none, since the problem does not ask for connected subsets"
+        bad, why = 0, "none, since the problem does not ask for connected clusters"
     elif wrong < 0:
         u, v = p._links()
         if classes is not None:
             some = some.renamed(classes)
             keys = np.unique(keys_of_pairs(classes[u], classes[v], p.n))
-            apart = classes[p._must_cut]  # sets that must be cut are not linked, whatever other pairs are between them
+            apart = classes[p._must_cut]  # sets that must be cut are not linked by other pairs between them
             keys = np.setdiff1d(keys, keys_of_pairs(apart[:, 0], apart[:, 1], p.n), assume_unique=False)
             u, v = (keys // p.n).astype(np.int32), (keys % p.n).astype(np.int32)
         starts, neighbours, _ = adjacency(p.n, u, v, np.zeros(len(u))).arrays

@@ -293,7 +293,7 @@ def _background(problem: Any) -> list[tuple[Any, ...]]:
 
 
 def _groups(problem: Any) -> tuple[list[dict[int, int]], list[float]]:
-    """For each element, its groups and for how many members of each it stands; and the prices of groups."""
+    """For each element, its groups and the number of members of each that it stands for; and the prices of groups."""
     groups = getattr(getattr(problem, "background", None), "groups", None)
     if groups is None:
         return [], []
@@ -307,7 +307,7 @@ def _share_a_group(memberships: Sequence[dict[int, int]], price: list[float]) ->
 
 
 def _members(labels: Sequence[int], groups: list[dict[int, int]]) -> dict[int, dict[int, int]]:
-    """For each label, how many members of each group have it."""
+    """For each label, the number of its members of each group."""
     members: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     for a, mine in enumerate(groups):
         for g, count in mine.items():
@@ -316,7 +316,7 @@ def _members(labels: Sequence[int], groups: list[dict[int, int]]) -> dict[int, d
 
 
 def _paid(labels: Sequence[int], groups: list[dict[int, int]], price: list[float]) -> Fraction:
-    """What pairs of elements with the same label pay for the groups that they share."""
+    """The costs of groups that pairs of elements with the same label share."""
     members = _members(labels, groups)
     pairs: dict[int, int] = defaultdict(int)  # of members, twice each
     for mine in members.values():
@@ -331,7 +331,7 @@ def _paid(labels: Sequence[int], groups: list[dict[int, int]], price: list[float
 
 
 def _distinct(weights: list[float]) -> list[Fraction]:
-    """Numbers such that all weights are sums of multiples of them; few if the weights are integers."""
+    """Numbers of which all weights are sums of multiples; few if the weights are integers."""
     values = {Fraction(x) for x in weights}
     if len(values) <= 30:
         return list(values)

@@ -107,7 +107,7 @@ class Weights:
                     part = _product(sums[0], sums[1])
                 else:
                     part = sum((_product(sums[k], sums[k]) - squares[k] for k in (0, 1)), Fraction(0)) / 2
-            else:  # the diagonal is counted with the others, which is on the safe side
+            else:  # the diagonal is counted, too, which is safe
                 x, y = self._by_sign(0, t), self._by_sign(1, t)
                 if beta > 0:
                     part = _product(x[0], y[1]) + _product(x[1], y[0])

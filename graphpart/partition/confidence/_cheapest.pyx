@@ -1,7 +1,7 @@
-"""Kernel of the cheapest changes: sums of costs from elements to subsets, sets that leave, and elements that follow.
+"""Kernel of the cheapest changes: sums of costs from elements to subsets, sets that leave a subset, later moves.
 
-Pairs are sorted, ``u < v``, with a cost each that is finite or ``inf``; labels are canonical. What unlisted pairs cost,
-groups and a largest size are terms (kernels/terms.pxd): they add to the sum of an element and a subset, or forbid it.
+Pairs are sorted, ``u < v``, and their costs are finite or ``inf``; labels are canonical. The background, groups and a
+largest size are terms (kernels/terms.pxd): they add to the sum of an element and a subset, or forbid it.
 """
 
 import numpy as np
@@ -12,15 +12,15 @@ from graphpart.kernels._pairs cimport CompressedRows, RowView
 from graphpart.kernels.fixed cimport fixed_t
 from graphpart.kernels.groups cimport groups_of_pair
 from graphpart.kernels.terms cimport Terms, take_terms, terms_at, terms_between, terms_move, terms_put
-from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    LONGEST = 1000      # most neighbours of an element that may follow others
-    MOST_LOOKS = 64     # most elements that are looked at for one pair
+    LONGEST = 1000      # an element with more neighbours does not follow others
+    MOST_LOOKS = 64     # most elements that are examined for one pair
 
 
-# ------------------------------------------------------------------------------------------- sets that joining forms
+# ---------------------------------------------------------------------------------------------- sets formed by joins
 
 cdef inline element_t top_of(element_t* parent, double* least, element_t a, double* smallest) noexcept nogil:
     """The root above a node; into `smallest`, the least value from the node up to the root, without the root.
@@ -48,13 +48,13 @@ cdef inline void offer(
     Py_ssize_t i, element_t label, double* value, element_t* count, const element_t* sizes, double* split,
     element_t* split_size,
 ) noexcept nogil:
-    """Node i of the forest as a set that leaves its subset, unless it is all of it."""
+    """Try node i of the forest as a set that leaves its subset, unless it is the whole subset."""
     if count[i] < sizes[label] and value[i] < split[label]:
         split[label] = value[i]
         split_size[label] = count[i]
 
 
-# ---------------------------------------------------------------------------------------- what follows from a change
+# ----------------------------------------------------------------------------------------- moves that follow a change
 
 cdef struct State:
     RowView rows
@@ -69,7 +69,7 @@ cdef struct State:
 
 
 cdef inline void ask(State* s, element_t a, element_t hold, element_t hold_too) noexcept nogil:
-    """Let the neighbours of a wait, except the two held elements, as long as there are looks left."""
+    """Queue the neighbours of a, except the two held elements, while looks are left."""
     cdef offset_t at
     cdef element_t b
     for at in range(s.rows.starts[a], s.rows.starts[a + 1]):
@@ -92,7 +92,7 @@ cdef inline void move(State* s, element_t a, element_t label, element_t hold, el
 
 
 cdef double followed(State* s, element_t a, element_t b, double delta, double tolerance) noexcept nogil:
-    """The least change of the cost after others have moved to where they are best, while a and b are held.
+    """The least change of the cost after other elements have moved to their best subsets, while a and b are held.
 
     All moves are taken back. s.fresh is the label of the next subset of its own.
     """
@@ -120,7 +120,7 @@ cdef double followed(State* s, element_t a, element_t b, double delta, double to
             if label == own:
                 continue
             if s.terms.any and s.sums[label] < INFINITY:
-                s.sums[label] += terms_at(s.terms, x, label, False)     # once: the next time it is not looked at
+                s.sums[label] += terms_at(s.terms, x, label, False)     # added once for each label
                 value = s.sums[label]
                 s.sums[label] = INFINITY
             else:
@@ -151,7 +151,7 @@ cdef class Sums:
     labels : ndarray of int32, shape (n,)
     subsets : int
     terms : Terms of sums.py or None
-        What pairs cost in addition.
+        Additional costs: background, groups, sizes.
     stopping : Stopping
 
     Attributes
@@ -183,7 +183,7 @@ cdef class Sums:
         cdef element_t[::1] where = self.where
         cdef double[::1] sums = np.zeros(subsets)
         cdef element_t[::1] seen = np.full(subsets, -1, np.int32), linked = np.zeros(subsets + 1, np.int32)
-        cdef offset_t[::1] first = np.zeros(n + 1, np.int64)    # the first pair of u whose v has not come yet
+        cdef offset_t[::1] first = np.zeros(n + 1, np.int64)    # the first pair of u whose v was not yet processed
         cdef RowView r = rows.view
         cdef Terms* t = &self.terms
         self.kept = take_terms(t, terms, subsets + MOST_LOOKS + 3)
@@ -221,7 +221,7 @@ cdef class Sums:
                         best[a] = sums[label]
                         where[a] = label
                     if b > a:
-                        from_u[later] = sums[label]     # pairs are sorted, so those of row a come one after the other
+                        from_u[later] = sums[label]     # pairs are sorted, so the pairs of row a follow each other
                         later += 1
                     else:
                         from_v[first[b]] = sums[label]
@@ -231,14 +231,15 @@ cdef class Sums:
 
     def partings(self, pairs, weight, const element_t[:, ::1] merges, const double[::1] merge_costs,
                  double[::1] split, element_t[::1] split_size, Stopping stopping) -> NDArray[np.float64]:
-        """For pairs within subsets, the least rise of the cost if a set with one of the two leaves for a subset of its own.
+        """For pairs within subsets, the least rise of the cost if a set with one of the two becomes a new subset.
 
-        The sets are those that greedy joining forms within each subset, single elements among them. Each join names two
-        sets by their representatives, of which the first stays. Into split[s] goes the least rise by any set that leaves
-        subset s, into split_size[s] the weight of its elements.
+        The sets are those that greedy joining forms within each subset, including single elements. Each join names two
+        sets by their representatives; the first representative stays. split[s] becomes the least rise by any set that
+        leaves subset s, and split_size[s] the weight of its elements.
 
-        A pair is looked at by the join that unites the two: the sets that part it lie on the paths from the two up to
-        there. All are found by looking at the pairs of the smaller set at each join, O(m log n), and the paths are halved.
+        A pair is processed at the join that unites its elements: the sets that separate it lie on the paths from the
+        two elements up to this join. Each join examines the pairs of the smaller set, O(m log n) in all, and halves the
+        paths.
         """
         cdef const element_t[::1] u = pairs[0], v = pairs[1], labels = self.labels
         cdef const double[::1] own = self.own
@@ -301,7 +302,7 @@ cdef class Sums:
                 offer(n + i, labels[a], &value[0], &count[0], &sizes[0], &split[0], &split_size[0])
                 if stopping.tick(INFINITY):
                     break
-            for k in range(m):      # joining did not unite them: the whole sets that they are in part them as well
+            for k in range(m):      # joining did not unite the two: also their whole sets separate them
                 if rises[k] != rises[k]:
                     top = top_of(&parent[0], &least[0], u[k], &left)
                     left = min(left, value[top])
@@ -312,11 +313,11 @@ cdef class Sums:
 
     def follow(self, const double[::1] elements, const element_t[::1] to, const unsigned char[::1] skip,
                double[::1] rises, Py_ssize_t looks, double tolerance, Stopping stopping):
-        """Lower the rises of pairs by letting others follow: one of the two changes its subset, or both leave.
+        """Lower the rises of pairs by later moves of other elements: one of the two changes its subset, or both leave.
 
-        `elements` and `to` are the best move of each element. While a pair is held, its neighbours, and those of all
-        that move, move one after the other to where they are best. No more than `looks` of them are looked at. Pairs
-        with `skip` are passed over.
+        `elements` and `to` are the best move of each element. While a pair is held, its neighbours, and the neighbours
+        of moved elements, move one after the other to their best subsets. At most `looks` elements are examined for a
+        pair. Pairs with `skip` are left out.
         """
         cdef Py_ssize_t n = self.labels.shape[0], k, u, subsets = self.subsets
         cdef bint ended = False

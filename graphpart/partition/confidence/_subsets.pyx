@@ -1,6 +1,6 @@
 """Kernels over all subsets of few elements: the least cost with each pair joined or apart, and the best split in two.
 
-Both go through some of the groups that labels of elements form.
+Both process selected groups of elements.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from graphpart.stopping cimport Stopping
 cdef void matrix_of_group(
     const offset_t* order, Py_ssize_t n, RowView rows, element_t* place, cost_t* matrix
 ) noexcept nogil:
-    """The costs between the elements of a group as a matrix; place[a] becomes the place of each in it."""
+    """The costs between the elements of a group as a matrix; place[a] becomes the row of element a."""
     cdef Py_ssize_t i
     cdef offset_t at
     cdef element_t a
@@ -40,7 +40,7 @@ cdef struct Allowed:
     const offset_t* weight      # of each element
     offset_t heaviest           # largest weight of a subset; 0 if there is no limit
     bint connected              # whether links have to connect each subset
-    offset_t* links             # of each element of a group to others, as bits
+    offset_t* links             # the elements of a group that base pairs link to each element, as bits
 
 
 cdef bint is_allowed(Py_ssize_t n, Py_ssize_t S, const offset_t* mine, const Allowed* allowed) noexcept nogil:
@@ -68,11 +68,13 @@ cdef double least_costs(
     Py_ssize_t n, const cost_t* matrix, const offset_t* mine, const Allowed* allowed, double* sums, double* within,
     double* least, double* joined, double* apart,
 ) noexcept nogil:
-    """The least cost of all partitions; into `joined` and `apart`, of those with each pair together, and not. O(3^n)
+    """The least cost of all partitions; `joined` and `apart` become the least costs with each pair together, and not.
+    O(3^n)
 
-    within[S] is the cost of a set as one subset, inf if it may be none, sums[S] without this, least[S] the least cost of its partitions, where the subset of the
-    smallest element is any that holds it (as Lawler 1976 did for colourings). In every partition with a and b together
-    there is a subset B with both, and at best the others cost least[A - B]; apart, a subset with a and not b.
+    within[S] is the cost of a set as one subset, inf if it is not allowed; sums[S] is the same without this check.
+    least[S] is the least cost of all partitions of S: the minimum over the subset that contains its smallest element
+    (as Lawler 1976 did for colourings). If a and b are together, some subset B contains both, and the other elements
+    cost at least least[A - B]. If they are apart, some subset contains a and not b.
     """
     cdef Py_ssize_t size = <Py_ssize_t>1 << n, S, B, rest, low, a, b
     cdef double x, best
@@ -148,11 +150,11 @@ cdef class SmallGroups:
     def exact_rises(
         self, const element_t[::1] labels, double[::1] rises, unsigned char[::1] exact, Stopping stopping
     ) -> NDArray[np.float64]:
-        """For pairs within the groups, by how much the least cost of the group rises if they are decided otherwise.
+        """For pairs within the groups, the rise of the least cost of the group if the pair is decided otherwise.
 
-        Into rises[k] and exact[k] for pair k. Returns by how much the least cost of each wanted group is above that of
-        the labels: a number that is never positive, or NaN if the time was over. Clusters and optima have no elements of
-        a group and others. Groups may overlap.
+        Writes rises[k] and exact[k] for pair k. Returns for each wanted group its least cost minus the cost of the
+        labels: never positive, or NaN if the time was over. No cluster, neither of the labels nor of an optimum,
+        contains elements both inside and outside of a group. Groups may overlap.
         """
         cdef Py_ssize_t n, w, i, j, elements = labels.shape[0], a, b, largest = self.largest
         cdef offset_t at, k
@@ -212,10 +214,10 @@ cdef class SmallGroups:
         return gains_array
 
     def best_splits(self, double[::1] split, element_t[::1] split_size, unsigned char[::1] exact, Stopping stopping):
-        """The best split of each group in two: into split[g] the least rise, minus the sum of the costs across.
+        """The best split of each group in two: split[g] becomes the least rise, minus the sum of the costs across.
 
-        Into split_size[g] the weight of the elements that leave, the lighter of the two. Splits follow each other by one
-        element (Gray 1953), O(n 2^n); sums are formed anew from time to time, so that rounding does not add up.
+        split_size[g] becomes the weight of the lighter part. Successive splits differ by one element (Gray 1953), O(n
+        2^n). Sums are recomputed from time to time, so that rounding errors do not add up.
         """
         cdef Py_ssize_t n, w, i, j, step, leaving, fewest, whole, largest = self.largest
         cdef double across, best

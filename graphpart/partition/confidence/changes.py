@@ -13,9 +13,9 @@ This is for problems without required joins. The following changes are examined,
 * a **cluster** is joined with another one that a pair links it to, which is exact; or it is split in two, by a set as
   above or, in small clusters, exactly, by trying all splits.
 
-What unlisted pairs cost, groups and limits are part of all these sums. A change that a requirement forbids is left out.
-Where clusters have to be connected, sets that leave are the two sides of each edge of a spanning tree (`trees`), and
-elements do not follow.
+The costs of unlisted pairs, groups and limits are part of all these sums. A change that a requirement forbids is left
+out. If clusters have to be connected, the sets that leave are the two sides of each edge of a spanning tree (`trees`),
+and other elements do not follow.
 
 In small pieces, pairs are exact: the least cost with the pair decided otherwise, over all partitions of the piece, is
 computed (see `_subsets`). A piece is a connected component; if unlisted pairs cost something, a component of attracting
@@ -91,7 +91,7 @@ def cheapest_changes(
     labels : ndarray of int32, shape (n,)
         A partition of finite cost.
     weight : ndarray of int64, shape (n,)
-        For how many elements each one stands.
+        The number of elements that each element stands for.
     exactly : bool
         Whether small pieces and small clusters are solved exactly.
     stopping : Stopping
@@ -162,7 +162,7 @@ class _Rules:
     Attributes
     ----------
     more, fewer : bool
-        Whether there may be one cluster more, or less.
+        Whether one cluster more, or one less, is allowed.
     free : ndarray of bool, shape (n,)
         Whether the cluster of an element stays connected without it, if it has to.
     """
@@ -289,7 +289,7 @@ def _partings(
 
 
 def _affordable_looks(q: SetPartition, exact: NDArray[np.uint8]) -> int:
-    """How many elements may follow the change of each pair that is not exact, so that all take about half of WORK."""
+    """The number of elements that may follow the change of each inexact pair, such that all take about half of WORK."""
     degree = np.minimum(np.diff(q._rows().starts), 1000).astype(float)  # elements with more neighbours do not follow
     open_pairs = len(exact) - int(np.count_nonzero(exact))
     # The degree of a neighbour, on average over the ends of pairs; about 2.5 starts for each pair.

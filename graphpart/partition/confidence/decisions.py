@@ -1,4 +1,4 @@
-"""The decisions that doubtful pairs stand for: several pairs are often decided otherwise by one and the same change.
+"""The decisions of doubtful pairs: one change often decides several pairs otherwise.
 
 A pair that is apart and has the doubt of joining its two clusters stands for this join. One that has the doubt of
 moving one of its elements to the cluster of the other stands for this move. A pair that is together stands for the move
@@ -35,7 +35,7 @@ JOIN, SPLIT, MOVE, OTHER = range(4)
 
 @dataclass(frozen=True)
 class Examined:
-    """A partition, and what is known of its cheapest changes.
+    """A partition and its cheapest known changes.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ def decisions_of(
     u, v : ndarray of int, shape (m,)
         Pairs in ascending order of doubt.
     cost, own, doubt, exactly : ndarray of shape (m,)
-        `own` is the cost without what groups add, of which scores are made; NaN for pairs that are not listed.
+        `own` is the cost without groups, from which scores are computed; NaN for pairs that are not listed.
     examined : Examined
     """
     labels, classes, found, slack = examined.labels, examined.classes, examined.found, examined.slack
@@ -142,7 +142,7 @@ def _cut(name: Any) -> str:
 
 
 def in_words(decisions: Columns, name: Callable[[Any], str] = _cut) -> NDArray[Any]:
-    """What would change, in words; `name` makes the text for an element."""
+    """The change in words; `name` makes the text for an element."""
     out = np.empty(decisions.rows, object)
     rows = zip(*(decisions[k].tolist() for k in ("kind", "scope", "left", "right", "cluster", "other")), strict=True)
     for k, (change, scope, left, right, own, other) in enumerate(rows):

@@ -75,7 +75,7 @@ class Doubts:
     cost : float
         The cost of the partition.
     gain : float
-        The largest amount by which a change that was found lowers the cost; 0 if none does.
+        The largest amount by which a found change lowers the cost; 0 if none does.
     status : Status
         ``optimal`` if all pairs are exact, ``local_optimum`` if not, or why it ended early.
     origin : Origin or None
@@ -251,9 +251,9 @@ def doubts(
     -----
     O(m log^2 m) for all m listed pairs together, which takes seconds for 10^6 pairs. A required pair has the doubt
     ``inf``, and so has an element or a cluster that no pair links to another. Pairs that are not listed do not count as
-    links, whatever they cost, and have no row unless they are asked for. After a change of a pair, at most 64
-    neighbours follow, fewer if there are many pairs, and none where the number of clusters is limited or clusters have
-    to be connected.
+    links at any cost, and have no row unless they are requested. After a change of a pair, at most 64 neighbours
+    follow, fewer if there are many pairs, and none where the number of clusters is limited or clusters have to be
+    connected.
 
     Examples
     --------
@@ -336,7 +336,7 @@ def _solve_others(
             return
         mine = (int(piece[u[k]]), int(piece[v[k]]))
         if mine[0] != mine[1] and plain:
-            continue  # joining two components costs nothing beside what could be gained in each
+            continue  # joining two components costs no more than the possible gain in each
         if mine not in parts:
             elements = np.flatnonzero(np.isin(piece, mine))
             part = q if len(elements) == q.n else q._restrict(elements)
@@ -352,7 +352,7 @@ def _solve_others(
 
 
 def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping) -> tuple[float, bool]:
-    """What the best partition with a pair decided otherwise costs, and whether that is proven."""
+    """The least cost with a pair decided otherwise, and whether it is proven."""
     pair = np.array([[a, b]], np.int32)
     limits = part._limits
     try:
@@ -415,7 +415,7 @@ def _tables(
         columns["price"] = price
     pairs = Columns(columns)
     with np.errstate(invalid="ignore"):
-        own = cost[order] - price  # without what groups add
+        own = cost[order] - price  # without the costs of groups
     if asked is not None:
         lu, lv, _ = source_of(given)._listed()
         own[~np.isin(keys_of_pairs(u, v, p.n), keys_of_pairs(lu, lv, p.n))] = np.nan

@@ -1,6 +1,6 @@
 """Small pieces of a problem, in which the least cost with a pair decided otherwise is computed over all partitions.
 
-A piece is a set of elements of which no optimum, and not the partition itself, joins one with an element outside of it.
+A piece is a set of elements that neither an optimum nor the partition joins with an element outside of it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def pieces_of(q: SetPartition, labels: Labels) -> Labels:
 def exact_pairs(
     q: SetPartition, labels: Labels, rises: Floats, exact: NDArray[np.uint8], work: float, stopping: Stopping
 ) -> float:
-    """Enter the exact rises of pairs in small pieces, and of pairs of two small pieces; return what can be gained.
+    """Enter the exact rises of pairs in small pieces, and of pairs of two small pieces; return the possible gain.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def exact_pairs(
     )
     some = np.flatnonzero(known[at])
     rises[some], exact[some] = found[at[some]], True
-    gains[gains >= -16 * q._tolerance] = 0.0  # what rounding may add to the cost of a small piece
+    gains[gains >= -16 * q._tolerance] = 0.0  # largest rounding error of the cost of a small piece
     if q.lifted is not None:
         rises[across], exact[across] = np.inf, True  # no base pairs connect the two
     elif plain:  # such a pair can be joined in all partitions, for nothing

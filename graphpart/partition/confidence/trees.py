@@ -28,7 +28,7 @@ def tree_partings(q: SetPartition, labels: Labels, weight: Integers, inside: Int
         Whose clusters have to be connected; without a background.
     labels : ndarray of int32, shape (n,)
     weight : ndarray of int64, shape (n,)
-        For how many elements each one counts among those that leave.
+        The number of elements that each element stands for.
     inside : ndarray of int64
         The pairs within clusters.
 

@@ -1,4 +1,4 @@
-"""The kernel of brute force: restricted growth strings in lexicographic order, depth first.
+"""Kernel of brute force: restricted growth strings in lexicographic order, depth first.
 
 Element t joins one of the k subsets of the elements before it, or opens subset k. For every free element a and subset U
 the kernel keeps ``between[a, U]``, the cost between them. A node is cut off if no completion can beat the best leaf:
@@ -8,8 +8,8 @@ the kernel keeps ``between[a, U]``, the cost between them. A node is cut off if 
 If subsets have to be connected, a node is cut off if the placed elements of some subset are not connected among
 themselves and the free elements.
 
-Subsets hold at most a given number of elements (an element may stand for several), and a node is cut off if it has too
-many subsets, or if the free elements are too few for those that are missing.
+Subsets have at most a given number of elements, and an element may stand for several. A node is cut off if it has too
+many subsets, or if the free elements are too few for the missing subsets.
 """
 
 import numpy as np
@@ -27,14 +27,14 @@ cdef enum:
 
 cdef struct Search:
     int n
-    int64_t most_elements, least, most         # in a subset; subsets
-    int64_t weight[LARGEST]                    # for how many elements each stands
+    int64_t most_elements, least, most         # most elements of a subset; limits of the number of subsets
+    int64_t weight[LARGEST]                    # number of elements that each element stands for
     int64_t size[LARGEST]                      # of each subset
     double tolerance
     double best                                # cost of the best leaf
     double cost[LARGEST][LARGEST]
     bint connected                             # whether subsets have to be connected
-    int linked[LARGEST]                        # the elements that base pairs link to each, as bits
+    int linked[LARGEST]                        # the elements that base pairs link to each element, as bits
     int member[LARGEST]                        # the placed elements of each subset, as bits
     double free_pairs[LARGEST + 1]             # the sum of negative costs among the elements t..n-1
     double between[LARGEST][LARGEST]
@@ -52,12 +52,12 @@ def enumerate_partitions(
     int64_t most,
     const element_t[:, ::1] links=None,
 ):
-    """Labels of a cheapest partition for n <= 14; of partitions that tie, the lexicographically first. None: no one fits.
+    """Labels of a cheapest partition for n <= 14; on ties the lexicographically first. None if no partition is allowed.
 
     A partition counts as cheaper if its cost is lower by more than `tolerance`. When stopped early, the labels of the
-    best partition seen, or None; the first one is {all elements}, or as close to it as required cuts allow. Elements
-    stand for `weight` elements; a subset holds at most `most_elements`, and there are `least` to `most` subsets.
-    With base pairs in the rows of `links`, subsets have to be connected by these.
+    best partition so far, or None. The first partition is one subset of all elements, or as close to it as required
+    cuts allow. Elements stand for `weight` elements; a subset has at most `most_elements`, and there are `least` to
+    `most` subsets. With base pairs in the rows of `links`, these must connect each subset.
     """
     cdef int n = <int>matrix.shape[0], a, b
     if n > LARGEST:
@@ -110,7 +110,7 @@ cdef bint linkable(Search* s, int k, int free) noexcept nogil:
 
 
 cdef bint place(Search* s, int t, int k, double cost, Stopping stopping) noexcept nogil:
-    """Try every subset for element t, given k subsets and the cost so far; True if the run has to end."""
+    """Try all subsets for element t, given k subsets and the cost so far; True if the run has to end."""
     cdef int a, U, V
     cdef double total, bound, x, least
     cdef double saved[LARGEST]

@@ -2,18 +2,19 @@
 
 The reduced cost of a subset is the sum of the costs of its pairs and of the prices of its elements. `descend` is a tabu
 search from given subsets. `examine` finds all subsets below a limit, by branch and bound: each element is in, out or
-free. Costs are at least ``weight[a] * weight[b]`` less what a pair attracts. With X the sum of the weights of the free
-elements that a subset takes, the weights contribute ``(X**2 - sum of weight**2) / 2``, and ``X**2 >= 2 X t - t**2`` for
-every t. So for each t the rest is linear but for what attracts, and its minimum is a minimum cut. The maximum flow is
-found as a division of what each pair attracts among its two ends: each element then has a linear cost, and the sum of
-the negative ones is the bound, whatever the division is. It stays from node to node, so flows have little to do. A few t
-are tried, towards the X of the minimum. An element whose linear cost lifts the bound to the limit is out.
+free. The cost of a pair is at least ``weight[a] * weight[b]`` minus its attraction. Let X be the sum of the weights of
+the free elements in a subset. The weights contribute ``(X**2 - sum of weight**2) / 2``, and ``X**2 >= 2 X t - t**2``
+for every t. So for each t the remaining costs are linear except for the attractions, and their minimum is a minimum
+cut. The maximum flow is a division of each attraction among the two ends of its pair. Each element then has a linear
+cost, and the sum of the negative ones is a bound for any division. The division is kept from node to node, so flows
+need few steps. A few t are tried, towards the X of the minimum. An element is out if its linear cost lifts the bound to
+the limit.
 
 A triple has a penalty s, which a subset pays if it takes two or three of {i, j, k} (see `subset_rows`). In 0/1 variables
-this is ``s (x_i x_j + x_j x_k + x_i x_k - 2 x_i x_j x_k)``. Once i is in, it is ``s (x_j + x_k - x_j x_k)``: what j and k
-pay each, and what they attract each other with. Once two are in, it is s. So branch and bound knows it exactly as soon
-as one of the three is in. Until then, it counts shares of s, at most s together, for pairs of the three that attract
-each other: ``s x_i x_j`` is never more than the penalty, and it only lessens what attracts.
+this is ``s (x_i x_j + x_j x_k + x_i x_k - 2 x_i x_j x_k)``. Once i is in, it is ``s (x_j + x_k - x_j x_k)``: a cost s
+of j and of k, and an attraction s between them. Once two are in, it is s. So branch and bound counts it exactly as soon
+as one of the three is in. Before, it subtracts shares of s, at most s together, from the attractions of pairs of the
+three. This is valid, since ``s x_i x_j`` is at most the penalty.
 """
 
 import numpy as np
@@ -29,12 +30,12 @@ cdef enum:
     IN = 1
     OUT = 2
     TENURE = 6
-    TANGENTS = 8        # most points in one node at which the square is bounded from below
+    TANGENTS = 8        # most values of t that are tried in one node
 
 
 cdef inline void toggle(Py_ssize_t chosen, double sign, const RowView* triples, const element_t* right,
                         const unsigned char* now, double* h) noexcept nogil:
-    """What elements would add, after one enters (sign 1) or leaves (-1): the change by penalties of triples."""
+    """Update the costs of adding elements, after one enters (sign 1) or leaves (-1), by penalties of triples."""
     cdef offset_t i
     cdef element_t l, r
     for i in range(triples.starts[chosen], triples.starts[chosen + 1]):
@@ -45,10 +46,10 @@ cdef inline void toggle(Py_ssize_t chosen, double sign, const RowView* triples, 
 
 def descend(const double[:, ::1] cost, const double[::1] price, CompressedRows triples not None,
             const element_t[::1] right, unsigned char[:, ::1] subsets, int steps, Stopping stopping):
-    """From each row of `subsets`, elements enter or leave; the row becomes the best subset on the way. Its reduced costs.
+    """Tabu search from each row of `subsets`; the row becomes the best subset found. Returns the reduced costs.
 
-    The triples of an element a are row a of `triples`: one of the other two elements and the penalty of each; `right`
-    has the other one.
+    The triples of element a are row a of `triples`, which has one of the other two elements, and the penalty as its
+    cost. `right` has the third element.
     """
     cdef Py_ssize_t n = price.shape[0], k, i, chosen
     cdef int step, size
@@ -124,10 +125,10 @@ cdef struct State:
     const element_t* heads
     const offset_t* mate
     double* attraction          # of the pair of each arc,
-    double* share               # and the part of it that counts for the tail
+    double* share               # the part of the attraction that counts for the tail
     unsigned char* status
     double* linear              # costs of free elements without the shares,
-    double* rest                # and with them
+    double* rest                # costs of free elements with the shares
     element_t* level
     element_t* queue
     offset_t* current
@@ -135,7 +136,7 @@ cdef struct State:
 
 
 cdef bint layered(State* s) noexcept nogil:
-    """Distances of free elements to those with a negative rest; whether one with a positive rest has any."""
+    """Distances of free elements to elements with a negative rest; whether an element with a positive rest has one."""
     cdef Py_ssize_t n = s.n, a, b, head = 0, tail = 0
     cdef offset_t i
     cdef bint found = False
@@ -150,7 +151,7 @@ cdef bint layered(State* s) noexcept nogil:
         head += 1
         for i in range(s.starts[a], s.starts[a + 1]):
             b = s.heads[i]
-            if s.level[b] < 0 and s.status[b] == FREE and s.share[i] > 0:   # b may take over what a has of the pair
+            if s.level[b] < 0 and s.status[b] == FREE and s.share[i] > 0:   # b may take over the share of a
                 s.level[b] = s.level[a] + 1
                 s.queue[tail] = <element_t>b
                 tail += 1
@@ -159,7 +160,7 @@ cdef bint layered(State* s) noexcept nogil:
 
 
 cdef void take_shares(State* s) noexcept nogil:
-    """The rest of each free element."""
+    """Compute the rest of each free element."""
     cdef Py_ssize_t a
     cdef offset_t i
     cdef double value
@@ -183,9 +184,9 @@ cdef double negative(State* s) noexcept nogil:
 
 
 cdef bint flow(State* s) noexcept nogil:
-    """Split what attracts among the ends of pairs so that the sum of the negative rests is largest (Dinic 1970).
+    """Divide attractions among the ends of pairs so that the sum of the negative rests is largest (Dinic 1970).
 
-    Whether anything changed.
+    Returns whether anything changed.
     """
     cdef Py_ssize_t n = s.n, a, b, x, length
     cdef offset_t i
@@ -200,7 +201,7 @@ cdef bint flow(State* s) noexcept nogil:
                 continue
             while s.rest[a] > 0 and s.status[a] == FREE:
                 x, length = a, 0
-                while s.level[x] > 0 or s.rest[x] >= 0:     # towards an element that lacks something
+                while s.level[x] > 0 or s.rest[x] >= 0:     # towards an element with a negative rest
                     ahead = False
                     while s.current[x] < s.starts[x + 1]:
                         i = s.current[x]
@@ -228,7 +229,7 @@ cdef bint flow(State* s) noexcept nogil:
                 for b in range(length):
                     i = s.path[b]
                     s.share[s.mate[i]] -= amount
-                    s.share[i] = s.attraction[i] - s.share[s.mate[i]]   # so that roundings do not add up
+                    s.share[i] = s.attraction[i] - s.share[s.mate[i]]   # so that rounding errors do not add up
                 s.rest[a] -= amount
                 s.rest[x] += amount
     return changed
@@ -241,15 +242,15 @@ def examine(
     const offset_t[::1] between, const double[::1] rise, double limit, Py_ssize_t room, double target, Py_ssize_t few,
     offset_t work, Stopping stopping
 ) -> tuple[NDArray[np.uint8], bool]:
-    """Subsets whose reduced cost is below `limit`: (subsets as rows, whether these are all).
+    """Subsets whose reduced cost is below `limit`: (subsets as rows, whether the search is complete).
 
-    It ends with more than `room` subsets, with `few` of them below `target`, or after `work` nodes. The pairs that
-    attract, and those of triples, are arcs ``starts[a]`` to ``starts[a + 1]`` from a to ``heads[i]``; ``mate[i]`` is the
-    arc in the other direction. `attraction` is what each pair attracts, less the shares of penalties that count for it,
-    and `share` any division of it among the two arcs; both change meanwhile. The costs are symmetric, with 0 on the
-    diagonal; they may be inf. The triples of an element a are ``first[a]`` to ``first[a + 1]``: the other two elements and the penalty of each.
-    These arrays have one entry more than there are triples. Of the other two elements, ``between`` is the arc, and
-    ``rise`` what it attracts more once the element is in.
+    The search ends after more than `room` subsets, `few` subsets below `target`, or `work` nodes. Attractive pairs and
+    pairs of triples are arcs: ``starts[a]`` to ``starts[a + 1]`` lead from a to ``heads[i]``, and ``mate[i]`` is the
+    arc in the other direction. `attraction` is the attraction of each pair, less its shares of penalties. `share` is
+    any division of it among the two arcs. Both are overwritten. The costs are symmetric, with 0 on the diagonal; they
+    may be inf. The triples of element a are ``first[a]`` to ``first[a + 1]``: the other two elements and the penalty.
+    These arrays have one entry more than there are triples. ``between`` is the arc between the other two elements, and
+    ``rise`` the increase of its attraction once a is in.
     """
     cdef Py_ssize_t n = price.shape[0], a, count = 0, below = 0, top = 0, trail = 0, depth = 0, raised = 0, chosen
     cdef offset_t i, arc
@@ -267,8 +268,8 @@ def examine(
     cdef element_t[::1] level = np.zeros(n + 1, np.int32), queue = np.zeros(n + 1, np.int32)
     cdef element_t[::1] decided = np.zeros(n + 1, np.int32)
     cdef offset_t[::1] current = np.zeros(n + 1, np.int64), path = np.zeros(n + 1, np.int64)
-    cdef offset_t[::1] arcs = np.zeros(penalty.shape[0], np.int64)      # whose attraction was raised,
-    cdef double[::1] before = np.zeros(penalty.shape[0])                # and its former value
+    cdef offset_t[::1] arcs = np.zeros(penalty.shape[0], np.int64)      # arcs whose attraction was raised,
+    cdef double[::1] before = np.zeros(penalty.shape[0])                # and the former attractions
     subsets = []
     s.n, s.status, s.linear, s.rest, s.level = n, &status[0], &linear[0], &rest[0], &level[0]
     s.current, s.queue, s.path, s.starts = &current[0], &queue[0], &path[0], &starts[0]
@@ -302,8 +303,8 @@ def examine(
                 if bound >= limit:
                     pruned = True
                     break
-                # The flow has marked the elements that reach a negative rest. They are the smallest minimum. The largest has
-                # all whose rest is 0, too.
+                # The flow has marked the elements that reach a negative rest: the smallest minimum. The largest minimum
+                # also has all elements whose rest is 0.
                 small = large = 0.0
                 for a in range(n):
                     if status[a] == FREE and rest[a] > 0 and bound + rest[a] >= limit:
@@ -330,7 +331,7 @@ def examine(
                     value = 0.5 * (low + high)
                 tangent = value
             if not pruned:
-                best = -1.0     # divide at a heavy element that attracts many free ones, if it may be in
+                best = -1.0     # branch on a heavy element that attracts many free elements, if it may be in
                 for a in range(n):
                     if status[a] == FREE:
                         value = 1e-300
@@ -342,7 +343,7 @@ def examine(
                             value *= 1e-6
                         if value > best:
                             best, chosen = value, a
-        if not pruned and chosen < 0 and depth and base < limit:     # all is decided, and the subset costs less
+        if not pruned and chosen < 0 and depth and base < limit:     # a complete subset
             subsets.append(np.asarray(status)[:n] == IN)
             count += 1
             below += base < target
@@ -350,7 +351,7 @@ def examine(
                 complete = False
                 break
         if pruned or chosen < 0:
-            # back to the last element whose other way is open
+            # back to the last element whose other branch is open
             while top and not stack[top - 1].is_in:
                 top -= 1
             if not top:

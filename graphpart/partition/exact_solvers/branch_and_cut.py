@@ -63,7 +63,7 @@ class Smaller(NamedTuple):
     """The undecided part of a problem. Each better partition of the problem corresponds to a partition of this part."""
 
     problem: SetPartition
-    constant: float  #: what to add to the cost of a partition of `problem` to get the cost in the whole problem
+    constant: float  #: cost in the whole problem minus cost in `problem`
     labels: Labels  #: the best known partition of `problem`
     lift: Callable[[Labels], Labels]  #: turns labels of `problem` into labels of the whole problem
 
@@ -145,7 +145,7 @@ class BranchAndCut:
 
     @property
     def smaller(self) -> Smaller | None:
-        """What is left to decide; None before the problem is reduced."""
+        """The undecided problem; None before the problem is reduced."""
         if self._search is None or self._small is None or self._search.unit != 1.0:
             return None
         small, inner = self._small, self._search.smaller()
@@ -171,7 +171,7 @@ class BranchAndCut:
         yield
         q, exponent = in_fitting_unit(cut_huge(small.problem))
         labels = _start_of(q, self.labels, small, self.cost if self.improved else None, apart)
-        slack = -lowered(self.p, 0.0)  # what rounding may have added
+        slack = -lowered(self.p, 0.0)  # largest rounding error
 
         def told(search: Search, is_better: bool) -> None:
             if is_better:
@@ -287,7 +287,7 @@ class Search:
         self.bound = self.constant + self.unit * math.fsum(tree.value for tree in self._trees)
 
     def steps(self) -> Iterator[None]:
-        """Solve the components, the smallest first: the root of each, then what is left of each."""
+        """Solve the components, the smallest first: the roots of all, then the rest of each tree."""
         self._told(self, True)
         trees = sorted(self._trees, key=lambda tree: tree.p.n)
         for nodes in (1.0, math.inf):
@@ -319,7 +319,7 @@ class Search:
                 yield elements.astype(np.int32)
 
     def smaller(self) -> Smaller:
-        """What is left to decide. If only one tree is not proven: what is left of this tree."""
+        """The undecided problem. If only one tree is not proven: the remaining problem of this tree."""
         left = [k for k, tree in enumerate(self._trees) if not tree.proven]
         rest = self._trees[left[0]].rest if len(left) == 1 else None
         inner = rest.smaller if isinstance(rest, Rest) and self.unit == 1.0 else None
@@ -335,18 +335,18 @@ class Search:
         return glued(self.p.n, found)
 
     def rest_of(self, tree: Tree, p: SetPartition, labels: Labels, merged: Labels) -> Rest:
-        """What is left of a tree's problem once elements are merged."""
+        """The remaining problem of a tree, with elements merged."""
         return Rest(self, tree, p, labels, merged)
 
     def solve_region(self, p: SetPartition, labels: Labels, seconds: float) -> tuple[Labels, float, bool]:
         """Labels of a small problem, a lower bound of its cost, and whether the labels are optimal."""
         one = BranchAndCut(p, labels, parameters=self.parameters)
         one.run(self.stopping.child(seconds=seconds, plus=math.inf), None)
-        # Optimal up to the allowance; twice, for what rounding adds.
+        # Optimal up to the allowance; twice, because of rounding.
         return one.labels, one.bound - 2 * one.allowance, one.bound >= one.cost
 
     def note(self, cost: float, bound: float) -> None:
-        """By how much a tree changed its cost and its bound, in its unit."""
+        """The changes of the cost and of the bound of a tree, in its unit."""
         self.cost += self.unit * cost
         self.bound += self.unit * max(bound, 0.0)
         if cost < 0 or bound > 0:
@@ -369,7 +369,7 @@ class Search:
 
 
 class Rest:
-    """What is left of the problem of one tree. Its work counts for the whole, its cost and bound for the tree."""
+    """The remaining problem of one tree. Its work counts for the whole, its cost and bound for the tree."""
 
     def __init__(self, whole: Search, tree: Tree, p: SetPartition, labels: Labels, merged: Labels) -> None:
         self._whole, self._tree, self._p, self._labels, self._merged = whole, tree, p, labels, merged
@@ -388,7 +388,7 @@ class Rest:
 
     @property
     def smaller(self) -> Smaller | None:
-        """What is left to decide of it."""
+        """Its undecided problem."""
         if self._search is None:
             return None
         inner = self._search.smaller()

@@ -1,9 +1,9 @@
 """The pair on which branch and cut divides a node: pseudo-costs (Bénichou et al. 1971; Achterberg, Koch & Martin 2005).
 
-The pseudo-cost of a pair is by how much the bound rose on average, per unit by which its variable was moved, where a
-node was divided on this pair before: one for cutting it, one for joining it. A pair on which no node was divided has
-the average of all others, in proportion to the absolute costs of the pairs. This estimate also counts as one
-observation of each pair. A node is divided on the pair with the largest product of both expected rises.
+The pseudo-cost of a pair is the mean rise of the bound per unit of change of its variable, in earlier divisions on this
+pair: one number for cutting it, one for joining it. A pair on which no node was divided has the average of all others,
+in proportion to the absolute costs of the pairs. This estimate also counts as one observation of each pair. A node is
+divided on the pair with the largest product of both expected rises.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class PseudoCosts:
         self._rise, self._times = np.zeros((2, len(r.cost))), np.zeros((2, len(r.cost)))
 
     def note(self, e: int, joined: bool, moved: float, rise: float) -> None:
-        """Record the rise of the bound when a variable was set to 1 (`joined`) or 0, which `moved` it by so much."""
-        # least distance by which a decision counts as having moved a variable
+        """Record the rise of the bound when a variable was set to 1 (`joined`) or 0, and so changed by `moved`."""
+        # at least 0.05 counts as the change of the variable
         self._rise[int(joined), e] += max(rise, 0.0) / max(moved, 0.05)
         self._times[int(joined), e] += 1
 

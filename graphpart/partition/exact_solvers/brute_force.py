@@ -44,7 +44,7 @@ def brute_force(
     Parameters
     ----------
     problem : SetPartition or networkx.Graph
-        With at most 14 elements, where elements that must be joined count as one.
+        With at most 14 elements; elements that must be joined count as one.
     time_limit : float, optional
         Seconds.
     callback : callable, optional
@@ -54,7 +54,7 @@ def brute_force(
     -------
     PartitionResult
         With status ``optimal`` and ``lower_bound == cost``. Of partitions whose costs differ by no more than rounding
-        errors, the one with the lexicographically first labels, its subsets divided into pieces where no non-zero pair
+        errors, the one with the lexicographically first labels, its clusters divided into pieces where no non-zero pair
         connects them. `iterations` counts the nodes of the search. When stopped early, the lower bound is the sum of
         negative costs.
 

@@ -25,8 +25,8 @@ often the optimum (du Merle, Hansen, Jaumard & Mladenovic 1999; Aloise, Cafieri,
 5. If they are too many, the problem is divided at such a pair: joined, which merges two elements, or cut. 1 to 4 follow
    for both, with the subsets that are left. Only where the linear program nearly closes the gap, bounds are proven.
 
-Bounds are computed from u and the penalties, less what rounding and the tolerance of the search for subsets may add. No
-solver is trusted. There is no certificate of what column generation proves: it depends on a search over all subsets.
+Bounds are computed from u and the penalties, less the possible errors of rounding and the tolerance of the search for
+subsets. No solver is trusted. Column generation has no certificate, since its proof is a search over all subsets.
 """
 
 from __future__ import annotations
@@ -323,7 +323,7 @@ class ColumnGeneration:
     def _choose(self, node: Node, subsets: Subsets, prices: Prices) -> Iterator[None]:
         """Offer the best partition of some subsets, if it is wanted. With the prices, no other subset is in one."""
         n, costs = node.pricing.n, node.pricing.costs(subsets)
-        # So that there is a solution; a partition with such a single element is not wanted.
+        # These make the program feasible. A partition with such a single element is not wanted.
         others = prices.elements + 2.0 * max(self.wanted - prices.total - node.constant, 0.0) + 1.0
         stack = [(np.arange(len(costs)), prices.triples[prices.penalties > 0])]
         while stack:
@@ -358,8 +358,8 @@ class ColumnGeneration:
 def proves(node: Node, prices: Prices, subsets: Subsets) -> float:
     """The bound that prices prove, if no other subset has a negative reduced cost, up to the tolerance.
 
-    A partition costs at least the total of the prices, and what the reduced costs of its subsets add up to. Let the
-    elements of a subset share a negative one: no element has more of it than in the subset where its share is largest.
+    A partition costs at least the total of the prices plus the sum of the reduced costs of its subsets. Let the
+    elements of a subset share a negative reduced cost. No element has more than its largest share in any subset.
     """
     pricing = node.pricing
     shares = prices.reduced(subsets, pricing.costs(subsets)) / subsets.sum(axis=1)
@@ -369,7 +369,7 @@ def proves(node: Node, prices: Prices, subsets: Subsets) -> float:
 
 
 def _new(found: Subsets, seen: set[bytes]) -> Subsets:
-    """Those of some subsets that are not seen yet; they are now."""
+    """The subsets that were not seen yet; marks them as seen."""
     chosen: list[int] = []
     for k, key in enumerate(map(bytes, np.packbits(found, axis=1))):
         if key not in seen and len(chosen) < MOST_ADDED:
@@ -388,7 +388,7 @@ def _cut(node: Node, pair: tuple[int, int], subsets: Subsets) -> Node:
 
 
 def _joined(node: Node, pair: tuple[int, int], subsets: Subsets) -> Node | None:
-    """The node with a pair joined, if it may be."""
+    """The node with a pair joined, if this is allowed."""
     a, b = pair
     cost = node.pricing.cost.copy()
     if not np.isfinite(cost[a, b]):

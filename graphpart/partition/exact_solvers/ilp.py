@@ -84,7 +84,7 @@ def ilp(
 ) -> PartitionResult:
     """Solve a problem to proven optimality by integer programming.
 
-    If subsets have to be connected, violated cuts of base pairs are added round by round. Also
+    If clusters have to be connected, violated cuts of base pairs are added round by round. Also
     known as ``integer-program`` or ``mip``.
 
     Parameters
@@ -116,7 +116,7 @@ def ilp(
     InvalidOption
         If there is no such formulation, solver or option of the solver.
     InvalidProblem
-        If a component is too large for the full formulation, or subsets have to be connected there.
+        If a component is too large for the full formulation, or the problem requires connected clusters.
     InfeasibleProblem
         If no partition satisfies what is required.
     SolverError, MissingDependency
@@ -148,7 +148,7 @@ def ilp(
     parts = split(q, q._components())
     if formulation == "full" and p.lifted is not None:
         raise InvalidProblem(
-            "subsets have to be connected: the full formulation would need a number of cuts that is exponential; use "
+            "clusters have to be connected: the full formulation would need a number of cuts that is exponential; use "
             "cutting-plane"
         )
     if formulation == "full" and (largest := max((part.n for _, part in parts), default=0)) > LARGEST_FULL:
@@ -347,8 +347,8 @@ class Component(Search):
         self.infeasible |= answer.status == "infeasible"
         self.rounds += 1
         bound = max(answer.bound, self.program.proven()) if relaxed else answer.bound
-        # Pairs were fixed as they are in all partitions that are better than the one known, so the bound holds for
-        # those only: for all of them if there is none.
+        # Pairs were fixed as in all partitions that are better than the known one. So the bound is valid for better
+        # partitions only; if there are none, the known one is optimal.
         self.bound = max(self.bound, min(self.cost, self.program.lift(bound)))
         if answer.values is None:
             return None

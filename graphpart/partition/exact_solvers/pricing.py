@@ -1,4 +1,4 @@
-"""Subsets of small reduced cost, where pairs repel as products of weights do: what column generation searches.
+"""Subsets of small reduced cost for column generation, if pairs repel by products of weights.
 
 Let x be weights such that most pairs that do not attract cost ``x[a] * x[b]``. For modularity these are the degrees,
 for cluster editing the numbers of elements that are merged, up to a factor. The cost of any pair is at least ``x[a] *
@@ -84,7 +84,7 @@ class Pricing:
         self._most = float(np.abs(cost[known]).sum()) + float(weight.sum()) ** 2
 
     def error(self, prices: Prices) -> float:
-        """What rounding changes at most in the cost of a subset with these prices, and in bounds on it.
+        """The largest rounding error of the cost of a subset with these prices, and of bounds on it.
 
         No sum here has more than a few times n terms, and a few for each triple.
         """
@@ -98,7 +98,7 @@ class Pricing:
         return found
 
     def near(self, prices: Prices, starts: Subsets, stopping: Stopping) -> Subsets:
-        """What a search finds from each of some subsets."""
+        """The results of a search from each of some subsets."""
         found = np.ascontiguousarray(starts)
         first, left, right, penalty, _ = self._by_element(prices)
         triples = CompressedRows(first, left, penalty)
@@ -111,7 +111,7 @@ class Pricing:
         """Subsets whose reduced cost is below a limit; whether these are all.
 
         All that are below the limit by more than `error` are found. It ends with more than `room` subsets, with `few`
-        of them below `target`, or after so much `work`.
+        of them below `target`, or after `work` nodes.
         """
         n = self.n
         first, left, right, penalty, of = self._by_element(prices)

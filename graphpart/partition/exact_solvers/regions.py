@@ -53,7 +53,7 @@ PROGRESS, IDLE = 0.05, 1  # share of the gap below which a pass is idle; most id
 
 @dataclass
 class Region:
-    """What is known of a region: its elements, the gain of its bound, the gap that is left, and its best partition.
+    """A region: its elements, the gain of its bound, the remaining gap, and its best partition.
 
     A region that is made of others gains at least as much as these together.
     """
@@ -84,7 +84,7 @@ class Regions:
         The best partition.
     cost : float
     gain : float
-        The bound that the multipliers prove is valid with so much more.
+        The gain that may be added to the bound of the multipliers.
     """
 
     def __init__(self, p: SetPartition, relaxation: Relaxation, labels: Labels, solve: Solve, stopping: Stopping):
@@ -108,7 +108,7 @@ class Regions:
 
     @property
     def outside(self) -> NDArray[np.bool_]:
-        """Variables outside of all regions with a gain: their reduced costs still say what a change costs."""
+        """Variables outside of all regions with a gain: their reduced costs are still valid."""
         place = self._places([region for region in self.regions if region.gain > 0])
         a, b = place[self.r.u], place[self.r.v]
         outside: NDArray[np.bool_] = (a < 0) | (a != b)
@@ -169,7 +169,8 @@ class Regions:
         self._grow()
 
     def _grow(self) -> bool:
-        """Let regions with a gap take in what decides about the gap, or else what they touch; whether any grew."""
+        """Enlarge regions with a gap by the elements that decide about it, or else by adjacent elements; whether any
+        grew."""
         place = self._places(self.regions)
         regions = dict(enumerate(self.regions))
         grown = False

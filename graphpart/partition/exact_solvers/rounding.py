@@ -47,7 +47,7 @@ def rounded(p: SetPartition, r: Relaxation, best: Labels, is_large: bool, stoppi
 def _fused(p: SetPartition, best: Labels, labels: Labels, stopping: Stopping) -> Iterator[Labels]:
     other = fixed_point(p, labels, improve_by_pairs, stopping)
     agreed = agreement(best, other)
-    if p.lifted is not None:  # what two connected subsets share need not be connected
+    if p.lifted is not None:  # the intersection of two connected subsets need not be connected
         agreed = connected_subsets(p, agreed)
     q = p._contract(agreed)
     first = first_of(agreed)

@@ -76,7 +76,7 @@ def _triangle_rows(triangles: NDArray[np.int64], n: int) -> Rows:
 def violated_cycles(
     y: Floats, u: NDArray[np.int32], v: NDArray[np.int32], n: int, limit: int, tolerance: float
 ) -> Rows:
-    """For each stored pair, the most violated inequality whose e it is, if any; at most `limit`.
+    """For each stored pair, the most violated inequality with this pair as e, if there is one; at most `limit`.
 
     The path P is a shortest one for the lengths 1 - y. O(n (m + n) log n) at worst; a search ends at length 1.
 

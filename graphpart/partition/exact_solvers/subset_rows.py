@@ -50,7 +50,7 @@ class Prices:
 
     @property
     def total(self) -> float:
-        """What a partition costs at least, if no reduced cost is negative."""
+        """A lower bound on all partitions, if no reduced cost is negative."""
         return math.fsum(self.elements) - math.fsum(self.penalties)
 
     def reduced(self, subsets: Subsets, costs: Floats) -> Floats:

@@ -151,7 +151,7 @@ class Tree:
                 self.rest.offer(labels)
 
     def hear(self, labels: Labels, bound: float) -> None:
-        """Take over a better partition, and a bound for all better ones, from what is left of the problem."""
+        """Take over a better partition, and a bound for all better ones, from the remaining problem."""
         cost = self.p._evaluate_labels(labels)
         if cost < self.cost:
             self._accept(labels, cost)
@@ -175,7 +175,7 @@ class Tree:
             if vertex:
                 assert self.simplex is not None
                 vertex = self.simplex.solve(r)
-                failed = not vertex  # as where no point is left: the other method goes on once more
+                failed = not vertex  # as if no point were left: the other method continues
             elif self.semidefinite is not None:
                 self.semidefinite.round()
             else:
@@ -285,7 +285,7 @@ class Tree:
         return columns.bound == math.inf
 
     def _has_regions(self) -> bool:
-        """Whether the problem is so large and sparse that the gap may be in few places."""
+        """Whether the problem is so large and sparse that the gap may be in a few regions."""
         return not self.relaxation.complete and self.p.n >= self.parameters.regions
 
     def _solve_regions(self) -> Generator[None, None, float]:
@@ -327,7 +327,7 @@ class Tree:
         return int(np.count_nonzero(fixed))
 
     def _start_again(self, bound: float) -> Children:
-        """Solve what is left of the problem once pairs are fixed: contracted, reduced, and taken apart.
+        """Solve the remaining problem with fixed pairs: contract it, reduce it, and divide it.
 
         All partitions better than the one known are partitions of the remaining problem, so the bound of the remaining
         problem holds for them. If subsets have to be connected, a set that only lifted pairs connect is not contracted,

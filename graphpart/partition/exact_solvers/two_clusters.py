@@ -1,8 +1,7 @@
 """Partitions into at most two clusters as a contestant of a race: branch and cut over odd cycles.
 
 A pair that is paid if its elements are together is an edge of opposite weight that is paid if they are on different
-sides (see `graphpart.maximum_cut`). The bound of that problem holds within two clusters, where a bound without the
-limit says little.
+sides (see `graphpart.maximum_cut`). The bound of that problem is for two clusters. Bounds without the limit are weak.
 """
 
 from __future__ import annotations

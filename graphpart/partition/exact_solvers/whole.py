@@ -1,4 +1,4 @@
-"""What the tree of one block shares with the whole problem: parameters, counts of work, and the interface of both."""
+"""Parameters, counts of work, and the interface, for the tree of one block and for the whole problem."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TreeParameters:
 
 @dataclass
 class Work:
-    """How much work was done."""
+    """Counts of work."""
 
     nodes: int = 0
     rounds: int = 0
@@ -56,7 +56,7 @@ class Whole(Protocol):
     parameters: TreeParameters
 
     def rest_of(self, tree: Any, p: SetPartition, labels: Labels, merged: Labels) -> WhatIsLeft:
-        """What is left of the problem of a tree, once elements are merged."""
+        """The remaining problem of a tree, with elements merged."""
 
     def solve_region(self, p: SetPartition, labels: Labels, seconds: float) -> tuple[Labels, float, bool]:
         """Better labels of a small problem, a lower bound of its cost, and whether the labels are optimal."""
@@ -69,7 +69,7 @@ class Whole(Protocol):
 
 
 class WhatIsLeft(Protocol):
-    """What is left of the problem of a tree. It tells the tree of better partitions and bounds, see `Tree.hear`."""
+    """The remaining problem of a tree. It tells the tree of better partitions and bounds, see `Tree.hear`."""
 
     @property
     def bound(self) -> float:

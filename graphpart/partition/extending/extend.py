@@ -186,7 +186,7 @@ def _near(q: SetPartition, labels: Labels, changed: NDArray[np.bool_], solver: S
     touched[labels[u[attracts & free[v]]]] = True
     near = touched[labels]
     rest = near & ~free
-    # One element for each that is free, and one for what else is in each cluster.
+    # One element for each free element, and one for the rest of each cluster.
     groups = np.where(free, np.arange(q.n), q.n + labels)
     members = np.flatnonzero(near)
     _, place_of_member = np.unique(groups[members], return_inverse=True)

@@ -16,7 +16,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Solver"]
 
-LARGEST_AUTO = 100_000  # most pairs for which more than greedy joining and moving is worth its time
+LARGEST_AUTO = 100_000  # with more pairs, only greedy joining and moving are used
 
 
 class Solver:

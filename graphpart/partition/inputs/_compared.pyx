@@ -1,4 +1,4 @@
-# How many pairs of a table were compared among those that probably belong together; see unlisted.py.
+# How many of the pairs that probably belong together are listed in a table; see unlisted.py.
 import numpy as np
 
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
@@ -24,7 +24,7 @@ def compared_near(
     cdef offset_t[:, ::1] counts = counts_array
     cdef element_t[::1] parent = parent_array
     cdef element_t[::1] attracting = np.zeros(n, np.int32)
-    cdef element_t[::1] listed = np.full(n, -1, np.int32)    # by which element a neighbour was listed last
+    cdef element_t[::1] listed = np.full(n, -1, np.int32)    # the last element whose row lists a neighbour
     cdef element_t[::1] common = np.zeros(n, np.int32)
     cdef element_t[::1] found = np.empty(n, np.int32)
     cdef element_t size

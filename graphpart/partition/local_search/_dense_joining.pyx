@@ -1,16 +1,16 @@
 """Kernel of greedy joining on a matrix of costs, from singletons.
 
-Elements that are alone stay in the matrix, which is only read. A subset with more elements has a row of its own, with
-its cost to each element that is alone, and a row and a column of a small table, with its costs to all other such
-subsets. So a join adds two rows, and writes to few columns; what is scattered over memory is read, not written, and only
-for the subsets with several elements, which are few.
+The costs of elements that are alone stay in the matrix, which is only read. A subset with several elements has a row of
+its own, with its cost to each element that is alone. It also has a row and a column of a small table, with its costs to
+all other such subsets. So a join adds two rows, and writes to few columns. Scattered memory is only read, and only for
+the few subsets with several elements.
 
 A pair of an element that is alone and a subset with several elements belongs to the row of the subset. A pair of two
 such subsets belongs to both rows, a pair of two elements that are alone to the row of the smaller index. Each row keeps
-its smallest cost and the place of it. When the subset at this place is joined, the value stays as a lower bound, and the
-row is searched again only when it comes first (Müllner 2011). Once only half of the elements are alone, the rows of
-subsets drop the others. The matrix is not copied, since that would read all of it; what is left of one of its rows is
-collected when that row is needed, which for most rows happens once.
+its smallest cost and the place of this cost. When the subset at this place is joined, the value stays as a lower bound,
+and the row is searched again only when it comes first (Müllner 2011). When only half of the elements are alone, the
+rows of subsets drop the others. The matrix is not copied, since this would read all of it. The remaining entries of one
+of its rows are collected when they are needed, which for most rows happens once.
 """
 
 import numpy as np
@@ -26,9 +26,9 @@ from graphpart.kernels.ties cimport pack_sizes, scramble_pair
 from graphpart.kernels.types cimport cost_t, element_t
 from graphpart.stopping cimport Stopping
 
-# The loops in which the time goes, in C for the sake of GP_CLONES. Several smallest values at a time run at the speed of
-# memory, one does not. Where the smallest one is, is noted for blocks only, and looked up there. Compilers make vectors
-# of the loops over lanes; with 16 or fewer, GCC first makes each lane a statement of its own, and then no vectors.
+# These loops take most of the time. They are in C so that GP_CLONES applies to them. Several minima side by side run at
+# the speed of memory, one does not. Only the block of the minimum is noted; its place is searched there. Compilers
+# vectorise the loops over lanes. With 16 or fewer lanes, GCC unrolls these loops and does not vectorise them.
 cdef extern from *:
     """
     #define GP_LANES 32
@@ -132,22 +132,22 @@ cdef extern from *:
 
 
 cdef struct Side:
-    # What the rows of one kind keep: of elements that are alone, or of subsets with several.
+    # The rows of one kind: elements that are alone, or subsets with several elements.
     Py_ssize_t n
     element_t* name             # the smallest element of each row's subset
     cost_t* low                 # lower bound on the costs of the row's pairs; inf for a row that is gone
-    element_t* nearest          # the name of where it is, if not loose
+    element_t* nearest          # the name of the subset at this cost, if not loose
     char* loose
-    uint64_t* sizes             # what decides ties, if not loose
+    uint64_t* sizes             # the key that decides ties, if not loose
     uint64_t* hash
 
 
 cdef struct State:
     const cost_t* matrix
     Py_ssize_t n                # its size
-    cost_t* collected           # its entries in one row, without joined subsets
-    Py_ssize_t alive            # elements that are alone; the single ones are these, and some that are dead
-    cost_t* dead                # 0 for each of them, inf for others
+    cost_t* collected           # the entries of one row, without joined subsets
+    Py_ssize_t alive            # number of elements that are alone; the single ones also include dead ones
+    cost_t* dead                # for each single one: 0 if it is alone, inf if it is dead
     Side single
     Side several
     cost_t** rows               # of subsets with several elements: their costs to the single ones
@@ -155,7 +155,7 @@ cdef struct State:
     Py_ssize_t unuseds
     cost_t* table               # (capacity, width): costs between subsets with several elements; inf on the diagonal
     Py_ssize_t capacity
-    Py_ssize_t width            # more than the capacity: columns at a distance of a power of two share places in a cache
+    Py_ssize_t width            # more than the capacity: columns a power of two apart would share places in the cache
     element_t* at               # of each name: place among the single ones, or -1 - place among those with several
     element_t* elements         # of each name: number of elements
     element_t* place            # new places of the subsets that stay, when others are dropped
@@ -165,7 +165,7 @@ cdef struct State:
 # -------------------------------------------------------------------------------------------------------------- ties
 
 cdef inline void offer(State* s, Side* side, Py_ssize_t row, element_t name) noexcept nogil:
-    """Let a row lead to one of those with the smallest cost, if it precedes the one before on ties; that may be -1."""
+    """Let a row lead to subset `name`, at its smallest cost, if this precedes the present one (-1: none) on ties."""
     cdef element_t mine = side.name[row]
     cdef uint64_t sizes = pack_sizes(s.elements[mine], s.elements[name]), hash = scramble_pair(mine, name)
     if (
@@ -180,7 +180,7 @@ cdef inline void offer(State* s, Side* side, Py_ssize_t row, element_t name) noe
 cdef void offer_singles(
     State* s, Side* side, Py_ssize_t row, const cost_t* costs, Py_ssize_t first, Py_ssize_t end
 ) noexcept nogil:
-    """Offer all elements of a range that are alone and have the row's smallest cost."""
+    """Offer all elements of a range that are alone and have the smallest cost of the row."""
     cdef Py_ssize_t k = next_equal(end, costs, side.low[row], first)
     while k < end:
         if s.dead[k] == 0.0:
@@ -189,7 +189,7 @@ cdef void offer_singles(
 
 
 cdef inline const cost_t* row_of_single(State* s, Py_ssize_t k, Py_ssize_t first) noexcept nogil:
-    """Costs of an element that is alone to the single ones from `first` on, each at its place; until the next call."""
+    """Costs of an element that is alone to single ones from `first` on, at their places; valid until the next call."""
     cdef const cost_t* row = s.matrix + s.single.name[k] * s.n
     if s.single.n == s.n:
         return row
@@ -198,7 +198,7 @@ cdef inline const cost_t* row_of_single(State* s, Py_ssize_t k, Py_ssize_t first
 
 
 cdef void scan_single(State* s, Py_ssize_t k) noexcept nogil:
-    """The smallest cost of an element that is alone to later ones that are."""
+    """Find the smallest cost of an element that is alone to later elements that are alone."""
     cdef Side* side = &s.single
     cdef Py_ssize_t n = side.n
     cdef const cost_t* costs = row_of_single(s, k, k + 1)
@@ -231,7 +231,7 @@ cdef void finish_scan(State* s, Py_ssize_t i, Place place) noexcept nogil:
 
 
 cdef void consider(State* s, Side* side, Place place, Side** first, Py_ssize_t* row) noexcept nogil:
-    """Search again each row of which only this bound is known. Of rows with this cost, the first is kept on ties."""
+    """Search each row again of which only this bound is known. Keep the first row with this cost on ties."""
     cdef cost_t low = place.least
     cdef Py_ssize_t k = next_equal(place.end, side.low, low, place.first)
     while k < place.end:
@@ -250,7 +250,7 @@ cdef void consider(State* s, Side* side, Place place, Side** first, Py_ssize_t* 
 
 
 cdef cost_t best(State* s, element_t* a, element_t* b) noexcept nogil:
-    """The smallest cost of all, and of which two subsets it is."""
+    """The smallest cost of all, and its two subsets."""
     cdef cost_t low = INFINITY
     cdef Py_ssize_t row = -1
     cdef Side* first = NULL
@@ -273,7 +273,7 @@ cdef cost_t best(State* s, element_t* a, element_t* b) noexcept nogil:
 # ------------------------------------------------------------------------------------------------------------- joins
 
 cdef bint add_row_of_several(State* s) noexcept nogil:
-    """One more subset with several elements."""
+    """Add a subset with several elements; False if there is no memory."""
     cdef Py_ssize_t i = s.several.n, capacity, width, k
     cdef cost_t* table
     if i == s.capacity:
@@ -304,7 +304,7 @@ cdef bint add_row_of_several(State* s) noexcept nogil:
 
 
 cdef void remove_row_of_several(State* s, Py_ssize_t i) noexcept nogil:
-    """The last one takes its place."""
+    """Remove a subset with several elements; the last one takes its place."""
     cdef Side* side = &s.several
     cdef Py_ssize_t last, k
     cdef cost_t* table = s.table
@@ -329,7 +329,7 @@ cdef void remove_row_of_several(State* s, Py_ssize_t i) noexcept nogil:
 
 
 cdef inline void loosen(Side* side, element_t a, element_t b) noexcept nogil:
-    """Rows that lead to one of two subsets have only a bound from now on."""
+    """Mark the rows that lead to one of two subsets: their value is only a bound from now on."""
     cdef Py_ssize_t k = next_named(side.n, side.nearest, a, b, 0)
     while k < side.n:
         side.loose[k] = True
@@ -353,7 +353,7 @@ cdef void join_subsets(State* s, element_t a, element_t b) noexcept nogil:
             s.single.low[s.at[x]] = INFINITY
             s.single.nearest[s.at[x]] = -1
             s.alive -= 1
-    if fresh:               # a new row, with what one of the two has
+    if fresh:               # a new row, from that of one of the two
         if not add_row_of_several(s):
             return
         width = s.width
@@ -389,14 +389,14 @@ cdef void join_subsets(State* s, element_t a, element_t b) noexcept nogil:
     if s.at[b] < 0 and s.at[a] < 0:
         j = -1 - s.at[b]
         if i == side.n - 1:
-            i = j           # where it goes
+            i = j           # the row that is removed
         remove_row_of_several(s, j)
     s.at[a] = <element_t>(-1 - i)
     finish_scan(s, i, place)
 
 
 cdef void compact(State* s) noexcept nogil:
-    """Drop what belongs to elements that are alone no more, in order."""
+    """Drop the columns of elements that are no longer alone; the order stays."""
     cdef Side* side = &s.single
     cdef Py_ssize_t m = s.alive, i, j = 0, k
     cdef element_t* place = s.place
@@ -528,7 +528,7 @@ def join_dense(const cost_t[:, ::1] matrix, double tolerance, double cost, Stopp
             if stopping.tick(cost):
                 break
         free_all(&s)
-        for k in range(n):      # an element's representative is smaller than itself, hence final already
+        for k in range(n):      # the representative of an element is smaller, so its label is final
             labels[k] = labels[labels[k]]
     if not made or s.failed:
         raise MemoryError()

@@ -19,7 +19,7 @@ from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.types cimport cost_t, element_t
 from graphpart.stopping cimport Stopping
 
-cdef fixed_t NONE = INT64_MAX       # the cost of what cannot be done
+cdef fixed_t NONE = INT64_MAX       # the cost of a forbidden move
 
 
 cdef struct State:
@@ -28,14 +28,14 @@ cdef struct State:
     double scale                # fixed-point units in a cost of 1
     element_t* label            # subset of each element
     element_t* size             # number of elements of each subset; 0 for a free one
-    Py_ssize_t subsets          # all subsets in use are below
+    Py_ssize_t subsets          # subsets in use have smaller numbers
     Py_ssize_t free_subset      # the smallest free one, at most `subsets`
     Py_ssize_t capacity         # rows of the tables
     fixed_t* table               # (capacity, n): cost of each element to each subset
     element_t* cuts             # (capacity, n): number of required cuts; NULL without any
     fixed_t* own                 # cost of each element to its own subset
     fixed_t* low                 # lower bound on its cost to another subset
-    element_t* target           # the subset of that cost, if not loose; the first one on ties
+    element_t* target           # the subset at this cost, if not loose; the first one on ties
     char* loose
     char* done                  # may not move any more in this sequence
     fixed_t* delta               # lower bound on the change of cost by its best move; NONE once done
@@ -98,7 +98,7 @@ cdef bint reserve(State* s, Py_ssize_t rows) noexcept nogil:
 
 
 cdef void number_anew(State* s, element_t* names) noexcept nogil:
-    """Number the subsets in order of their smallest elements. `names` has room for n + 1."""
+    """Renumber the subsets in order of their smallest elements. `names` has room for n + 1."""
     cdef Py_ssize_t a, k = 0
     for a in range(s.n + 1):
         names[a] = -1
@@ -111,7 +111,7 @@ cdef void number_anew(State* s, element_t* names) noexcept nogil:
 
 
 cdef void build(State* s) noexcept nogil:
-    """Fill the tables for the present labels, numbered anew. O(n^2)."""
+    """Fill the tables for the present labels, renumbered. O(n^2)"""
     cdef Py_ssize_t n = s.n, a, b, U
     cdef const cost_t* row
     cdef fixed_t* sums
@@ -154,7 +154,7 @@ cdef void build(State* s) noexcept nogil:
 
 
 cdef inline void offer(State* s, element_t b, fixed_t x, element_t U) noexcept nogil:
-    """The cost of b to subset U, which it is not in, has become x."""
+    """Update the bound of b: its cost to subset U, which it is not in, has become x."""
     if x < s.low[b]:
         s.low[b] = x
         s.target[b] = U
@@ -169,7 +169,7 @@ cdef inline void offer(State* s, element_t b, fixed_t x, element_t U) noexcept n
 
 
 cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
-    """Move element a to subset W, which may be the free one, and correct everything that depends on it. O(n)"""
+    """Move element a to subset W, which may be the free one, and update the tables and bounds. O(n)"""
     cdef Py_ssize_t n = s.n, b
     cdef element_t U = s.label[a], mine
     cdef const cost_t* row = s.matrix + a * n
@@ -211,7 +211,7 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
             x > s.low[b] and y > s.low[b] and mine != U and mine != W and s.target[b] != U and s.target[b] != W
             and s.cuts == NULL
         ):
-            continue             # nothing that this element's best move depends on has changed
+            continue             # the best move of this element has not changed
         if s.done[b]:
             continue
         if s.size[U] == 0 or (s.cuts != NULL and s.cuts[U * n + b] > 0):
@@ -243,7 +243,7 @@ cdef element_t best(State* s) noexcept nogil:
     while True:
         p = q = r = t = NONE
         k = 0
-        while k + 4 <= n:      # four chains of comparisons run at the speed of memory, one does not
+        while k + 4 <= n:      # four independent minima run at the speed of memory, one does not
             p = x[k] if x[k] < p else p
             q = x[k + 1] if x[k + 1] < q else q
             r = x[k + 2] if x[k + 2] < r else r
@@ -303,8 +303,8 @@ cdef fixed_t improve_by_sequence(
     An element may move again after `rest` further moves; the sequence ends after `patience` moves without a new best
     prefix. Both are n if each element is to move once.
     """
-    cdef Py_ssize_t length = 0, total = 0       # of the moves since the best prefix, and of all
-    cdef fixed_t sum = 0, smallest = 0          # of the changes of cost since the best prefix; of those before
+    cdef Py_ssize_t length = 0, total = 0       # number of moves since the best prefix, and of all moves
+    cdef fixed_t sum = 0, smallest = 0          # change of cost since the best prefix, and before it
     cdef element_t a
     while length < patience and not s.failed:
         a = best(s)
@@ -415,7 +415,7 @@ def kernighan_lin(
     if n == 0:
         return labels
     cdef _Arrays arrays = _Arrays(
-        matrix, labels, min(magnitude * n, DBL_MAX), has_must_cut     # so that sums along a sequence fit, too
+        matrix, labels, min(magnitude * n, DBL_MAX), has_must_cut     # so that sums along a sequence fit
     )
     rest, patience = rest or n, patience or n
     cdef element_t[::1] moved = np.empty(patience, np.int32), origin = np.empty(patience, np.int32)

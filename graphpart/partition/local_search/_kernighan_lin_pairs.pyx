@@ -1,25 +1,25 @@
-"""Kernel of pairwise Kernighan-Lin with joins: improve two subsets, or one and the empty set, by a sequence of
-switches.
+"""Kernel of pairwise Kernighan-Lin with joins: improve two subsets, or one and the empty set, by switches.
 
 For stored pairs, one pass over a subset lists its pairs with each other one. Elements that may switch wait in a heap,
-keyed by the change of cost: that of their pairs with the other subset, without that of their own subset, which is kept
-until they or neighbours switch for good. From then on a switch of a neighbour changes the key by twice the cost of the
-pair. A sequence ends early if what its best prefix saves reaches the sum of all positive costs within the two subsets
-and all negative ones between them: nothing can save more. For a matrix, all elements of both
-subsets are linked, and the best one is found by a pass over them. With a background, groups or limits, a switch
-changes the keys of all that wait; so keys are of stored pairs alone, what else is paid is computed when it is needed,
-and the best one is found by a pass, too. Where subsets have to be connected (kernels/connected.pxd), elements wait
-that a base pair links to the other subset. The best one is looked at before it switches: if its subset would not stay
-connected, it is barred until a switch may have freed it. All sums, also those along a sequence, are exact, in fixed
-point (see kernels/fixed.pxd): a sequence that ends where it began, with the two subsets exchanged, is no improvement
-by chance of rounding.
+keyed by the change of cost: the cost of their pairs with the other subset, minus the cost of their pairs with their own
+subset. The latter is kept until they or neighbours switch for good. A switch of a neighbour changes the key by twice
+the cost of the pair. A sequence ends early if the gain of its best prefix reaches the sum of all positive costs within
+the two subsets and all negative ones between them, which is the largest possible gain.
+
+For a matrix, all elements of both subsets are linked, and the best one is found by a pass over them. With a background,
+groups or limits, a switch changes the cost of all waiting elements. So keys are of stored pairs only, the other costs
+are computed when they are needed, and the best element is found by a pass, too. If subsets have to be connected
+(kernels/connected.pxd), the elements that a base pair links to the other subset wait. Before the best element switches,
+its subset is examined. If it would not stay connected, the element is barred until a switch may have freed it. All
+sums, also those along a sequence, are exact, in fixed point (see kernels/fixed.pxd). So a sequence that only exchanges
+the two subsets is never an improvement by rounding.
 """
 
 import numpy as np
 
 from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY
-from libc.stdint cimport INT32_MAX, INT64_MAX, int64_t
+from libc.stdint cimport INT32_MAX, INT64_MAX
 from libc.stdlib cimport qsort
 
 from graphpart.kernels.connected cimport Base, is_freed, mark_freed, may_leave, take_base
@@ -31,20 +31,20 @@ from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.partition.local_search.floods cimport base_poll
 from graphpart.stopping cimport Stopping
 
-cdef fixed_t NONE = INT64_MAX       # the change of cost by a switch that is not allowed
+cdef fixed_t NONE = INT64_MAX       # the change of cost by a forbidden switch
 
 cdef enum:
     OUT = -1        # place of an element that does not wait
     DONE = -2       # place of an element that has switched
     BARRED = -3     # place of an element without which its subset is not connected
-    LISTED = -4     # place of an element that will wait
+    LISTED = -4     # place of an element that is listed to wait
 
 
 cdef struct Element:
     fixed_t delta       # change of cost if it switches, required cuts left out
-    fixed_t own         # cost of its stored pairs within its subset; along a sequence, as it was before that
+    fixed_t own         # cost of its stored pairs within its subset; along a sequence, before the sequence
     element_t cuts      # number of its required cuts to the other subset
-    element_t links     # number of its base pairs to the other subset, where subsets have to be connected
+    element_t links     # number of its base pairs to the other subset, if subsets have to be connected
     element_t place     # in the heap
 
 
@@ -54,32 +54,32 @@ cdef struct Waiting:
 
 
 cdef struct Border:
-    offset_t pair       # of the element, as an entry of its row
+    offset_t pair       # the pair, as an entry of the row of the element
     element_t element
     element_t next      # entry of the same border, or -1
 
 
 cdef struct State:
     Py_ssize_t n
-    const cost_t* matrix        # or NULL, and then compressed rows:
+    const cost_t* matrix        # or NULL; then there are compressed rows:
     const offset_t* starts
     const element_t* neighbours
     const cost_t* costs
     double scale                # fixed-point units in a cost of 1
     element_t* label            # subset of each element
     element_t* size
-    element_t* first            # of the elements of each subset; a list in both directions
+    element_t* first            # first element of each subset; a list in both directions
     element_t* next
     element_t* previous
     element_t* unused           # numbers of subsets without elements
     Py_ssize_t unuseds
     char* changed               # subsets that changed since this was last cleared
-    char* near_change           # subsets that may be linked to one that changed before this round, or that are such
+    char* near_change           # subsets that changed before this round, or may be linked to one that did
     Element* at
-    Waiting* heap               # the elements that wait; if not ordered, a plain list without keys
+    Waiting* heap               # the waiting elements; if not ordered, a plain list without keys
     Py_ssize_t waiting
-    element_t* switched         # the sequence; after it, the elements that have changed sides
-    Py_ssize_t switches         # how many these are
+    element_t* switched         # the sequence; after it, the elements that changed sides
+    Py_ssize_t switches         # their number
     element_t* inside           # pairs of an element with elements of both subsets, as places in its row
     element_t* touched          # elements whose place has to be reset
     Py_ssize_t touches
@@ -87,16 +87,16 @@ cdef struct State:
     bint ordered                # whether the waiting elements form a heap
     Terms terms
     Base base
-    element_t* border_first     # of each subset linked to the one at hand, the first of the pairs between the two, as an
-    Border* border              # entry here; the elements of some may have left since
-    Py_ssize_t borders          # how many entries there are,
-    Py_ssize_t room             # and may be
+    element_t* border_first     # for each subset linked to the one at hand: the first pair between the two, as an
+    Border* border              # entry here; elements of some pairs may have left
+    Py_ssize_t borders          # number of entries,
+    Py_ssize_t room             # and room for entries
     element_t* near             # subsets whose borders are listed
     Py_ssize_t nears
-    fixed_t* repelling          # of each subset: sum of the positive costs of its pairs
+    fixed_t* repelling          # for each subset: sum of the positive costs of its pairs
     fixed_t crossing            # cost of the stored pairs between the two subsets, without required cuts
-    fixed_t attracting          # the part of it that is negative
-    bint parted                 # whether pairs between the two must be cut
+    fixed_t attracting          # the negative part of it
+    bint parted                 # whether a pair between the two must be cut
     element_t* barred
     Py_ssize_t bars
 
@@ -132,7 +132,7 @@ cdef inline void let_wait(State* s, element_t a) noexcept nogil:
 
 
 cdef inline fixed_t background(State* s, element_t a, element_t other) noexcept nogil:
-    """What an element pays more in the other subset than in its own, beside stored pairs; NONE if that is forbidden."""
+    """The additional cost, except stored pairs, of an element in the other subset; NONE if that is forbidden."""
     cdef fixed_t there = fixed_at(&s.terms, a, other, False, s.scale)
     return NONE if there == NONE else there - fixed_at(&s.terms, a, s.label[a], True, s.scale)
 
@@ -200,7 +200,7 @@ cdef inline element_t take_best(
 # ---------------------------------------------------------------------------------------------------------- switches
 
 cdef inline void account(State* s, element_t a, cost_t cost, element_t theirs, element_t other) noexcept nogil:
-    """Count a pair of an element a in the difference between the other subset and its own."""
+    """Add a pair of element a to its change of cost."""
     if cost == INFINITY:
         s.at[a].cuts += theirs == other
     elif theirs == other:
@@ -243,7 +243,7 @@ cdef void look_at_all(State* s, element_t U, element_t V) noexcept nogil:
 
 
 cdef inline void touch(State* s, element_t a, element_t other) noexcept nogil:
-    """Compute the change of cost if a switches, its pairs to the other subset left out; where subsets are connected, all."""
+    """Compute the change of cost if a switches; unless subsets are connected, without pairs to the other subset."""
     s.touched[s.touches] = a
     s.touches += 1
     if s.base.any:
@@ -254,7 +254,7 @@ cdef inline void touch(State* s, element_t a, element_t other) noexcept nogil:
 
 
 cdef void look_at_border(State* s, element_t U, element_t V) noexcept nogil:
-    """Look at the elements that a stored pair links to the other subset; if V is empty, at all."""
+    """Look at the elements that a stored pair links to the other subset; at all elements if V is empty."""
     cdef element_t a, b, at
     cdef fixed_t cost
     cdef offset_t k
@@ -264,7 +264,7 @@ cdef void look_at_border(State* s, element_t U, element_t V) noexcept nogil:
         a = s.first[U]
         while a >= 0:
             touch(s, a, V)
-            s.at[a].links = 1              # any may be the first
+            s.at[a].links = 1              # any element may begin the new subset
             a = s.next[a]
         return
     at = s.border_first[V]
@@ -323,7 +323,7 @@ cdef void find_borders(State* s, element_t U) noexcept nogil:
 
 
 cdef void add_borders(State* s, element_t U) noexcept nogil:
-    """List the elements that have come to a subset: all of its elements each time would take too long if it is large."""
+    """List the elements that have entered a subset. To list all its elements each time would take too long."""
     cdef Py_ssize_t i
     cdef element_t a
     for i in range(s.switches):
@@ -345,7 +345,7 @@ cdef void note_near(State* s, element_t a) noexcept nogil:
 
 
 cdef void begin_subset(State* s, element_t a) noexcept nogil:
-    """An element begins a connected subset: from now on, only those may switch that base pairs link to it."""
+    """Begin a connected subset with an element: from now on, only elements that base pairs link to it may switch."""
     cdef Py_ssize_t k
     for k in range(s.touches):
         s.at[s.touched[k]].place = OUT
@@ -366,7 +366,7 @@ cdef inline void correct(State* s, element_t b, cost_t cost, element_t from_subs
 
 
 cdef void put_freed_back(State* s, element_t a, element_t from_subset) noexcept nogil:
-    """Let barred elements wait again that may switch since a has."""
+    """Let barred elements wait again that may switch after the switch of a."""
     cdef Py_ssize_t i, kept = 0
     mark_freed(&s.base, a, s.label, from_subset)
     for i in range(s.bars):
@@ -398,7 +398,7 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
         return
     if s.bars:
         put_freed_back(s, a, from_subset)
-    for k in range(s.starts[a], s.starts[a + 1]):       # without branches, which no processor could predict
+    for k in range(s.starts[a], s.starts[a + 1]):       # without branches, which could not be predicted
         s.inside[count] = <element_t>(k - s.starts[a])
         count += (s.label[s.neighbours[k]] == U) | (s.label[s.neighbours[k]] == V)
     for i in range(count):
@@ -407,7 +407,7 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
         if s.at[b].place == DONE:
             continue
         if s.at[b].place == OUT:
-            if s.label[b] == from_subset and not (s.base.any and s.base.lifted[k]):     # linked to the other subset from now on
+            if s.label[b] == from_subset and not (s.base.any and s.base.lifted[k]):     # now linked to the other subset
                 touch(s, b, other)
                 if not s.base.any:
                     correct(s, b, cost, from_subset)
@@ -453,7 +453,7 @@ cdef void delist(State* s, element_t a, element_t W) noexcept nogil:
 
 
 cdef void move(State* s, element_t a, element_t W) noexcept nogil:
-    """Move an element to another subset for good; that and those near it may be linked to one that changed. O(degree)"""
+    """Move an element to another subset for good, and mark the subsets near it as near a change. O(degree)"""
     cdef element_t U = s.label[a], V
     cdef Element* neighbour
     cdef offset_t k
@@ -480,7 +480,7 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
 
 
 cdef void sum_up(State* s) noexcept nogil:
-    """Compute for each element and subset what `move` keeps up to date. O(m)"""
+    """Compute the sums of all elements and subsets that `move` updates. O(m)"""
     cdef element_t a, b
     cdef offset_t k
     cdef fixed_t cost
@@ -496,7 +496,7 @@ cdef void sum_up(State* s) noexcept nogil:
 
 
 cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
-    """The change of cost by joining the two subsets, NONE if that is not allowed. After looking at their elements."""
+    """The change of cost by joining the two subsets, NONE if forbidden. Their elements were looked at before."""
     cdef element_t a, b
     cdef offset_t k
     cdef Py_ssize_t i, j
@@ -515,8 +515,8 @@ cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
                 return NONE
             sum += price
             a = s.next[a]
-    if s.base.any:                      # an element that waits may have only lifted pairs to the other subset
-        if s.touches == 0:              # what linked the subsets has left since they were listed
+    if s.base.any:                      # a waiting element may have only lifted pairs to the other subset
+        if s.touches == 0:              # the elements that linked the subsets have left
             return NONE
         a = s.first[U] if s.size[U] < s.size[V] else s.first[V]
         while a >= 0:
@@ -560,7 +560,7 @@ cdef fixed_t improve_pair(
         look_at_border(s, U, V)
     join = join_delta(s, U, V) if s.size[V] > 0 and s.left[0] == 0 else 0
     if s.matrix == NULL and not s.base.any and not s.terms.any:
-        least = s.attracting - s.repelling[U] - s.repelling[V]      # nothing else can make a sequence pay
+        least = s.attracting - s.repelling[U] - s.repelling[V]      # the largest possible gain
     for k in range(s.touches if least < min(join, -tolerance) else 0):
         let_wait(s, s.touched[k])
     while least < min(join, smallest - tolerance) and (length - kept < patience or sum - smallest < height):
@@ -578,7 +578,7 @@ cdef fixed_t improve_pair(
             kept = length
         if base_poll(&s.base, stopping, cost + smallest / s.scale):
             break
-    for k in range(length):             # back to how the lists have it
+    for k in range(length):             # back to the labels of the lists
         a = s.switched[k]
         W = V if s.label[a] == U else U
         terms_move(&s.terms, a, s.label[a], W)
@@ -679,7 +679,7 @@ cdef class Pairs:
             self.s.starts = &starts[0]
             self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
             self.s.costs = &costs[0] if costs.shape[0] else NULL
-            # A pair is listed once; as much again is room for elements that come later.
+            # A pair is listed once; there is as much room again for elements that enter later.
             self.s.room = max(1, min(costs.shape[0], INT32_MAX))
             border = np.empty(self.s.room * sizeof(Border), np.int8)
             self.kept.append(border)
@@ -722,7 +722,7 @@ cdef class Pairs:
         self.find_unused()
 
     cdef void find_unused(self) noexcept nogil:
-        """The smallest number that is free comes first."""
+        """List the free numbers; the smallest one comes first."""
         cdef Py_ssize_t U
         self.s.unuseds = 0
         for U in range(self.s.n, -1, -1):
@@ -731,7 +731,7 @@ cdef class Pairs:
                 self.s.unuseds += 1
 
     def adopt(self, const element_t[::1] labels, double cost):
-        """Take over a partition. A subset keeps the old number of its smallest element; of two, the first; or is new."""
+        """Take over a partition. A subset gets the old number of its smallest element, unless that is taken."""
         cdef Py_ssize_t a, free = 0
         cdef element_t U, V
         cdef State* s = &self.s
@@ -760,7 +760,7 @@ cdef class Pairs:
         self.cost = cost
 
     def round(self, Stopping stopping):
-        """Improve all pairs of linked subsets of which one changed, then split all that changed; whether that helped."""
+        """Improve all pairs of linked subsets of which one changed, then split changed subsets; whether that helped."""
         cdef Py_ssize_t U, k, count
         cdef State* s = &self.s
         cdef double before = self.cost
@@ -791,7 +791,7 @@ cdef class Pairs:
         return self.cost < before
 
     cdef void find_pending(self) noexcept nogil:
-        """The subsets that changed before this round, and those near them: only these have pairs to improve."""
+        """Find the subsets that changed before this round, and subsets near them. Only these have pairs to improve."""
         cdef Py_ssize_t U
         cdef element_t a
         cdef State* s = &self.s
@@ -816,7 +816,7 @@ cdef class Pairs:
         return change != 0
 
     cdef Py_ssize_t find_linked(self, element_t U) noexcept nogil:
-        """List the subsets of larger number to look at together with U; how many. O(sum of degrees)"""
+        """List the subsets of larger number to improve together with U; return their number. O(sum of degrees)"""
         cdef Py_ssize_t count = 0, k
         cdef element_t W
         cdef State* s = &self.s

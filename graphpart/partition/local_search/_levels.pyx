@@ -1,25 +1,24 @@
-"""Kernel of multilevel moves: one level, that is a graph whose elements are sets of elements of the level below.
+"""Kernel of multilevel moves: one level, a graph whose elements are sets of elements of the level below.
 
 A level is compressed rows of costs, and for each element its weights in the terms of the background, as integers of 64
 bits that add up exactly. The cost of an element with a subset is the sum of its stored pairs to it, in fixed point, and
 
     sum over terms t of  factor[t] * weight[partner[t]][a] * (sum of weight[t] over the subset),
 
-which follows from the sums of subsets alone. Where every term repels, only subsets that a stored pair links to an
-element and the empty set can be worth a move; else the best of all others is found in a tree of boxes
+which follows from the sums of subsets alone. If every term repels, only the empty set and subsets that a stored pair
+links to the element can lower the cost. Otherwise the best other subset is found in a tree of boxes
 (kernels/boxes.pxd).
 
-Where subsets have to be connected (kernels/connected.pxd), a pair of a level is a base pair if one of those that it
-stands for is one. An element without which its subset would not be connected is held back, and waits again at the end.
+If subsets have to be connected (kernels/connected.pxd), a pair of a level is a base pair if it stands for at least one.
+An element without which its subset would not be connected is held back, and waits again at the end.
 
-What groups and limits demand (kernels/groups.pxd) is added; an element of a level stands for several members.
+The costs of groups and limits (kernels/groups.pxd) are added; an element of a level stands for several members.
 """
 
 import numpy as np
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport INT64_MAX, int64_t
-from libc.stdlib cimport free, malloc
 
 from graphpart.kernels.boxes cimport (
     Boxes, boxes_best, boxes_build, boxes_climb, boxes_free, boxes_make, boxes_put,
@@ -31,7 +30,7 @@ from graphpart.kernels.memory cimport prefetch
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
-cdef fixed_t NONE = INT64_MAX       # the cost of what cannot be done
+cdef fixed_t NONE = INT64_MAX       # the cost of a forbidden move
 
 cdef enum:
     TERMS = 16      # most terms of a background
@@ -43,7 +42,7 @@ cdef struct Subsets:
     element_t* size             # number of elements of each subset
     int64_t* total              # k sums of weights for each subset
     fixed_t* sums               # cost of the element at hand to each subset
-    int64_t* stamp              # the look at which that was computed
+    int64_t* stamp              # the look that computed the sum
     int64_t look
     element_t* linked           # subsets that stored pairs link to it
     Py_ssize_t links
@@ -88,7 +87,7 @@ cdef class Level:
         self._measure()
 
     cdef void _measure(self):
-        """The largest sum of absolute costs of an element, listed and in all, which give scale and tolerance."""
+        """Set scale and tolerance from the largest sums of absolute costs of an element, of stored pairs and in all."""
         cdef Py_ssize_t a, t
         cdef offset_t i
         cdef double sum, listed = 0.0, magnitude = 0.0
@@ -140,7 +139,7 @@ cdef class Level:
             s.links = base_only(&s.base, a, s.label, s.linked, s.links)
 
     cdef inline double _background(self, Subsets* s, element_t a, const double* slope, element_t U) noexcept nogil:
-        """What an element pays with another subset beside stored pairs; inf if that is forbidden."""
+        """The cost of an element in another subset, without stored pairs; inf if that is forbidden."""
         cdef Py_ssize_t t
         cdef double sum = groups_at(&s.groups, a, U, False) if s.groups.any else 0.0
         for t in range(self.k):
@@ -148,7 +147,7 @@ cdef class Level:
         return sum
 
     cdef inline void _slope(self, element_t a, double* slope) noexcept nogil:
-        """What the background of an element is, for each unit of the sums of a subset."""
+        """The background of an element per unit of each sum of a subset."""
         cdef Py_ssize_t t
         for t in range(self.k):
             slope[t] = self.factor[t] * <double>self.weights[a, self.partner[t]]
@@ -173,10 +172,9 @@ cdef class Level:
     def move(self, labels, double cost, Stopping stopping, order=None):
         """Move elements to their best subsets while that lowers the cost; the change of cost. Labels change in place.
 
-        All elements wait in a queue, in the given order; an element that moves puts those behind that are linked to it
-        and not in the same subset then, as far as they do not wait already. With groups or limits, any other
-        element may have a better move, too; so all elements wait again, until no move lowers the cost. So do those
-        that were held back.
+        All elements wait in a queue, in the given order. When an element moves, its neighbours outside of its new
+        subset enter the queue again. With groups or limits, any other element may have a better move, too. So all
+        elements wait again at the end, until no move lowers the cost. So do elements that were held back.
         """
         cdef Py_ssize_t n = self.n, t, i, head = 0, waiting = n, free_count = 0
         cdef bint moved = False
@@ -240,7 +238,7 @@ cdef class Level:
                     U = boxes_best(&s.boxes, slope, s.stamp, s.look, mine, &value)
                     if U < 0:
                         break
-                    s.stamp[U] = s.look         # the next one is another
+                    s.stamp[U] = s.look         # the next free subset is another one
                     if s.groups.any:
                         value += groups_at(&s.groups, a, U, False)
                     if value < low:
@@ -277,7 +275,7 @@ cdef class Level:
         return change
 
     def refine(self, labels, order=None):
-        """A finer partition: within each subset, elements that are alone join the best set of others there."""
+        """A finer partition: within each subset, elements that are alone join the best set of other elements."""
         cdef Py_ssize_t n = self.n, i, j
         cdef element_t a, U, W, mine
         cdef double low, value
@@ -324,7 +322,7 @@ cdef class Level:
         cdef offset_t[::1] starts = starts_array
         cdef int64_t[:, ::1] weights = weights_array
         cdef offset_t[::1] place = np.full(subsets, -1, np.int64)
-        # At most one entry for each pair between subsets. These are counted first, since they are few.
+        # At most one entry for each pair between subsets. Such pairs are few, so they are counted first.
         to_array = np.empty(self._count(label, members, subsets), np.int32)
         cost_array = np.empty(len(to_array))
         cdef const unsigned char[::1] flags = self.terms.row_flags

@@ -1,16 +1,17 @@
 """Kernel of the mutex watershed: one pass over pairs sorted by the size of their cost, with mutual exclusions.
 
-Pairs are sorted by a radix sort of the bits of abs(cost), 11 bits in each pass; passes in which all pairs have the same
-digit are left out, as are those of the lower half for costs in single precision. The sort is stable, so pairs with equal
-sizes stay in their order. Subsets are disjoint sets. A mutual exclusion of two subsets is a number in one hash set, made
-of their two representatives, and an entry in a list of each subset. If two subsets are joined, the one with the shorter
-list gives up its representative, and its exclusions are put into the hash set anew: O(log n) times each at most.
+Pairs are sorted by a radix sort of the bits of abs(cost), 11 bits in each pass. Passes in which all pairs have the same
+digit are left out, such as the lower half for costs in single precision. The sort is stable, so pairs with equal
+absolute costs stay in their order. Subsets are disjoint sets. A mutual exclusion of two subsets is a number in one hash
+set, made of their two representatives, and an entry in a list of each subset. If two subsets are joined, the one with
+the shorter list gives up its representative, and its exclusions are put into the hash set anew: O(log n) times each at
+most.
 """
 
 import numpy as np
 
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -28,7 +29,7 @@ cdef enum:
 
 
 cdef struct Key:
-    uint64_t bits               # of abs(cost), inverted: the largest one first
+    uint64_t bits               # of abs(cost), inverted, so that the largest cost comes first
     int64_t pair
 
 

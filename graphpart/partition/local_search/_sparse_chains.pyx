@@ -1,28 +1,27 @@
 """Kernel of chains: short sequences of moves, from each element in turn, on compressed rows of stored pairs.
 
 Each element remembers its best move until it or a neighbour moves for good. Within a chain, a move changes the best
-moves of the neighbours only, and not even these are computed at once: the best move of a neighbour, or a lower bound on
-it, follows from the cost of the one pair, and an element is looked at again only when its bound comes first. All sums
-are exact, in fixed point (see kernels/fixed.pxd).
+moves of the neighbours only. These are not recomputed at once: the best move of a neighbour, or a lower bound on its
+change of cost, follows from the cost of the one pair. An element is looked at again only when its bound comes first.
+All sums are exact, in fixed point (see kernels/fixed.pxd).
 
 With a background, a move changes the best moves of all elements whose own or target subset another element leaves or
-enters. The change is at most the element's background with all elements that have moved, each term taken as positive;
-it is subtracted from bounds. At the end, all elements are looked at once more, since chains start again only at elements
-that a stored pair links to an element that moved.
+enters. The change is at most the background of the element with all moved elements, each term taken as positive. It is
+subtracted from bounds. Chains start again only at elements that a stored pair links to a moved element, so all elements
+are looked at once more at the end.
 
 Groups and limits of subsets (kernels/groups.pxd) may also forbid a subset until another element leaves it. So there is a
 second bound, on moves that were forbidden when the element was looked at. It takes the place of the first when an
 element has moved that may have opened a subset.
 
-Where subsets have to be connected (kernels/connected.pxd), elements move to subsets that a base pair links to them, or
-to the empty set. Only a base pair makes a candidate of the neighbour of an element that moves. Whether its own subset
-stays connected is looked at when a candidate comes first. If not, its move is forbidden until another move may have
-freed it. At the end, elements whose best move would have helped, but was forbidden when a chain started there, are
-looked at once more.
+If subsets have to be connected (kernels/connected.pxd), elements move to subsets that a base pair links to them, or to
+the empty set. When an element moves, only neighbours by base pairs become candidates. When a candidate comes first, its
+own subset is examined. If it would not stay connected, the move is forbidden until another move may have freed the
+element. At the end, elements with a forbidden move that would have lowered the cost are looked at once more.
 
-Where one element forbids a subset to another one, the two may change places: a chain of ejections lets the element move
-there, and the other one leave to be alone; this is the next to move in the same way. That is how alternating paths
-improve an assignment. Such a chain starts where the other kind finds nothing.
+If one element forbids a subset to another one, the two may change places. In a chain of ejections the element moves
+there, and the other one leaves to be alone and is the next to move in the same way. Alternating paths improve an
+assignment in this manner. Such a chain starts if ordinary chains from an element find nothing.
 """
 
 import numpy as np
@@ -40,7 +39,7 @@ from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.partition.local_search.floods cimport base_poll
 from graphpart.stopping cimport Stopping
 
-cdef fixed_t NONE = INT64_MAX       # the cost of what cannot be done
+cdef fixed_t NONE = INT64_MAX       # the cost of a forbidden move
 
 cdef enum:
     EMPTY = -1      # target: the empty set
@@ -54,7 +53,7 @@ cdef struct Move:
     fixed_t barred              # lower bound on it by a move that is forbidden, NONE if none is
     element_t target
     char known
-    char alone                  # the element was alone when this was computed, and could not go to the empty set
+    char alone                  # the element was alone when this was computed, so that the empty set was no target
 
 
 cdef struct Candidate:
@@ -72,7 +71,7 @@ cdef struct State:
     const element_t* neighbours
     const cost_t* costs
     double scale                # fixed-point units in a cost of 1
-    offset_t hub                # elements with more pairs move by themselves
+    offset_t hub                # elements with more pairs have chains of one move
     element_t* label            # subset of each element
     element_t* size
     int64_t* members            # sum of the elements of each subset: the element, if it is one
@@ -80,7 +79,7 @@ cdef struct State:
     Py_ssize_t unuseds
     Move* best                  # of each element in the partition between chains
     fixed_t* sums               # cost of one element to each subset
-    int64_t* stamp              # the look at which that was computed
+    int64_t* stamp              # the look that computed the sum
     int64_t look
     element_t* linked           # subsets of its neighbours
     Candidate* candidates
@@ -92,25 +91,25 @@ cdef struct State:
     char* queued
     Py_ssize_t head, length
     Base base
-    char* stuck                 # elements that would have moved, but had to stay
+    char* stuck                 # elements whose move was forbidden
     Py_ssize_t bars             # at least the number of candidates that are barred
     Terms terms
     double* since               # terms.k for each element: `applied` when its best move was found
     double applied[TERMS]       # absolute weights of all that moved for good,
     double during[TERMS]        # and in this chain
-    int64_t* moves              # of each group, how many members have ever moved, times how many they stand for
-    int64_t* known              # for each entry of the rows of groups: that, when the element was looked at
-    bint ejects                 # whether there are hard groups, and all else is free
+    int64_t* moves              # for each group: number of moves of members, times the number that they stand for
+    int64_t* known              # for each entry of the rows of groups: `moves` when the element was looked at
+    bint ejects                 # whether there are hard groups, and no other constraints
     int64_t changes
-    int64_t* version            # of each subset: the change that was its last
-    int64_t* paid_at            # of each element: the version of its subset for which `paid` holds; -1 at first
+    int64_t* version            # for each subset: number of its last change
+    int64_t* paid_at            # for each element: the version of its subset for which `paid` is valid; -1 at first
     fixed_t* paid               # cost of each element in its own subset
 
 
 # -------------------------------------------------------------------------------------------------------- background
 
 cdef inline fixed_t most_by(State* s, element_t b, const double* moved) noexcept nogil:
-    """By how much the best move of b may have become cheaper by the moves since it was computed."""
+    """The most by which moves since then may have lowered the cost of the best move of b."""
     cdef Py_ssize_t t
     cdef double sum = 0.0
     cdef double slope[TERMS]
@@ -127,7 +126,7 @@ cdef inline bint restless(State* s) noexcept nogil:
 
 
 cdef inline bint groups_moved(State* s, element_t b, fixed_t* most) noexcept nogil:
-    """Whether members of the groups of b have moved since it was looked at; by how much its best move may be cheaper."""
+    """Whether members of the groups of b have moved since it was looked at; `most`: the most that this may save."""
     cdef offset_t i
     cdef element_t g
     cdef bint moved = False
@@ -147,7 +146,7 @@ cdef inline bint groups_moved(State* s, element_t b, fixed_t* most) noexcept nog
 
 
 cdef inline void note_groups(State* s, element_t a, int moves) noexcept nogil:
-    """Element a is looked at, or it moves (1), or back (-1)."""
+    """Note that element a is looked at (0), moves (1), or moves back (-1)."""
     cdef offset_t i
     if s.terms.groups.entries == 0:
         return
@@ -167,9 +166,9 @@ cdef inline void note_change(State* s, element_t U, element_t W) noexcept nogil:
 # ------------------------------------------------------------------------------------------------------------- moves
 
 cdef Py_ssize_t gather(State* s, element_t a) noexcept nogil:
-    """The sums of the costs of an element to all subsets that are linked to it; how many these are. O(degree)
+    """Compute the costs of an element to all subsets linked to it; return the number of subsets. O(degree)
 
-    Where subsets have to be connected, these are the subsets that a base pair links to it.
+    If subsets have to be connected, these are the subsets that a base pair links to it.
     """
     cdef element_t U
     cdef offset_t k
@@ -183,7 +182,7 @@ cdef Py_ssize_t gather(State* s, element_t a) noexcept nogil:
             continue
         U = s.label[s.neighbours[k]]
         c = s.costs[k]
-        old = s.sums[U] & -<fixed_t>(s.stamp[U] == s.look)      # without branches, which no processor could predict
+        old = s.sums[U] & -<fixed_t>(s.stamp[U] == s.look)      # without branches, which could not be predicted
         s.linked[links] = U
         links += s.stamp[U] != s.look
         s.stamp[U] = s.look
@@ -221,7 +220,7 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* others, 
             continue
         if s.terms.any:
             more = fixed_at(&s.terms, a, U, False, s.scale)
-            if more == NONE:            # the cost there beside stored pairs is at least 0
+            if more == NONE:            # the additional cost there is at least 0
                 barred[0] = min(barred[0], value - own)
                 continue
             value += more
@@ -263,7 +262,7 @@ cdef inline bint is_hub(State* s, element_t a) noexcept nogil:
 
 
 cdef inline void lower(Candidate* item, fixed_t most, bint opened) noexcept nogil:
-    """Lower both bounds of a candidate; `opened` if a subset may be open to it that was not."""
+    """Lower both bounds of a candidate; `opened` if a forbidden subset may be open to it now."""
     item.loose = True
     if item.delta == -NONE:
         return
@@ -276,7 +275,7 @@ cdef inline void lower(Candidate* item, fixed_t most, bint opened) noexcept nogi
 
 
 cdef Candidate* candidate(State* s, element_t b) noexcept nogil:
-    """Element b as a candidate, which it is from now on; NULL if it must not be one."""
+    """Make element b a candidate, if it is not one yet; NULL if it must not be one."""
     cdef Candidate* item
     cdef Move* known = s.best + b
     cdef Py_ssize_t t
@@ -298,7 +297,7 @@ cdef Candidate* candidate(State* s, element_t b) noexcept nogil:
     if s.terms.groups.any and known.known and (groups_moved(s, b, &priced) or restless(s)):
         lower(item, priced, True)
     if known.alone:
-        item.delta = min(item.delta, 0)     # the empty set may have become open to it
+        item.delta = min(item.delta, 0)     # the empty set may be open to it now
     if s.terms.k and known.known and item.delta != NONE:
         for t in range(s.terms.k):
             moved[t] = s.applied[t] - s.since[b * s.terms.k + t] + s.during[t]
@@ -307,15 +306,15 @@ cdef Candidate* candidate(State* s, element_t b) noexcept nogil:
 
 
 cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
-    """The best move of b may have changed, its delta have fallen by at most this; b is a candidate from now on."""
+    """Note that the delta of the best move of b may have fallen by at most `most`; b becomes a candidate."""
     cdef Candidate* item = candidate(s, b)
     if item == NULL:
         return
     item.loose = True
     if item.delta == NONE or most == NONE:
-        item.delta = -NONE                      # no bound is known: it comes first, and is looked at
+        item.delta = -NONE                      # no bound is known, so it comes first and is looked at
     elif item.delta != -NONE:
-        if s.size[s.label[b]] <= 2:             # so it may for one that was alone; and for one that is, other subsets
+        if s.size[s.label[b]] <= 2:             # the same if it was alone, or is alone now
             item.delta = min(item.delta, 0)
         lower(item, most, False)
 
@@ -329,7 +328,7 @@ cdef inline void reprice(Candidate* item, element_t T, fixed_t change) noexcept 
         item.delta += change
         if change <= 0:
             return
-    else:                           # to a subset that was not linked, a move cost as much as to the empty set
+    else:                           # a move to a subset that was not linked cost as much as to the empty set
         item.others = min(item.others, (item.delta if item.target == EMPTY else item.others) + change)
         if change >= 0:
             return
@@ -339,9 +338,9 @@ cdef inline void reprice(Candidate* item, element_t T, fixed_t change) noexcept 
 
 
 cdef void correct(State* s, element_t b, fixed_t c, element_t U, element_t W) noexcept nogil:
-    """A neighbour of b, at cost c, has moved from U to W; b is a candidate from now on.
+    """A neighbour of b, at cost c, has moved from U to W; b becomes a candidate.
 
-    To be called if nothing but stored pairs counts, and if b may move to the empty set, before and after this.
+    Only for problems without terms and constraints; b must be able to move to the empty set before and after this.
     """
     cdef Candidate* item = candidate(s, b)
     if item == NULL or item.delta == -NONE:
@@ -354,8 +353,8 @@ cdef void correct(State* s, element_t b, fixed_t c, element_t U, element_t W) no
             item.others += c
     else:
         reprice(item, U, -c)
-    reprice(item, W, c)             # and c more in that of its neighbour
-    item.loose |= c == 0            # links may have changed, and ties with them
+    reprice(item, W, c)             # and c more in the new subset of its neighbour
+    item.loose |= c == 0            # links may have changed, and so may ties
 
 
 cdef element_t shift(State* s, element_t a, element_t W) noexcept nogil:
@@ -392,7 +391,8 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
     for k in range(s.starts[a], s.starts[a + 1] if plain and not is_hub(s, a) else 0):
         b = s.neighbours[k]
         if s.place[b] == OUT and not s.best[b].known and s.starts[b + 1] - s.starts[b] > 2 and not is_hub(s, b):
-            # No neighbour has moved in this chain, so the best move is valid in later chains, too. Not worth it on paths.
+            # No neighbour has moved in this chain, so the best move is valid in later chains, too. On paths this saves
+            # no time.
             learn(s, b)
     W = shift(s, a, W)
     if s.terms.any:
@@ -427,7 +427,7 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
                 loosen(s, b, NONE)
             continue
         if s.costs[k] == INFINITY or (s.base.any and not s.base.lifted[k] and s.label[b] != W):
-            loosen(s, b, NONE)      # U, or W, may be open to b now
+            loosen(s, b, NONE)      # U or W may be open to b now
             continue
         c = fixed(s.costs[k], s.scale)
         if plain and s.size[s.label[b]] > 1 + (s.label[b] == W):
@@ -550,7 +550,7 @@ cdef fixed_t improve_by_chain(
 
 
 cdef void keep_prefix(State* s, Py_ssize_t length, Py_ssize_t kept) noexcept nogil:
-    """Take back the moves of a chain after its best prefix, and let chains start again around the others."""
+    """Undo the moves of a chain after its best prefix, and let chains start again around the kept moves."""
     cdef Py_ssize_t i, t
     for i in range(length - 1, -1, -1):
         s.place[s.moved[i]] = OUT
@@ -580,8 +580,8 @@ cdef fixed_t paid_by(State* s, element_t b) noexcept nogil:
 cdef fixed_t improve_by_ejections(State* s, element_t a, fixed_t tolerance, Py_ssize_t longest) noexcept nogil:
     """Apply the best prefix of a chain of ejections from a; the change of cost, 0 if there is none.
 
-    A step moves an element to the subset, or the empty set, for which the cost is least with the element that has to
-    leave for it, if one has to. No element moves twice by itself.
+    A step moves an element to a subset or the empty set, and removes the one element that forbids this, if there is
+    one. It takes the step of least cost. No element moves twice, except when it is removed.
     """
     cdef Py_ssize_t length = 0, kept = 0, links, i
     cdef fixed_t sum = 0, smallest = 0, low, value, more, own, height = height_at(s, a)
@@ -615,7 +615,7 @@ cdef fixed_t improve_by_ejections(State* s, element_t a, fixed_t tolerance, Py_s
             length += 1
             sum -= paid_by(s, out)
             shift(s, out, EMPTY)
-            gather(s, a)                # now exactly: the two may have a pair, and others may be paid for
+            gather(s, a)                # compute the exact cost: the two may have a pair, and soft groups may count
             low = (s.sums[target] if s.stamp[target] == s.look else 0) - own + fixed_at(
                 &s.terms, a, target, False, s.scale)
         s.moved[length], s.origin[length] = a, mine
@@ -634,7 +634,7 @@ cdef fixed_t improve_by_ejections(State* s, element_t a, fixed_t tolerance, Py_s
 
 
 cdef inline void forget(State* s, element_t a) noexcept nogil:
-    """The best move of an element may have changed: a chain has to start there again."""
+    """Forget the best move of an element, which may have changed: a chain starts there again."""
     cdef Py_ssize_t at = s.head + s.length
     s.best[a].known = False
     if not s.queued[a]:
@@ -666,7 +666,7 @@ cdef class Chains:
     longest : int
         Largest number of moves in a chain.
     hub : int
-        An element with more than `hub` stored pairs starts only chains of one move, and continues none.
+        An element with more than `hub` stored pairs starts only chains of one move, and is no later move of a chain.
     terms : Terms, optional
         Of a background, groups and sizes, see `graphpart.partition.local_search.sums`.
 
@@ -765,7 +765,7 @@ cdef class Chains:
         free(self.s.candidates)
 
     cdef void count(self) noexcept nogil:
-        """Sizes and members of all subsets, and the free numbers, of which the smallest comes first."""
+        """Compute sizes and members of all subsets, and list the free numbers; the smallest one comes first."""
         cdef Py_ssize_t a, U
         cdef State* s = &self.s
         terms_clear(&s.terms, s.n + 1)
@@ -799,7 +799,7 @@ cdef class Chains:
             self.count()
 
     cdef bint find_moves(self, double cost, Stopping stopping) noexcept nogil:
-        """Let chains start from all elements whose best move helps; whether there are any, unless the run has to end."""
+        """Queue all elements whose best move lowers the cost; return whether there are any, and the run may go on."""
         cdef element_t a, target
         cdef fixed_t others, barred
         for a in range(<element_t>self.s.n):
@@ -813,7 +813,7 @@ cdef class Chains:
         return self.s.length > 0
 
     def improve(self, double cost, Stopping stopping):
-        """Start chains until none helps, from all elements at first, later where something changed; the cost then."""
+        """Apply chains until none helps: from all elements first, then where something changed. Returns the cost."""
         cdef element_t a
         cdef fixed_t change
         cdef State* s = &self.s

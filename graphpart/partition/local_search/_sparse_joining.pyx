@@ -1,25 +1,24 @@
 """Kernel of greedy joining on sorted pairs, from singletons.
 
-Each subset has a table of its neighbour subsets: for each the pair that stands for all pairs between the two, whose cost
-holds their sum. When two subsets are joined, the smaller table is folded into the larger, and where both have a
-neighbour, the two pairs become one. A short table is a plain list, a long one is hashed. Pairs with a negative cost wait
-in a queue; entries that are outdated are corrected only when they come first. What decides ties grows when a subset
-does, so that it may be outdated in the same way. Costs known at the start are sorted once, by digits; those that fell
-later wait in a heap.
+Each subset has a table of its neighbour subsets. An entry has the pair that stands for all pairs between the two; its
+cost is their sum. When two subsets are joined, the smaller table is folded into the larger one. If both have the same
+neighbour, two pairs become one. A short table is a plain list, a long one is hashed. Pairs with a negative cost wait in
+a queue; outdated entries are corrected only when they come first. The key for ties grows with the subsets, so it may be
+outdated in the same way. The costs at the start are sorted once, by digits; costs that fall later wait in a heap.
 
-A background that repels, as k > 0 terms (see kernels/terms.pxd), is added to the cost between two subsets. Only subsets
-that a stored pair links can then be worth a join. The background never falls when subsets grow. So what waits in the
-queue is still not above the cost, and is corrected when it comes first. Where two pairs become one, their cost falls
-only if the sum of what is stored does. The same holds for prices of groups and a largest size (kernels/groups.pxd),
-which forbid a join once and for all.
+A background that repels, as k > 0 terms (see kernels/terms.pxd), is added to the cost between two subsets. Then only
+subsets that a stored pair links are worth a join. The background never falls when subsets grow. So a value in the queue
+is never above the cost, and is corrected when it comes first. If two pairs become one, the cost falls only if the
+stored sum falls. The same holds for prices of groups and a largest size (kernels/groups.pxd), which forbid a join for
+good.
 
-Where subsets have to be connected, lifted pairs have their costs in the tables, but do not wait in the queue. The pair
-that stands for several is a base pair from the first of them on that is one.
+If subsets have to be connected, the costs of lifted pairs are in the tables, but these pairs do not wait in the queue.
+A pair that stands for several is a base pair if at least one of them is.
 
-Latency of memory takes most of the time. So the kernel prefetches, step by step, what the next joins in the sorted list
-will read: the pair, its elements, the subsets that contain them by then, the tables of these, and the tables of their
-neighbours; in the heap, the entries near the front. All tables stand in few large pages. The room of a table that is
-gone is still in the cache, and serves the next table.
+Latency of memory takes most of the time. So the kernel prefetches, step by step, the memory that the next joins in the
+sorted list will read: the pair, its elements, the subsets that contain them, their tables, and the tables of their
+neighbours; and the first entries of the heap. All tables stand in few large pages. The memory of a removed table is
+still in the cache, and is used for the next table.
 """
 
 import numpy as np
@@ -36,7 +35,7 @@ from graphpart.kernels.memory cimport large_pages, prefetch
 from graphpart.kernels.ranking cimport Ranked, sort_ranked
 from graphpart.kernels.terms cimport Terms, take_terms, terms_between
 from graphpart.kernels.ties cimport pack_sizes, scramble_pair
-from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.kernels.types cimport cost_t, element_t
 from graphpart.stopping cimport Stopping
 
 
@@ -44,8 +43,8 @@ from graphpart.stopping cimport Stopping
 
 cdef struct Queued:
     cost_t cost
-    uint64_t sizes          # on ties the smallest first: numbers of elements of both subsets, packed
-    uint64_t hash           # then this: of their smallest elements
+    uint64_t sizes          # decides ties, the smallest first: numbers of elements of both subsets, packed
+    uint64_t hash           # decides further ties: hash of their smallest elements
     element_t edge
 
 
@@ -56,8 +55,8 @@ cdef inline bint before(const Queued* a, const Queued* b) noexcept nogil:
 
 
 cdef struct Queue:
-    # Costs known at the start, sorted once; costs that fell later, in a 4-ary heap. It is not that of kernels/heap.pxd:
-    # its pop also prefetches what the joins of the pairs next to come will read.
+    # The costs at the start, sorted once, and costs that fell later, in a 4-ary heap. It is not the heap of
+    # kernels/heap.pxd, because its pop also prefetches memory for the next joins.
     Queued* heap
     Py_ssize_t size, capacity
     bint failed
@@ -98,14 +97,14 @@ cdef struct Entry:
 
 
 cdef struct Table:
-    # Not a set of kernels/hash_set.pxd: an entry also names a pair, entries are taken out, and most tables are short
-    # lists, whose memory goes from one subset to the next.
+    # Not a set of kernels/hash_set.pxd: an entry also names a pair, entries are removed, and most tables are short
+    # lists that reuse the memory of others.
     Entry* entries
     element_t size
     element_t capacity      # of a list; minus the number of slots, a power of two, of a hashed table
-    element_t parent        # the subset that this one is part of; itself while there
+    element_t parent        # the subset that this one is now part of; itself if it still exists
     element_t smallest      # the smallest element of the subset
-    element_t elements      # how many it has
+    element_t elements      # number of elements
 
 
 cdef struct Pair:
@@ -114,7 +113,7 @@ cdef struct Pair:
 
 
 cdef struct Room:
-    Room* next              # of the pieces that are free, or of the blocks
+    Room* next              # the next free piece, or the next block
 
 
 cdef struct Tables:
@@ -122,22 +121,22 @@ cdef struct Tables:
     Table* of
     Entry* base             # the initial tables, one after the other
     Entry* batch            # the entries that a fold works through
-    element_t* merging      # for each, the pair to the same neighbour that is there already, or -1
+    element_t* merging      # for each entry, the existing pair to the same neighbour, or -1
     Py_ssize_t batch_capacity
     Room* pieces[32]        # free ones with 2**k entries
     Room* blocks            # all memory that pieces come from
     char* fresh             # the unused rest of the last block
     size_t left
-    Terms terms             # with the sums of the subsets that are there
-    char* lifted            # whether each pair only costs something; NULL if subsets need not be connected
+    Terms terms             # with the sums of the existing subsets
+    char* lifted            # whether each pair is lifted; NULL if subsets need not be connected
     bint failed             # out of memory
 
 
-# Pieces of 2**k entries, all of which are freed together at the end.
+# Pieces of 2**k entries; all pieces are freed together at the end.
 
 cdef enum:
     SMALLEST = 2            # binary logarithm of the number of entries of the smallest piece
-    BLOCK = 1 << 22         # bytes that one allocation asks for
+    BLOCK = 1 << 22         # bytes of one allocation
 
 
 cdef Entry* take_piece(Tables* s, int k) noexcept nogil:
@@ -208,7 +207,7 @@ cdef inline void release(Tables* s, Table* t) noexcept nogil:
 
 
 cdef void grow(Tables* s, Table* t) noexcept nogil:
-    """Room for at least one more entry."""
+    """Make room for at least one more entry."""
     cdef Entry* larger
     cdef element_t k
     cdef int bits
@@ -395,7 +394,7 @@ cdef inline element_t find(Table* of, element_t a) noexcept nogil:
 
 
 cdef inline double background(Tables* s, const Pair* pair) noexcept nogil:
-    """What the terms add to the cost of a pair; inf if groups or the largest size forbid to join it.
+    """The cost that terms add to a pair; inf if groups or the largest size forbid the join.
 
     Terms are added in the same order each time, so that their sum never falls.
     """
@@ -486,7 +485,7 @@ cdef void pop(Queue* q, Tables* s) noexcept nogil:
         if not before(q.heap + best, &item):
             break
         q.heap[at] = q.heap[best]
-        if 0 < at < 5:          # it may be first soon
+        if 0 < at < 5:          # it may soon be first
             near(s, q.heap[at].edge)
         elif 5 <= at < 21:
             prefetch(s.pairs + q.heap[at].edge)
@@ -504,13 +503,13 @@ cdef inline Table* smaller_table(Tables* s, const Pair* pair) noexcept nogil:
 
 
 cdef enum:
-    AHEAD = 8               # joins between one step of looking ahead and the next
+    AHEAD = 8               # number of joins between two steps of prefetching
 
 
 cdef inline void look_ahead(
     Tables* s, const element_t* edges, const cost_t* costs, Py_ssize_t at, Py_ssize_t end
 ) noexcept nogil:
-    """Prefetch, step by step, what the joins of the pairs ahead will read."""
+    """Prefetch, step by step, the memory that the next joins will read."""
     cdef Pair* pair
     cdef Table* t
     cdef element_t k
@@ -566,7 +565,7 @@ cdef bint rank(
     const element_t* u, const element_t* v, const cost_t* cost, Py_ssize_t m, double tolerance, Py_ssize_t count,
     element_t* edges, cost_t* costs,
 ) noexcept nogil:
-    """The `count` pairs that attract, the most attractive first, of ties the one with the smallest hash; their costs."""
+    """The `count` attractive pairs and their costs; the most attractive pair first, on ties the smallest hash."""
     cdef Ranked* x = <Ranked*>in_large_pages(2 * count * sizeof(Ranked))
     cdef Ranked* sorted
     cdef Ranked* run
@@ -618,11 +617,10 @@ def join_sparse(
 ):
     """Labels of the fixed point. O(m log^2 m) time; about 48 bytes for each pair.
 
-    `terms` is `Terms` of sums.py, or None. No join is made that would leave fewer than `fewest` subsets, or than
-    the least number in `terms`.
-    Into `merges`, of shape (n, 2), go the joins one after the other: the subset that stays, by one of its elements that
-    no join changes, and the one that is folded into it, named in the same way; into `merge_costs` the costs between
-    them. There is one join for each element that is not the first of its label.
+    `terms` is `Terms` of sums.py, or None. At least `fewest` subsets remain, and at least the least number in `terms`.
+    `merges`, of shape (n, 2), becomes the joins in order: the subset that stays and the subset that is folded into it,
+    each named by one of its elements, which stays the same. `merge_costs` becomes the costs between them. There is one
+    join for each element that is not the first of its label.
     """
     cdef Py_ssize_t m = u.shape[0], next = 0, attractive = 0, k, made_joins = 0
     cdef fixed_t exact = 0
@@ -705,8 +703,8 @@ def join_sparse(
             if tables.terms.any and delta < INFINITY:
                 delta += background(&tables, pair)
             if delta != item.cost and not (delta < -tolerance and (item.cost < delta or tables.terms.groups.any)):
-                # The pair is gone (inf), or attracts no more; had its cost fallen, it would be queued again. What groups
-                # cost is added in any order, so it may have fallen by rounding.
+                # The pair is gone (inf), or attracts no more. If its cost had fallen, it would be queued again. Costs
+                # of groups are added in any order, so they may have fallen by rounding.
                 continue
             a = find(tables.of, pair.u)
             b = find(tables.of, pair.v)
@@ -714,7 +712,7 @@ def join_sparse(
                 push(&queue, queued(&tables, delta, item.edge, a, b))
                 continue
             if (queue.size and queue.heap[0].cost == item.cost) or (next < attractive and first[next] == item.cost):
-                # Ties: has one of the two subsets grown since this was queued?
+                # For ties: one of the two subsets may have grown since this was queued.
                 current = queued(&tables, item.cost, item.edge, a, b)
                 if current.sizes != (pack_sizes(1, 1) if from_list else item.sizes):
                     push(&queue, current)

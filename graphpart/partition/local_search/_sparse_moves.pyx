@@ -1,31 +1,32 @@
 """Kernels of greedy moving and of its Kernighan-Lin form, on compressed rows of stored pairs.
 
-All elements that may move wait in a heap, keyed by the change of cost that their best move makes. A move of element a
-changes this value for its neighbours only. It is not computed anew at once: a lower bound on it follows from the cost
-of the one pair, and an element is looked at again only when its bound comes first. A subset that no stored pair links
-to an element is as good for it as the empty set; it matters only to an element that is alone. All sums are exact, in
+All elements that may move wait in a heap, keyed by the change of cost by their best move. A move of element a changes
+this value for its neighbours only. It is not recomputed at once: a lower bound on it follows from the cost of the one
+pair, and an element is looked at again only when its bound comes first. A subset that no stored pair links to an
+element is as good for it as the empty set, so it matters only for an element that is alone. All sums are exact, in
 fixed point (see kernels/fixed.pxd).
 
-A background that repels, as k > 0 terms (see kernels/terms.pxd), adds a product of sums of weights to the cost of an
-element to a subset, the same each time. Only subsets that a stored pair links to an element, and the empty set, can
-then lower the cost. When element a moves from subset U to W, besides,
+A background that repels, as k > 0 terms (see kernels/terms.pxd), adds products of sums of weights to the cost of an
+element to a subset. Then only the empty set and subsets that a stored pair links to the element can lower the cost.
+When element a moves from subset U to W,
 
-* the best moves of the members of W, and of all elements linked to U, fall by their background with a, at most twice;
-* others rise, at most: an element whose own or target subset has changed since it was looked at is looked at again.
+* the costs of the best moves of members of W, and of elements linked to U, fall by at most twice their background with
+  a;
+* other costs can only rise. An element is looked at again if its own or its target subset has changed since then.
 
-Groups and a largest size (kernels/groups.pxd) are treated in the same way. Where they forbid subset U to an element that
-is linked to it, until a leaves, no bound is known, and the element is looked at again. So are all elements as soon as
-there may be one subset more, or one less, where there might not.
+Groups and a largest size (kernels/groups.pxd) are treated in the same way. If they forbid subset U to a linked element
+until a leaves, no bound is known, and the element is looked at again. All elements are looked at again when a limit of
+the number of subsets is reached or left.
 
-Where subsets have to be connected (kernels/connected.pxd), an element moves only to a subset that a base pair links to
-it, or to the empty set. Whether its own subset stays connected is looked at when it comes first. If not, it is barred:
-it waits aside until another move may have freed it.
+If subsets have to be connected (kernels/connected.pxd), an element moves only to a subset that a base pair links to it,
+or to the empty set. When it comes first, its own subset is examined. If this would not stay connected, the element is
+barred: it leaves the heap until another move may have freed it.
 
-A sequence of Kernighan and Lin also makes moves that do not help. There an element that is alone may go to a subset
-that no stored pair links to it, which no other element would prefer to the empty set. The least such cost is the least
-product of weights and sums, which two trees of boxes find (kernels/boxes.pxd): one holds the sums of the subsets, the
-other the weights of the elements that are alone and have not moved. With groups or limits, an element that is alone only
-goes to subsets that a stored pair links to it.
+A sequence of Kernighan and Lin also makes moves that raise the cost. In it, an element that is alone may move to a
+subset that no stored pair links to it. (Any other element would rather move to the empty set.) The least cost of such a
+move is the least product of weights and sums. Two trees of boxes find it (kernels/boxes.pxd): one has the sums of the
+subsets, the other the weights of the elements that are alone and have not moved. With groups or limits, an element that
+is alone only moves to subsets that a stored pair links to it.
 """
 
 import numpy as np
@@ -48,7 +49,7 @@ from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.partition.local_search.floods cimport base_poll
 from graphpart.stopping cimport Stopping
 
-cdef fixed_t NONE = INT64_MAX       # the cost of what cannot be done
+cdef fixed_t NONE = INT64_MAX       # the cost of a forbidden move
 
 cdef enum:
     EMPTY = -1      # target: the empty set
@@ -82,7 +83,7 @@ cdef struct State:
     Waiting* heap
     Py_ssize_t waiting
     fixed_t* sums               # cost of one element to each subset
-    int64_t* stamp              # the look at which that was computed
+    int64_t* stamp              # the look that computed the sum
     int64_t look
     element_t* linked           # subsets of its neighbours
     Py_ssize_t links
@@ -99,12 +100,12 @@ cdef struct State:
     int64_t* lowered            # the move at which the bound of an element was lowered
     # With terms, in sequences only:
     Boxes subsets               # sums of all subsets in use
-    Boxes alone                 # weights of the elements that wait and are alone, each as its partner takes them
-    int64_t* asked              # the search for a far move in which an element was looked at; NULL without boxes
+    Boxes alone                 # weights of the waiting elements that are alone, in the order of partners
+    int64_t* asked              # number of the last search for a far move that looked at an element; NULL without boxes
     int64_t asks
     # With base pairs only:
     Base base
-    element_t* barred           # the first of the elements of each subset that are barred; -1 if there is none
+    element_t* barred           # the first barred element of each subset; -1 if there is none
     element_t* beside           # the next one; -1 at the end, -2 for an element that is not barred
     fixed_t* held               # the change of cost by its best move
 
@@ -152,7 +153,7 @@ cdef void take_out(State* s, element_t a) noexcept nogil:
 # ------------------------------------------------------------------------------------------------------------- terms
 
 cdef inline fixed_t background(State* s, element_t a, const int64_t* total) noexcept nogil:
-    """What an element pays for some sums of weights."""
+    """The background of an element with sums of weights."""
     return fixed_between(&s.terms, s.terms.weights + a * s.terms.k, total, s.scale)
 
 
@@ -196,7 +197,7 @@ cdef inline void delist(State* s, element_t a, element_t U) noexcept nogil:
 
 
 cdef inline void lower(State* s, element_t b, element_t a, element_t U) noexcept nogil:
-    """The best move of b may have become cheaper by its background with element a, or U, if not -1, be open to b."""
+    """Lower the bound of b by its background with element a; U, if not -1, may be open to b now."""
     cdef Waiting item
     cdef fixed_t most = 0, priced = 0
     if s.place[b] < 0:
@@ -218,7 +219,7 @@ cdef inline void lower(State* s, element_t b, element_t a, element_t U) noexcept
 
 
 cdef void lower_bounds(State* s, element_t a, element_t U) noexcept nogil:
-    """Lower the bounds that depend on the background of element a, which has left subset U for its own."""
+    """Lower the bounds that depend on the background of element a, which has moved from subset U."""
     cdef element_t b = s.after[a], d
     cdef Py_ssize_t i
     cdef offset_t j
@@ -257,7 +258,7 @@ cdef void keep_boxes(State* s, element_t a, element_t U, element_t W) noexcept n
 
 
 cdef element_t far_move(State* s, double low, element_t* target, double* delta) noexcept nogil:
-    """The element that is alone whose best move to a subset not linked to it costs least, if less than low; else -1."""
+    """The element that is alone with the cheapest move to a subset not linked to it; -1 if none is below `low`."""
     cdef Py_ssize_t t, k = s.terms.k
     cdef element_t a, U, found = -1
     cdef double scaled[TERMS]
@@ -274,7 +275,7 @@ cdef element_t far_move(State* s, double low, element_t* target, double* delta) 
         if a < 0:
             break
         s.asked[a] = s.asks
-        set_delta(s, a, look_at(s, a))      # for its stamps
+        set_delta(s, a, look_at(s, a))      # this sets its stamps
         terms_slope(&s.terms, s.terms.weights + a * k, slope)
         bound = low
         U = boxes_best(&s.subsets, slope, s.stamp, s.look, s.label[a], &bound)
@@ -288,14 +289,14 @@ cdef element_t far_move(State* s, double low, element_t* target, double* delta) 
     delta[0] = low
     if found >= 0 and s.size[target[0]] == 1:
         a = s.first[target[0]]
-        if a < found and s.place[a] >= 0:       # the same set, made by the smaller element
+        if a < found and s.place[a] >= 0:       # two single elements: the smaller one makes the move
             target[0] = s.label[found]
             found = a
     return found
 
 
 cdef void start_terms(State* s) noexcept nogil:
-    """Sums and rings of all subsets, before elements are looked at."""
+    """Compute the sums and rings of all subsets; elements are looked at afterwards."""
     cdef Py_ssize_t i
     cdef element_t a
     terms_clear(&s.terms, s.n + 1)
@@ -384,21 +385,21 @@ cdef element_t far_subset(State* s, element_t a) noexcept nogil:
 
 
 cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
-    """The best move of b may have changed, its delta have fallen by at most this."""
+    """Note that the delta of the best move of b may have fallen by at most `most`."""
     cdef Element* element = &s.elements[b]
     cdef Waiting item = s.heap[s.place[b]]
     element.loose = True
     if item.delta == NONE:
-        item.delta = -NONE       # no bound is known: it comes first, and is looked at
+        item.delta = -NONE       # no bound is known, so it comes first and is looked at
     else:
         if s.size[s.label[b]] == 1:
-            item.delta = min(item.delta, 0)     # a subset may be linked now, or have ceased to be
+            item.delta = min(item.delta, 0)     # a subset may be linked now, or no longer
         item.delta -= most
     up(s, s.place[b], item)
 
 
 cdef void look_again(State* s) noexcept nogil:
-    """No bound is known any more. O(n)"""
+    """Discard all bounds. O(n)"""
     cdef Py_ssize_t k
     for k in range(s.waiting):
         s.heap[k].delta = -NONE
@@ -408,7 +409,7 @@ cdef void look_again(State* s) noexcept nogil:
 
 
 cdef void bar(State* s, element_t a) noexcept nogil:
-    """Let an element wait aside without which its subset is not connected."""
+    """Bar an element without which its subset is not connected."""
     cdef element_t U = s.label[a]
     s.held[a] = s.heap[s.place[a]].delta
     set_delta(s, a, NONE)
@@ -418,7 +419,7 @@ cdef void bar(State* s, element_t a) noexcept nogil:
 
 
 cdef void unbar(State* s, element_t U) noexcept nogil:
-    """Let barred elements of a subset wait again that are freed. What has been looked at since then is not less."""
+    """Let freed elements of a subset wait again. Their costs have not fallen since they were looked at."""
     cdef element_t a = s.barred[U], after
     s.barred[U] = -1
     while a >= 0:
@@ -467,7 +468,7 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
         mine = s.label[b]
         if s.costs[k] == INFINITY or (based and mine != W and not s.base.lifted[k]):
             s.elements[b].loose = True
-            up(s, s.place[b], Waiting(-NONE, b))     # U, or W, may be open to b now, whatever it costs
+            up(s, s.place[b], Waiting(-NONE, b))     # U or W may be open to b now, at any cost
             continue
         c = fixed(s.costs[k], s.scale)
         if mine == U:
@@ -487,7 +488,7 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
     if s.size[W] == 2:
         b = <element_t>(s.members[W] - a)
         if s.place[b] >= 0:
-            set_delta(s, b, look_at(s, b))      # it can leave now
+            set_delta(s, b, look_at(s, b))      # the element can leave now
     elif s.size[W] == 1:
         bitset_add(&s.used, W)
         bitset_remove(&s.unused, W)
@@ -526,7 +527,7 @@ cdef element_t best(State* s, double cost, Stopping stopping) noexcept nogil:
             (s.elements[a].target == EMPTY and s.in_use >= s.terms.groups.most)
             or (s.size[s.label[a]] == 1 and s.in_use <= s.terms.groups.least)
         ):
-            set_delta(s, a, look_at(s, a))      # the limit has been reached since then
+            set_delta(s, a, look_at(s, a))      # the limit was reached since then
             continue
         if s.elements[a].target == FAR:
             far = far_subset(s, a)
@@ -617,7 +618,7 @@ cdef void improve(State* s, double tolerance, double cost, Stopping stopping) no
 cdef void improve_by_sequence(
     State* s, double tolerance, double cost, Stopping stopping, element_t* moved, element_t* origin
 ) noexcept nogil:
-    """Go on to the best prefix of one sequence; nowhere if none lowers the cost."""
+    """Apply the best prefix of one sequence; no move if none lowers the cost."""
     cdef Py_ssize_t length = 0, kept = 0
     cdef double sum = 0.0, smallest = 0.0, delta, far = 0.0
     cdef element_t a, b, W = 0
@@ -760,7 +761,7 @@ def kernighan_lin_sequence(
     double cost,
     Stopping stopping,
 ):
-    """Labels of the best prefix of one sequence from canonical labels; those themselves if none lowers the cost."""
+    """Labels after the best prefix of one sequence from canonical labels; the same labels if none lowers the cost."""
     cdef Py_ssize_t n = starts.shape[0] - 1
     if n == 0:
         return labels

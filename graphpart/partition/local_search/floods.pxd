@@ -1,4 +1,4 @@
-# Looks at the clock between the floods of kernels/connected.pxd, which take longer the larger a subset is.
+# Polls between the floods of kernels/connected.pxd, which take long in large subsets.
 from graphpart.kernels.connected cimport Base
 from graphpart.stopping cimport Stopping
 

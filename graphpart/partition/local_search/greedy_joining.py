@@ -42,7 +42,7 @@ def greedy_joining(
     target: float | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> PartitionResult:
-    """Join subsets greedily, as long as this lowers the cost.
+    """Join clusters greedily, as long as this lowers the cost.
 
     Also known as greedy additive edge contraction, ``gaec``.
 
@@ -65,7 +65,7 @@ def greedy_joining(
     Returns
     -------
     PartitionResult
-        With status ``local_optimum``: no join of two subsets lowers the cost; `iterations` counts joins.
+        With status ``local_optimum``: no join of two clusters lowers the cost; `iterations` counts joins.
 
     Raises
     ------
@@ -74,14 +74,14 @@ def greedy_joining(
 
     Notes
     -----
-    Groups and limits are obeyed. Where subsets have to be connected, two join only if a base pair links them, by the
+    Groups and limits are obeyed. If clusters have to be connected, two join only if a base pair links them, by the
     sum of all their costs (Keuper et al. 2015). If the problem limits the number of clusters, no join leaves fewer; if
     there are too many at the end, the joins that cost least follow.
 
     Dense problems take O(n^2) expected time, and at most about as much memory as the matrix, usually far less. Sparse
     problems take O(m log^2 m) time and O(n + m) memory, also with a background that repels, since then only joins of
-    subsets that a stored pair links can lower the cost. If a background attracts some pairs, any join can lower the
-    cost, and the problem is converted to a matrix. Above 20,000 elements, instead, each subset in turn joins the subset
+    clusters that a stored pair links can lower the cost. If a background attracts some pairs, any join can lower the
+    cost, and the problem is converted to a matrix. Above 20,000 elements, each cluster in turn joins the cluster
     for which the cost is least, until no join lowers the cost.
 
     Examples

@@ -68,14 +68,14 @@ def greedy_moving(
 
     Notes
     -----
-    Groups and limits are obeyed, and subsets that have to be connected stay so. Where there are as many clusters as
-    there may be, an element only moves to a subset that a stored pair links to it; :func:`~graphpart.partition.search`
-    also tries the others.
+    Groups and limits are obeyed, and clusters stay connected if they have to be. If there are as many clusters as
+    allowed, an element only moves to a cluster that a stored pair links to it; :func:`~graphpart.partition.search` also
+    tries the others.
 
-    Dense problems take O(n^2) to start and O(n) for each move, plus O(subsets) for each element whose best move has to
-    be found again; the memory is n times the number of subsets. Sparse problems take O(degrees of the neighbours of the
-    moved element) for each move; with a background that repels, also the sum of the degrees in the two subsets. If a
-    background attracts some pairs, the problem is converted to a matrix. Above 20,000 elements, instead, each element
+    Dense problems take O(n^2) to start and O(n) for each move, plus O(clusters) for each element whose best move has to
+    be found again. The memory is n times the number of clusters. Sparse problems take O(degrees of the neighbours of
+    the moved element) for each move; with a background that repels, also the sum of the degrees in the two clusters. If
+    a background attracts some pairs, the problem is converted to a matrix. Above 20,000 elements, instead, each element
     in turn makes its best move, until no move lowers the cost.
 
     Examples

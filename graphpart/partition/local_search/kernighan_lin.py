@@ -66,13 +66,13 @@ def kernighan_lin(
 
     Notes
     -----
-    Groups and limits are obeyed, and subsets that have to be connected stay so. Where there are as many clusters as
-    there may be, an element only moves to a subset that a stored pair links to it; :func:`~graphpart.partition.search`
-    also tries the others.
+    Groups and limits are obeyed, and clusters stay connected if they have to be. If there are as many clusters as
+    allowed, an element only moves to a cluster that a stored pair links to it; :func:`~graphpart.partition.search` also
+    tries the others.
 
     One outer iteration takes O(n^2) expected time on dense problems, O(m log n) on sparse ones. With a background that
-    repels, each move also takes the sum of the degrees in the two subsets. This is little in cluster editing and entity
-    resolution, but much if communities are large: use :func:`~graphpart.partition.multilevel` for these. If a
+    repels, each move also takes the sum of the degrees in the two clusters. This is little in cluster editing and
+    entity resolution, but much if communities are large: use :func:`~graphpart.partition.multilevel` for these. If a
     background attracts some pairs, the problem is converted to a matrix; above 20,000 elements,
     :func:`~graphpart.partition.kernighan_lin_pairs` is called instead.
 

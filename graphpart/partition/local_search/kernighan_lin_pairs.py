@@ -87,7 +87,7 @@ def kernighan_lin_pairs(
     target: float | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> PartitionResult:
-    """Improve a partition by chains of moves, sequences of switches between two subsets, joins and splits.
+    """Improve a partition by chains of moves, sequences of switches between two clusters, joins and splits.
 
     Also known as Kernighan-Lin with joins, ``klj`` or ``kernighan-lin-joins``.
 
@@ -102,12 +102,12 @@ def kernighan_lin_pairs(
     time_limit, target, callback
         As for :func:`~graphpart.partition.greedy_joining`.
     max_iterations : int, optional
-        Number of rounds over pairs of subsets, and of turns of moves.
+        Number of rounds over pairs of clusters, and of turns of moves.
 
     Returns
     -------
     PartitionResult
-        With status ``local_optimum``: no join of two subsets and no sequence as described lowers the cost; `iterations`
+        With status ``local_optimum``: no join of two clusters and no described sequence lowers the cost; `iterations`
         counts rounds and turns.
 
     Raises
@@ -117,16 +117,16 @@ def kernighan_lin_pairs(
 
     Notes
     -----
-    Groups and limits are obeyed, and subsets that have to be connected stay so. Where there are as many clusters as
-    there may be, an element only moves to a subset that a stored pair links to it; :func:`~graphpart.partition.search`
-    also tries the others.
+    Groups and limits are obeyed, and clusters stay connected if they have to be. If there are as many clusters as
+    allowed, an element only moves to a cluster that a stored pair links to it; :func:`~graphpart.partition.search` also
+    tries the others.
 
-    A round over pairs takes O(m log n) time for each neighbour of a subset in the worst case. If most subsets have few
-    neighbours, it takes about O(m log n) in all; on dense problems, O(n^2). A chain takes O(d^2) time if elements have
-    d neighbours; a move on a matrix takes O(n). With a background, a switch takes time in proportion to the number of
-    elements that may still switch. If a background attracts some pairs, the problem is converted to a matrix. Above
-    20,000 elements, instead, moves to subsets and joins with subsets that no stored pair links follow, in turn, until
-    none of all these changes lowers the cost.
+    In the worst case, a round over pairs takes O(m log n) time for each neighbour of a cluster. If most clusters have
+    few neighbours, it takes about O(m log n) in all; on dense problems, O(n^2). A chain takes O(d^2) time if elements
+    have d neighbours; a move on a matrix takes O(n). With a background, a switch takes time in proportion to the number
+    of elements that may still switch. If a background attracts some pairs, the problem is converted to a matrix. Above
+    20,000 elements, moves to clusters and joins with clusters that no stored pair links follow, in turn, until none of
+    all these changes lowers the cost.
 
     Examples
     --------

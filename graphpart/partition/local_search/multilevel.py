@@ -90,8 +90,8 @@ def multilevel(
     Notes
     -----
     About O(n + m) time for each level, of which there are few; O(n + m) memory. If the background attracts some pairs,
-    the best subset among those that are not linked has to be found each time an element is taken from the queue. This
-    takes about O(log n) if the background has one term, and at worst the number of subsets if it has several.
+    the best cluster among those that are not linked has to be found each time an element is taken from the queue. This
+    takes about O(log n) if the background has one term, and at worst the number of clusters if it has several.
 
     Examples
     --------

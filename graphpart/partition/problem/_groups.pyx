@@ -1,4 +1,4 @@
-"""Kernel of groups: the members of a group that are together, and what pairs of elements pay for the groups they share.
+"""Kernel of groups: pairs of members that are together, and the costs of pairs of elements that share groups.
 
 Members are stored by element, and by group; see `graphpart.partition.problem.groups` for these arrays.
 """
@@ -13,8 +13,7 @@ def pairs_together(
 ):
     """For each group, the number of pairs of its members that have one label, without pairs within an element. O(nnz)
 
-    Members of group g are ``member[first[g]:first[g + 1]]``, which stand for `count` members each; labels are in
-    ``0..n-1``.
+    Members of group g are ``member[first[g]:first[g + 1]]``; each stands for `count` members. Labels are in ``0..n-1``.
     """
     cdef Py_ssize_t groups = first.shape[0] - 1, g, i
     cdef offset_t[::1] seen = np.zeros(labels.shape[0], np.int64)

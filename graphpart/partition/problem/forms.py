@@ -107,7 +107,7 @@ def to_dense(p: Problem) -> Problem:
     if p.matrix is not None:
         return p
     if p.lifted is not None:
-        raise InvalidProblem("subsets have to be connected, and a matrix does not tell base pairs from lifted ones")
+        raise InvalidProblem("clusters have to be connected, and a matrix does not tell base pairs from lifted ones")
     check_matrix_fits(p.n)
     return _form(p._of_matrix(p.nodes, matrix_of(p), p._rules), p)
 

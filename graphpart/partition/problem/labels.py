@@ -146,10 +146,10 @@ def _labels_of_sets(p: PairCosts, subsets: list[Iterable[Hashable]], partial: bo
         for node in subset:
             i = _known(p, node)
             if labels[i] >= 0:
-                raise InvalidPartition(f"{node!r} is in two subsets, or twice in one")
+                raise InvalidPartition(f"{node!r} is in two clusters, or twice in one")
             labels[i] = label
     if not partial and len(missing := np.flatnonzero(labels < 0)):
-        raise InvalidPartition(f"{p.nodes[int(missing[0])]!r} is in no subset")
+        raise InvalidPartition(f"{p.nodes[int(missing[0])]!r} is in no cluster")
     return _without(labels, labels < 0)
 
 
@@ -192,7 +192,7 @@ def check_connected(p: PairCosts, labels: Labels) -> None:
     if p.lifted is not None and (apart := unlinked(p, labels)) is not None:
         a, b = (p.nodes[i] for i in apart)
         raise InvalidPartition(
-            f"the subset of {a!r} is not connected: no path of base pairs within it links {a!r} and {b!r}"
+            f"the cluster of {a!r} is not connected: no path of base pairs within it links {a!r} and {b!r}"
         )
 
 

@@ -163,7 +163,7 @@ class FromNetworks(PairCosts):
         Returns
         -------
         SetPartition
-            An edge costs -1 within a subset, any other pair +1; ``objective(cost)`` is the number of edits (Bansal,
+            An edge costs -1 within a cluster, any other pair +1; ``objective(cost)`` is the number of edits (Bansal,
             Blum & Chawla 2004).
 
         Raises

@@ -320,7 +320,7 @@ class PairCosts(Shown):
 
     @property
     def groups(self) -> Groups | None:
-        """The groups of elements that pay a price for each pair of members in one subset, also if a matrix has it."""
+        """The groups of elements that pay a price for each pair of members in one cluster, also if a matrix has it."""
         p = self if self._source is None else self._source
         return None if p.background is None else p.background.groups
 

@@ -103,7 +103,7 @@ class SetPartition(FromOthers):
     groups : Groups or None
         The groups with their prices, in all representations.
     must_join : ndarray of int32, shape (k, 2)
-        Pairs of indices required in the same subset.
+        Pairs of indices required in the same cluster.
     offset, sense : float, int
         ``objective(cost) = sense * cost + offset``.
 
@@ -379,7 +379,7 @@ class SetPartition(FromOthers):
         check_feasible(self, labels)
 
     def evaluate(self, partition: Any) -> float:
-        """The cost of a partition: the sum of the costs of all pairs within one subset.
+        """The cost of a partition: the sum of the costs of all pairs within one cluster.
 
         O(n^2) for a matrix, else O(n + m).
 

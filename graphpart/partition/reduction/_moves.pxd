@@ -26,7 +26,7 @@ cdef inline int name_of_move(int l) noexcept nogil:
 
 
 cdef inline double most(double x, double y, int l) noexcept nogil:
-    """The most that moves number l lose at an element with costs x to a and y to b, that is with a, b, or neither."""
+    """The largest loss of moves number l at an element with costs x to a and y to b, which is with a, b, or neither."""
     cdef double worst = 0.0, loss
     if x < INFINITY and not (y == INFINITY and TO_A[l] > 0):
         loss = (TO_A[l] * y if TO_A[l] > 0 else 0.0) - (TO_B[l] + PAIR_OUT[l]) * x
@@ -40,10 +40,10 @@ cdef inline double most(double x, double y, int l) noexcept nogil:
 cdef inline int judge_third(
     const double* sums, Py_ssize_t common, const double* to_a, const double* to_b, double room
 ) noexcept nogil:
-    """TRIANGLE if, for some common neighbour, each of its three cases has a mean that loses nothing; else 0.
+    """TRIANGLE if, for some common neighbour, some mean loses nothing in each of three cases; else 0.
 
-    The neighbour is with a, with b, or elsewhere. `sums` are the most that each mean loses at all elements, `room` is
-    the most that a mean may lose.
+    The cases are: the neighbour is with a, with b, or elsewhere. `sums` are the largest losses of each mean over all
+    elements, `room` is the largest allowed loss.
     """
     cdef bint with_a, with_b, elsewhere
     cdef double x, y, worst

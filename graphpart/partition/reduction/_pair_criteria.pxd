@@ -17,20 +17,20 @@ cdef struct Scratch:
     double* h
     const double* total         # of h over all elements
     double* mass                # of h over some elements
-    # Groups, of which each element has a list of memberships: from `first` on along `next`, up to `last`, -1 if none.
+    # Groups. Each element has a list of memberships, from `first` along `next` to `last`; -1 if there is none.
     Py_ssize_t groups
     const double* price
     const double* members       # of each group
     const element_t* member_of  # of each membership its group,
-    const double* count         # and for how many members the element stands
+    const double* count         # and the number of members that the element stands for
     unsigned char* hard         # of each element, whether it is a member of a group at price inf
     element_t* next
     element_t* first
     element_t* last
-    double* of_a                # of each group: members that an element stands for, 0 unless it is under consideration,
+    double* of_a                # for each group: its members under consideration, by the element that stands for them,
     double* of_b
-    double* others              # and that other elements do
-    double* of_set              # and that the members of a set do
+    double* others              # the members that other elements stand for,
+    double* of_set              # the members that a set stands for
 
 
 cdef inline double background(const Scratch* t, element_t a, const double* h) noexcept nogil:
@@ -43,7 +43,7 @@ cdef inline double background(const Scratch* t, element_t a, const double* h) no
 
 
 cdef inline void put_memberships(const Scratch* t, element_t a, double* counts, double sign) noexcept nogil:
-    """Add what an element stands for to counts of members of groups."""
+    """Add the memberships of an element to counts of members of groups."""
     cdef element_t i = t.first[a]
     while i >= 0:
         counts[t.member_of[i]] += sign * t.count[i]
@@ -51,7 +51,7 @@ cdef inline void put_memberships(const Scratch* t, element_t a, double* counts, 
 
 
 cdef inline double paid_with(const Scratch* t, element_t a, const double* counts) noexcept nogil:
-    """The price that element a pays for being with `counts` members of each group."""
+    """The cost of groups if element a is with `counts` members of each group."""
     cdef element_t i = t.first[a]
     cdef double total = 0.0
     while i >= 0:
@@ -62,7 +62,7 @@ cdef inline double paid_with(const Scratch* t, element_t a, const double* counts
 
 
 cdef inline double paid_by(const Scratch* t, element_t a, element_t b) noexcept nogil:
-    """What a pair pays for the groups that it shares."""
+    """The cost of the groups that a pair shares."""
     cdef double total
     if not t.groups or t.first[a] < 0 or t.first[b] < 0:
         return 0.0
@@ -73,7 +73,7 @@ cdef inline double paid_by(const Scratch* t, element_t a, element_t b) noexcept 
 
 
 cdef inline double finite_prices(const Scratch* t, element_t a) noexcept nogil:
-    """What an element would pay for being with all members of its groups, where that is finite."""
+    """The cost of an element with all members of its groups, over groups of finite price."""
     cdef element_t i = t.first[a] if t.groups else -1
     cdef double total = 0.0
     while i >= 0:

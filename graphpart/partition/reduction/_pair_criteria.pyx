@@ -6,7 +6,7 @@ The statement of each criterion, and why it holds, is in `persistency.py`.
 from libc.math cimport INFINITY
 
 from graphpart.kernels.contraction cimport Row, Shrinking
-from graphpart.kernels.types cimport element_t, offset_t
+from graphpart.kernels.types cimport element_t
 from graphpart.partition.reduction._criteria cimport EDGE, NEIGHBOURHOOD, NODE, TRIANGLE
 from graphpart.partition.reduction._moves cimport MOVES, PAIR_OUT, TO_A, TO_B, judge_third, most, name_of_move
 
@@ -15,7 +15,7 @@ cdef enum:
 
 cdef double ROUNDING = 2.0**-51
 
-# Weights of: a leaves, b leaves.
+# Weights of the two moves: a leaves, b leaves.
 cdef double[5] A_OUT = [1, 0, 0.5, 0.75, 0.25]
 cdef double[5] B_OUT = [0, 1, 0.5, 0.25, 0.75]
 cdef int[5] LEAVING_NAME = [NODE, NODE, NEIGHBOURHOOD, NEIGHBOURHOOD, NEIGHBOURHOOD]
@@ -31,7 +31,7 @@ cdef inline double slack(Shrinking* g, Scratch* t, element_t a, element_t b) noe
 
 
 cdef int judge_join(Shrinking* g, Scratch* t, element_t a, element_t b, double cost) noexcept nogil:
-    """Which criterion proves that a and b, of negative cost, are joined in some optimum; 0 if none does."""
+    """The criterion that proves that a and b, of negative cost, are joined in some optimum; 0 if none does."""
     cdef Row* p = &g.rows[a]
     cdef Row* q = &g.rows[b]
     cdef double room = -cost - slack(g, t, a, b)
@@ -40,9 +40,9 @@ cdef int judge_join(Shrinking* g, Scratch* t, element_t a, element_t b, double c
         return EDGE
     if q.size > p.size:
         a, b, p, q = b, a, q, p
-    # sums[l]: the sum over the other elements x of the most that the mean of moves number l can lose at x
+    # sums[l]: the sum over the other elements x of the largest loss of mean number l at x
     cdef double[MOVES] sums, rest, peak
-    cdef double x, y, in_a, in_b, worst
+    cdef double x, y, worst
     cdef Py_ssize_t i = 0, j, common = 0, both_cut = 0
     cdef int l
     cdef bint hopeless
@@ -117,7 +117,7 @@ cdef inline Py_ssize_t gallop(const Row* row, Py_ssize_t i, element_t x) noexcep
 
 
 cdef int judge_cut(Shrinking* g, Scratch* t, element_t a, element_t b, double cost) noexcept nogil:
-    """Which criterion proves that a and b, of positive cost, are cut in some optimum; 0 if none does."""
+    """The criterion that proves that a and b, of positive cost, are cut in some optimum; 0 if none does."""
     cdef Row* p = &g.rows[a]
     cdef Row* q = &g.rows[b]
     cdef double room = cost - slack(g, t, a, b)

@@ -3,11 +3,11 @@
 The statement of each criterion, and why it holds, is in `persistency.py`.
 
 With a background that repels, in channels (see _pair_criteria.pxd), the kernel only joins pairs and sets. Joining
-elements adds their weights, and the background within a set follows from the weights of its members. At an element x
-that is in neither row, a weighted mean of moves loses at most the largest of 0 and three linear functions of the
-backgrounds between x and the two elements. So the loss at all such x is at most the sum of the losses that each channel
-alone would cause, and these follow from the sum of the weights of all such x. In the same way, of a group only the
-number of its members that are in neither row matters.
+elements adds their weights, and the background within a set follows from the weights of its members. At an element x in
+neither row, a weighted mean of moves loses at most the maximum of 0 and three linear functions of the backgrounds
+between x and the two elements. So the loss at all such x is at most the sum of the losses that each channel alone would
+cause, which follow from the sum of the weights of all such x. In the same way, only the number of members of a group in
+neither row matters.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ from graphpart.partition.reduction._pair_criteria cimport (
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    HOPELESS = 2                # a set is given up if it has to outweigh more than this multiple of its seed's costs
+    HOPELESS = 2                # give up a set that must outweigh more than this multiple of its seed's costs
 
 cdef double ROUNDING = 2.0**-51
 
@@ -43,23 +43,23 @@ cdef struct Cut:
 cdef struct Work:
     Shrinking g
     Scratch scratch
-    double* pull                # with a background, for each element: the sum of all attraction to it,
-    uint8_t* dirty              # and whether this sum has to be computed again
-    Ring pairs                  # elements whose pairs have to be looked at
-    Ring seeds                  # elements from which a set has to be grown
+    double* pull                # with a background: the sum of all attraction to each element,
+    uint8_t* dirty              # and whether this sum must be recomputed
+    Ring pairs                  # elements whose pairs must be examined
+    Ring seeds                  # elements from which a set must be grown
     element_t* join_a
     element_t* join_b
     uint8_t* join_why
     Py_ssize_t joins
     Cut* cuts
     Py_ssize_t cut, cut_room
-    bint failed                 # for want of memory
+    bint failed                 # whether memory ran out
 
 
 # ------------------------------------------------------------------------------------------------------- the work queue
 
 cdef element_t join(Work* w, element_t a, element_t b, int why) noexcept nogil:
-    """Contract a and b, and queue the result and its neighbours, which have to be looked at again."""
+    """Contract a and b, and queue the result and its neighbours, which must be examined again."""
     cdef element_t kept = shrinking_contract(&w.g, a, b), gone = b if kept == a else a
     cdef Row* row
     cdef Py_ssize_t i, k = w.scratch.k
@@ -124,7 +124,7 @@ cdef inline void forget(Scratch* t, element_t a, double* counts) noexcept nogil:
 
 
 cdef void add_other_members(Scratch* t, element_t a, double* sums) noexcept nogil:
-    """Add the most that means of moves can lose at members of the groups of one element that are in neither row."""
+    """Add the largest losses of means of moves at members, in neither row, of the groups of one element."""
     cdef element_t i = t.first[a]
     cdef element_t g
     cdef double x, y, left
@@ -133,7 +133,7 @@ cdef void add_other_members(Scratch* t, element_t a, double* sums) noexcept nogi
         g = t.member_of[i]
         i = t.next[i]
         left = t.members[g] - t.of_a[g] - t.of_b[g] - t.others[g]
-        t.others[g] = t.members[g]          # so that each group counts once
+        t.others[g] = t.members[g]          # so that each group is counted once
         if left <= 0:
             continue
         x = t.price[g] * t.of_a[g] if t.of_a[g] > 0 else 0.0
@@ -146,7 +146,7 @@ cdef void add_other_members(Scratch* t, element_t a, double* sums) noexcept nogi
 
 
 cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double cost) noexcept nogil:
-    """`judge_join` with a background, which is part of `cost`: elements in either row, then all others together."""
+    """`judge_join` with a background, included in `cost`: first elements in either row, then all others together."""
     cdef Row* p = &g.rows[a]
     cdef Row* q = &g.rows[b]
     cdef double room = -cost
@@ -232,9 +232,9 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
 
 
 cdef inline bint cannot_leave(Work* w, element_t a, element_t b, double cost) noexcept nogil:
-    """Whether a pair of a listed cost is not worth a look: groups allow no other move than of both to a new subset.
+    """Whether a listed pair cannot be proven: groups allow only the move of both elements to a new subset.
 
-    That move loses all other attraction of either element, wherever a third element is.
+    This move loses all other attraction of either element, in every case of a third element.
     """
     if not w.scratch.groups or not (w.scratch.hard[a] and w.scratch.hard[b]):
         return False
@@ -258,7 +258,7 @@ cdef bint settle(Work* w, Stopping stopping) noexcept nogil:
                 return False
             row = &w.g.rows[a]
             b = row.to[j]
-            # a pair of two queued elements is left to the one that comes last
+            # a pair of two queued elements is examined with the last one
             if row.cost[j] < 0 and not w.pairs.inside[b]:
                 if w.scratch.k == 0:
                     why = judge_join(&w.g, &w.scratch, a, b, row.cost[j])
@@ -298,7 +298,7 @@ cdef bint settle_cuts(Work* w, Stopping stopping) noexcept nogil:
 
 
 cdef void forbid(Work* w, element_t a, element_t b, int why) noexcept nogil:
-    """Make the cost of a pair infinite, and queue its elements: other pairs may be proven now."""
+    """Make the cost of a pair infinite, and queue its elements, because other pairs may be proven now."""
     cdef Cut* more
     if w.cut == w.cut_room:
         more = <Cut*>realloc(w.cuts, (2 * w.cut_room + 1024) * sizeof(Cut))
@@ -334,7 +334,7 @@ cdef struct Set:
     double* attraction          # of an element to the set
     double* repulsion
     element_t* cuts
-    double* known               # with a background: the part of it that the two sums above contain
+    double* known               # with a background: the part of it in the two sums above
     double* matrix              # for minimum cuts
     # sums over pairs that leave the set
     double outer_attraction
@@ -365,7 +365,7 @@ cdef inline void reach(Work* w, Set* s, element_t x) noexcept nogil:
 
 
 cdef inline double unlisted(Work* w, Set* s, element_t x) noexcept nogil:
-    """The background and the groups between an element and the members with which it has no listed pair."""
+    """The costs of background and groups between an element and the members with which it has no listed pair."""
     cdef double total = background(&w.scratch, x, w.scratch.mass) - s.known[x]
     return total + paid_with(&w.scratch, x, w.scratch.of_set) if w.scratch.groups else total
 
@@ -425,7 +425,7 @@ cdef inline double set_slack(Work* w, Set* s) noexcept nogil:
 
 
 cdef element_t nearest(Work* w, Set* s, bint isolate, element_t but) noexcept nogil:
-    """The element whose inclusion lowers most, or raises least, the sum that the set has to outweigh; -1 for none."""
+    """The element whose inclusion lowers the sum that the set must outweigh most, or raises it least; -1 for none."""
     cdef Py_ssize_t j, kept = 0, k = w.scratch.k
     cdef element_t x, best = -1
     cdef double gain, most = -INFINITY
@@ -463,7 +463,7 @@ cdef bint grow_subgraph(Work* w, Set* s, element_t a, Stopping stopping) noexcep
     cdef element_t x = a, kept
     clear(w, s)
     while x >= 0 and s.size < s.largest:
-        # Many elements may be next to one with a long row, which is not read for a set that has too much to outweigh.
+        # A long row is not read for a set that must outweigh too much already.
         if s.size and s.outer_attraction + (attraction_of(w, x) - 2 * s.attraction[x]) > most:
             break
         put_in(w, s, x)
@@ -480,7 +480,7 @@ cdef bint grow_subgraph(Work* w, Set* s, element_t a, Stopping stopping) noexcep
 
 
 cdef bint grow_cut(Work* w, Set* s, element_t a) noexcept nogil:
-    """Grow a set from one end of the most attractive pair of an element until it proves the pair joined, and join it."""
+    """Grow a set from one end of the most attractive pair of an element until it proves the pair joined; join it."""
     cdef Row* row = &w.g.rows[a]
     cdef Py_ssize_t j
     cdef element_t b = -1, x = a

@@ -178,7 +178,7 @@ def test_malformed_cuts_are_rejected():
     plain = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3), (0, 3)], [1.0, 1.0, 1.0, -1.0], dense=False)
     row = Inequalities.of([(CUT, 2, [0, 3, 1, 2])])
     assert certify(p, "test", row, np.ones(1)).verify(p, exact=True)
-    with pytest.raises(gp.errors.InvalidCertificate, match="does not ask for connected subsets"):
+    with pytest.raises(gp.errors.InvalidCertificate, match="does not ask for connected clusters"):
         certify(plain, "test", row, np.ones(1))
 
 

@@ -76,7 +76,7 @@ def test_what_is_not_connected_is_named():
                 with pytest.raises(gp.errors.InvalidPartition, match="no path of base pairs within it links") as error:
                     p.evaluate(labels)
                 name = p.nodes[bad[0][0]]
-                assert str(error.value).startswith(f"the subset of {name!r} is not connected")
+                assert str(error.value).startswith(f"the cluster of {name!r} is not connected")
                 with pytest.raises(gp.errors.InvalidPartition):
                     p._check_feasible(labels)
             elif not cuts and not joins:
@@ -86,9 +86,9 @@ def test_what_is_not_connected_is_named():
 
 def test_the_two_elements_named_are_not_linked():
     p = gp.SetPartition.from_pairs(6, [(1, 2), (4, 5), (2, 3)], [1.0, -1.0, -1.0], lifted=([(1, 5)], [-4.0]))
-    with pytest.raises(gp.errors.InvalidPartition, match=r"the subset of 1 is not connected: .* links 1 and 4$"):
+    with pytest.raises(gp.errors.InvalidPartition, match=r"the cluster of 1 is not connected: .* links 1 and 4$"):
         p._check_feasible(p.labels([0, 1, 1, 1, 1, 1]))
-    with pytest.raises(gp.errors.InvalidPartition, match=r"the subset of 0 is not connected: .* links 0 and 4$"):
+    with pytest.raises(gp.errors.InvalidPartition, match=r"the cluster of 0 is not connected: .* links 0 and 4$"):
         p.evaluate([{0, 4}, {1, 3}, {2}, {5}])
 
 

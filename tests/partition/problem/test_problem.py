@@ -316,8 +316,8 @@ class TestPartitions:
         [
             ([0, 1], r"labels have shape \(2,\): expected \(3,\)"),
             ([0.5, 1.0, 2.0], "labels have dtype float64: expected integers"),
-            ([{"a"}, {"b"}], "'c' is in no subset"),
-            ([{"a", "b"}, {"b", "c"}], "'b' is in two subsets"),
+            ([{"a"}, {"b"}], "'c' is in no cluster"),
+            ([{"a", "b"}, {"b", "c"}], "'b' is in two clusters"),
             ([{"a", "b", "c", "d"}], "'d' is not a node of the problem"),
             ({"a": 0, "b": 1}, "'c' has no label"),
             ({"a": 0, "b": 1, "c": 2, "d": 3}, "'d' is not a node"),
