@@ -126,7 +126,7 @@ _FORMER = {"from_cpm", "from_editing", "from_modularity"}  # constructors of Set
 
 
 def __getattr__(name: str) -> _Any:
-    """Import a part of the package, or what is in one, when it is first used."""
+    """Import a part of the package, or a name of one, when it is first used."""
     if name in _PARTS:
         return _import_module(f"graphpart.{name}")
     if name in _FORMER:

@@ -50,7 +50,7 @@ class GraphPartError(Exception):
 
 
 class GraphPartWarning(UserWarning):
-    """A call is valid, but probably not what was meant: for example, similarities seem to be given as costs.
+    """A call is valid, but probably not meant: for example, similarities seem to be given as costs.
 
     All warnings of graphpart are of this class. ``warnings.simplefilter("ignore", gp.GraphPartWarning)`` silences them,
     as ``--quiet`` does on the command line; ``"error"`` turns them into exceptions.
@@ -151,7 +151,8 @@ def check_callback(callback: object) -> None:
 
 
 def unknown(what: str, name: object, known: Iterable[str], also: Iterable[str] = ()) -> InvalidOption:
-    """The exception for a name that is not known: what names are, and which of them or `also` is spelled most alike."""
+    """The exception for an unknown name: the known names, and the one of them or of `also` that is spelled most
+    alike."""
     known = list(known)
     hint = nearest(str(name).lower().replace("_", "-"), [*known, *also])
     return InvalidOption(f"{what} is {name!r}: expected one of {', '.join(known)}{hint}")
@@ -166,7 +167,7 @@ def nearest(name: object, known: Iterable[object]) -> str:
     return f"; did you mean {names[near[0]]!r}?" if near else ""
 
 
-#: What other libraries call an argument, for messages: the names here, of which a function has one.
+#: Names of arguments in other libraries, for messages, and the names here.
 ELSEWHERE = {
     "cannot_link": ("apart",),
     "cut": ("apart",),
@@ -191,12 +192,12 @@ ELSEWHERE = {
     "weight": ("costs",),
     "weights": ("costs",),
 }
-#: Weights are similarities or costs; nothing but their owner knows which.
+#: Weights are similarities or costs; only the user knows which.
 WEIGHTS = (
     "expected SetPartition.from_similarity(G, 'weight', threshold=...) if large weights join, "
     "SetPartition(G, cost='weight') if they keep apart"
 )
-#: What tables call their column of values, and the line that leads on from there.
+#: Names of columns of values in tables, and the line that explains them.
 COLUMNS_OF_VALUES = ("dist", "distance", "distances", "score", "scores", "sim", "value", "values", "weights")
 VALUES = (
     "expected the column of values as one of cost (negative joins), weight (positive joins), similarity (above "
@@ -230,7 +231,7 @@ def known_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def argument_check(function: Callable[..., object]) -> Callable[[Iterable[str]], None]:
-    """What raises InvalidOption for names of arguments that a function does not have."""
+    """A decorator that raises InvalidOption for names of arguments that a function does not have."""
     parameters = inspect.signature(function).parameters
     if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
         return lambda _: None
@@ -248,7 +249,7 @@ def argument_check(function: Callable[..., object]) -> Callable[[Iterable[str]],
 def position_check(
     function: Callable[..., object], more: Iterable[str] = ()
 ) -> Callable[[Sequence[object], Mapping[str, object]], None]:
-    """What raises InvalidOption for too many arguments by position, and for one both by position and by name.
+    """A decorator that raises InvalidOption for too many arguments by position, or one by position and by name.
 
     Parameters
     ----------

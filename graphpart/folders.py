@@ -1,4 +1,4 @@
-"""Many instance files: which they are, what is known of them from an earlier run, and their solution by processes.
+"""Many instance files: the list of them, results of earlier runs, and their solution by processes.
 
 Results in a folder have a file ``results.jsonl`` beside the labels: one line for each result, with the digest of the
 instance and the options. A run that is repeated skips an instance if its digest is there, its labels are there, the
@@ -41,7 +41,7 @@ COLUMNS = (  # of a record
 
 @dataclass(frozen=True)
 class SolvedFile:
-    """What became of an instance file.
+    """The outcome of an instance file.
 
     Attributes
     ----------
@@ -152,7 +152,8 @@ def solve_files(
 
 
 def _content(value: Any) -> Any:
-    """What tells an option from others: of a table or an array a digest, since its text leaves rows out."""
+    """A text that identifies the value of an option: a digest of a table or an array, since its `repr` leaves rows
+    out."""
     plain = value is None or isinstance(value, str | int | float)
     return value if plain else hashlib.sha256(pickle.dumps(value)).hexdigest()
 
@@ -347,7 +348,7 @@ class Records:
         return record if isinstance(earlier, int | float) and earlier < cost else None
 
     def _row(self, file: str) -> dict[str, Any] | None:
-        """What is noted of a file with this content, read as now."""
+        """The recorded outcome of a file with this content, read with the same options."""
         row = self._known.get(digest_of(file)) if os.path.isfile(file) else None
         return None if row is None or row.get("reading") != self._reading else row
 
@@ -388,8 +389,8 @@ _asked: Any = None  # the event of a process that solves
 class in_processes:
     """The values ``function(stop, *task)`` of tasks, in their order, as an iterator and a context.
 
-    With one job, all is done here and `stop` is None. Else processes do it, which leave Ctrl-C to this one; `stop` is a
-    callback that is true once :meth:`end` was called.
+    With one job, all is done here and `stop` is None. Otherwise processes do it, which leave Ctrl-C to this one; `stop`
+    is a callback that is true once :meth:`end` was called.
     """
 
     def __init__(self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], jobs: int) -> None:
@@ -431,7 +432,7 @@ class in_processes:
             self._pool.shutdown(cancel_futures=True)
 
     def end(self) -> None:
-        """Ask what runs to end with the best so far, and begin nothing more."""
+        """Ask running files to end with the best result so far, and begin no further files."""
         if self._pool is not None:
             self._event.set()
 

@@ -1,4 +1,4 @@
-"""The solver HiGHS, for those who use it through PuLP or by itself: whether it is fit for use, and a silent one."""
+"""The solver HiGHS, directly or through PuLP: whether it can be used, and an instance without output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def fault() -> GraphPartError | None:
         return MissingDependency("highspy", "highs", "the solver highs")
     try:
         import highspy
-    except Exception as error:  # whatever a damaged installation raises
+    except Exception as error:  # any exception of a damaged installation
         why = " ".join(f"{type(error).__name__}: {error}".split())
         return SolverError(f"the solver highs: the package highspy is installed but cannot be imported ({why})")
     if not all(hasattr(highspy.Highs, name) for name in NEEDED):
@@ -72,7 +72,7 @@ def simplex(threads: int, ends: Callable[[], bool]) -> Any:
     """HiGHS with the simplex method, without output; `ends` is asked from time to time whether a run has to end."""
     import highspy
 
-    # Threads are shared by all of a process, and whoever used HiGHS before may have asked for another number.
+    # All instances of a process share threads, and an earlier user of HiGHS may have set another number.
     highspy.Highs.resetGlobalScheduler(True)
     highs = silent()
     for option, value in (

@@ -48,7 +48,7 @@ def processors() -> int:
 
 
 def peak() -> int:
-    """The largest memory of this process so far, in bytes; 0 where the system does not tell.
+    """The largest memory of this process so far, in bytes; 0 if the system does not report it.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def peak() -> int:
 
 
 def forget_peak() -> None:
-    """Let `peak` begin anew with what is in use now, where the system can."""
+    """Reset `peak` to the memory in use now, if the system can."""
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as stream:
         stream.write("5")
 
@@ -80,9 +80,9 @@ def can_limit() -> bool:
 
 @contextlib.contextmanager
 def limited(size: int) -> Iterator[None]:
-    """Let an allocation raise MemoryError if this process would then use more than so many bytes.
+    """Let an allocation raise MemoryError if this process would then use more than `size` bytes.
 
-    Mapped files do not count, since the system drops their pages when it needs the memory. What is allocated counts,
+    Mapped files do not count, since the system drops their pages when it needs the memory. Allocated memory counts,
     also before it is used. A lower limit that the process has already stays. Has no effect where `can_limit` is false,
     or with a size of 0.
 

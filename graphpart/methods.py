@@ -74,7 +74,7 @@ class Method:
         return not self.refuses & required_by(problem).keys()
 
     def check_problem(self, problem: Any) -> None:
-        """Raise InvalidProblem if the problem requires what the method refuses."""
+        """Raise InvalidProblem if the problem has a requirement that the method refuses."""
         check_obeyed(problem, self.refuses)
 
     def check(self, options: Iterable[str]) -> None:
@@ -104,7 +104,8 @@ SIZES, CONNECTEDNESS = ("max_size", "n_clusters"), ("connected",)
 
 
 def required_by(problem: Any) -> dict[str, str]:
-    """What a set partition problem requires of sizes, numbers and connectedness: by name, with words for a message."""
+    """The requirements of a set partition problem on sizes, numbers and connectedness: by name, with words for a
+    message."""
     limits = getattr(problem, "_limits", None)
     found = {}
     if limits is not None:
@@ -116,7 +117,7 @@ def required_by(problem: Any) -> dict[str, str]:
 
 
 def check_obeyed(problem: Any, refuses: Iterable[str], instead: str | None = None) -> None:
-    """Raise InvalidProblem if a problem requires what is refused.
+    """Raise InvalidProblem if a problem has a refused requirement.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ def check_obeyed(problem: Any, refuses: Iterable[str], instead: str | None = Non
     refuses : iterable of str
         Names of requirements.
     instead : str, optional
-        What users can do; default: the methods that do not refuse it.
+        Advice to users; default: the methods that do not refuse it.
     """
     required = required_by(problem)
     for name in refuses:

@@ -214,7 +214,7 @@ def adapted_rand_error(truth: Any, partition: Any, *, missing: Any = -1) -> tupl
 
 
 def information_of_counts(truth: Any, partition: Any, counts: Any) -> tuple[float, float]:
-    """The variation of information, as false cuts and false joins in bits, of labels that occur together so many times.
+    """The variation of information, as false cuts and false joins in bits, of pairs of labels with their numbers.
 
     Parameters
     ----------

@@ -216,7 +216,7 @@ def run(
 
 
 def _near(p: SetPartition, start: Any, result: Result) -> Result:
-    """The result with what its start has in place of what costs the same."""
+    """The result, with parts of the start in place of parts of equal cost."""
     from graphpart.partition.problem.staying import near
 
     labels = near(p, start, result.labels)

@@ -144,7 +144,7 @@ def _check_series(series: Sequence[tuple[float, float]], sign: int, last: float,
 
 
 def check_record(solver: Solver, p: SetPartition, **options: Any) -> PartitionResult | None:
-    """Check what a callback sees, and the history and the bounds of the result; the result.
+    """Check the calls of a callback, and the history and the bounds of the result; returns the result.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def _check_bound(p: SetPartition, r: PartitionResult) -> None:
 
 
 def tolerance_of(p: SetPartition) -> float:
-    """By how much bounds may err."""
+    """The allowed error of bounds."""
     cost = p.pairs()[2]
     return TOLERANCE * float(np.abs(cost[np.isfinite(cost)]).max(initial=0.0))
 

@@ -38,7 +38,8 @@ Kind = TypeVar("Kind", bound=Result)
 
 
 class Ending(TypedDict, total=False):
-    """What a method tells of its run: the message, a bound on all solutions, and further facts for `Result.info`."""
+    """The report of a method about its run: the message, a bound on all solutions, and further facts for
+    `Result.info`."""
 
     message: str | None
     lower_bound: float

@@ -5,7 +5,7 @@ A bound meets the cost if no solution can cost less by more than a *resolution*.
 - If all costs are multiples of a step, the costs of all solutions are, too, so a bound that is less than one step below
   the cost meets it. Decimal fractions are multiples of their step up to an error of rounding, which is subtracted.
 - Otherwise the resolution is the tolerance: a share of the costs that a solution pays. Bounds are rounded downwards at
-  every operation, and first-order methods only come close to the best bound. So what is missing by less is no gap.
+  every operation, and first-order methods only come close to the best bound. A smaller difference is no gap.
 
 The components of a problem are judged one by one. A sum of bounds meets the sum of the costs if each bound meets its
 cost. The page on numerical tolerance of the documentation says the same for users.
@@ -33,7 +33,7 @@ class Judge:
     step : float
         The costs of all solutions are multiples of this number; 0 if there is no such number.
     error : float
-        How far a cost may be from a multiple of the step.
+        The largest distance of a cost from a multiple of the step.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Judge:
         return bound if self.error else round_up(bound, self.step)
 
     def cautious(self, bound: float) -> float:
-        """A bound that holds up to rounding only, less most of what rounding may have added.
+        """A bound that holds up to rounding only, less most of the possible rounding error.
 
         If it meets the cost, the bound that is proven in exact arithmetic will in general meet it, too.
         """

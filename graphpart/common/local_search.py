@@ -31,7 +31,7 @@ def improved(
     stopping : Stopping
     """
     cost = evaluate(labels)
-    if cost < np.inf:  # else the kernel has to make it feasible first
+    if cost < np.inf:  # otherwise the kernel must first make it feasible
         stopping.record(cost)
     if stopping.check(cost):
         return labels, cost

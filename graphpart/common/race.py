@@ -108,7 +108,7 @@ class RaceParameters:
 
 @dataclass
 class _Record:
-    """The time that one contestant has had, and what it has gained."""
+    """The time and the gain of one contestant."""
 
     contestant: Contestant
     turn: float
@@ -185,7 +185,7 @@ class Race:
         return self.proven or all(record.contestant.done for record in self._records)
 
     def join(self, contestant: Contestant) -> None:
-        """Add a contestant. It starts with the smallest `due` of the others, as if it had had turns like theirs."""
+        """Add a contestant. It starts with the smallest `due` of the others."""
         due = min((record.due for record in self._records), default=0.0)
         self._records.append(_Record(contestant, self.parameters.first, due=due))
 
@@ -203,8 +203,7 @@ class Race:
 
         Returns
         -------
-        bool
-            Whether anybody had a turn.
+        bool Whether any contestant had a turn.
         """
         limit = stopping.remaining
         if seconds is not None:

@@ -70,7 +70,7 @@ def decimal_step(costs: NDArray[np.float64]) -> tuple[float, float]:
         whole = np.rint(scaled)
         away = np.abs(scaled - whole)
         if away.max(initial=0.0) <= NEAR and whole.any():
-            error = float(away.sum()) / scale + 2.0**-50 * size  # the last term: what rounding may have hidden
+            error = float(away.sum()) / scale + 2.0**-50 * size  # the last term bounds the error of rounding
             return float(np.gcd.reduce(np.abs(whole).astype(np.int64))) / scale, error
     return 0.0, 0.0
 

@@ -3,9 +3,9 @@
 All other rooms build on `problem`. `local_search`, `graph_cuts`, `bucket_elimination`, `exact_solvers` and
 `branch_and_bound` find labelings; `anytime_search` and `binary_quadratic` find better ones for as long as there is
 time. `bounds` and `certificates` prove lower bounds. `reduction` finds labels that are known beforehand.
-`approximate_inference` computes marginals where exact ones are out of reach. `auto` in `choosing` chooses among all of
-these and keeps what is known in `outcomes`; `hard_component` is the race of `contestants` on components for which no
-method is exact. `evidence` solves with some labels given, and `confidence` says how certain each label is.
+`approximate_inference` computes marginals if exact ones take too long. `auto` in `choosing` chooses among all of these
+and keeps results in `outcomes`; `hard_component` is the race of `contestants` on components for which no method is
+exact. `evidence` solves with some labels given, and `confidence` says how certain each label is.
 """
 
 from graphpart.crf.anytime_search.searching import search

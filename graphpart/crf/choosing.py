@@ -170,9 +170,9 @@ class _Solver:
     Attributes
     ----------
     root : Node
-        What is known of the factor graph.
+        The results for the factor graph.
     done : Counter of str
-        How many components were solved in which way.
+        The number of components that were solved in each way.
     proven : bool
         Whether all of them were solved to optimality.
     """
@@ -194,7 +194,7 @@ class _Solver:
         if self.open:
             try:
                 self.share()
-            finally:  # no thread goes on, however this ends
+            finally:  # no thread continues after an exception
                 for one in self.open:
                     if one.hard is not None:
                         one.hard.close()

@@ -1,8 +1,8 @@
 """The contestants of the race on a hard component (see `common/race.py`). Each can continue where its last turn ended.
 
 `Passing` raises a bound and rounds to labelings. `Expanding` and `Searching` improve labelings. `Relaxing` looks for an
-allowed labeling by mini-buckets where none is known. Others are defined in `bounds`, `branch_and_bound` and `strips`.
-No contestant begins a step that cannot end in the remaining time. The duration of the first step is estimated from the
+allowed labeling by mini-buckets if none is known. Others are defined in `bounds`, `branch_and_bound` and `strips`. No
+contestant begins a step that cannot end in the remaining time. The duration of the first step is estimated from the
 sizes of the tables.
 """
 
@@ -211,7 +211,7 @@ class Searching(Contestant):
 
     @property
     def needs(self) -> float:
-        """Seconds that the next step needs; inf while another thread works, as a turn would only be spent waiting."""
+        """Seconds that the next step needs; inf while another thread works, because a turn would only wait."""
         return math.inf if self.works_aside else self._needs
 
     def begin(self, stopping: Stopping) -> None:
@@ -291,7 +291,7 @@ class Searching(Contestant):
 
 
 class Relaxing(Contestant):
-    """One elimination, by mini-buckets if the width is large. It may find an allowed labeling where none is known."""
+    """One elimination, by mini-buckets if the width is large. It may find an allowed labeling if none is known."""
 
     name = "elimination"
     proves = True

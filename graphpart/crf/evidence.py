@@ -68,6 +68,7 @@ def solve_given(
     labels[free] = r.labels
     labels.flags.writeable = False
     cost = f.evaluate_labels(labels)
-    # Conditioning adds in another order: what is optimal stays so, and a bound may be off by the rounding of a sum.
+    # Conditioning adds in another order. An optimal labeling stays optimal, and a bound may differ by the rounding of a
+    # sum.
     bound = cost if r.lower_bound == r.cost else min(r.lower_bound, cost)
     return replace(r, labels=labels, cost=cost, objective=f.objective(cost), lower_bound=bound, nodes=f.variables)

@@ -1,6 +1,6 @@
-"""What is known of a factor graph that `auto` solves part by part. Asking changes nothing, and is possible at any time.
+"""The results of a factor graph that `auto` solves part by part. Asking changes nothing, and is possible at any time.
 
-A factor graph is `Whole`: its leaves are eliminated, and what is left falls into components. Of a component, either
+A factor graph is `Whole`: its leaves are eliminated, and the rest is divided into components. Of a component, either
 optimal labels are `Known`; or it is `Reduced` to a smaller factor graph; or it is still `Open`.
 """
 
@@ -25,7 +25,7 @@ Labels = NDArray[np.int32]
 
 
 class Node(Protocol):
-    """What is known of one factor graph.
+    """The results of one factor graph.
 
     Attributes
     ----------

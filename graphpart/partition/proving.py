@@ -1,4 +1,4 @@
-"""Branch and cut with a search beside it: what `graphpart.partition.exact` is.
+"""Branch and cut with a search beside it: the method `graphpart.partition.exact`.
 
 The components of the problem are solved by races (see races.py), in which branch and cut has most of the time. For
 components with at least 300 elements, the search takes turns with the proof. It starts from the best partition known,

@@ -1,4 +1,4 @@
-"""The components of a problem, each solved by a race of search and proof: what `auto` and `exact` have in common.
+"""The components of a problem, each solved by a race of search and proof, in `auto` and `exact`.
 
 1. The problem falls apart into the connected components of its non-zero pairs. Where the cost of a component equals
    the sum of its negative costs, it is optimal.
@@ -115,7 +115,7 @@ class Races:
         Of the whole problem, with the limits that races obey.
     parameters : RacesParameters
     constant : float
-        What to add to a cost in p to get the cost in the whole problem.
+        The cost in the whole problem minus the cost in p.
     improved : bool
         Whether local search has improved the labels.
     assigned : Assignment, optional
@@ -150,7 +150,7 @@ class Races:
         labels = agreement(labels, self._component)  # no optimum joins components, and parts know their own costs only
         self.cost = p._evaluate_labels(labels)
         self._labels = first_of(labels)[labels]  # by the least element of each subset, so that parts can change theirs
-        self._slack: float | None = None  # what rounding may have added to a sum of bounds
+        self._slack: float | None = None  # largest rounding error of a sum of bounds
         self._closed = 0.0  # the bounds of components that are proven
         self._tight = 0  # components that are proven by their negative costs
         self.assigned = assigned
@@ -267,7 +267,7 @@ class Races:
         return parts
 
     def _open_within(self, part: _Part) -> int:
-        """How many components of a part are not proven."""
+        """The number of components of a part that are not proven."""
         if part.enumerated or (part.race is not None and part.race.proven):
             return 0
         if part.prover is None or part.count == 1:
@@ -301,13 +301,13 @@ class Races:
             self._take(part, race.labels, self.cost + race.cost - part.cost)
             part.cost = race.cost
         bound = race.bound
-        if race.proven and part.prover is not None:  # of what is proven, a partition may cost less by its allowance
+        if race.proven and part.prover is not None:  # up to its allowance
             bound -= part.prover.allowance
         self._raise(part, bound)
         return turns
 
     def _begin(self, part: _Part, seconds: float | None) -> tuple[Race, Stopping]:
-        """The race of a part, and what stops it."""
+        """The race of a part, and its `Stopping`."""
         p, a = part.problem, self.parameters
         labels = canonical(self._labels[part.elements])
         part.cost = p._evaluate_labels(labels)
@@ -389,7 +389,7 @@ class Races:
     # ------------------------------------------------------------------------------------------------------- message
 
     def report(self) -> str:
-        """What was proven and how, in a few words."""
+        """The proofs, in a few words."""
         matched = 0 if self.assigned is None else self.assigned.components
         counts = {"by negative costs": self._tight, "by brute force": 0, "by matching": matched}
         for part in self._parts:
@@ -411,7 +411,7 @@ def _of_background(
 ) -> Iterator[tuple[Elements, SetPartition, int]]:
     """(elements, the problem over them, number of components) of parts of wanted components that are solved together.
 
-    The small components first, many at a time: as many as have at most `PAIRS` pairs within.
+    The small components first, in batches of at most `PAIRS` pairs.
     """
     sizes = np.bincount(component, minlength=1).astype(np.int64)
     order = np.argsort(sizes, kind="stable")

@@ -70,7 +70,7 @@ def share(n: int, u: NDArray[np.int32], v: NDArray[np.int32], costs: Costs) -> f
 
 
 def deviation(value: float, others: list[float]) -> float:
-    """By how many standard deviations of the others a value is above their mean."""
+    """The distance of a value above the mean of the others, in their standard deviations."""
     mean = math.fsum(others) / len(others)
     variance = math.fsum((other - mean) ** 2 for other in others) / len(others)
     return (value - mean) / max(math.sqrt(variance), SMALLEST)

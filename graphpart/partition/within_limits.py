@@ -1,4 +1,4 @@
-"""Problems that limit the sizes or the number of clusters: what `auto` and `exact` do with them.
+"""The methods `auto` and `exact` for problems that limit the sizes or the number of clusters.
 
 1. Problems with very few elements are enumerated, and those in which every element is by itself need no search.
 2. For other problems, there is one race (see `graphpart.common.race`) of the search, which obeys the limits, with

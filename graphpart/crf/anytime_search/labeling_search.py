@@ -110,7 +110,7 @@ class LabelingSearch(RoundSearch[Task, Found]):
         return self.cost < before
 
     def run(self, stopping: Stopping, patience: int | None = None, serve: Callable[[], object] | None = None) -> None:
-        """Go on until stopped, or after so many rounds in a row without improvement.
+        """Search until stopped, or for `patience` rounds in a row without improvement.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class LabelingSearch(RoundSearch[Task, Found]):
             self.rounds_until(stopping, patience)
 
     def begin(self, stopping: Stopping, annealing: bool = True) -> None:
-        """Do what comes before the first round, once; `annealing` says whether a large factor graph is annealed."""
+        """Prepare the first round, once; `annealing` says whether a large factor graph is annealed."""
         self.stopping = stopping
         if self.begun or not self.model.f.n or stopping.check(self.cost):
             return

@@ -20,7 +20,7 @@ from graphpart.crf.problem.labeling import places
 __all__ = ["Model"]
 
 Labels = NDArray[np.int32]
-OUTLIER = 1000.0  # multiple of what the median table can change, which counts at most for each table in this sum
+OUTLIER = 1000.0  # each table counts in this sum at most this multiple of the range of the median table
 LARGEST_TOTAL = 2.0**200  # costs are scaled if their sum is larger, or less than one divided by this
 
 
@@ -111,7 +111,7 @@ class Model:
         return self.arrays.better_parts(one, other)
 
     def around(self, size: int, seed: int) -> Labels:
-        """So many variables around a random one, the nearest first; fewer if its component has fewer."""
+        """`size` variables around a random one, the nearest first; fewer if its component has fewer."""
         return np.asarray(self.arrays.around(size, seed))
 
     def annealing(self, variates: NDArray[np.float64]) -> Annealing:

@@ -1,4 +1,4 @@
-"""What a search for labelings may do."""
+"""The strategies of a search for labelings."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ STRATEGIES = {
 
 @dataclass(frozen=True)
 class LabelingParameters:
-    """What the search for labelings may do; ``name in parameters`` says whether a strategy is used.
+    """The strategies of the search for labelings; ``name in parameters`` says whether a strategy is used.
 
     Parameters
     ----------
     without : iterable of str
-        Names in `STRATEGIES` that are left out. Annealing is kept where nothing else fits a factor graph.
+        Names in `STRATEGIES` that are left out. Annealing is used if no other strategy fits a factor graph.
 
     Raises
     ------

@@ -1,9 +1,10 @@
 """The search that fits a factor graph, as one object that runs in slices and takes labelings of other methods.
 
 A binary factor graph of pairs is a quadratic form, unless entries are forbidden. `BinarySearch` has moves of its own
-for it (see `binary_quadratic`). It begins with what message passing and expansions find, unless the energy stays the
-same when all labels flip, as in maximum cut: then these have nothing to start from. If elimination leaves no variable,
-the labeling is optimal up to rounding, and the search ends. `LabelingSearch` is for all other factor graphs.
+for it (see `binary_quadratic`). It begins with the labelings of message passing and expansions. These are left out if
+the energy stays the same when all labels flip, as in maximum cut, because they then have nothing to start from. If
+elimination leaves no variable, the labeling is optimal up to rounding, and the search ends. `LabelingSearch` is for all
+other factor graphs.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class Portfolio:
     def run(
         self, stopping: Stopping, patience: int | None = None, serve: Callable[[], object] | None = None
     ) -> None:  # fmt: skip
-        """Go on until stopped, or after so many rounds in a row without improvement.
+        """Search until stopped, or for `patience` rounds in a row without improvement.
 
         Parameters
         ----------

@@ -47,7 +47,7 @@ class Regions:
         self.rows, self.factors, _ = _structure.incidence(f.n, flat.scope_start, flat.scope)
 
     def improved(self, labels: Labels, inside: Labels, stopping: Stopping) -> tuple[Labels, bool, float]:
-        """Labels that are better within a region, if any are; whether none is better still; nanoseconds, about."""
+        """Better labels within a region, or None; whether they are proven best; the approximate nanoseconds."""
         flat = self.flat
         place = np.full(len(labels), -1, np.int32)
         found = _parts.part(self, labels, inside, place, ENTRIES)

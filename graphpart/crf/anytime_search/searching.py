@@ -25,7 +25,7 @@ In annealing over single labels, a forbidden entry has a finite penalty, which r
 forbidden, and falls as long as they are allowed. Everywhere else a forbidden entry costs more than any allowed
 labeling.
 
-`parameters` says what each strategy is for; what it is worth is on the site, among the benchmarks.
+`parameters` describes each strategy; measurements without it are on the site, among the benchmarks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tasks of a round: annealing, and what improves its results.
+"""The tasks of a round: annealing, and improvements of its results.
 
 All costs of time are estimates that do not look at the clock, so that a task ends with the same labels each time.
 """
@@ -163,12 +163,13 @@ class Operators:
         try:
             ascent = Ascent(self.model.f, self._part(stopping, ITERATIONS), labels.copy(), tightening=False)
             ascent.run()
-        except InfeasibleProblem:  # as far as rounding can tell; whoever wants to know has to ask for a proof
+        except InfeasibleProblem:  # up to rounding; not a proof
             return labels
         return self._expand(ascent.labels, rng, stopping, None)
 
     def _expand(self, labels: Labels, rng: np.random.Generator, stopping: Stopping, iterations: int | None) -> Labels:
-        """Improve labels by so many expansions, or until none helps; if factors are larger than pairs, do nothing."""
+        """Improve labels by a number of expansions, or until none helps; if factors are larger than pairs, do
+        nothing."""
         try:
             moves = self.moves.get_nowait()
         except Empty:

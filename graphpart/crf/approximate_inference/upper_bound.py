@@ -7,7 +7,7 @@ that contain factor f, rewrite the energies without changing their sum,
     unary energies of i:  -B_i,      factor f:  h_f + r_f (sum over i of f of m_{f->i}),
 
 and each forest gets all unary energies, and the energies of its factors divided by r_f. The average over the forests is
-then the rewritten energies, whatever m is. Converged messages make the bound as small as the weights allow. Factors may
+then the rewritten energies, for any m. Converged messages make the bound as small as the weights allow. Factors may
 have any number of variables.
 """
 
@@ -103,5 +103,5 @@ def upper_bound(
         )
         magnitude.append(float(np.abs(part).sum()) / len(forests))
         values.append(marginals(forest).log_z)
-    # Far more than rounding takes in sums of so many terms.
+    # Far more than the possible rounding error of these sums.
     return math.fsum(values) / len(values) - f.constant + 2.0**-44 * math.fsum(magnitude)

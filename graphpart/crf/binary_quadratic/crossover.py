@@ -1,13 +1,13 @@
-"""Combining labelings of a quadratic form: take the better regions of each, or contract what all have in common.
+"""Combining labelings of a quadratic form: take the better regions of each, or contract their common parts.
 
 Two labelings differ in regions: sets of coupled variables in which they differ, with no coupling between two of them.
 Each region can be flipped independently of the others, and the changes of energy add up (Houdayer 2001; in evolutionary
 computation this is partition crossover, Whitley, Hains & Howe 2009). So the best of all combinations is found by one
 sum for each region.
 
-What several good labelings have in common is probably right. If two coupled variables have the same relation, equal or
-different, in all labelings, they are contracted (Houdayer & Martin 1999). Flipping a contracted variable flips all
-variables that were contracted into it. The form that is left has few variables, so annealing it from scratch takes
+Labels on which several good labelings agree are probably optimal. If two coupled variables have the same relation,
+equal or different, in all labelings, they are contracted (Houdayer & Martin 1999). Flipping a contracted variable flips
+all variables that were contracted into it. The form that is left has few variables, so annealing it from scratch takes
 little time, and it can express each of the given labelings. If variables have many neighbours, two variables hardly
 ever have the same relation in all labelings unless each of them has the same label in all labelings. In this case,
 variables whose labels agree are fixed, and the others remain.
@@ -43,7 +43,7 @@ def better_parts(walker: Walker, best: Spins, other: Spins) -> Spins:
 
 
 def _sums(places: NDArray[np.int32], values: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Sums of integers at equal places: in float64 where that is exact."""
+    """Sums of integers at equal places, in float64 if this is exact."""
     if float(np.abs(values).max(initial=0)) * len(values) < 2.0**53:
         return np.bincount(places, values, count).astype(np.int64)
     out = np.zeros(count, np.int64)
@@ -52,7 +52,7 @@ def _sums(places: NDArray[np.int32], values: NDArray[np.int64], count: int) -> N
 
 
 class Contraction:
-    """The form that is left when what some labelings have in common is contracted, and the way back.
+    """The form after contracting the common parts of some labelings, and the way back.
 
     Parameters
     ----------

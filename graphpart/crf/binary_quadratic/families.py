@@ -69,7 +69,7 @@ class Families:
         self.waiting[level].append(spins)
 
     def plan(self, best: Spins, affordable: float, rng: np.random.Generator) -> list[_Task]:
-        """The tasks of the next round, if there is time for so many sweeps in a round."""
+        """The tasks of the next round, if there is time for `affordable` sweeps in a round."""
         longest = max(self.first, LONGEST / max(self.walker.sweep_work, 1.0))
         sweeps = min(self.first * 2.0 ** min(self.rounds / SLOWER, 40.0), longest)
         sweeps = max(SWEEPS[0], min(sweeps, affordable))
@@ -109,7 +109,7 @@ class Families:
         return walker.tabu(spins, task.moves, _seed(rng), stopping)
 
     def finish(self, tasks: list[_Task], found: list[Spins]) -> None:
-        """Take what all tasks of a round have found."""
+        """Take the results of all tasks of a round."""
         for task, spins in zip(tasks, found, strict=True):
             self.wait(spins, task.level)
 

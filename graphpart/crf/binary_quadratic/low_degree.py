@@ -20,7 +20,7 @@ Spins = NDArray[np.int8]
 
 
 class Kernel:
-    """What is left of a quadratic form without variables of at most three neighbours.
+    """The rest of a quadratic form after eliminating variables of at most three neighbours.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ class Kernel:
         self.q = QuadraticForm.from_pairs(linear, u, v, 4 * couplings, constant)
 
     def lift(self, spins: Spins) -> Spins:
-        """Spins of all variables from those that are left, the others at their best."""
+        """Spins of all variables from those of the remaining ones; eliminated variables get their best spins."""
         found = np.ones(self._n + 1, np.int8)
         found[self.left] = spins
         _low_degree.set_again(self._order, self._near, self._strengths, found)
         return found[:-1]
 
     def project(self, spins: Spins) -> Spins:
-        """Those of the given spins that are left; lifted, they are at least as good."""
+        """The given spins of the remaining variables; lifted, they are at least as good."""
         return np.ascontiguousarray(spins[self.left])

@@ -1,7 +1,7 @@
 """Search on a binary quadratic form, in rounds of tasks that run in parallel and independently of each other.
 
 Variables with at most three neighbours are eliminated first, unless variables have many neighbours (see low_degree.py).
-What the tasks of a round are is the matter of a plan: `Refining` where variables have few neighbours, `Families` where
+A plan decides about the tasks of a round: `Refining` where variables have few neighbours, `Families` where
 they have many. With few neighbours, the best labeling takes over all regions in which the result of a task is better.
 
 The random numbers of a task follow from the seed, the number of the round and of the task; so the result after a number
@@ -43,7 +43,7 @@ class BinarySearch(RoundSearch[Any, Spins]):
     Parameters
     ----------
     problem : FactorGraph or QuadraticForm
-        With two labels for each variable; see :func:`quadratic_form` for what else.
+        With two labels for each variable; see :func:`quadratic_form` for further requirements.
     labels : ndarray of int, shape (n,), optional
         Where to start; default: all 0.
     seed : int
@@ -119,7 +119,7 @@ class BinarySearch(RoundSearch[Any, Spins]):
         self.start(np.zeros(problem.n, np.int32) if labels is None else labels)
 
     def start(self, labels: Any) -> None:
-        """Take labels as the best ones, whatever they cost."""
+        """Take labels as the best ones, at any cost."""
         self.best = self._inner(labels)
         self.energy = self.walker.energy(self.best)
 
@@ -156,7 +156,7 @@ class BinarySearch(RoundSearch[Any, Spins]):
         return self._take(spins)
 
     def run(self, stopping: Stopping, patience: int | None = None, serve: Callable[[], object] | None = None) -> None:
-        """Search until stopped, or after so many rounds in a row without improvement; may be called again.
+        """Search until stopped, or for `patience` rounds in a row without improvement; may be called again.
 
         Rounds count as iterations. `serve` is called about every 50 ms. If elimination has left no variable, there is
         nothing to do.
@@ -196,7 +196,7 @@ class BinarySearch(RoundSearch[Any, Spins]):
         return better
 
     def learn(self, tasks: Sequence[Any], found: Sequence[Spins]) -> None:
-        """Measure how long sweeps take, and let the planner see what all tasks have found."""
+        """Measure the time of sweeps, and give the results of all tasks to the planner."""
         self.planner.finish(tasks, found)
         self.pace = max(0.5 * self.pace, (self.stopping.seconds - self._begun) / tasks[0].sweeps)
 

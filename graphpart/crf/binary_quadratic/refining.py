@@ -1,9 +1,9 @@
 """The search where variables have few neighbours: anneal copies, then heat the best ones a little, again and again.
 
 Copies of random spins are annealed side by side (see _sparse.pyx). The best of them is combined with a few others: it
-takes over the regions in which another one is better. What they have in common is contracted, variables with few
-neighbours are eliminated, and copies of the form that is left are annealed from scratch (see crossover.py). The result
-is the start of a *line*.
+takes over the regions in which another one is better. Their common parts are contracted, variables with few neighbours
+are eliminated, and copies of the remaining form are annealed from scratch (see crossover.py). The result is the start
+of a *line*.
 
 A line is then refined: copies of it are annealed from a low temperature, and combined with it in the same way. They
 differ from it in many separate regions, so each region takes the best of all copies. Thermal cycling (Möbius et al.
@@ -37,7 +37,7 @@ REFINE = 5  # ratio of the sweeps of a generation to the sweeps of refining
 PATIENCE, LONGEST = 3, 6  # largest number of rounds of a generation: without improvement, and in all
 COMBINED = 4  # copies of random spins, or of contracted forms, that are combined
 INNER = (0.5, 5.0)  # annealing of a contracted form: share of the time for the whole form, largest ratio of sweeps
-SLOWER = 3  # ratio of the sweeps of a generation to those of the one before; it has time for so many rounds at least
+SLOWER = 3  # ratio of the sweeps of successive generations; each has time for at least this many rounds
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Refining:
         """Nothing is kept of a labeling that another method found: it counts if it is the best one."""
 
     def plan(self, best: Spins, affordable: float, rng: np.random.Generator) -> list[_Task]:
-        """The tasks of the next round, if there is time for so many sweeps in a round."""
+        """The tasks of the next round, if there is time for `affordable` sweeps in a round."""
         seeds = rng.integers(2**62, size=self.tasks).tolist()
         heats = rng.choice(HEATS, size=self.tasks).tolist()
         starts = [*self.lines, best]
@@ -113,7 +113,7 @@ class Refining:
         return spins
 
     def finish(self, tasks: list[_Task], found: list[Spins]) -> None:
-        """Take what all tasks of a round have found."""
+        """Take the results of all tasks of a round."""
         lines = found[: self.tasks - 1]
         energy = self.walker.energy
         pairs = zip(self.lines, lines, strict=False)

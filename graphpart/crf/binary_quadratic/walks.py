@@ -102,7 +102,7 @@ class Walker:
 
     @property
     def sweep_work(self) -> float:
-        """About how many nanoseconds a sweep of annealing takes."""
+        """The approximate nanoseconds of a sweep of annealing."""
         n, m = self.n, self.m
         return 2.0 * n + 0.02 * n * n if self.dense else 2.0 * n + 0.6 * m
 

@@ -1,4 +1,4 @@
-"""What all contestants of a race on a factor graph share, and how long their steps take."""
+"""The base of all contestants of a race on a factor graph, and the duration of their steps."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class ContestantParameters:
 
 
 class Contestant:
-    """What all contestants on one factor graph have in common; for what is missing see `common/race.py`.
+    """The base of all contestants on one factor graph; see `common/race.py` for the other attributes.
 
     Attributes
     ----------
     certified : float
         A bound that holds in exact arithmetic; `bound` may be larger by rounding.
     done : bool
-        Whether it can do no more, whatever time there is.
+        Whether it can do no more with any time.
     """
 
     name = ""
@@ -81,7 +81,7 @@ class Contestant:
             self.labels, self.cost = labels.copy(), cost
 
     def affords(self, seconds: float, stopping: Stopping) -> bool:
-        """Whether what takes so many seconds ends in time; if not, that is what it needs."""
+        """Whether a step of `seconds` seconds ends in time; if not, `needs` is set to them."""
         affordable = stopping.remaining is None or seconds <= stopping.remaining
         self._needs = 0.0 if affordable else seconds
         return affordable

@@ -76,6 +76,6 @@ class Cutting(Contestant):
         return self.judge.meets(self.certified, self.cost)
 
     def certify(self) -> None:
-        """Its bound, less what rounding may have added when the form was computed."""
+        """Its bound, less the possible rounding error of the form."""
         if self.solver is not None:
             self.certified = max(self.certified, self.judge.rounded(self.solver.certified))

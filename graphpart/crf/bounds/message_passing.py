@@ -42,7 +42,7 @@ WINDOW = 10  # number of iterations over which the rise of the bound is measured
 LITTLE = 0.01  # rise over a window, as a share of the gap, below which the bound is tightened
 LEAST = 0.001  # rise over a window, as a share of the gap, below which the run ends if no cycle is left to add
 CERTIFYING = 5e-8  # seconds to make the certificate, for each table entry; at most a quarter of the time limit
-DENSE, EVERY = 16, 8  # rounding after the first 1, 2, 4, 6, ... iterations, then after every so many
+DENSE, EVERY = 16, 8  # rounding after the first 1, 2, 4, 6, ... iterations, then with this period
 
 
 @interruptible
@@ -141,9 +141,9 @@ class Ascent:
     bounds : list of (float, float)
         Seconds and bound after each iteration, up to rounding.
     iterations, since : int
-        How many there were in all runs, and since the bound was last tightened or found to rise.
+        The number of iterations in all runs, and since the bound was last tightened or found to rise.
     whole : bool
-        Whether this is the whole problem of `stopping`, which then hears of better bounds; default: it is not.
+        Whether this is the whole problem of `stopping`, which then records better bounds; default: it is not.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class Ascent:
             if self.whole:
                 stopping.raise_bound(passes.bound)
             if passes.shows_infeasible():
-                self.certificate("message-passing")  # raises, where it proves the same
+                self.certificate("message-passing")  # this raises InfeasibleProblem if the certificate proves it
             self.since += 1
             self.iterations = k = self.iterations + 1
             if k in (1, 2) or k % (2 if k <= DENSE else EVERY) == 0:

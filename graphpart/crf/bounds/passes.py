@@ -159,7 +159,7 @@ class Passes:
         return out, self.network.export_links()
 
     def remaining(self, messages: Floats) -> Floats:
-        """Unary costs with what messages add to them, in the unit of the passes."""
+        """Unary costs plus messages, in the unit of the passes."""
         domains, scope_start, scope, _, _ = self.f._flat()
         arity = np.diff(scope_start)
         members = np.concatenate([scope[np.repeat(arity > 1, arity)], self.structure.pairs.ravel()])

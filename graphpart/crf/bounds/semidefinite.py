@@ -1,4 +1,4 @@
-"""A semidefinite relaxation with triangle inequalities, for labels 0 and 1: where pairs are dense, others are far off.
+"""A semidefinite relaxation with triangle inequalities, for labels 0 and 1: if pairs are dense, other bounds are weak.
 
 With spins s in {-1, 1}, one of them always 1, the energy is a constant plus ``s' C s``. For each row v of numbers 1 and
 -1 of odd count, ``(v s)^2 >= 1``; a row of one number holds with equality, those of three are the triangle inequalities
@@ -43,7 +43,7 @@ LARGEST = 600  # largest number of variables, which is the order of the matrices
 FALL = 0.95  # factor for mu after each sweep; its square root is taken each time mu was raised
 RAISED, LOW = 0.3, 1e-3  # mu times the number of spins, as a share of the gap: after it was raised, and when it is
 UNCHANGED = 0.02  # relative change of a multiplier below which it is not updated
-VIOLATED, MORE = 0.02, 2  # triangles that are added: by how much they are violated, and how many for each spin
+VIOLATED, MORE = 0.02, 2  # added triangles: least violation, and most for each spin
 SLOWEST, IDLE = 0.9985, 1e-5  # the slowest fall; a rise from one fall of mu to the next that is too little for more
 ROUNDS, WORK = 400, 3e9  # without a time limit: rounds at most, and cubes of the number of spins
 SHORT, END = 0.85, 0.03  # for spins that were joined: the fall of mu, and its product with their number at the end
@@ -91,7 +91,7 @@ class Semidefinite:
     bound : float
         The best so far, up to rounding in `spin_costs`.
     products : ndarray of float32, shape (n, n)
-        The latest solution of the primal relaxation: what the products of two spins are, from -1 to 1.
+        The latest solution of the primal relaxation: the products of two spins, from -1 to 1.
     """
 
     def __init__(self, C: Floats, constant: float, rows: Rows | None = None) -> None:
@@ -170,7 +170,7 @@ class Semidefinite:
         return True
 
     def _is_definite(self) -> bool:
-        """Whether Z is positive semidefinite, whatever was rounded.
+        """Whether Z is positive semidefinite, also with all rounding errors.
 
         The largest possible errors of its entries, and of a factorisation that ends (Rump 2006), are subtracted first.
         """

@@ -85,7 +85,7 @@ class SpinDivision:
         self._costs = spin_costs(q)
         n = q.n + 1
         self.closes = closes
-        # What may have been rounded in costs and constants; rounding in a relaxation counts there.
+        # The possible rounding errors of costs and constants, without those of a relaxation.
         self._error = 2.0**-44 * (abs(q.constant) + float(q.magnitudes.sum()))
         self.root = Semidefinite(*self._costs)
         self.labels: NDArray[np.int32] | None = None

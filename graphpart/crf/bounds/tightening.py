@@ -15,7 +15,7 @@ After a pass, costs are concentrated where the pass ended, and contradictions el
 cycles, costs are therefore first spread evenly. A candidate is judged by the rise of the bound that it guarantees: the
 least sum of the remaining costs around the cycle, less the sum of the least remaining costs. All candidates that raise
 it are added, the best first, and message passing continues from the present messages, now also between pairs and
-triplets (Kolmogorov 2015). What a triplet sends to its pairs is all that is kept of it: its table is zero less that.
+triplets (Kolmogorov 2015). Only the messages of a triplet to its pairs are kept: its table is minus their sum.
 Chords count as pairs in later rounds.
 """
 
@@ -104,7 +104,7 @@ def _best(listed: list[tuple[Cycles, Floats]], least: float) -> Chosen:
 
 
 def _add(passes: Passes, found: Chosen, index: tuple[Offsets, Offsets]) -> bool:
-    """Add the triplets of cycles, the best first; whether there were any that are new.
+    """Add the triplets of cycles, the best first; whether any of them was new.
 
     `index` has the keys of all pairs, ascending, and their numbers.
     """

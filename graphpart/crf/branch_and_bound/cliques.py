@@ -92,7 +92,7 @@ def with_cliques(f: FactorGraph, stopping: Stopping) -> Cliques | None:
     members, covered = _sets(conflict, u, v, MOST * f.n, stopping)
     if not members:
         return None
-    # A pair is dropped if all it does is to forbid what sets forbid.
+    # A pair is dropped if it only forbids what sets forbid.
     zero = np.ones(len(pairs), bool)
     zero[number[(entries != 0) & ~np.isposinf(entries)]] = False
     zero[of[~covered[u, v]]] = False

@@ -5,10 +5,10 @@
    else as follows. Each component has a share of the time (see `common/components.py`). Without a time limit, all have
    turns of some nodes.
 2. Costs become whole numbers of a small unit: exactly where all are multiples of one number, else rounded down. So no
-   sum in the search is ever rounded, and what it proves holds for the energies.
-3. What can be eliminated without larger tables goes (see `shrinking`); labels of which one at most can be chosen get
-   a variable that says which (see `cliques`). Message passing gives a first labeling and a reparametrisation (see
-   `message_passing`) from which the search sets out. If the search is long, it begins anew from a better one, if there
+   sum in the search is ever rounded, and its proofs hold for the energies. 3. Variables that can be eliminated without
+   larger tables are eliminated (see `shrinking`). A set of labels of which at most one can be chosen gets a variable
+   that says which one is (see `cliques`). Message passing gives a first labeling and a reparametrisation (see
+   `message_passing`), with which the search starts. If the search is long, it begins anew from a better one, if there
    is one: with the triplets that message passing adds (Sontag et al. 2008), where they close enough of the gap to be
    worth their time at each node, or from the multipliers of the linear relaxation (Cooper, de Givry & Schiex 2007).
 4. A node is made consistent: costs move between factors and labels until the bound rises no more, labels that cost too
@@ -137,7 +137,7 @@ def exact(
     bound = run.lower_bound()
     bound = round_up(bound if inner is f else lowered(f, bound, f.m), common_step(f))
     info = run.info()
-    # What is proven does not depend on why the run ended.
+    # A proof does not depend on the reason why the run ended.
     status = Status.OPTIMAL if run.proven else (stopping.reason or Status.FEASIBLE)
     message = f"{MESSAGES[status]} ({plural(info['nodes'], 'node')}, {info['open']} open)"
     stopping.iterations = info["nodes"]
@@ -151,7 +151,7 @@ def _with_constant(f: FactorGraph, constant: float) -> FactorGraph:
 
 
 class _Part:
-    """A component: its variables, what is known, and its search once there is one."""
+    """A component: its variables, its labels and bound, and its search once there is one."""
 
     def __init__(self, variables: NDArray[np.int64], f: FactorGraph, labels: Labels) -> None:
         self.variables, self.f, self.labels, self.size = variables, f, labels, len(f.tables)
@@ -215,7 +215,7 @@ class _Run:
         return [part.search.tree for part in self.parts if part.search is not None and part.search.tree is not None]
 
     def _work_on(self, part: _Part, seconds: float | None) -> bool:
-        """Elimination, or turns for so many seconds; without a time limit one turn."""
+        """Elimination, or turns for some seconds; without a time limit one turn."""
         others = math.inf if math.isinf(self.cost) or math.isinf(part.cost) else self.cost - part.cost
         within = self.stopping.child(seconds, plus=others)
         if not part.turns and self._eliminate(part):

@@ -48,8 +48,7 @@ class Units:
     parts : int
         Units in each step: the amounts that factors send may be fractions of a step.
     gap : int
-        A labeling counts as better only if it is better by at least so many units: a step, or the possible error of
-        rounding.
+        The least number of units by which a better labeling must be better: a step, or the possible error of rounding.
     exponent : int
         Without a step, the unit is ``2**-exponent``.
     """
@@ -83,7 +82,7 @@ class Units:
         return np.where(finite, scaled, float(FORBIDDEN)).astype(np.int64)
 
     def bound(self, units: int) -> float:
-        """The lower bound on all energies that follows if every labeling costs at least so many units."""
+        """The lower bound on all energies that follows if every labeling costs at least `units` units."""
         if self.step:
             exact = Fraction(self.step) * -(-units // self.parts)
         else:
@@ -204,7 +203,7 @@ class BranchAndBound:
             self._tell(self.search)
 
     def run(self, stopping: Stopping, nodes: int = -1, renewing: Stopping | None = None) -> bool:
-        """Continue until the search is complete, `stopping` ends it, or so many nodes are done; True if complete.
+        """Continue until the search is complete, `stopping` ends it, or `nodes` nodes are done; True if complete.
 
         `renewing` limits the time for the one attempt to find a better bound at the root; default: `stopping`.
         """

@@ -164,7 +164,7 @@ def _nothing_yet(f: FactorGraph) -> Incumbent:
 
 
 def eliminated_soon(f: FactorGraph, seconds: float, stopping: Stopping) -> Found | None:
-    """The minimum, if elimination takes a small share of so many seconds, and a quarter of the memory at most."""
+    """The minimum, if elimination takes a small share of some seconds, and at most a quarter of the memory."""
     if ORDERED * f.m > ORDERING * seconds:
         return None
     most = SPEED * max(seconds, 1.0)
@@ -176,7 +176,7 @@ def eliminated_soon(f: FactorGraph, seconds: float, stopping: Stopping) -> Found
 
 
 def eliminated(f: FactorGraph, found: EliminationOrder, stopping: Stopping) -> Found:
-    """The minimum along an order whose tables have less than 2^62 entries; if it was stopped, what is known so far."""
+    """The minimum along an order whose tables have less than 2^62 entries; if it was stopped, the results so far."""
     plan = found.plan
     assert plan is not None
     best = _nothing_yet(f)
@@ -190,7 +190,7 @@ def eliminated(f: FactorGraph, found: EliminationOrder, stopping: Stopping) -> F
     labels = np.zeros(f.n, np.int32)
     done = np.zeros(len(plan.variable), bool)
     done[plan.scheduled[0][: messages.done]] = True
-    # The choices of a node are there once it is done; its message until it is used.
+    # A node has choices from its end on, and a message until it is used.
     there = 2 * done.astype(np.uint8)
     used = plan.parent >= 0
     used[used] = done[plan.parent[used]]
@@ -249,7 +249,7 @@ def _greedy(f: FactorGraph, plan: Plan, messages: Messages) -> NDArray[np.int32]
 
 
 def lowered(f: FactorGraph, value: float, operations: int) -> float:
-    """The bound less the largest possible error of so many roundings, so that it holds in exact arithmetic.
+    """The bound less the largest possible error of `operations` roundings, so that it holds in exact arithmetic.
 
     No sum or difference of partial energies, nor of what was taken out of messages, exceeds four times the sum A of the
     largest absolute entries. So each of at most so many operations that lead to one value has an error of at most

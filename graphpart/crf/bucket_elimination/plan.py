@@ -103,7 +103,7 @@ class Plan:
         """(order of nodes, places of messages, entries needed) for minimising."""
         if self.countable:
             return _plan.schedule(self.parent, self.size)
-        # Nobody will run this: in units of 2^24 entries the sums cannot overflow.
+        # No machine can run this. In units of 2^24 entries the sums cannot overflow.
         order, place, entries = _plan.schedule(self.parent, self.size >> 24)
         return order, place, entries << 24
 

@@ -100,7 +100,7 @@ class Certificate(Proof):
         For each factor of at least two variables in the order of the factor graph, then for each of those in `extra`,
         for each variable of its scope in order: the amount sent to each label of the variable.
     extra : Extra
-        Larger factors, and what factors send to each other.
+        Larger factors, and the messages between factors.
     squares : Squares
         If there are any, they prove the bound, and messages prove nothing.
     step : float
@@ -205,9 +205,9 @@ def certify(
         Finite; see `Certificate` for their order and `message_starts` for their places.
     method : str
     extra : Extra, optional
-        Larger factors, and what factors send to each other; default: none.
+        Larger factors, and the messages between factors; default: none.
     squares : Squares, optional
-        What proves the bound in place of messages; default: none.
+        The squares that prove the bound in place of messages; default: none.
     cost : float, optional
         The energy of the best labeling known.
     step : float, optional

@@ -6,7 +6,7 @@ is then at least p_r = 1; else p_r = 0. So every labeling costs at least
 
     c + sum_r w_r (p_r - sum_i v_ri^2) - sum_{i < j} |J_ij - 2 sum_r w_r v_ri v_rj|,
 
-whatever squares there are. Squares of three numbers 1 or -1 are triangle inequalities; squares of many numbers make a
+for any squares. Squares of three numbers 1 or -1 are triangle inequalities; squares of many numbers make a
 positive semidefinite matrix, so that no computed eigenvalue has to be trusted (Barahona & Mahjoub 1986; Poljak & Rendl
 1995; Deza & Laurent 1997).
 """

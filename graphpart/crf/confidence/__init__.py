@@ -1,4 +1,4 @@
-"""How certain the labels of a labeling are: by how much its energy would rise if a variable had another label.
+"""How certain the labels of a labeling are: the rise of its energy if a variable had another label.
 
 `doubts` is the public function. It computes min-marginals by bucket elimination if the width is small, and otherwise
 the energies that local search finds after a change, by the kernel in `_changes`. Only users and the command line call

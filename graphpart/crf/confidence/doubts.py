@@ -170,7 +170,7 @@ def _exactly(f: FactorGraph, labels: Labels, limit: int) -> Floats:
     rises = marginals.whole - optimum
     if f.evaluate_labels(labels) <= optimum + _zero(f, labels):
         return rises
-    # By component: what the labels cost more than an optimum.
+    # By component: the cost of the labels minus that of an optimum.
     best = f.labels(elimination(f, memory_limit=limit))
     component = f.components()
     more = np.zeros(int(component.max()) + 1)

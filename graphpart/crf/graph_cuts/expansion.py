@@ -137,12 +137,12 @@ def random_expansions(f: FactorGraph, moves: Moves, labels: NDArray[np.int32], r
 
 
 class Expansions:
-    """Moves, until none of a whole round improves; goes on where it was stopped.
+    """Moves, until no move of a whole round improves; a stopped run can be continued.
 
     Attributes
     ----------
     labels, cost : ndarray of int32, float
-        What they have led to; the energy up to rounding.
+        The result so far; the energy up to rounding.
     done : bool
         Whether no move improves.
     """

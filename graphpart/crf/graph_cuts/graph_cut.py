@@ -101,7 +101,7 @@ def graph_cut(
 
 
 def minimum_cut(f: FactorGraph, stopping: Stopping) -> Found:
-    """What `graph_cut` does; InvalidProblem where it does not apply."""
+    """The algorithm of `graph_cut`; InvalidProblem where it does not apply."""
     simple, network = cut_network(f)
     finished = not stopping.check(np.inf) and network.run(stopping)
     labels = network.labels()

@@ -132,7 +132,7 @@ def roof_duality(
 
 
 def roof_dual(f: FactorGraph, stopping: Stopping, weak: bool = True, probing: bool = False) -> RoofDuality:
-    """What `roof_duality` does; costs tell `stopping` nothing."""
+    """The algorithm of `roof_duality`; it gives no costs to `stopping`."""
     network = doubled_network(f)
     completed = bool(not stopping.check(np.inf) and network.run(stopping))
     bound = bound_below(f.constant, network.bound(), parts=2)
@@ -145,7 +145,7 @@ def roof_dual(f: FactorGraph, stopping: Stopping, weak: bool = True, probing: bo
     if probing and (strong < 0).any():
         probed, pairs = _probe(f, network, bound, strong, stopping)
     if (probed != strong).any():
-        # What probing found is given; the rest is looked at anew.
+        # Labels found by probing are given; the others are computed again.
         rest = roof_dual(condition_on(f, probed), stopping, weak)
         strong, some = probed.copy(), probed.copy()
         strong[probed < 0], some[probed < 0] = rest.strong, rest.weak

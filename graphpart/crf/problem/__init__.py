@@ -1,4 +1,4 @@
-"""Factor graphs: their arrays, how users build them, and what is derived from them.
+"""Factor graphs: their arrays, how users build them, and derived factor graphs.
 
 `factor_tables` contains the arrays, which `checks` has checked. `layout` adds views that several algorithms share.
 `labels` takes a labeling in any form. `building` makes factor graphs from networkx graphs, `grids` from arrays,

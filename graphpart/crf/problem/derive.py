@@ -172,7 +172,7 @@ def find_cycle(f: FactorTables) -> str:
     gone = np.zeros(f.m, bool)
     gone[scheme.order] = True
     gone |= np.diff(f.scope_start) < 2
-    # Among the variables and factors that remain, nobody has fewer than two neighbours: walk until a variable repeats.
+    # All remaining variables and factors have at least two neighbours: walk until a variable repeats.
     v, came = int(scheme.cyclic[0]), -1
     seen: dict[int, int] = {}
     path: list[int] = []

@@ -307,8 +307,8 @@ class FactorGraph(FromOthers, WithFunctions):
 
         Notes
         -----
-        As in :meth:`ising` and :meth:`potts`, what has the pairs comes first. Up to version 0.2 the field came first.
-        This order is recognised, with a DeprecationWarning.
+        As in :meth:`ising` and :meth:`potts`, the argument with the pairs comes first. Up to version 0.2 the field came
+        first. This order is recognised, with a DeprecationWarning.
 
         Examples
         --------

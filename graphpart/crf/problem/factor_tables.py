@@ -199,7 +199,7 @@ class FactorTables(Shown):
         return cls.of_csr(names, sizes, start, members, values, constant)._in_units(offset, sense)
 
     def _in_units(self, offset: float, sense: int) -> Self:
-        """Take over how the file or the caller counts, see `objective`; the same object."""
+        """Take over the units of a file or the caller, see `objective`; returns the same object."""
         self.offset, self.sense = float(offset), sense
         if not math.isfinite(self.offset):
             raise InvalidProblem(f"offset is {offset}: expected a finite number")
@@ -396,7 +396,7 @@ class FactorTables(Shown):
         return layout
 
     def _view(self, connected: bool = False) -> View:
-        """What kernels take in place of the arrays, made once; with the factors of each variable if it is connected."""
+        """The view of the arrays for kernels, made once; with the factors of each variable if it is connected."""
         if "view" not in self._cache:
             arrays, layout = self._flat(), self._layout()
             self._cache["view"] = View(arrays, layout, self.has_forbidden)

@@ -2,8 +2,8 @@
 
 An auxiliary variable has exactly one label for each labeling of the user's variables: it is a table of its parents,
 which are variables of the scope or auxiliary variables before it. Tables over all of these variables then add up to the
-function (Allouche et al. 2012). Labelings are therefore counted once, whoever counts them: energies, marginals and k
-best labelings of the decomposed factor graph are those of the function.
+function (Allouche et al. 2012). So each labeling is counted once: energies, marginals and k best labelings of the
+decomposed factor graph are those of the function.
 
 Variables are numbered within a function: first its scope, then its auxiliary variables.
 """
@@ -56,7 +56,7 @@ class Function:
     Attributes
     ----------
     name : str
-        What it says, such as "all different".
+        Its words in messages, such as "all different".
     scope : tuple of int
         Its variables.
     auxiliaries : tuple of Auxiliary

@@ -24,7 +24,7 @@ def labels_of(f: FactorTables, labeling: Any, partial: bool = False) -> NDArray[
     """Labels of a labeling in any of the forms that FactorGraph.labels describes; if `partial`, -1 for none.
 
     For a decomposed factor graph the labeling is one of its owner, and the auxiliary variables get their labels. An
-    array with labels of these, too, is taken as it is.
+    array that also has labels of these is taken unchanged.
     """
     if f._owner is not None and not (isinstance(labeling, np.ndarray) and labeling.shape == (f.n,)):
         return f._owner.complete(labels_of(f._owner, labeling, partial))

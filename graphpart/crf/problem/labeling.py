@@ -23,7 +23,8 @@ WHETHER = "auto or exact finds one, or proves that there is none"
 
 
 class Found(NamedTuple):
-    """What an algorithm found for a factor graph or a part of one: the result of a run is made of it by `finish`."""
+    """The labels and bound that an algorithm found for a factor graph or a part of one; `finish` makes a result of
+    it."""
 
     labels: NDArray[np.int32]
     bound: float  #: no labeling has less energy; -inf if nothing is known
@@ -40,7 +41,7 @@ def finish(
 ) -> LabelingResult:
     """A result for labels, with the cost recomputed; `status` is used unless the run was stopped early.
 
-    What is proven is ``optimal`` whatever the run was stopped for, and labels whose cost is the bound are proven.
+    A proven labeling is ``optimal`` for any reason of the end, and labels whose cost is the bound are proven.
 
     If the labels are forbidden, the message starts with "no allowed labeling was found" for all methods. The status of
     a run that was not stopped is `not_found` then, and the message says which methods know whether there is one.

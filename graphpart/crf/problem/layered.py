@@ -131,7 +131,7 @@ def _forwards(
 
 
 def _backwards(layers: list[Layer], ends: list[int | None]) -> tuple[list[Layer], int | None]:
-    """The layers without what is not needed, and the least cost of all; None if nothing is allowed."""
+    """The layers without unneeded states, and the least cost of all; None if nothing is allowed."""
     to_come, new = ends, [0] * len(ends)
     reduced: list[Layer] = []
     for layer in reversed(layers):

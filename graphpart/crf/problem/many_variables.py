@@ -50,7 +50,7 @@ class Gap:
     but : Fraction, optional
         A number within that counts as one outside.
     limit : Fraction, optional
-        Costs of at least so much forbid.
+        Costs of at least this are forbidden.
     """
 
     least: Fraction | float
@@ -169,7 +169,7 @@ def automaton(
 
 
 def all_different(circuit: Circuit, inputs: Sequence[int], cost: float, but: Iterable[int] = ()) -> None:
-    """Each pair of inputs with the same label costs so much, unless it is one of the labels `but`.
+    """Each pair of inputs with the same label has a cost, except for the labels `but`.
 
     A table for each pair, if these are not too large. If they are, and the cost is ``inf``, each label is counted.
     """

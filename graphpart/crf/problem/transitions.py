@@ -22,7 +22,7 @@ Step = Callable[[int, Hashable, int], Iterable[tuple[Hashable, Fraction]]]
 def transitions_of(
     circuit: Circuit, transitions: Any, start: Hashable, accepting: Any, costs: Any
 ) -> tuple[Step, Callable[[Hashable], Fraction | None], list[Fraction]]:
-    """What follows, what it costs to end in a state, and all costs; see `WithFunctions.add_automaton`."""
+    """The following states, the costs of ending in a state, and all costs; see `WithFunctions.add_automaton`."""
     following = _mapping(circuit, transitions)
     states = {start, *(s for s, _ in following), *(s for many in following.values() for s in many)}
     if not isinstance(transitions, Mapping):

@@ -111,7 +111,7 @@ class WithFunctions(FactorTables):
 
         Notes
         -----
-        Numbers are taken as they are printed, and added exactly: three times 0.1 is at most 0.3. Auxiliary variables
+        Numbers are read in decimal notation and added exactly: three times 0.1 is at most 0.3. Auxiliary variables
         have the partial sums as labels, as far as these matter. For sums of n terms that take S values, tables have
         O(n S^2) entries times the number of labels.
 
@@ -148,7 +148,7 @@ class WithFunctions(FactorTables):
         scope : sequence of names
         labels : int or sequence of int
         least, most : int
-            The same number twice asks for exactly so many.
+            The same number twice requires exactly this many.
         cost : float
             For each variable too few or too many, at least 0; ``inf`` forbids.
 

@@ -124,7 +124,7 @@ def _joined(f: FactorGraph, links: list[tuple[int, int, Wholes, Wholes]]) -> tup
         if len(members[leader[x]]) < len(members[leader[y]]):
             x, y, a, b = y, x, b, a
         old, new = int(leader[y]), int(leader[x])
-        partner = np.full(f.domains[x] + 1, -1)  # what y has for a label of x; the last one stands for -1
+        partner = np.full(f.domains[x] + 1, -1)  # the label of y for a label of x; the last entry is for -1
         partner[a] = b
         back = np.full(f.domains[y] + 1, -1)  # the label of the old leader
         back[options[y]] = np.arange(len(options[y]))

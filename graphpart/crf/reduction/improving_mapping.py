@@ -116,13 +116,13 @@ class _Search:
             bound = proven_bound(g, messages, Extra.none())
             if bound > -self.step if self.step else bound >= -self.slack:
                 return True
-            # If no place is below this, the bound is above half of what is asked for, up to rounding.
+            # If no place is below this, the bound is above half of the required one, up to rounding.
             tolerance = (self.step or self.slack) / (2.0 * (g.n + g.m))
             first = places(g)
             leave = _improving_mapping.negative(g._view(), messages, tolerance)
             if not leave.any():
                 return False
-            leave = np.delete(leave, first[:-1])  # what is left are the mapped labels, in order
+            leave = np.delete(leave, first[:-1])  # the mapped labels remain, in order
             self.mapped[np.flatnonzero(self.mapped)[leave > 0]] = 0
         return False
 

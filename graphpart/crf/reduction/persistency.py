@@ -2,9 +2,9 @@
 
 The following steps find labels that can be left out. They are repeated until none finds any:
 
-* **dead ends**: another label of the same variable is better, whatever the labels of its neighbours are (Desmet, De
-  Maeyer, Hazes & Lasters 1992, in the form of Goldstein 1994); for tables of any arity. A label that a table forbids is
-  left out, too.
+* **dead ends**: another label of the same variable is better for all labels of its neighbours (Desmet, De Maeyer, Hazes
+  & Lasters 1992, in the form of Goldstein 1994); for tables of any arity. A label that a table forbids is left out,
+  too.
 * **roof duality**: where all variables are binary and all factors pairs (see `graph_cuts/roof_duality.py`), optionally
   with probing, which also finds variables that are equal or opposite (Boros, Hammer & Tavares 2006).
 
@@ -92,7 +92,7 @@ class LabelingReduction(Reduction[FactorGraph]):
     persistency: Persistency = field(repr=False)
     completed: bool
     _leader: NDArray[np.int64] = field(repr=False)  # the variable of the smaller problem, where the label is -1
-    _options: NDArray[np.int32] = field(repr=False)  # for each label of that variable, what it stands for
+    _options: NDArray[np.int32] = field(repr=False)  # for each label of that variable, the label that it stands for
     _whole: FactorGraph | None = field(default=None, repr=False)  # if it was decomposed: has auxiliary variables
 
     def lift(self, labels: Any) -> NDArray[np.int32]:
@@ -244,7 +244,7 @@ def improving_mapping_step(g: FactorGraph, weak: bool, stopping: Stopping) -> ND
 
 
 def probing_step(g: FactorGraph, weak: bool, stopping: Stopping) -> tuple[FactorGraph, NDArray[np.uint8]] | None:
-    """Roof duality with probing, for what the steps before have left: pairs become tables that tie them."""
+    """Roof duality with probing, after the other steps: ties of pairs become tables."""
     if not _is_quadratic(g):
         return None
     found = roof_dual(g, stopping, weak, True)
@@ -295,7 +295,7 @@ class _State:
         for step in cycle(steps):
             if idle == len(steps) or self.g.n == 0 or stopping.check(math.inf):
                 return
-            if step is probing_step and self.probed is self.g:  # what it finds does not depend on `weak`
+            if step is probing_step and self.probed is self.g:  # its results do not depend on `weak`
                 idle += 1
                 continue
             if step is improving_mapping_step and not self.mapping:

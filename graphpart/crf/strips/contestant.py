@@ -3,13 +3,12 @@
 A grid is covered by strips of some successive rows; the last row of each is the first row of the next one. A strip is
 minimised over exactly, column by column. The energy is divided among the strips, so the sum of their minima is a lower
 bound. It is raised by messages: for each pair of neighbours in a common row and each pair of their labels, a cost is
-moved from one strip to the next. Passes go down and up. A strip sends half of what each pair of labels costs at least,
-given all the rest of the strip (its min-marginals), so that no minimum falls. This is sequential reweighted message
-passing (Kolmogorov 2015) with strips for factors. In the end all cycles within a strip are consistent, so the bound is
-at least that of message passing tightened by cycles of four. Strips that send all instead of half end at much lower
-bounds.
+moved from one strip to the next. Passes go down and up. A strip sends half of the min-marginals of each pair of labels,
+so that no minimum falls. This is sequential reweighted message passing (Kolmogorov 2015) with strips for factors. In
+the end all cycles within a strip are consistent, so the bound is at least that of message passing tightened by cycles
+of four. Strips that send all instead of half end at much lower bounds.
 
-After a pass up, labels are chosen strip by strip from top to bottom, given the rows above; messages stand for what is
+After a pass up, labels are chosen strip by strip from top to bottom, given the rows above; messages represent the rows
 below. Then moves give each strip of rows, and of columns, the best labels given all others, until none improves.
 """
 
@@ -77,7 +76,7 @@ class Stripping(Contestant):
         self._settled = False
         self._before = self._found = -math.inf  # bounds up to rounding: after the latest pass up, and the best
         self._moving: tuple[Labels, float] | None = None  # labels that moves improve, and their cost
-        self._turns = self._idle = 0  # moves of all strips of rows, or of columns; those in a row that found nothing
+        self._turns = self._idle = 0  # moves of all strips of rows, or of columns; number in a row without improvement
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a labeling, which moves may improve."""

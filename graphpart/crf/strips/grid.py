@@ -183,7 +183,7 @@ def costs_of(f: FactorGraph) -> Costs:
 
 
 def costs_left(passes: Passes) -> tuple[Costs, float]:
-    """What message passing leaves of all costs: the same energies, up to rounding; and the sum of absolute messages."""
+    """The costs after message passing, with the same energies up to rounding; and the sum of absolute messages."""
     f, unit = passes.f, passes.exponent
     messages, _ = passes.messages()
     pairs = np.flatnonzero(np.diff(f.scope_start) == 2).astype(np.int32)

@@ -101,7 +101,8 @@ def _solve_components(
 
 
 def _all_cuts(component: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], bool]:
-    """Pairs of copies within components, the smallest components first, at most MOST_CUTS; whether these are all."""
+    """At most MOST_CUTS pairs of copies within components, the smallest components first; whether these are all
+    pairs."""
     order, first = group(component, count)
     sizes = np.diff(first)
     by_size = np.argsort(sizes, kind="stable")

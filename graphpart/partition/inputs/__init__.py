@@ -1,4 +1,4 @@
-"""What users have, as arrays of pairs and costs: graphs, matrices, data frames, points, probabilities and grids.
+"""Input data as arrays of pairs and costs: graphs, matrices, data frames, points, probabilities and grids.
 
 `arrays` checks pairs, matrices and names, and reads graphs of networkx and igraph. `frames` reads data frames of any
 library, `duplicates` decides about repeated rows, and `given_rows` finds rows again by pairs. `matrices` takes dense

@@ -265,7 +265,7 @@ def node_attribute(graph: Any, name: str) -> list[Any]:
 
 
 def _present(graph: Any, attribute: str, advised: bool) -> str:
-    """The end of the message if edges lack an attribute: the attributes that they have, and what to call for them."""
+    """The end of the message if edges lack an attribute: the attributes that they have, and the function to call."""
     if type(graph).__module__.startswith("igraph"):
         names = list(graph.es.attributes())
     else:
@@ -287,7 +287,7 @@ def _present(graph: Any, attribute: str, advised: bool) -> str:
 
 
 def advice(thing: Any) -> str:
-    """The function that takes an object that is no graph, as the end of a message; empty if there is none."""
+    """The function for an object that is no graph, as the end of a message; empty if there is none."""
     if isinstance(thing, str | os.PathLike):
         path = os.fspath(thing)
         call = "gp.solve_files(folder)" if os.path.isdir(path) or path.endswith(("/", os.sep)) else ""

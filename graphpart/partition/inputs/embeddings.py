@@ -149,7 +149,7 @@ def drawn_pairs(P: Any, metric: str, limit: float) -> tuple[Ints, Ints, Floats, 
     parts: list[tuple[Ints, Ints, Floats]] = []
     rates, sums, total, others = np.zeros((2, n)), np.zeros(n), 0.0, 0
     for start, block in blocks_of_squares(P):
-        excess = scaled_squares(block, metric)  # how much more a pair attracts than most do, 1 at the threshold
+        excess = scaled_squares(block, metric)  # excess over the attraction of most pairs; 1 at the threshold
         excess -= limit + far
         excess *= -1.0 / far
         excess[np.arange(len(block)), np.arange(start, start + len(block))] = 0.0
@@ -181,7 +181,7 @@ def drawn_pairs(P: Any, metric: str, limit: float) -> tuple[Ints, Ints, Floats, 
 def _calibrated(u: Ints, v: Ints, value: Floats, times: Floats, sums: Floats) -> Floats:
     """Factors of drawn pairs, changed such that the pairs of each element add up to the sum of all of its pairs.
 
-    So whether an element stays in a large cluster does not depend on how many pairs of it were drawn.
+    So the number of drawn pairs of an element does not decide whether it stays in a large cluster.
     """
     n = len(sums)
     known = times <= 1

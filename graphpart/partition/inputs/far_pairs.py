@@ -1,4 +1,4 @@
-"""What goes wrong with pairs of pixels that lie several pixels apart: told, and left out by default.
+"""Warnings about pairs of pixels that lie several pixels apart, which do not attract by default.
 
 A pair of pixels far apart is joined directly: no path of joined pixels has to lead from one to the other. If affinities
 at large offsets know only both ends, two pixels inside two cells attract each other across the wall between them. Walls

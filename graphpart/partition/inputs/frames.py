@@ -291,7 +291,7 @@ def _numbered(codes: NDArray[Any], take: Callable[[Indices], Sequence[Hashable]]
 
 def _hashed(a: Sequence[Any], b: Sequence[Any], left: Hashable, right: Hashable) -> Codes:
     """Codes of two lists of any hashable objects; None and NaN are null."""
-    index: dict[Any, int] = defaultdict(count().__next__)  # the next number for what is new
+    index: dict[Any, int] = defaultdict(count().__next__)  # the next number for a new identifier
     codes = np.empty(2 * len(a), np.int64)
     for name, values, part in ((left, a, codes[: len(a)]), (right, b, codes[len(a) :])):
         try:

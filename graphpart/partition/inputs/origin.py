@@ -1,4 +1,4 @@
-"""What the costs of a problem were made from: a column of scores, or a grid of affinities.
+"""The origin of the costs of a problem: a column of scores, or a grid of affinities.
 
 Doubts and reports show the rows of the frame that a problem was made from, to which the problem keeps a reference.
 Where there is no frame, or no row, a score is computed from its cost, which is a monotone function of it.
@@ -19,12 +19,12 @@ __all__ = ["Origin", "chance_of"]
 
 @dataclass(frozen=True)
 class Origin:
-    """Where costs come from.
+    """The origin of costs.
 
     Attributes
     ----------
     kind : {"cost", "weight", "similarity", "probability"}
-        What was given for each pair.
+        The value that was given for each pair.
     column, left, right : hashable or None
         The columns of the frame: of the values, and of the two elements.
     threshold, prior : float
@@ -65,7 +65,7 @@ class Origin:
 
     @property
     def shift(self) -> float:
-        """What threshold and prior add to the cost of a probability, in bits."""
+        """The constant that threshold and prior add to the cost of a probability, in bits."""
         return math.log2(self.threshold / (1 - self.threshold)) - math.log2(self.prior / (1 - self.prior))
 
 

@@ -135,7 +135,7 @@ def _warn(zeros: int, ones: int, size: int, clip: float) -> None:
 
 @dataclass(frozen=True)
 class Meaning:
-    """What numbers of pairs mean, and the costs that they become.
+    """The meaning of the numbers of pairs, and the costs made from them.
 
     Attributes
     ----------

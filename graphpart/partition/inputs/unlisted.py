@@ -65,7 +65,7 @@ def cost_of_unlisted(
 
 
 def told(derived: float) -> dict[str, str]:
-    """What a problem tells of a derived cost; nothing of 0."""
+    """The words of a problem about a derived cost; none if it is 0."""
     return {UNLISTED: f"{number(derived)} (derived; missing=0 turns this off)"} if derived else {}
 
 
@@ -112,6 +112,6 @@ def hardly_compared(p: Any, labels: NDArray[np.integer[Any]]) -> str | None:
 
 
 def _pairs_within(labels: NDArray[np.integer[Any]]) -> int:
-    """How many pairs of elements have equal labels."""
+    """The number of pairs of elements with equal labels."""
     sizes = np.bincount(labels.ravel())
     return int((sizes * (sizes - 1) // 2).sum())

@@ -93,7 +93,7 @@ def greedy_joining(
     ([{0, 1}, {2}], -2.0)
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
-    # The kernel joins from any partition; required joins need no care, because nothing separates what is together.
+    # The kernel joins from any partition. Required joins are never undone, because joining separates no elements.
     return improve(problem, initial, lambda p, _: p._must_join_classes(), join, "greedy-joining", stopping, is_native)
 
 

@@ -87,7 +87,7 @@ def improve(
 def fixed_point(p: SetPartition, labels: Labels, kernel: Kernel, stopping: Stopping) -> Labels:
     """Labels that a kernel does not improve, and whose subsets are connected; for a problem of any form."""
     contraction, inner = Contraction(p), stopping
-    if contraction.problem is not p:  # the kernel does not know what required joins cost
+    if contraction.problem is not p:  # the kernel does not have the costs of required joins
         inner = stopping.child(iterations=stopping.max_iterations - stopping.iterations, plus=contraction.constant)
 
     def once(labels: Labels) -> Labels:

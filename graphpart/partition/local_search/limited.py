@@ -135,7 +135,8 @@ class _Packing:
         return U if price[U] < np.inf else -1
 
     def made_open(self, a: int) -> tuple[int, list[int]]:
-        """A subset from which few elements had to be taken so that another one fits, and these; -1 if none can be."""
+        """A subset into which another element fits after few removals, and the elements to remove; -1 if there is
+        none."""
         others, costs = self._pairs(a)
         conflicts: list[set[int]] = [set() for _ in range(self.most)]
         for b in others[costs == np.inf].tolist():
@@ -177,7 +178,7 @@ class _Packing:
             del self.holder[g][U]
 
     def spread(self) -> Labels:
-        """The labels, with elements in subsets of their own as long as there are too few subsets."""
+        """The labels, after moving elements to new subsets while there are too few subsets."""
         empty = [U for U in range(self.most) if not self.members[U]]
         full = [U for U in range(self.most) if len(self.members[U]) > 1]
         while full and empty and self.most - len(empty) < self.least:

@@ -119,8 +119,8 @@ def multilevel(
 def start_of_sequences(p: SetPartition, stopping: Stopping) -> Labels:
     """Where Kernighan-Lin starts: greedy joining; on large problems with a background, one iteration over all levels.
 
-    Where communities are large, as for modularity, greedy joining ends with few subsets that are far too large, from
-    which sequences of moves take long and do not reach what levels reach at once.
+    If communities are large, as for modularity, greedy joining ends with few subsets that are far too large. From
+    these, sequences of moves take long, and end at higher costs than levels.
     """
     alone = p._must_join_classes()
     if p.n <= SMALL or p.background is None or not len(p.background.beta) or not has_room(p, alone):
@@ -159,7 +159,7 @@ def improve_by_levels(
 def _iteration(
     level: Level, labels: Labels, cost: float, stopping: Stopping, state: np.random.Generator | None
 ) -> tuple[Labels, float]:
-    """Labels after one iteration, and by how much the cost changed; without random numbers in order."""
+    """Labels after one iteration, and the change of the cost; without random numbers in order."""
     levels: list[Level] = []
     maps: list[Labels] = []
     before = cost

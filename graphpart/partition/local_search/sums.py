@@ -33,8 +33,8 @@ class Terms(NamedTuple):
 def terms_of(p: SetPartition) -> Terms:
     """The terms of a problem, none if it has no background. Weights are rounded at 2**-61 of their absolute sum.
 
-    Weights that are whole numbers, or multiples of another power of two, stay exact. They are rounded more coarsely
-    where the factor would be too small for a number of floating point otherwise. O(n)
+    Weights that are whole numbers, or multiples of another power of two, stay exact. They are rounded more coarsely if
+    the factor would be too small for a floating point number otherwise. O(n)
     """
     if p.background is None or not len(p.background.beta):
         return Terms(np.zeros((p.n, 0), np.int64), np.zeros(0, np.int32), np.zeros(0), True, **_demands(p))

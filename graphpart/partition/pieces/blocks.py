@@ -6,7 +6,7 @@ two blocks share an element, the subsets that contain it are united. No pair wit
 of the blocks add up, and so do their optima and lower bounds.
 
 If subsets have to be connected, base pairs of any cost connect elements, too. A path of base pairs that leaves a block
-returns through the element by which it left. So what a block has of a connected subset is connected within the block.
+returns through the element by which it left. So the part of a connected subset within a block is connected there.
 """
 
 from __future__ import annotations

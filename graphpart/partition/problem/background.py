@@ -117,7 +117,8 @@ class Background:
         return " + ".join(parts) + " for each pair"
 
     def beside_missing(self) -> Background:
-        """What listed pairs pay beside their costs: all but the cost of a missing pair."""
+        """The cost of listed pairs in addition to their own costs: the background without the cost of a missing
+        pair."""
         return Background(self.terms[1:], self.groups) if self.missing else self
 
     def stored(self) -> Background | None:

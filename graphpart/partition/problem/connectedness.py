@@ -25,7 +25,7 @@ SHOWN = 6  # elements of a path that a message names at most
 
 
 class Linked(Protocol):
-    """What is read of a problem whose subsets have to be connected."""
+    """The attributes that this module reads of a problem whose subsets have to be connected."""
 
     n: int
     must_join: Integers

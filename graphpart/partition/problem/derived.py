@@ -234,7 +234,7 @@ def _connecting(p: Problem, asked: Requirements) -> Problem:
 
 
 def _without_derived(p: Problem) -> Problem:
-    """The problem without the derived cost of unlisted pairs, which is 0 where there are groups or clusters connect."""
+    """The problem without the derived cost of unlisted pairs. With groups or connected clusters this cost is 0."""
     assert p.background is not None
     u, v, cost = p._listed()
     q = p._of_pairs(p.nodes, u, v, cost, None, p._rules, dense=False)._as(p)

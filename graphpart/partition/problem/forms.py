@@ -84,7 +84,7 @@ LARGEST_DENSE = 20_000  # elements of a problem with a background that is made a
 
 
 def source_of(p: Problem) -> Problem:
-    """The problem of which this one is a form, which has all costs and requirements; itself if it is no form."""
+    """The problem of which this one is a form, with all costs and requirements; the problem itself if it is no form."""
     return p if p._source is None else p._source  # type: ignore[return-value]
 
 

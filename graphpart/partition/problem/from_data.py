@@ -70,15 +70,15 @@ class FromData(FromNetworks):
         prior, clip : float
             For probabilities, see :func:`graphpart.costs_from_probabilities`.
         duplicates : {"error", "sum", "mean", "max"}, optional
-            What becomes of rows with the same two elements, in either order: an error that names the first one, the sum
-            of their costs, or one row with the mean or the largest of their values. Default: the sum, with a warning.
+            How to treat rows with the same two elements, in either order: raise an error that names the first one, add
+            their costs, or make one row with the mean or the largest of their values. Default: the sum, with a warning.
         nodes : iterable of hashables, optional
-            All elements, in order, also those that are in no row. By default, integers are in ascending order, other
-            identifiers in the order of their first appearance in the rows.
+            All elements, in order, including elements that are in no row. By default, integers are in ascending order,
+            other identifiers in the order of their first appearance in the rows.
         dense, missing, background, together, apart
             As in the constructor. `missing` is always a cost, also if the rows have similarities or probabilities. For
-            weights, similarities and probabilities, the default None derives it from which pairs have a row. It is 0 if
-            there are few rows, all pairs have one, or with `background`, `groups`, `connected` or `lifted`. The
+            weights, similarities and probabilities, the default None derives it from the set of listed pairs. It is 0
+            if there are few rows, all pairs have one, or with `background`, `groups`, `connected` or `lifted`. The
             problem's ``repr`` and the message of its results tell it. With 0, joining a pair without a row is free.
         elements : data frame of any kind, optional
             A table with a row for each element. Elements that no pair names are part of the problem, too. Elements
@@ -365,10 +365,10 @@ class FromData(FromNetworks):
         threshold, prior, clip : float
             As for :meth:`from_frame`.
         far : {"repel", "all"}, optional
-            What pairs at offsets beyond the neighbours may do. With "repel", affinities that would attract cost 0, if
-            there are offsets to neighbours, too: such a pair is joined directly, and affinities that know only its two
-            ends join what a thin boundary separates. Default: "repel" for probabilities and similarities, "all" for
-            weights and costs.
+            Whether pairs at offsets beyond the neighbours may attract. With "repel", affinities that would attract cost
+            0, if there are offsets to neighbours, too: such a pair is joined directly, and affinities that know only
+            its two ends join what a thin boundary separates. Default: "repel" for probabilities and similarities, "all"
+            for weights and costs.
         dense, missing, together, apart, groups, group_cost, max_size, n_clusters
             As in the constructor; elements are numbers.
         lifted_offsets : array_like of int, shape (l, 2) or (l, 3), optional

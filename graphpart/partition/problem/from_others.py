@@ -50,9 +50,9 @@ class FromOthers(FromData):
             contain two elements of one, such that chance explains a quarter of the pairs at the threshold;
             ``repr`` of the problem tells it.
         n_neighbors : int, optional
-            List only pairs in which one element is among so many nearest neighbours of the other, and as many pairs
-            that are drawn from all pairs. Default: all pairs count of up to 50,000 elements, see below; 30 neighbours
-            of more.
+            List only pairs in which one element is among this many nearest neighbours of the other, and as many pairs
+            that are drawn from all pairs. Default: all pairs of up to 50,000 elements count, see below; above, 30
+            neighbours.
         metric : {"cosine", "euclidean"}
             The cosine distance is 1 - the cosine of the angle, from 0 to 2.
         nodes : iterable of n hashables, optional
@@ -72,9 +72,9 @@ class FromOthers(FromData):
         -----
         All pairs take O(n^2 d) time. Up to 3000 elements, they are one matrix. Of more, near pairs are listed, and
         others cost a constant. Of an element with many near pairs, some tens are drawn, always the same ones, and cost
-        so much more that the expected cost of each partition is that of all pairs. With `n_neighbors`, the pairs that
-        are drawn stand for all that are not listed. Neighbours are found by a tree in up to 12 dimensions; in more, by
-        all distances, or approximately by pynndescent, if it is installed, from 50,000 elements on.
+        so much more that the expected cost of each partition is that of all pairs. With `n_neighbors`, the drawn pairs
+        represent all pairs that are not listed. Neighbours are found by a tree in up to 12 dimensions; in more, by all
+        distances, or approximately by pynndescent, if it is installed, from 50,000 elements on.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Problems as graphs of networkx, and what such a graph says beside its edges."""
+"""Problems as graphs of networkx, and the attributes of such a graph."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def to_graph(problem: PairCosts) -> nx.Graph:
 
 
 def with_graph_attributes(graph: Any, nodes: Sequence[Hashable], options: ProblemOptions) -> ProblemOptions:
-    """Options with those that a graph has as attributes, where they are not given: what :attr:`graph` writes."""
+    """Options, completed by the attributes that :attr:`graph` writes to a graph."""
     data = getattr(graph, "graph", None)
     if not isinstance(data, dict):
         return options

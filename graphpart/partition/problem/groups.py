@@ -43,11 +43,11 @@ class Groups:
     n : int
         The number of elements.
     element, group, count : array_like of int
-        Memberships: an element, a group, and for how many members the element stands; equal ones add up.
+        Memberships: an element, a group, and the number of members that the element stands for; equal ones add up.
     price : array_like of float
         The price of each group, positive or ``inf``.
     names : sequence of hashables, optional
-        What users call the groups, for messages and files.
+        The names that users gave to the groups, for messages and files.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Groups:
     group : ndarray of int32
         In ascending order for each element.
     count : ndarray of int64
-        For how many members of the group the element stands: 1 unless the problem is contracted.
+        The number of members of the group that the element stands for: 1 unless the problem is contracted.
     price : ndarray of float64
         The price of each group.
     names : list of hashables, or None
@@ -140,13 +140,13 @@ class Groups:
         return bool(self.hard.any())
 
     def name(self, g: int) -> str:
-        """What messages call a group."""
+        """The name of a group in messages."""
         return f"group {self.names[g]!r}" if self.names is not None else f"group {g}"
 
     # ------------------------------------------------------------------------------------------------------ looking
 
     def cost(self, labels: NDArray[np.int32]) -> float:
-        """What all pairs of members within one subset pay, from labels in ``0..n-1``. O(members)"""
+        """The cost of all pairs of members within one subset, from labels in ``0..n-1``. O(members)"""
         pairs = _groups.pairs_together(*self.by_group, np.ascontiguousarray(labels, np.int32))
         paid = np.flatnonzero(pairs)
         return math.fsum((self.price[paid] * pairs[paid]).tolist())
@@ -169,12 +169,12 @@ class Groups:
         return None
 
     def of_pairs(self, u: NDArray[np.integer[Any]], v: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
-        """What some pairs pay."""
+        """The costs of groups of some pairs."""
         u, v = (np.ascontiguousarray(x, np.int32) for x in (u, v))
         return _groups.prices_of_pairs(self.starts, self.group, self.count, self.price, u, v)
 
     def add_to(self, matrix: NDArray[np.float64]) -> None:
-        """Add what pairs pay to a symmetric matrix, in place, also to its diagonal."""
+        """Add the costs of groups to a symmetric matrix, in place, also to its diagonal."""
         first, member, count = self.by_group
         for g, price in enumerate(self.price.tolist()):
             mine, times = member[first[g] : first[g + 1]], count[first[g] : first[g + 1]].astype(np.float64)
@@ -189,7 +189,8 @@ class Groups:
         return np.bincount(self.element, paid, self.n).astype(np.float64, copy=False)
 
     def members(self, labels: NDArray[np.int32]) -> tuple[Integers, NDArray[np.float64], NDArray[np.float64]]:
-        """For each subset and finite group with members there: the subset, the price, and how many. O(members log)"""
+        """For each subset and finite group with members there: the subset, the price, and the number of members.
+        O(members log)"""
         soft = np.flatnonzero(~self.hard[self.group])
         keys = labels[self.element[soft]].astype(np.int64) * len(self) + self.group[soft]
         keys, place = np.unique(keys, return_inverse=True)
@@ -291,9 +292,9 @@ def groups_of(
     ----------
     nodes : sequence of n hashables
     groups : one grouping, or a list of groupings
-        A grouping is an array or sequence with a group for each element, a mapping or Series from nodes to groups, or
-        what `attribute` knows by name. None, NaN, an empty text and -1 stand for no group. As many tuples as
-        elements are names of groups.
+        A grouping is an array or sequence with a group for each element, a mapping or Series from nodes to groups, or a
+        name that `attribute` resolves. None, NaN, an empty text and -1 stand for no group. As many tuples as elements
+        are names of groups.
     group_cost : float, or list with one for each grouping
         At least 0; a grouping with the price 0 is dropped.
     attribute : callable, optional

@@ -128,7 +128,7 @@ def _labels_of_mapping(p: PairCosts, mapping: Mapping[Hashable, Any], partial: b
         _known(p, node)
     given = [mapping.get(node) for node in p.nodes]
     for i, label in enumerate(given):
-        if label is None or (isinstance(label, float) and label != label):  # as data frames mark what is missing
+        if label is None or (isinstance(label, float) and label != label):  # as data frames mark missing values
             if not partial:
                 raise InvalidPartition(f"{p.nodes[i]!r} has no label")
             given[i] = -1

@@ -21,7 +21,7 @@ __all__ = ["Limits", "limits_of"]
 
 @dataclass(frozen=True)
 class Limits:
-    """What clusters have to obey besides the requirements of pairs.
+    """Limits of the sizes and the number of clusters.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Limits:
     least, most : int, int or None
         There are no fewer clusters, and no more.
     sizes : ndarray of int64, shape (n,), or None
-        For how many elements each one stands, in a contracted problem.
+        The number of elements that each element stands for, in a contracted problem.
     """
 
     max_size: int | None = None
@@ -64,7 +64,7 @@ class Limits:
         return replace(limits, sizes=frozen(limits.sizes[elements]))
 
     def violation(self, labels: NDArray[np.int32]) -> str | None:
-        """How labels violate them, for a message; None if they do not."""
+        """The way in which labels violate the limits, for a message; None if they do not."""
         found = sizes_of(labels, self.sizes)
         largest = int(found.max(initial=0))
         if self.max_size is not None and largest > self.max_size:

@@ -23,7 +23,7 @@ WORDS = {
     "score", "scores", "sim", "similarities", "similarity", "sims", "weight", "weights",
 }  # fmt: skip
 FEWEST = 3  # pairs whose costs are worth a look: with fewer, all of one sign means nothing
-SHARE, FEWEST_INFINITE = 0.01, 10  # of the costs, from which on they are likely to be an accident
+SHARE, FEWEST_INFINITE = 0.01, 10  # share of the costs above which infinite costs are probably a mistake
 
 
 def check_name(name: Hashable, what: str) -> None:
@@ -51,7 +51,7 @@ def check_values(p: PairCosts) -> None:
     """
     costs = p.cost if p.matrix is None else p.matrix
     assert costs is not None
-    if p.background is not None:  # repels or attracts by itself: what is listed is rarely all of one sign with it
+    if p.background is not None:  # a background repels or attracts by itself, so listed costs of one sign are usual
         costs = np.append(p._listed()[2], 1.0 if p.background.repels else -1.0)
     if not costs.size:
         return

@@ -1,4 +1,4 @@
-"""What it would cost to move one element, all others staying: the quick part of doubts, for displays."""
+"""The rise of the cost if one element moves and all others stay: the quick part of doubts, for displays."""
 
 from __future__ import annotations
 

@@ -153,8 +153,8 @@ class PairCosts(Shown):
     ) -> Self:
         """From unique names, pairs ``(u, v, costs)``, and the options of a constructor (`ProblemOptions`).
 
-        `lifted`: lifted pairs in the same form. `attribute`: what finds a grouping by its name. `scores`: whether the
-        costs come from scores, so that by default those of unlisted pairs are derived from the listed ones.
+        `lifted`: lifted pairs in the same form. `attribute`: a function that finds a grouping by its name. `scores`:
+        whether the costs come from scores, so that by default those of unlisted pairs are derived from the listed ones.
         """
         asked, flags = Requirements.of(options), None
         u, v, costs = pairs
@@ -246,7 +246,8 @@ class PairCosts(Shown):
         return self
 
     def _as(self, p: PairCosts) -> Self:
-        """This problem, when it is made from another one, with what users know of that: units, origin, choices."""
+        """This problem, made from another one, with the attributes of the other one that users know: units, origin,
+        choices."""
         self.offset, self.sense, self._origin, self._told = p.offset, p.sense, p._origin, p._told
         return self
 
@@ -292,7 +293,7 @@ class PairCosts(Shown):
 
     @property
     def _sizes(self) -> NDArray[np.int64] | None:
-        """For how many elements each one stands, in a contracted problem with limits; else None."""
+        """The number of elements that each element stands for, in a contracted problem with limits; else None."""
         return None if self._limits is None else self._limits.sizes
 
     @property
@@ -447,7 +448,7 @@ class PairCosts(Shown):
         return self._cost_within(labels)
 
     def _cost_within(self, labels: Labels) -> float:
-        """The cost of pairs with equal labels, whatever is required."""
+        """The cost of pairs with equal labels, without regard to requirements."""
         if self._source is not None:  # faster, and to the last digit the same as there
             return self._source._cost_within(labels)
         if self.matrix is not None:

@@ -1,4 +1,4 @@
-"""By how much the cost of each region changes from one partition to another.
+"""The change of the cost of each region from one partition to another.
 
 A region is a union of subsets of both partitions, so no pair of elements of two regions is together in either of them,
 and the cost of a partition is the sum of the costs of its regions.
@@ -20,7 +20,7 @@ ROWS, PAIRS = 64, 2**18  # rows and pairs that are processed at a time
 def changes_of_regions(
     p: PairCosts, x: Labels, y: Labels, region: NDArray[np.int32], count: int
 ) -> NDArray[np.float64]:
-    """What y costs more than x in each region. O(n + m), O(n^2) on a matrix, O(n log n) more with groups.
+    """The cost of y minus the cost of x in each region. O(n + m), O(n^2) on a matrix, O(n log n) more with groups.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What clusters must obey, as users say it: one value, one list of names, one documentation.
+"""Requirements of clusters, as users state them: one value, one list of names, one documentation.
 
 Constructors of problems, :meth:`SetPartition.require` and :func:`graphpart.solve` take the same keyword arguments.
 `rules` has the same by the indices of elements, as a problem stores it.
@@ -63,7 +63,7 @@ class RequirementOptions(ClusterOptions, total=False):
 
 
 class ProblemOptions(RequirementOptions, total=False):
-    """What constructors of problems take beside data: requirements, unlisted pairs, and how costs are stored."""
+    """The arguments of constructors in addition to data: requirements, unlisted pairs, and how costs are stored."""
 
     dense: bool | None
     missing: float | None
@@ -127,7 +127,7 @@ class Requirements:
     Raises
     ------
     InvalidOption
-        If a value has no meaning, whatever the problem.
+        If a value has no meaning for any problem.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class Requirements:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Requirements:
-        """Those among the options of a constructor; options of other kinds are left out."""
+        """The requirements among the options of a constructor."""
         given = {field.name: options[field.name] for field in fields(cls) if field.name in options}
         for old, name in OLDER.items():
             if old in options:
@@ -196,7 +196,7 @@ class Requirements:
         return Rules(joins, cuts, self.limits, flags)
 
     def beside(self, limits: Limits | None) -> Limits | None:
-        """These limits in place of older ones, as far as they are given."""
+        """Replace older limits by the given ones."""
         if limits is None or (self.max_size is None and self.n_clusters is None):
             return self.limits if limits is None else limits
         kept = replace(

@@ -1,4 +1,4 @@
-"""What clusters must obey, by the indices of elements, as a problem stores it; and the check for contradictions.
+"""Requirements of clusters by indices of elements, as a problem stores them; and the check for contradictions.
 
 Users say it by the names of elements, see `requirements`. Groups are part of the background, since members of a group
 may share a cluster at a price.
@@ -51,7 +51,8 @@ FREE = Rules()
 
 
 def check_alone(dense: bool | None, background: Background | None, limits: Limits | None) -> None:
-    """Raise InvalidProblem if connectedness is asked for together with what no method can combine with it."""
+    """Raise InvalidProblem if connected clusters are required together with something that no method can combine with
+    them."""
     terms = background is not None and len(background.beta) > 0
     beside = {
         "dense=True": bool(dense),
@@ -70,7 +71,7 @@ def check_alone(dense: bool | None, background: Background | None, limits: Limit
 
 
 class Ruled(Protocol):
-    """What is read of a problem whose rules are checked."""
+    """The attributes that the check of rules reads of a problem."""
 
     n: int
     must_join: NDArray[np.int32]
@@ -90,7 +91,7 @@ class Ruled(Protocol):
 
 
 def check_rules(p: Ruled) -> None:
-    """Raise InfeasibleProblem if what a problem requires contradicts itself, as far as simple counts show.
+    """Raise InfeasibleProblem if simple counts show that the requirements of a problem contradict each other.
 
     Limits of a contracted problem are not checked: its elements may still be divided in another way.
     """

@@ -469,7 +469,7 @@ class SetPartition(FromOthers):
         return derived.requiring(self, Requirements.of(asked))
 
     def _move_rises(self, labels: Labels) -> NDArray[np.float64] | None:
-        """What it costs to move each element, for displays; see `moves.move_rises`."""
+        """The cost of moving each element, for displays; see `moves.move_rises`."""
         from graphpart.partition.problem.forms import explicit
         from graphpart.partition.problem.moves import move_rises
 

@@ -1,4 +1,4 @@
-"""What is shown of a problem: a line, some facts, and its first pairs."""
+"""The display of a problem: a line, some facts, and its first pairs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS = 5  # pairs that a notebook shows
 
 
 def title(p: PairCosts) -> str:
-    """One line: how many elements and pairs, and what else there is."""
+    """One line: the numbers of elements and pairs, and further facts."""
     stored = "as a matrix" if p.is_dense else "with a cost"
     if p.background is not None:
         stored += f", {p.background!r}"

@@ -4,9 +4,9 @@ Clusters of both partitions that share elements make a *region*. No cluster of e
 regions add up, and each region can have its old clusters or its new ones, whatever the others have.
 
 1. A region whose old clusters are allowed and cost no more than its new ones gets the old ones back.
-2. What has left an old cluster goes back to the new cluster that has most in common with it, where this costs nothing:
-   first what has left it together, then single elements, one after the other.
-3. What no non-zero pair connects is divided, as in every result: what connected it before may be gone.
+2. Elements that have left an old cluster go back, if this costs nothing, to the new cluster with most elements in
+   common with it: first sets that have left together, then single elements, one after the other. 3. Parts of a cluster
+   that no non-zero pair connects are divided, as in every result: the elements that connected them may have left.
 
 A region in which the old partition violates what is required has changed for this reason; one that has lower costs, and
 nothing required, would have been found without it.
@@ -75,7 +75,7 @@ def reasons(p: PairCosts, old: NDArray[np.int64], labels: Labels) -> NDArray[Any
     required[region[_broken(p, old)]] = True
     fresh[region[old < 0]] = True
     alone = np.where(old < 0, int(old.max(initial=-1)) + 1 + np.arange(len(old)), old)
-    with np.errstate(invalid="ignore"):  # what violates a requirement costs inf
+    with np.errstate(invalid="ignore"):  # partitions that violate a requirement cost inf
         change = changes_of_regions(p, canonical(alone), labels, region, count)
     slack = p._tolerance
     compared = np.where(change < -slack, "lower cost", np.where(change > slack, "higher cost", "same cost"))
@@ -128,7 +128,7 @@ def _regions(old: NDArray[np.integer[Any]], labels: NDArray[np.integer[Any]]) ->
 
 
 def _returned(p: PairCosts, old: Labels, labels: Labels) -> NDArray[np.int64]:
-    """Labels after elements have gone back, one after the other, where that costs nothing."""
+    """Labels after elements have gone back, one after the other, if this costs nothing."""
     out = labels.astype(np.int64)
     count, old_count = int(labels.max(initial=-1)) + 1, int(old.max(initial=-1)) + 1
     home = np.full(old_count, -1, np.int64)  # the new cluster that an old one is matched with

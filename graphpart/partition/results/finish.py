@@ -38,8 +38,8 @@ def finish(
     cost: float | None = None,
     **ending: Unpack[Ending],
 ) -> PartitionResult:
-    """A Result for labels, with the cost recomputed; `status` is used unless the run was stopped early: what is
-    proven is ``optimal`` whatever it was stopped for.
+    """A Result for labels, with the cost recomputed; `status` is used unless the run was stopped early. A proven result
+    is ``optimal`` in any case.
 
     `cost`, if given, is the cost of exactly these labels, just evaluated from the problem. If rounding made the labels
     worse than the start, the start is returned. Subsets are divided into their connected pieces, in O(n + m) (for a
@@ -98,7 +98,7 @@ def joins_help(p: SetPartition, labels: Labels) -> bool:
 
 def _is_open(p: SetPartition, labels: Labels) -> bool:
     """Whether a join of two subsets lowers the cost, or a move of an element to a linked subset or to a new one."""
-    if len(p.must_join):  # what must be together moves together
+    if len(p.must_join):  # elements that must be together move together
         contraction = Contraction(p)
         p, labels = contraction.problem, contraction.project(labels)
     if joins_help(p, labels):

@@ -47,7 +47,7 @@ def start_of(p: PairCosts, initial: Any) -> Labels:
 
 
 def repaired_start(p: PairCosts, initial: Any) -> tuple[Labels, int]:
-    """The labels of `start_of`, and how many elements a repair moved."""
+    """The labels of `start_of`, and the number of elements that a repair moved."""
     p = source_of(p)  # which has all requirements
     labels = labels_of(p, initial, partial=True)
     if p.n and labels.min() < 0:
@@ -81,7 +81,7 @@ def repaired(p: PairCosts, labels: Labels, why: str) -> tuple[Labels, int]:
 
 
 def _moved(found: Labels, labels: Labels) -> int:
-    """How many elements are not in the largest part of their subset, where subsets were divided."""
+    """The number of elements that are not in the largest part of their subset, over the divided subsets."""
     parts, sizes = np.unique(labels.astype(np.int64) * (len(found) + 1) + found, return_counts=True)
     largest = np.zeros(int(labels.max(initial=-1)) + 1, np.int64)
     np.maximum.at(largest, parts // (len(found) + 1), sizes)
@@ -89,7 +89,7 @@ def _moved(found: Labels, labels: Labels) -> int:
 
 
 class _Repair:
-    """Labels of must-join classes, and what may not be together."""
+    """Labels of must-join classes, and the pairs of classes that must be apart."""
 
     def __init__(self, p: PairCosts, labels: Labels) -> None:
         self.p = p
@@ -162,7 +162,7 @@ class _Repair:
         return True
 
     def _attraction(self) -> list[float]:
-        """The sum of finite costs between each class and the others of its cluster; low if it is attracted."""
+        """The sum of finite costs between each class and the rest of its cluster; low if the class is attracted."""
         u, v, cost = self.p.pairs()
         a, b = self.classes[u], self.classes[v]
         kept = np.isfinite(cost) & (a != b) & (self.label[a] == self.label[b])
@@ -197,7 +197,7 @@ class _Repair:
             self.fresh += 1
 
     def _dissolve_some(self, clusters: dict[int, _Cluster], most: int, why: str) -> None:
-        """Dissolve the smallest clusters until so many are left.
+        """Dissolve the smallest clusters until `most` are left.
 
         A cluster that cannot be dissolved is not tried again: all others can only take less later on.
         """
@@ -257,7 +257,7 @@ class _Repair:
 
 
 class _Cluster:
-    """Classes that are together, and what they exclude."""
+    """Classes that are together, and the classes that they exclude."""
 
     def __init__(self, repair: _Repair) -> None:
         self.repair = repair
