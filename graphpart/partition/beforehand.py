@@ -66,7 +66,7 @@ class Beforehand:
     ----------
     problem : SetPartition
     constant : float
-        What a partition of `p` costs more than the partition of `problem` that it is lifted from.
+        The cost of a partition of `p` minus that of the partition of `problem` from which it is lifted.
     assigned : Assignment or None
         The optimum of some of the components of `problem`.
     bound : float
