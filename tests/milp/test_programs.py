@@ -234,7 +234,7 @@ def test_a_limit_of_a_copy_of_a_pulp_solver_reaches_highs():
 def test_highs_prints_nothing_before_it_is_told_not_to():
     """HiGHS 1.16 does so when it is made; only another process shows what C code left in its buffers."""
     code = (
-        "import graphpart as gp; p = gp.generate.uniform_integers(24, 9, seed=3).problem;"
+        "import graphpart as gp; p = gp.generate.uniform_integers(12, 9, seed=3).problem;"
         "gp.partition.ilp(p, solver='highs'); gp.partition.exact(p)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

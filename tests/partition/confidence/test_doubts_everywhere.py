@@ -158,13 +158,13 @@ def test_what_large_tables_say_is_a_bound(n: int, group_cost: float | None) -> N
     p = scored(n, n, missing=0.5)
     if group_cost is not None:
         p = p.require(groups=np.arange(p.n) % 3, group_cost=group_cost, max_size=6)
-    r = gp.solve(p)
+    r = gp.solve(p, time_limit=0.5)
     d = doubts(p, r)
     listed = {frozenset(pair) for pair in zip(p._origin.table.values("a"), p._origin.table.values("b"), strict=True)}
     assert {frozenset(pair) for pair in rows(d.pairs, "left", "right")} == listed  # none that nobody compared
     least = list(rows(d.pairs, "left", "right", "joined", "doubt", "bound"))[:3]
     for a, b, joined, doubt, bound in least:
-        other = gp.solve(p.require(**{"apart" if joined else "together": [(a, b)]}), initial=None)
+        other = gp.solve(p.require(**{"apart" if joined else "together": [(a, b)]}), time_limit=0.5)
         assert doubt >= other.lower_bound - r.cost - 1e-6
         if bound == "exact" and other.status == r.status == "optimal":
             assert doubt == pytest.approx(other.cost - r.cost, abs=1e-6)
