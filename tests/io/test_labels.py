@@ -235,7 +235,7 @@ def archive(**arrays: np.ndarray) -> bytes:
     ("data", "text"),
     [
         (b'{"nodes": ["a"]}', "labels is None: expected"),
-        (b'{"nodes": ["a"], "labels": [0, 1]}', "1 nodes but 2 labels"),
+        (b'{"nodes": ["a"], "labels": [0, 1]}', "1 node but 2 labels"),
         (b'{"nodes": ["a", "a"], "labels": [0, 1]}', "found node 'a' again"),
         (b'{"nodes": [{}], "labels": [0]}', "found the node {}: expected text or numbers"),
         (b'{"nodes": ["a"], "labels": [0.5]}', "found the label 0.5: expected integers or text"),

@@ -168,7 +168,7 @@ def test_columns_that_are_labelings_are_warned_of():
         ([[0, 1], [0, 1, 2]], {}, "labeling 1 has 3 labels, labeling 0 has 2"),
         ([[[0, 1]]], {}, r"a labeling has shape \(1, 2\)"),
         ([[0, 1]], {"weights": [0.0]}, "expected a positive number for each of 1 labelings"),
-        ([[0, 1]], {"nodes": ["a"]}, "1 nodes for 2 elements"),
+        ([[0, 1]], {"nodes": ["a"]}, "1 node for 2 elements"),
     ],
 )
 def test_mistakes(labelings, options, message):

@@ -186,7 +186,7 @@ class TestFromMatrix:
             gp.SetPartition.from_matrix(matrix)
 
     def test_wrong_names(self):
-        with pytest.raises(gp.InvalidProblem, match="1 nodes for 2 elements"):
+        with pytest.raises(gp.InvalidProblem, match="1 node for 2 elements"):
             gp.SetPartition.from_matrix(np.zeros((2, 2)), nodes=["a"])
         with pytest.raises(gp.InvalidProblem, match="node 'a' is named twice"):
             gp.SetPartition.from_matrix(np.zeros((2, 2)), nodes=["a", "a"])
