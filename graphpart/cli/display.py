@@ -95,14 +95,21 @@ class Table:
         from rich.text import Text
 
         console = Console(file=sys.stdout)
-        whole = [max(len(cells[k]) for cells in (self._columns, *rows)) for k in range(len(self._columns))]
+        columns, is_text = self._columns, self._is_text
+        whole = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+        if sum(whole) + 3 * len(whole) > console.width and "objective" in columns:
+            place, cost = columns.index("objective"), columns.index("cost")
+            if all(cells[place] in (cells[cost], "-") for cells in rows):  # then it tells nothing more
+                kept = [k for k in range(len(columns)) if k != place]
+                columns, *rows = ([cells[k] for k in kept] for cells in (columns, *rows))
+                is_text, whole = [is_text[k] for k in kept], [whole[k] for k in kept]
         # a column of text keeps 8 characters; numbers are never cut
-        least = [min(size, 8) if text else size for size, text in zip(whole, self._is_text, strict=True)]
+        least = [min(size, 8) if text else size for size, text in zip(whole, is_text, strict=True)]
         narrow = sum(least) + 3 * len(least) > console.width  # with two spaces and a divider for each column
         table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0) if narrow else (0, 1))
-        for name, is_text, width in zip(self._columns, self._is_text, least, strict=True):
+        for name, text, width in zip(columns, is_text, least, strict=True):
             table.add_column(
-                name, justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text, min_width=width
+                name, justify="left" if text else "right", overflow="fold", no_wrap=not text, min_width=width
             )
         for cells in rows:
             table.add_row(*map(Text, cells))

@@ -25,6 +25,20 @@ def test_numbers_are_whole_at_80_columns(monkeypatch, capsys):
     assert "".join(line.split()[0] for line in text.splitlines()[3:] if line.strip()).startswith("a-file-w")
 
 
+@pytest.mark.parametrize(("objective", "shown"), [(-1234567.5, False), (1234567.5, True)])
+def test_what_equals_the_cost_is_left_out_at_80_columns(monkeypatch, capsys, objective, shown):
+    monkeypatch.setattr(display, "on_terminal", lambda stream: True)
+    row = {"n": 12345, "cost": -1234567.5, "objective": objective, "bound": -1234568.5, "status": "local_optimum"}
+    for width, there in (("80", shown), ("200", True)):
+        monkeypatch.setenv("COLUMNS", width)
+        with display.Table(
+            ["name-of-a-file-of-44-letters.json"], ["n", "cost.", "objective.", "bound.", "status:"]
+        ) as t:
+            t.add("name-of-a-file-of-44-letters.json", row)
+        head, *lines = capsys.readouterr().out.splitlines()[1:]
+        assert ("objective" in head) == there and "-1234568.5" in " ".join(lines).split()
+
+
 @pytest.mark.parametrize("suffix", [".xlsx", ".parquet", ".npy"])
 def test_labels_are_refused_where_the_suffix_is_of_another_table(tmp_path, capsys, suffix):
     file, out = tmp_path / "p.csv", tmp_path / f"out{suffix}"
