@@ -10,12 +10,43 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CLUSTERS", "DRAWN", "READABLE", "parts_in_rows", "springs"]
+__all__ = ["CLUSTERS", "DRAWN", "READABLE", "clearest", "parts_in_rows", "springs"]
 
 Floats = NDArray[np.float64]
 READABLE = 60  # elements, clusters or bars that are told apart one by one
 CLUSTERS = 72  # on a map, at most
 DRAWN = 400  # points, or lines, of a graph as a whole
+
+
+def clearest(n: int, u: NDArray[np.integer], v: NDArray[np.integer], *order: NDArray[np.generic]) -> NDArray[np.int64]:
+    """Which lines between n points are drawn: each that is among the first two at one of its ends.
+
+    Parameters
+    ----------
+    n : int
+    u, v : ndarray of int, shape (m,)
+        Lines.
+    *order : ndarray of shape (m,)
+        Keys of the order, the last one first, as :func:`numpy.lexsort` takes them.
+
+    Returns
+    -------
+    ndarray of int64
+        Indices of lines, ascending; at most 2 n.
+
+    Examples
+    --------
+    >>> clearest(4, np.array([0, 0, 0, 1, 1, 2]), np.array([1, 2, 3, 2, 3, 3]), np.arange(6)).tolist()
+    [0, 1, 2, 3, 4]
+    """
+    drawn, kept = [0] * n, []
+    for k in np.lexsort(order).tolist():
+        a, b = int(u[k]), int(v[k])
+        if drawn[a] < 2 or drawn[b] < 2:
+            kept.append(k)
+            drawn[a] += 1
+            drawn[b] += 1
+    return np.array(sorted(kept), np.int64)
 
 
 def parts_in_rows(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphpart.display import number, shortened
-from graphpart.display.layout import CLUSTERS, parts_in_rows
+from graphpart.display.layout import CLUSTERS, clearest, parts_in_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,6 +38,9 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
     place[chosen] = np.arange(len(chosen))
     a, b, sums, attract = (array[(place[between[0]] >= 0) & (place[between[1]] >= 0)] for array in between)
     a, b = place[a], place[b]
+    kept = clearest(len(chosen), a, b, -np.abs(sums), -attract)
+    few = len(kept) < len(a)
+    a, b, sums, attract = (array[kept] for array in (a, b, sums, attract))
     radius = np.maximum(np.sqrt(sizes[chosen] / sizes.max()), 0.15)
     single = np.bincount(np.concatenate([a, b]), minlength=len(chosen)) == 0
     x, y = parts_in_rows(radius + 1.0 + single, a, b, 1.5)  # with room for a name
@@ -73,6 +76,7 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
     ax.set_axis_off()
     which = "the least sure, the largest" if np.isfinite(doubt).any() else "the largest"
     some = "" if len(chosen) == len(sizes) else f"{len(chosen)} of {number(len(sizes))} clusters: {which}"
+    some += ("; " if some else "") + "of each, the two clearest lines" if few else ""
     handles = [Line2D([], [], color=ATTRACT, alpha=0.5), Line2D([], [], color=REPEL, alpha=0.5)]
     ax.legend(handles, ["some pairs between them attract", "all of them repel"], title=some or None, loc="upper center",
               bbox_to_anchor=(0.5, 0.0), ncols=2, fontsize="small", title_fontsize="small", frameon=False)  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import number, plural, shortened
-from graphpart.display.layout import CLUSTERS, DRAWN, parts_in_rows
+from graphpart.display.layout import CLUSTERS, clearest, parts_in_rows
 from graphpart.reporting.charts import COLOURS, Chart, source
 from graphpart.reporting.pair_totals import PairTotals
 from graphpart.reporting.pictures import ATTRACT, REPEL, figure_for
@@ -57,9 +57,9 @@ def map_chart(
     """
     cost, pairs, attract = totals.between
     a, b = np.nonzero(np.triu(pairs, 1))
-    if len(a) > DRAWN:  # those that some pair would join first
-        kept = np.sort(np.lexsort((-np.abs(cost[a, b]), -attract[a, b]))[:DRAWN])
-        a, b = a[kept], b[kept]
+    count = len(a)  # those that some pair would join first
+    kept = clearest(len(chosen), a, b, -np.abs(cost[a, b]), -attract[a, b])
+    a, b = a[kept], b[kept]
     radius = np.maximum(np.sqrt(sizes[chosen] / sizes.max()), 0.06)
     single = np.bincount(np.concatenate([a, b]), minlength=len(chosen)) == 0
     x, y = parts_in_rows(radius + 0.5 + 0.5 * single, a, b)  # with room for a name
@@ -89,7 +89,9 @@ def map_chart(
     drawn.circle("x", "y", radius="radius", source=points, color="colour", line_width=0, alpha=0.9, name="clusters")
     ring = source("ring", x=[], y=[])
     drawn.scatter("x", "y", source=ring, size=24, fill_color=None, line_color="#e0007a", line_width=3, name="ring")
-    some = ""
+    some, few = "", ""
+    if len(a) < count:
+        few = f" Of {number(count)} lines, the two clearest of each cluster are drawn: those that attract come first."
     if len(chosen) < len(sizes):
         inside = int(sizes[chosen].sum())
         some = f" These are {number(len(chosen))} of {plural(len(sizes), 'cluster')}, with {plural(inside, 'element')}."
@@ -98,6 +100,6 @@ def map_chart(
     caption = (
         "Each point is a cluster, as large as it has members, with the name of its first element; press it to see its "
         "elements. Lines are sums of the costs of the pairs between two clusters: blue if some of these pairs attract, "
-        f"red if all repel.{some}"
+        f"red if all repel.{few}{some}"
     )
     return Chart("map", "Map of clusters", caption, drawn, {"kind": "map"}, wide=True)

@@ -219,9 +219,8 @@ def _clusters(
         changes = (table[name].tolist() for name in ("cluster", "change", "other", "leaving", "doubt"))
         for cluster, what, other, leaving, rise in zip(*changes, strict=True):
             doubt[code[cluster]] = rise
-            change[code[cluster]] = (
-                f"join with {other}" if what == "join" else f"{number(leaving)} leave" if what == "split" else ""
-            )
+            if what in ("join", "split"):
+                change[code[cluster]] = f"join with {other}" if what == "join" else plural(leaving, "leaves", "leave")
     by_size = np.argsort(-sizes, kind="stable")
     rows = by_size
     if k > ROWS:
