@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InvalidOption
+from graphpart.estimators.misreadings import check_distances, check_elements, check_points
 from graphpart.estimators.solving import clustered
 from graphpart.learn import pairs
 from graphpart.machine import CHUNK
@@ -30,7 +31,7 @@ from graphpart.partition.inputs.neighbors import distances_of, neighbor_pairs
 from graphpart.partition.inputs.thresholds import drawn, otsu_threshold, path_threshold, threshold_of_points
 from graphpart.partition.problem import SetPartition, check_matrix_fits
 from graphpart.partition.problem.background import background_of
-from graphpart.partition.problem.misreadings import check_values
+from graphpart.partition.problem.misreadings import check_kind, check_values
 from graphpart.partition.problem.requirements import RequirementOptions, with_options
 from graphpart.partition.turned_signs import check_sign
 
@@ -132,7 +133,15 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidOption("kind is 'cost' but metric is not 'precomputed': expected a matrix of costs")
         if self.n_neighbors is not None and (precomputed or self.kind != "distance"):
             raise InvalidOption("n_neighbors is given: expected distances that are not precomputed")
+        if self.kind == "similarity" and isinstance(self.metric, str) and self.metric == "euclidean":
+            raise InvalidOption(
+                "kind is 'similarity' but metric is 'euclidean': expected metric='precomputed' for a matrix of "
+                "similarities, or a kernel such as 'cosine' for points"
+            )
+        check_elements(X)
         X = validate_data(self, X, dtype=np.float64, accept_sparse="csr")
+        if not precomputed and not hasattr(X, "tocoo"):
+            check_points(X)
         self._neighbors = None
         if self.kind == "distance" and not precomputed:
             self._neighbors = uses_neighbors(X.shape[0], self.n_neighbors)
@@ -265,7 +274,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(f"precomputed {self.kind} matrix has shape {X.shape}: expected a square matrix")
         if precomputed and self.kind == "distance":
-            _check_distances(X)
+            check_distances(X)
         if precomputed and hasattr(X, "tocoo"):
             stored = X.tocoo()
             off = stored.row != stored.col
@@ -276,6 +285,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
         if precomputed:
             values = np.array(X)
+            if self.kind != "cost":
+                check_kind(values, self.kind == "similarity")
         else:
             check_matrix_fits(X.shape[0])
             function = pairwise_distances if self.kind == "distance" else pairwise_kernels
@@ -310,18 +321,3 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.pairwise = precomputed
         tags.input_tags.sparse = True
         return tags
-
-
-def _check_distances(D: Any) -> None:
-    """Raise InvalidProblem if the values of a square matrix, dense or sparse, are similarities or costs."""
-    low = float(D.min()) if min(D.shape) else 0.0
-    if low < -1e-6 * float(abs(D).max()):  # less is rounding: 1 - a similarity of 1
-        raise InvalidProblem(
-            f"a precomputed distance is {low:g}: expected 0 or more; of similarities, say kind='similarity', or give "
-            "distances such as 1 - S; of costs, say kind='cost'"
-        )
-    if min(D.shape) and np.allclose(D.diagonal(), 1.0):
-        raise InvalidProblem(
-            "the diagonal of precomputed distances is 1, as that of similarities: say kind='similarity', or give "
-            "distances such as 1 - S"
-        )

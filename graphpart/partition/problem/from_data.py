@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.inputs.arrays import arrays_of_graph, names_of, node_attribute, pairs_of_lifted_graph
 from graphpart.partition.inputs.probabilities import Meaning
-from graphpart.partition.problem.misreadings import check_name, check_requirements
+from graphpart.partition.problem.misreadings import check_kind, check_name, check_requirements
 from graphpart.partition.problem.networks import FromNetworks
 from graphpart.partition.problem.requirements import FrameOptions, GridOptions, ProblemOptions, with_options
 
@@ -252,6 +252,7 @@ class FromData(FromNetworks):
             )
         given, nodes = matrix_and_names(data, nodes)
         costs, _ = symmetric(given, copy=True, similarities=True)
+        check_kind(costs, similarity=True)
         limit = path_threshold(costs, similarity=True) if threshold is None else threshold
         np.subtract(limit, costs, out=costs)
         np.fill_diagonal(costs, 0.0)

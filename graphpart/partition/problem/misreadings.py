@@ -12,11 +12,12 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphpart.errors import warn
 from graphpart.partition.problem.pair_costs import PairCosts
 
-__all__ = ["check_name", "check_requirements", "check_values"]
+__all__ = ["check_kind", "check_name", "check_requirements", "check_values"]
 
 WORDS = {
     "affinities", "affinity", "confidence", "likelihood", "prob", "proba", "probabilities", "probability", "probs",
@@ -41,6 +42,45 @@ def check_name(name: Hashable, what: str) -> None:
         other = "SetPartition.from_similarity" if what == "attribute" else "weight=, similarity= or probability="
         warn(
             f"{what} {name!r} is read as a cost, so large values keep elements apart: if large values join, say {other}"
+        )
+
+
+def check_kind(values: NDArray[np.float64], similarity: bool) -> None:
+    """Warn if a symmetric matrix of distances looks like one of similarities, or the other way round.
+
+    Of three distances between three elements, the two largest are mostly near each other: two elements near a third one
+    are near each other. Of similarities, the two smallest are. The differences of ranks are compared in 20,000 triples.
+    Matrices of fewer than 30 elements or of few different values are not looked at.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=50)
+    >>> check_kind(np.abs(x[:, None] - x), similarity=False)
+    """
+    n = len(values)
+    if n < 30:
+        return
+    a, b, c = np.random.default_rng(0).integers(n, size=(3, 20_000))
+    different = (a != b) & (a != c) & (b != c)
+    a, b, c = a[different], b[different], c[different]
+    sides = np.stack([values[a, b], values[a, c], values[b, c]], 1)
+    distinct, ranks = np.unique(sides, return_inverse=True)
+    if len(distinct) < 10:
+        return
+    counts = np.bincount(ranks.ravel())
+    low, middle, high = np.sort((np.cumsum(counts) - 0.5 * counts)[ranks.reshape(sides.shape)], axis=1).T
+    more = np.sign((middle - low) - (high - middle)).mean()  # above 0: the two largest are nearer to each other
+    if (more if similarity else -more) < 0.06:
+        return
+    if similarity:
+        warn(
+            "the similarities look like distances: of three elements, mostly two values are large and one is small; if "
+            "small values join, give them as distances, or negated"
+        )
+    else:
+        warn(
+            "the distances look like similarities: of three elements, mostly two values are small and one is large; if "
+            "large values join, say kind='similarity'"
         )
 
 
