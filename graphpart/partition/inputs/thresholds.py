@@ -114,7 +114,7 @@ def path_threshold(values: NDArray[np.float64], *, similarity: bool = False) -> 
     least = SHORTEST * float(np.abs(distances).mean())
     logs[np.triu_indices(n, 1)] = np.log(np.maximum(distances, least))
     logs += logs.T
-    best = float(_middle(steps, logs)) + low
+    best = float(_middle(steps, logs, least)) + low
     return float(among.max()) - best if similarity else best
 
 
@@ -186,12 +186,16 @@ def tail_threshold(values: NDArray[np.float64], path: float) -> float | None:
     return None
 
 
-def _middle(steps: NDArray[np.float64], logs: NDArray[np.float64]) -> float:
+def _middle(steps: NDArray[np.float64], logs: NDArray[np.float64], least: float) -> float:
     """A value between the step of average linkage after which the share of the variance is largest, and the next one.
 
     It is a third of the way in logarithms, since other elements may have clusters that are nearer to each other.
+    Distances below `least` count as that, so equal elements and almost equal ones have the same threshold. Steps that
+    differ by rounding only count as one.
     """
     n = len(logs)
+    heights = np.maximum(steps[:, 2], least)
+    higher = heights[1:] > heights[:-1] * (1 + 1e-9)
     members = {a: np.array([a]) for a in range(n)}
     pairs, total, variance = n * (n - 1) // 2, float(logs.sum()) / 2, float(logs[np.triu_indices(n, 1)].var())
     joined, inside = 0, 0.0
@@ -203,7 +207,7 @@ def _middle(steps: NDArray[np.float64], logs: NDArray[np.float64]) -> float:
         members[n + k] = np.concatenate([a, b])
         between = inside / joined - (total - inside) / (pairs - joined)
         share = joined / pairs * (1 - joined / pairs) * between**2 / variance if between < 0 < variance else -1.0
-        if share > best and steps[k + 1, 2] > steps[k, 2]:
-            low, high = steps[k : k + 2, 2].tolist()
-            best, middle = share, math.cbrt(low) ** 2 * math.cbrt(high) or 0.5 * high
+        if share > best and higher[k]:
+            low, high = heights[k : k + 2].tolist()
+            best, middle = share, math.cbrt(low) ** 2 * math.cbrt(high)
     return middle

@@ -1,0 +1,31 @@
+"""The threshold of a path: the same for any order of elements, and for equal and almost equal ones."""
+
+import numpy as np
+import pytest
+
+from graphpart.partition.inputs.thresholds import path_threshold
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_equal_points_in_any_order_and_with_rounding(seed):
+    rng = np.random.default_rng(seed)
+    clusters, n, dimension = (int(rng.integers(*limits)) for limits in ((3, 20), (20, 100), (1, 20)))
+    centers, spread = rng.normal(size=(clusters, dimension)), rng.choice([0.0, 0.05, 0.3])
+    noise = spread * rng.normal(size=(n, dimension)) * (rng.random((n, 1)) < 0.5)
+    X = centers[rng.integers(clusters, size=n)] + noise  # half of the points are equal to others
+    found = []
+    for size in (0.0, 0.0, 1e-13, 1e-11):
+        Y = X[rng.permutation(n)] + size * rng.normal(size=X.shape)
+        direct = np.linalg.norm(Y[:, None] - Y, axis=2)
+        squares = (Y * Y).sum(axis=1)
+        by_products = np.sqrt(np.maximum(0.0, squares[:, None] + squares - 2 * Y @ Y.T))
+        np.fill_diagonal(by_products, 0.0)
+        found += [path_threshold(direct), path_threshold((by_products + by_products.T) / 2)]
+    assert found == pytest.approx([found[0]] * len(found), rel=1e-6)
+    assert found[0] > 0
+
+
+def test_of_copies_only_the_copies_are_joined():
+    x = np.repeat(np.array([0.0, 1.0, 2.5, 4.5]), 5)
+    assert 0 < path_threshold(np.abs(x[:, None] - x)) < 1
+    assert path_threshold(np.zeros((5, 5))) == 0.0
