@@ -207,7 +207,7 @@ METHODS: tuple[Method, ...] = (
            also=("enumeration",)),
 )  # fmt: skip
 
-#: What the field knows by a name and is no method here, with what to call instead.
+#: Names of methods that do not exist here, with the function to call instead.
 ELSEWHERE = dict.fromkeys(
     ("qpbo", "roof-duality"),
     "expected one that labels all variables; gp.crf.roof_duality(f) labels those for which roof duality has an answer",

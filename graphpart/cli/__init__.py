@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             args = build_parser().parse_args(argv)
             warnings.simplefilter("ignore" if args.quiet else "always", GraphPartWarning)
             status: int = args.run(args)
-            emit("")  # what cannot be written must fail here, not at the end of the process
+            emit("")  # errors of writing must occur here, not at the end of the process
         except SystemExit as end:  # argparse: --help, --version or a usage error
             status = end.code if isinstance(end.code, int) else 2
             try:

@@ -82,7 +82,7 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
     families = {file: manifests.family(file) or family_of(file) for file in files}
     files = sorted(files, key=lambda file: list(families.values()).index(families[file]))  # as they first appear
     batch = Batch()
-    warnings.simplefilter("ignore", GraphPartWarning)  # instances mean what they say, and each is solved many times
+    warnings.simplefilter("ignore", GraphPartWarning)  # instances have the costs that they mean
     with ExitStack() as stack:
         table = stack.enter_context(Table(files, COLUMNS)) if args.verbose and not args.json else None
         summary = None

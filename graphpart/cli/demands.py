@@ -1,4 +1,4 @@
-"""What a partition has to obey, as arguments of commands: groups, sizes, numbers, pairs together and apart."""
+"""Requirements of partitions as arguments of commands: groups, sizes, numbers, pairs together and apart."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def number(text: str) -> tuple[int, int | None]:
         raise argparse.ArgumentTypeError(f"{text!r}: expected a number such as 12, or limits such as 5:12") from None
 
 
-#: The arguments: what each is called after parsing, its flag, and how it is parsed.
+#: The arguments: the name of each after parsing, its flag, and its parser.
 OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "elements": (
         "--elements",
@@ -126,7 +126,7 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def obeying(problem: Any, given: Mapping[str, Any], file: str) -> Any:
-    """The problem of a file with what the arguments demand.
+    """The problem of a file with the requirements of the arguments.
 
     Raises
     ------

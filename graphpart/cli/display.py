@@ -85,7 +85,7 @@ class Table:
         self._finish()
 
     def _finish(self) -> None:
-        """Print what is not printed yet, and forget the rows."""
+        """Print the remaining rows, and forget them."""
         rows, self._rows = self._rows, []
         if not self._is_rich or not rows:
             return

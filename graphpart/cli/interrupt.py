@@ -75,7 +75,7 @@ class Interrupt:
 
 
 def terminated(number: int, frame: FrameType | None) -> None:
-    """What SIGTERM does where no method runs: the process ends like after Ctrl-C, and files stay whole."""
+    """The handler of SIGTERM while no method runs: the process ends like after Ctrl-C, and files stay whole."""
     raise KeyboardInterrupt
 
 

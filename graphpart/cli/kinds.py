@@ -99,7 +99,7 @@ def describe_factor_graph(f: Any) -> dict[str, Any]:
 def describe_partition(problem: Any) -> dict[str, Any]:
     """Pairs, their costs, requirements, components. O(n^2) for a matrix, O(n + m) for pairs."""
     n, times = problem.n, 1
-    if problem.is_dense:  # looked at as it is: twice each pair, and a diagonal of zeros, which counts nowhere
+    if problem.is_dense:  # the matrix has each pair twice, and a diagonal of zeros, which counts nowhere
         costs, times = problem.matrix, 2
         finite = problem.matrix[~np.eye(n, dtype=bool) & np.isfinite(problem.matrix)]
     else:

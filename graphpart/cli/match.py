@@ -1,9 +1,9 @@
 """Find the records of a table that are of the same entity, such as a person, and write a cluster for each record.
 
 FILEs are CSV tables with a header, and the same columns; several make one table. --on names the columns to compare.
-What they hold decides which pairs are compared, and how; standard error says it. Scores come from splink (pip install
-'graphpart[records]'). With --source, a column names the source of each record, and no two records of one source are put
-together; several FILEs without a column of sources can be sources themselves: --source FILE.
+Their contents decide which pairs are compared, and how; standard error reports this. Scores come from splink (pip
+install 'graphpart[records]'). With --source, a column names the source of each record, and no two records of one source
+are put together; several FILEs without a column of sources can be sources themselves: --source FILE.
 
 -o writes a table with the columns element, cluster and size. An element is the text in the column --id names, or the
 number of its row, counted from 0 through all FILEs.

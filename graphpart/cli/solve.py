@@ -15,9 +15,9 @@ it, auto ends by itself.
 
 --elements names a table of the elements. With --group source, a cluster has at most one element of each source; with
 --group-cost 2.5 in addition, each pair of one source in a cluster costs 2.5. --max-size limits the elements of a
-cluster, --clusters the number of clusters. --together and --apart name tables of pairs, such as those of --doubts that
-somebody has looked at; with --initial, the old labels are repaired where they contradict these pairs. Give the same
-options to evaluate and verify.
+cluster, --clusters the number of clusters. --together and --apart name tables of pairs, such as rows of --doubts that a
+person has checked; with --initial, the old labels are repaired where they contradict these pairs. Give the same options
+to evaluate and verify.
 
 To read a CSV table with other columns than u,v,cost, name the columns: with --probability score --threshold 0.5, pairs
 with a score above 0.5 attract. What a pair that is not in the table costs is derived from the table; for columns of
@@ -263,7 +263,7 @@ class Task:
 
 @dataclass
 class Found:
-    """What became of a file, and its row of the table; the problem stays in the process that read it."""
+    """The outcome of a file, and its row of the table; the problem stays in the process that read it."""
 
     file: str
     status: int
@@ -279,7 +279,7 @@ class Found:
 
 
 def one(callback: Any, task: Task) -> Found:
-    """Read and solve one file; what is wrong with it is said, and is its row."""
+    """Read and solve one file; an error is reported and becomes its row."""
     batch, file, args, options = Batch(), task.file, task.args, task.options
     with batch.guard(file):
         problem = read_problem(file, args.format, task.columns, args.missing, task.demanded)
@@ -328,7 +328,7 @@ def table_columns(manifests: Manifests, files: Sequence[str]) -> list[str]:
 
 
 def finished(found: Found, output: str | None, args: argparse.Namespace, batch: Batch) -> None:
-    """Write what is asked for beside the table."""
+    """Write the requested files beside the table."""
     problem, result = found.problem, found.result
     if output is not None:
         with batch.guard(output):  # labels that cannot be written do not lose the row

@@ -102,7 +102,7 @@ def file(name: str, cache: str | os.PathLike[str] | None = None) -> Path:
 
 
 def _file_name(known: Dataset) -> str:
-    """The name of the file in the folder: that of the instance, with what the file format is recognised by."""
+    """The name of the file in the folder: that of the instance, with the suffix of the file format."""
     if known.member:
         return known.member
     suffix = {"pace": ".gr", "maxcut": ".mc", "lifted": ".npz", "weights": ".txt", "signs": ".txt"}[known.kind]
@@ -130,7 +130,7 @@ def _download(pooch: Any, address: str, checksum: str, path: Path) -> None:
 
 
 def _member(archive: Path, name: str) -> bytes:
-    """A file of an archive, whatever folder of the archive it is in."""
+    """A file of an archive, in any folder of the archive."""
     try:
         with tarfile.open(archive) as opened:
             for entry in opened:

@@ -1,7 +1,7 @@
 """The table of public instances: one line of `registry.csv` for each.
 
-Checksums are those that the projects of `source` publish, or that were computed from copies of the files. Where none is
-known, the field is empty, and what is read is compared with the numbers of elements and pairs.
+Checksums are those that the projects of `source` publish, or that were computed from copies of the files. If none is
+known, the field is empty, and the read problem is compared with the numbers of elements and pairs.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ TABLE = Path(__file__).with_name("registry.csv")
 
 @dataclass(frozen=True)
 class Dataset:
-    """What is known of a public instance.
+    """The entry of a public instance.
 
     Attributes
     ----------
     name, family : str
     kind : str
-        What the file holds: "pace", "maxcut", "weights" (multicut), "lifted" (lifted multicut) or "signs".
+        The contents of the file: "pace", "maxcut", "weights" (multicut), "lifted" (lifted multicut) or "signs".
     elements, pairs : int or None
         The numbers of elements (or variables) and of pairs (or factors), where they are known beforehand.
     best : float or None
@@ -77,7 +77,7 @@ def names(family: str | None = None) -> list[str]:
 
 
 def info(name: str) -> Dataset:
-    """What is known of an instance.
+    """The entry of an instance.
 
     Raises
     ------

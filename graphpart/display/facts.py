@@ -75,7 +75,7 @@ def number(value: float) -> str:
 
 
 def percent(share: float, digits: int = 3) -> str:
-    """A share in per cent, in plain digits of which so many count; ``-`` for what is not known.
+    """A share in per cent with `digits` significant digits, without an exponent; ``-`` if it is not known.
 
     Examples
     --------

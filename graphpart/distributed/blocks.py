@@ -92,7 +92,7 @@ def _tasks(
 
 
 def whole(work: Work, level: Level, most: int) -> dict[str, Any]:
-    """A task: what `divide` saves, if each component has at most so many rows; otherwise "divided" is true."""
+    """A task: saves the same as `divide` if no component has more than `most` rows; otherwise "divided" is true."""
     component, weights = forests.united(work.folder, level.stage, level.ranges, level.n)
     count = len(weights)
     if weights[np.bincount(component, minlength=count) > 1].max(initial=0) > most:

@@ -163,7 +163,7 @@ class Engine:
             answers[k] = self._answered(stage, performed(self.folder, stage, k, task, arguments[k]))
             if self.ended():
                 self.early[stage, k] = answers[k]
-                raise Ended  # nothing may follow from what is not recorded
+                raise Ended  # later tasks must not use unrecorded results
             self.report(stage, done, len(answers))
 
     def _submitted(self, stage: str, task: Task, arguments: Any, numbers: list[int]) -> dict[Any, int]:

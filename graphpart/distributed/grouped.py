@@ -62,7 +62,7 @@ def groups_of_nodes(folder: Folder, grouped: Grouped, node: NDArray[np.int64], n
 
 
 def evaluated(work: Work, grouped: Grouped, labels: str) -> float:
-    """A task: what pairs of members in one subset pay."""
+    """A task: the costs of pairs of members in one subset."""
     whole = _load(work.folder, grouped.stage)
     paid = whole.cost(np.asarray(work.folder.load(labels, "labels"), np.int32))  # each pair counts as 1
     return paid * grouped.price if paid else 0.0

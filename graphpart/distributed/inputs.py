@@ -36,7 +36,7 @@ __all__ = [
 
 EXACT = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}  # types whose range a file can state
 NAMED = 5  # largest number of wrong rows that are named
-NAMES_OF = {"input-blocks": "blocks", "input-groups": "groups"}  # what folders of tables hold, pairs otherwise
+NAMES_OF = {"input-blocks": "blocks", "input-groups": "groups"}  # kind of folders of tables; pairs otherwise
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ PER_PAIR = 6e-6  # seconds per pair for the lower bounds of a part in all divisi
 
 
 class Parts(NamedTuple):
-    """The parts of a division: the stage with the pairs within each of them, and what all parts share.
+    """The parts of a division: the stage with the pairs within each of them, and settings of all parts.
 
     `ranges` is the number of ranges of pairs, `n` the number of elements of the level.
     """
@@ -180,7 +180,7 @@ def bounded(
     found = lower_bound(p, method, time_limit=share * max(1.0, seconds / 2, m * PER_PAIR), callback=work.folder.ended)
     answer = {"bound": found.bound, "constant": 0.0}
     if leave:
-        assert p.matrix is None  # so that pairs are in the order of those that were gathered
+        assert p.matrix is None  # so that pairs are in the order of the gathered ones
         low, answer["constant"] = reduced_costs(p, found.inequalities, found.multipliers)
         if not low.min(initial=0.0) > -np.inf:  # beyond all measure
             low, answer["constant"] = p.pairs()[2], 0.0

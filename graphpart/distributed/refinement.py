@@ -52,7 +52,7 @@ APART = 0.02  # share of a task's attraction to all other tasks that may be to t
 
 
 class Round(NamedTuple):
-    """What the tasks of one round of refinement have in common.
+    """The data of one round of refinement for all its tasks.
 
     `routes` names the stage with the pairs within groups, `around` the stage with pairs to elements outside. Without
     `around`, elements stay among the subsets of their task. `ranges` is the number of ranges of pairs, `division` the
@@ -303,7 +303,8 @@ def improved(
 
 
 def relabelled(work: Work, labels: str, solutions: str, sizes: list[int], last: bool) -> dict[str, int]:
-    """A task: all labels after a wave whose tasks have found so many new subsets; from 0 on if it is the last."""
+    """A task: all labels after a wave, given the numbers of new subsets of its tasks; from 0 on if it is the last
+    wave."""
     label = work.folder.load(labels, "labels", mapped=False).astype(np.int64)
     count = int(label.max(initial=-1)) + 1
     for k, size in enumerate(sizes):

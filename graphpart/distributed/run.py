@@ -29,7 +29,7 @@ BYTES_OF_ROW = 400  # memory per row while a chunk is read, its identifiers are 
 BYTES_OF_PAIR = 160  # memory per pair while a task solves its part, or merges a range of pairs
 BYTES_OF_ELEMENT = 16  # memory per element of the whole problem, up to half of the memory
 PROCESS = 150_000_000  # bytes that a worker needs before its first task, up to half of its memory
-LEAST = 1000  # smallest number of rows or pairs of a task, whatever the memory is
+LEAST = 1000  # smallest number of rows or pairs of a task, for any memory
 LARGEST_CHUNK = 2**21  # largest number of rows that a task reads
 QUICK = {"greedy-joining", "greedy-moving", "kernighan-lin", "kernighan-lin-pairs"}  # fast enough without workers
 WORTH = 3e-5  # smallest decrease of the cost, as a share of all attraction, for another round of refinement
@@ -104,7 +104,7 @@ class Run:
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
             self.engine.alone = True
-        self.engine.stopping = None  # what follows has to be done
+        self.engine.stopping = None  # the following steps must be done
         return self.result(status, output)
 
     @interruptible
@@ -192,7 +192,7 @@ class Run:
     def merge(
         self, stage: str, parts_of: str, answers: list[dict[str, Any]], n: int
     ) -> tuple[Level, list[dict[str, Any]]]:
-        """Sorted parts become a level of `n` elements; the level, and what is known of each of its ranges."""
+        """Turn sorted parts into a level of `n` elements; the level, and the answer of each of its ranges."""
         total = sum(answer["pairs"] for answer in answers)
         bounds = pairs.boundaries(answers, n, max(1, math.ceil(total / self.range)))
         arguments = [(parts_of, len(answers), a, b) for a, b in pairwise(bounds)]
@@ -299,7 +299,8 @@ class Run:
         return subsets
 
     def label(self, k: int, name: str, n: int, sizes: list[int]) -> int:
-        """Labels by parts with so many subsets each, even if the time is over by now: how many subsets there are."""
+        """Labels by parts, given the number of subsets of each, even if the time is over; returns the number of
+        subsets."""
         self.engine.stopping = None
         stage = f"labels-{name}"
         subsets: int = self.engine.map(stage, levels.numbered, [(n, f"solve-{name}", sizes)])[0]
@@ -366,7 +367,7 @@ class Run:
         return self.settings.target is not None and self.cost() <= self.settings.target
 
     def refine(self, k: int, before: str) -> tuple[str, float]:
-        """One round of step 4: the stage of its division, and by how much the cost has fallen."""
+        """One round of step 4: the stage of its division, and the decrease of the cost."""
         if not any(level["divided"] for level in self.levels if "divided" in level):
             return before, 0.0
         map_, name, level = self.engine.map, f"refine-{k}{self.halved}", self.level
@@ -404,7 +405,8 @@ class Run:
         return division, -gain
 
     def rearrange(self, k: int) -> float:
-        """Solve groups of whole subsets again, with pairs within, so often that most subsets meet: what it changes."""
+        """Solve groups of whole subsets again, with pairs within, so often that most subsets meet; returns the change
+        of the cost."""
         total, again = 0.0, 1
         while again <= REGROUPED:
             try:
@@ -419,7 +421,7 @@ class Run:
         return total
 
     def regrouped(self, name: str, seed: list[int]) -> tuple[float, int]:
-        """What one division into groups of whole subsets changes, and how many groups are solved."""
+        """The change of the cost by one division into groups of whole subsets, and the number of solved groups."""
         map_, settings, level = self.engine.map, self.settings, self.level
         found = self.grouping(name, refinement.regroup, seed)
         division, routes, tasks = f"group-{name}", f"route-{name}", found["tasks"]

@@ -58,8 +58,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         below and above the threshold in the same way, whether or not they make a partition (Otsu 1979); it fails if
         there are many clusters, or clusters near each other. Of a sparse matrix, ``"auto"`` is ``"otsu"``.
     n_neighbors : int, optional
-        Only pairs in which one element is among so many nearest neighbours of the other get a cost, and as many pairs
-        that are drawn from all pairs; for distances that are not precomputed, see
+        Only pairs in which one element is among this number of nearest neighbours of the other get a cost, and as many
+        pairs that are drawn from all pairs; for distances that are not precomputed, see
         :meth:`graphpart.SetPartition.from_embeddings`. Default: all pairs count of up to 50,000 elements (Euclidean and
         cosine distances; 3000 for other metrics), 30 neighbours of more.
     max_size, n_clusters : int, optional

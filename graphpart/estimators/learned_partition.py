@@ -51,10 +51,10 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
     intercept : bool
         Whether pairs get a constant attribute.
     max_pairs : int, optional
-        For the logistic loss: learn from so many pairs drawn at random, half of them joins, with weights that make up
-        for the draw. Default: all pairs.
+        For the logistic loss: the number of pairs to learn from, drawn at random, half of them joins, with weights that
+        make up for the draw. Default: all pairs.
     max_elements : int, optional
-        Learn from so many elements drawn at random. None: from all. Memory and time for the random walks of
+        The number of elements to learn from, drawn at random. None: all. Memory and time for the random walks of
         ``kind="auto"`` grow with the square of this number.
     n_neighbors : int, optional
         In `predict`, only pairs in which one element is among the nearest neighbours of the other get a cost. Default:

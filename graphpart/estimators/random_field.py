@@ -50,7 +50,7 @@ class RandomFieldEstimator(BaseEstimator):  # type: ignore[misc]
         return list(X)
 
     def _structures(self, samples: list[Any], learn: bool = False) -> list[Structure] | Packed:
-        """The structures of samples, by which we may `learn` what their attributes are."""
+        """The structures of samples; with `learn`, also the attributes are taken from them."""
         out = []
         for k, sample in enumerate(samples):
             try:

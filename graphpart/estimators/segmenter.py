@@ -326,7 +326,7 @@ def _best(thresholds: Floats, distance: Any) -> float:
 
 
 def _counts(graph: RegionGraph, truth: Any, k: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    """Elements, true segments, and how many voxels are in both; voxels without a label are left out."""
+    """Elements, true segments, and the number of voxels in both; voxels without a label are left out."""
     array = np.asarray(truth)
     if array.shape != graph.shape or array.dtype.kind not in "iu":
         raise InvalidProblem(

@@ -1,4 +1,5 @@
-"""What estimators pass to a method: the seed, from what scikit-learn calls a random state, and how much to prove."""
+"""Options that estimators pass to a method: the seed, from a random state of scikit-learn, and the effort for
+proofs."""
 
 from typing import Any
 

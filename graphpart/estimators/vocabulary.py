@@ -26,7 +26,7 @@ NUMBERS = (float, int, bool, np.float64, np.float32, np.int64, np.bool_)
 def by_name(sample: Any) -> bool:
     """Whether the elements of a sample have attributes by name: they are texts, dictionaries, or several texts."""
     if isinstance(sample, str | bytes):
-        return True  # so that the message about it says what is expected
+        return True  # so that its message names the expected type
     if isinstance(sample, np.ndarray):
         return sample.dtype.kind == "U" or (sample.dtype.kind == "O" and sample.ndim == 1)
     if hasattr(sample, "tocsr") or not isinstance(sample, Iterable):
@@ -53,7 +53,7 @@ class Vocabulary:
     def rows(self, samples: Sequence[Any], noun: str, learn: bool) -> tuple[Any, NDArray[np.int64]]:
         """The elements of all samples as rows of a sparse matrix, and the number of elements of each sample.
 
-        New attributes get columns if we `learn`, else they are ignored. O(attributes of all elements)
+        New attributes get columns with `learn`, else they are ignored. O(attributes of all elements)
         """
         from scipy.sparse import csr_matrix
 
@@ -105,7 +105,7 @@ class Vocabulary:
 
 
 def kind_of(item: Any) -> str:
-    """What an element is, for messages."""
+    """A description of an element, for messages."""
     if isinstance(item, str):
         return "a text"
     if isinstance(item, Mapping):

@@ -29,7 +29,7 @@ __all__ = ["HEADER", "Form", "check_name", "read_certificate", "write_certificat
 Arrays = dict[str, NDArray[Any]]
 
 
-# What stands in a certificate once, by name: the fields of every kind.
+# The fields that every certificate has once, by name.
 HEADER: dict[str, tuple[type, ...]] = {
     "n": (int,),
     "method": (str,),

@@ -1,4 +1,4 @@
-"""Values in JSON files: names of nodes, numbers that may be infinite, and how messages show what was found."""
+"""Values in JSON files: names of nodes, numbers that may be infinite, and how messages show values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INFINITE = {"inf": math.inf, "infinity": math.inf, "-inf": -math.inf, "-infinity
 
 
 def load(source: Source, shape: str) -> dict[str, Any]:
-    """The object in a JSON file; `shape` says what is expected."""
+    """The object in a JSON file; `shape` describes the expected value."""
     content = source.read()
     try:
         data = json.loads(content.decode("utf-8"))

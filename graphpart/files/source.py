@@ -21,7 +21,7 @@ BLOCK = 1 << 20
 LONGEST_LINE = 1 << 16
 BOM = b"\xef\xbb\xbf"
 GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"  # how compressed data begin
-XZ_MEMORY = 1 << 28  # bytes that decompression may take, whatever dictionary the data ask for; xz -9 needs 65 MiB
+XZ_MEMORY = 1 << 28  # most bytes for decompression, for any dictionary size of the data; xz -9 needs 65 MiB
 COMPRESSED = (".gz", ".xz")
 
 PathOrStream = str | os.PathLike[str] | BinaryIO
@@ -69,7 +69,7 @@ class _Xz:
         return self._lzma.LZMADecompressor(self._lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
 
     def read(self, size: int) -> bytes:
-        """The next bytes, at most so many; none at the end."""
+        """The next bytes, at most `size`; none at the end."""
         data = b""
         try:
             while not data:

@@ -57,7 +57,7 @@ def digits(n: int = IMAGES, threshold: float = 38.0, decimals: int | None = None
     images, shown = load_digits(return_X_y=True)
     chosen = distinct_integers(IMAGES, n, random_generator(seed))
     images = images[chosen]
-    # Pixels are small integers, so squared distances are exact, whatever the order of summation.
+    # Pixels are small integers, so squared distances are exact in any order of summation.
     squares = (images * images).sum(axis=1)
     costs = images @ images.T
     costs *= -2.0

@@ -28,8 +28,8 @@ def factor_tree(
 ) -> FactorInstance:
     """A random tree of n variables, joined by factors of one arity, with Gaussian costs.
 
-    Each factor joins a random earlier variable to the next ``arity - 1`` new ones; the last factor joins what is left,
-    and may have a smaller arity. All entries of all tables are independent.
+    Each factor joins a random earlier variable to the next ``arity - 1`` new ones; the last factor joins the remaining
+    ones, and may have a smaller arity. All entries of all tables are independent.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class FactorInstance(NamedTuple):
 
 
 def _planted(instance: Instance | FactorInstance) -> str:
-    """What is known about the truth."""
+    """The known truth."""
     if instance.truth is None:
         return "nothing planted"
     labels = plural(len(np.unique(instance.truth)), "cluster" if isinstance(instance, Instance) else "label")

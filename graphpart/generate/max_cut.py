@@ -35,7 +35,7 @@ def max_cut(
     n : int
         Number of nodes; in a torus, a multiple of its height, the largest divisor of n up to its root.
     graph : str
-        One of random (uniform among all with so many edges), torus (a grid whose borders are joined).
+        One of random (uniform among all graphs with this number of edges), torus (a grid whose borders are joined).
     density : float
         Share of the pairs that are edges of a random graph, from 0 to 1.
     weights : str

@@ -29,7 +29,7 @@ def qubo(n: int, density: float = 1.0, largest: int = 100, seed: int | None = 0)
     n : int
         Number of variables.
     density : float
-        Share of the pairs that have an entry, from 0 to 1; exactly so many, rounded.
+        Share of the pairs that have an entry, from 0 to 1; their number is exact, but for rounding.
     largest : int
         Largest absolute entry.
     seed : int, optional

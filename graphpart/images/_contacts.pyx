@@ -288,8 +288,7 @@ cdef struct Series:
 cdef void _connect(
     Series* series, element_t* parent, int64_t i, int64_t last_i, int64_t j, int64_t last_j, int32_t reach
 ) noexcept nogil:
-    """Unite series i, ... of one row with the series j, ... of another that they touch; with reach 1 also at
-    corners."""
+    """Unite series i, ... of one row with touching series j, ... of another; with reach 1 also at corners."""
     cdef int32_t start_i = 0, start_j = 0, start, end
     cdef int64_t k
     while i < last_i:

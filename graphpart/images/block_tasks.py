@@ -67,7 +67,7 @@ def connect(
 ) -> int:
     """Pairs of regions that touch, with costs: those within a block, and those with the next block along each axis.
 
-    A pair of regions of two blocks touches only where the blocks do, and these contacts belong to the first block. So
+    Regions of two blocks touch only where the blocks touch, and these contacts belong to the first block. So
     the statistics of each pair are complete.
 
     Parameters

@@ -136,8 +136,8 @@ def segment_blocks(
     SolverError
         If workers are lost again and again, or the disk is full.
     TimeLimitReached
-        If the time was over, or the run was interrupted, before labels were written. The work folder keeps what is
-        done.
+        If the time was over, or the run was interrupted, before labels were written. The work folder keeps the finished
+        tasks.
     MissingDependency
         If scikit-image, Dask, pyarrow or zarr is needed and not installed: ``pip install 'graphpart[volumes]'``.
 
@@ -251,7 +251,7 @@ def _run(
     labels, cost, bound = _partition(engine, total, pairs)
     engine.folder.save("labels", "labels", labels)
     part = target + ".part"
-    if not os.path.exists(part):  # what an earlier run has written is gone, or stands under its name
+    if not os.path.exists(part):  # output of an earlier run is gone, or complete
         shutil.rmtree(os.path.join(engine.folder.path, "write"), ignore_errors=True)
         new_labels(target, volume.shape, tuple(min(a, b) for a, b in zip(shape, volume.shape, strict=True)))
     engine.map("write", label, [(target, box, int(firsts[k])) for k, box in enumerate(boxes)])
@@ -316,7 +316,8 @@ def shape_of_blocks(volume: Volume, blocks: Any, memory: int) -> tuple[int, ...]
 
 
 def boxes_of(shape: Sequence[int], block: Sequence[int]) -> tuple[list[list[list[int]]], list[int]]:
-    """All blocks, the last axis fastest, as first voxel and the one after the last; how many along each axis."""
+    """All blocks, the last axis fastest, as first voxel and the one after the last; the number of blocks along each
+    axis."""
     grid = [-(-n // b) for n, b in zip(shape, block, strict=True)]
     boxes = []
     for at in itertools.product(*(range(k) for k in grid)):

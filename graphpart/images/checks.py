@@ -1,6 +1,6 @@
-"""What users pass as regions, probabilities, affinities, images and spacing, checked and as arrays for the kernels.
+"""Arguments of users, checked and as arrays for the kernels: regions, probabilities, affinities, images and spacing.
 
-Messages name the argument, the first voxel that is wrong, what was expected, and the line that leads on.
+Messages name the argument, the first wrong voxel, the expected value, and the call that helps.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def affinities_of(
                 f"offset {k}, {step}, reaches beyond the shape {array.shape[1:]}: expected shorter ones"
             )
     checked = np.ones(array.shape, np.float32)
-    for k, step in enumerate(listed):  # what is given for voxels whose partner is outside does not count
+    for k, step in enumerate(listed):  # values of voxels whose partner is outside do not count
         inner = tuple(slice(max(0, -x), size - max(0, x)) for x, size in zip(step, array.shape[1:], strict=True))
         one = array[k][inner]
         checked[k][inner] = probabilities_of(one, f"affinities[{k}]", one.shape)

@@ -1,4 +1,4 @@
-"""Pictures, volumes and their labels as files: zarr, npy, tif, png and what else imageio reads.
+"""Pictures, volumes and their labels as files: zarr, npy, tif, png and other formats of imageio.
 
 An array of zarr, or a npy file, is read piece by piece; other files are read at once. Labels are written under another
 name first, so that a file is never incomplete.
@@ -100,7 +100,7 @@ class Volume:
         at = tuple(s.start for s in piece)
         try:
             values = np.asarray(self.array[piece])
-        except Exception as error:  # what zarr raises for a file that is cut off depends on its codec
+        except Exception as error:  # the exception of zarr for a truncated file depends on its codec
             text = str(error) or type(error).__name__
             raise FormatError(self.name, None, f"the block at {at} cannot be read ({text}): is it complete?") from None
         try:

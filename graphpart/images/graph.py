@@ -58,7 +58,7 @@ class RegionGraph:
         The features by name, each an array of shape (m,).
     far : Columns or None
         Pairs of elements, ``element`` and ``other``, with the number and the mean of the values (1 minus the affinity)
-        at offsets beyond the neighbours, also of regions that do not touch. No cost is made of these pairs by itself;
+        at offsets beyond the neighbours, also of regions that do not touch. These pairs have no cost by default;
         ``problem.require(lifted=(pairs, costs))`` adds costs that do not connect, as :class:`SetPartition` has them.
     """
 
@@ -142,9 +142,9 @@ class RegionGraph:
         The cost of a pair is the log-odds of a boundary, in bits, minus those of the threshold, times the area of the
         boundary relative to that of a mean face of a voxel. The probability of a boundary is the lower quartile of its
         values: two cells are one if there is a hole in the wall between them, and a quarter of a boundary is a hole
-        that noise rarely makes. The mean, which is usual, takes two pieces of one cell apart if most of what is between
-        them only looks like a wall. Affinities at offsets beyond the neighbours do not count: they tell about pairs of
-        voxels that may lie behind a third region, and are features.
+        that noise rarely makes. The mean, which is usual, separates two pieces of one cell if most of the boundary
+        between them only resembles a wall. Affinities at offsets beyond the neighbours do not count: they tell about
+        pairs of voxels that may lie behind a third region, and are features.
 
         Parameters
         ----------

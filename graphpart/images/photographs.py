@@ -36,7 +36,7 @@ def boundaries(image: ArrayLike, *, width: float = 1.5) -> NDArray[np.float32]:
     Returns
     -------
     ndarray of float32, shape (height, width) or (depth, height, width)
-        From 0 to 1: what :func:`segment` takes.
+        From 0 to 1, as :func:`segment` takes it.
 
     Raises
     ------
@@ -76,7 +76,8 @@ def is_photograph(array: NDArray[Any]) -> bool:
 
 
 def map_of(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """What a file holds: a photograph in colour, or a boundary map, whose integers are divided by the largest one."""
+    """The picture in a file: a photograph in colour, or a boundary map, whose integers are divided by the largest
+    one."""
     if is_photograph(array) or array.dtype.kind in "fb":
         return array
     if array.dtype.kind != "u" or array.dtype.itemsize > 2:

@@ -79,7 +79,7 @@ class Segmentation:
         return f"Segmentation({counts}, shape {self.labels.shape}, {self.result.status})"
 
     def _repr_html_(self) -> str:
-        """For notebooks: sizes, and what the result says."""
+        """For notebooks: sizes, and facts of the result."""
         title = f"Segmentation: {plural(self.n_segments, 'segment')} of {plural(self.graph.n, 'region')}"
         facts = {"shape": " x ".join(map(str, self.labels.shape)), "cost": self.result.cost, **self.result._facts()}
         present, sizes = np.unique(self.labels[self.labels > 0], return_counts=True)
@@ -95,7 +95,7 @@ class Segmentation:
         Parameters
         ----------
         image : array_like, optional
-            What is drawn below; default: the photograph that was segmented, else the boundary map.
+            The image below the outlines; default: the photograph that was segmented, else the boundary map.
         ax : matplotlib.axes.Axes, optional
         slice : int, optional
             The slice of a volume; default: the middle one.
@@ -112,7 +112,7 @@ class Segmentation:
         return plot_segments(self.labels, below, ax, slice=slice, axis=axis)
 
     def outlines(self) -> tuple[str, bytes]:
-        """What a report shows: a caption, and the picture of :meth:`plot` as PNG."""
+        """The contents for a report: a caption, and the picture of :meth:`plot` as PNG."""
         figure = picture()
         self.plot(ax=figure.add_subplot())
         stream = io.BytesIO()

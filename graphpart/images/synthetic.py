@@ -1,7 +1,7 @@
 """Volumes of cells with thin, noisy walls, as in electron microscopy, of any size, block by block.
 
 Space is divided into cubes; each has a random point. A cell is all voxels that are nearest to one point, so the truth
-is a Voronoi diagram. Walls are where cells meet, blurred. There is blurred noise on all voxels.
+is a Voronoi diagram. Walls are the blurred borders of cells. There is blurred noise on all voxels.
 Points and noise are drawn for each cube by themselves, so each block of a volume is the same whether it is made
 alone or with others.
 """

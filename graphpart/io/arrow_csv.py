@@ -1,8 +1,8 @@
 """CSV tables through pyarrow where it is installed: three columns of a plain table, some times as fast.
 
 A plain table has no quotes below its header, the same number of fields in each line, and no spaces before identifiers.
-Whatever is not plain, or not as expected in any way, is left to :class:`~graphpart.io.table.TableReader`, whose
-messages name the line.
+Any other table, or one with an error, is left to :class:`~graphpart.io.table.TableReader`, whose messages name the
+line.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _fit(values: Any, probability: bool) -> Any:
 def _plain_integers(data: bytes) -> bool:
     """Whether no field below the header begins or ends with a space, or is a number with a sign + or zeros in front.
 
-    Then what pyarrow reads as integers are those that `INTEGER` matches.
+    Then pyarrow reads the same texts as integers as `INTEGER` matches.
     """
     text = np.frombuffer(data, np.uint8)[max(data.find(b"\n"), 0) :]
     ends = np.flatnonzero((text == ord(",")) | (text == ord("\n")) | (text == ord("\r")))

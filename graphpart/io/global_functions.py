@@ -1,6 +1,6 @@
 """The global cost functions of toulbar2 as functions of many variables; the readers of wcsp and cfn share this table.
 
-`global_parameters` reads their parameters. What a function is, is said at the function that adds it (Lee & Leung 2012;
+`global_parameters` reads their parameters. Each function is described at the function that adds it (Lee & Leung 2012;
 Allouche et al. 2016; the manual of toulbar2).
 """
 
@@ -39,7 +39,7 @@ class Call:
         The parameters by their names; lists are lists of rows.
     line : int
     limit : Fraction or None
-        Costs of at least so much forbid.
+        Costs of at least this are forbidden.
     """
 
     keyword: str
@@ -121,7 +121,7 @@ def _halves(call: Call) -> tuple[range, range]:
 
 
 def _compare_two(circuit: Circuit, call: Call) -> None:
-    """By how much an inequality ``x >= y + constant`` is violated; more than `delta` forbids."""
+    """The violation of an inequality ``x >= y + constant``; more than `delta` is forbidden."""
     check(len(call.scope) == 2, f"{len(call.scope)} variables: expected 2")
     x, y = np.ogrid[: circuit.domains[0], : circuit.domains[1]]
     c, sign = call.constant, call.keyword
@@ -135,7 +135,7 @@ def _compare_two(circuit: Circuit, call: Call) -> None:
 
 
 def _disjunction(circuit: Circuit, call: Call) -> None:
-    """One of two comes first, by so much; or else a penalty. The special one has values that mean "not at all"."""
+    """One of two comes first, by a given distance, or else a penalty. The special one has values for "not at all"."""
     check(len(call.scope) == 2, f"{len(call.scope)} variables: expected 2")
     x, y = np.ogrid[: circuit.domains[0], : circuit.domains[1]]
     apart = (x >= y + call.constant_y) | (y >= x + call.constant_x)
@@ -205,7 +205,7 @@ def _all_different(circuit: Circuit, call: Call) -> None:
 
 
 def _cardinalities(circuit: Circuit, call: Call) -> None:
-    """Of each label between so many and so many. var: variables that have to change; else the sum over the labels.
+    """The number of variables of each label is bounded. var: variables that have to change; else the sum over labels.
 
     wdec: each label has weights of its own for those missing and too many. wsamegcc: in both halves, which are to be
     the same.
@@ -251,7 +251,7 @@ def _same(circuit: Circuit, call: Call) -> None:
         first, second = [v for (v,) in call.vars1], [v for (v,) in call.vars2]
         check(len(first) == len(second), f"lists of {len(first)} and {len(second)} variables: expected the same length")
         cost = _cost(call)
-        gap = Gap(float("-inf"), Fraction(0), cost, "lin", None, call.limit)  # what is missing is as much elsewhere
+        gap = Gap(float("-inf"), Fraction(0), cost, "lin", None, call.limit)  # the same amount is in excess elsewhere
     else:
         first, second = (list(half) for half in _halves(call))
         gap = _gap(call, 0, 0, _metric(call, METRICS))
@@ -297,7 +297,7 @@ def _overlap(circuit: Circuit, call: Call) -> None:
 
 
 def _diverse(circuit: Circuit, call: Call) -> None:
-    """At least so many labels differ from the given ones."""
+    """At least a given number of labels differ from the given ones."""
     from graphpart.crf.problem.many_variables import Gap, linear
 
     given = [x for (x,) in call.values["values"]]

@@ -120,7 +120,7 @@ def write_factors(problem: FactorGraph, stream: BinaryIO) -> None:
 
 
 def _function(one: Function, names: list[str]) -> dict[str, Any]:
-    """A function of many variables as it is: the variables of its scope, then the auxiliary ones, by number."""
+    """A function of many variables, unchanged: the variables of its scope, then the auxiliary ones, by number."""
     return {
         "name": one.name,
         "scope": [json.loads(names[v]) for v in one.scope],

@@ -1,8 +1,8 @@
 """Global cost functions of words: the labels of the variables, in order, are to be a word of a language.
 
 Regular languages are given by automata, context-free ones by grammars in Chomsky's normal form. Both become weighted
-automata that read the labels. For a grammar, a state is what is left to derive, leftmost first; each symbol derives at
-least one label, so that only states no longer than the rest of the word matter.
+automata that read the labels. For a grammar, a state is the sequence of symbols that are still to be derived, leftmost
+first. Each symbol derives at least one label, so only states no longer than the rest of the word matter.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def add_regular(circuit: Circuit, call: Any) -> None:
 
 
 def _distances(moves: dict[int, list[tuple[int, int]]], state: int) -> dict[int, int]:
-    """How many transitions there are to each state."""
+    """The number of transitions to each state."""
     found, layer = {state: 0}, [state]
     while layer:
         layer = [t for s in layer for _, t in moves[s] if t not in found and found.setdefault(t, found[s] + 1)]

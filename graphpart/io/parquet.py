@@ -18,7 +18,7 @@ __all__ = ["COLUMNS", "MAGIC", "NAME_COLUMNS", "SHELL", "ParquetColumns"]
 MAGIC = b"PAR1"
 NAME_COLUMNS = "name its columns: gp.read(path, left=..., right=..., probability=...), or similarity, weight or cost"
 COLUMNS = f"a Parquet file: {NAME_COLUMNS}; gp.distributed.solve(path) solves it in parts"
-SHELL = {  # what to say on the command line instead
+SHELL = {  # the option of the command line instead
     NAME_COLUMNS: "name its columns: --left, --right, and --probability, --similarity, --weight or --cost",
     "gp.distributed.solve(path) solves it in parts": "--workers solves it in parts",
 }

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from graphpart.crf.problem import FactorGraph
 
 HEADER = "name n largest-domain m top"
-SPECIAL = re.compile(rb"[A-Za-z<>=]|-\d")  # what only global and shared functions have
+SPECIAL = re.compile(rb"[A-Za-z<>=]|-\d")  # only global and shared functions have these
 WORD = re.compile(rb"\S+")
 
 
@@ -115,7 +115,7 @@ def _with_shared(
 
 
 class _Apart:
-    """The file without what is not a function of its own listed by tuples: global and shared cost functions.
+    """The file without global and shared cost functions: only functions of their own, listed by tuples.
 
     Spaces take the place of the former, so that lines keep their numbers.
 
@@ -152,7 +152,7 @@ class _Apart:
         return self._line + self.content.count(b"\n", 0, self._spans[i][0])
 
     def _walk(self, n: int) -> None:
-        """Function by function; what is no number is left for the parser of numbers to complain about."""
+        """Function by function; the parser of numbers reports words that are no numbers."""
         shared: list[int] = []
         listed, i = 0, n
         try:

@@ -1,4 +1,4 @@
-"""Numbers of clusters that stay the same: each cluster gets that of the old cluster with which it shares most."""
+"""Stable numbers of clusters: each cluster gets the number of the old cluster with which it shares most elements."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def matched(
     mine, theirs = keys // max(old_count, 1), keys % max(old_count, 1)
     order = np.lexsort((mine, theirs, -overlap))
     mine, theirs = mine[order], theirs[order]
-    while len(mine):  # what comes first for both is what going through all rows would take
+    while len(mine):  # a pair that comes first for both is the one that a pass over all rows would take
         first = np.zeros(len(mine), np.int8)
         for ends in (mine, theirs):
             first[np.unique(ends, return_index=True)[1]] += 1

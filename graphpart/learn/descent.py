@@ -9,7 +9,7 @@ Steepest descent, with exact line search and a tolerance on the norm of the grad
         theta := theta - eta d
         if ||d|| < tolerance return theta
 
-Newton's method, with the step halved until the objective decreases by a fair part of what its slope promises
+Newton's method, with the step halved until the objective decreases by a part of the decrease that its slope predicts
 (Armijo 1966; globally convergent as phi is strictly convex, Boyd & Vandenberghe 2004, section 9.5):
 
     repeat

@@ -70,7 +70,7 @@ class Solution:
 
 
 def step_length(slope: float, curvature: float, most: float = 1.0) -> float:
-    """Where a concave parabola is largest between 0 and `most`.
+    """The maximiser of a concave parabola between 0 and `most`.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def block_frank_wolfe(
                 ended = True
                 break
         best.passes += 1
-        w = parts.sum(axis=0)  # without what rounding has added up
+        w = parts.sum(axis=0)  # without accumulated rounding errors
         total = float(losses.sum())
         if not ended and not (best.passes & (best.passes - 1) and best.passes % 8):
             dual = max(total - 0.5 * float(w @ w) / variance, mean_loss - 0.5 * float(average @ average) / variance)

@@ -83,7 +83,7 @@ class LinearCosts:
         write_json(path, content | self._more())
 
     def _more(self) -> dict[str, Any]:
-        """What else a file of this kind of model has."""
+        """The further fields of a file of this kind of model."""
         return {}
 
     @classmethod

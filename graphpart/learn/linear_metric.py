@@ -47,7 +47,7 @@ class LinearMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     balance : float
         lambda, the weight of negative pairs.
     max_pairs : int, optional
-        Learn from so many pairs, half of them positive, drawn at random. Default: all.
+        The number of pairs to learn from, half of them positive, drawn at random. Default: all.
     max_iter : int
         Iterations of L-BFGS.
     random_state : int, optional

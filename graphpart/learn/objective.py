@@ -216,7 +216,7 @@ def float_rows(X: Any, first: int, checked: bool = False) -> Array:
     except (TypeError, ValueError) as error:
         raise InvalidProblem(f"attributes of samples from {first} on: {error}") from None
     if not checked:
-        # A sum is finite only if all terms are, and needs no temporary; it may also overflow.
+        # A sum is finite only if all terms are, and needs no temporary array; but it may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
             finite = np.isfinite(np.add.reduce(rows, axis=None)) or np.isfinite(rows).all()
         if not finite:

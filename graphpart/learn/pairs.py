@@ -280,7 +280,7 @@ def _subtract_called(kind: Callable[..., ArrayLike], X: Array, weights: Array, C
 
 
 def _finite(costs: Array) -> Array:
-    # Learned costs are never requirements, which is what infinite ones would mean.
+    # Learned costs are never requirements, so infinite costs are not allowed.
     with np.errstate(over="ignore", invalid="ignore"):
         finite = np.isfinite(np.add.reduce(costs, axis=None)) or np.isfinite(costs).all()
     if not finite:

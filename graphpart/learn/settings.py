@@ -1,10 +1,9 @@
-"""The choice of a number that the truth decides: how much unlisted pairs cost, the resolution of a network.
+"""The choice of a number by known clusters: the cost of unlisted pairs, or the resolution of a network.
 
 For each setting there is one partition. The classes of the elements whose truth is known are dealt to five parts. Each
 part has a score for each setting: of the pairs with an end in the part. So pairs of two parts count in both, and wrong
-joins weigh as much as in a score of all elements. The setting with the best mean is chosen. What the choice is worth on
-data that it was not made for is estimated by cross-validation: a part is scored with the setting that the other parts
-would choose.
+joins weigh as much as in a score of all elements. The setting with the best mean is chosen. The quality of the choice
+on other data is estimated by cross-validation: each part is scored with the setting that the other parts would choose.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ def cross_validate_threshold(
         ``costs(learn, held)`` learns from the elements with the indices `learn` and returns the costs of the elements
         `held`: a matrix in their order, or a SetPartition.
     y : array_like, shape (n,)
-        Classes of the elements; those of the class -1 or None take no part.
+        Classes of the elements; elements of the class -1 or None are left out.
     thresholds : array_like of float, shape (T,), optional
         Default: 27 values from -2 to 2 times the root of the mean square of the costs, denser near 0.
     splits : int

@@ -4,6 +4,6 @@ Known as maximum cut, Ising model, unconstrained binary quadratic program, frust
 two clusters. Both kinds of problems come to it: set partition problems with at most two clusters, and factor graphs
 whose variables have two labels and whose factors have at most two variables. It knows neither of them.
 
-`signed_graph` says what is solved; `reduction` makes it smaller; `odd_cycles` is the linear relaxation with odd cycle
+`signed_graph` states the problem; `reduction` makes it smaller; `odd_cycles` is the linear relaxation with odd cycle
 inequalities, which `linear_program` solves; `branch_and_cut` divides where its value is not enough.
 """

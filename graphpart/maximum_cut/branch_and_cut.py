@@ -2,12 +2,11 @@
 
 1. The graph is reduced (see `reduction`).
 2. The root is the relaxation of `odd_cycles`. Rounds of inequalities follow one another while they raise the bound.
-3. An edge whose reduced cost exceeds what is missing between the bound and the best sides known keeps its value in all
-   better sides, so it is fixed.
-4. Where rounds no longer raise the bound by much, the node is divided in two: an edge is satisfied, or frustrated.
-   Sides of nodes that fixed edges connect determine each other, so further edges are fixed. A node is closed when its
-   bound, rounded up to the next possible cost, reaches the best cost known, or when all of its edges are fixed. The
-   node of the least bound is next, but after a division its likelier half.
+3. An edge whose reduced cost exceeds the gap between the bound and the best known sides keeps its value in all better
+   sides, so it is fixed. 4. Where rounds no longer raise the bound by much, the node is divided in two: an edge is
+   satisfied, or frustrated. Sides of nodes that fixed edges connect determine each other, so further edges are fixed. A
+   node is closed when its bound, rounded up to the next possible cost, reaches the best cost known, or when all of its
+   edges are fixed. The node of the least bound is next, but after a division its likelier half.
 5. After each linear program, sides that agree with its most decided values are improved by changes of single nodes.
 
 See Barahona, Grötschel, Jünger & Reinelt 1988; Charfreitag, Jünger, Mallach & Mutzel 2022.
@@ -80,7 +79,7 @@ class BranchAndCut:
 
     @property
     def certified(self) -> float:
-        """The bound, less what rounding may have added when weights were added up."""
+        """The bound, less the possible rounding error of sums of weights."""
         return self.bound - 2.0**-40 * (float(np.abs(self.g.weight).sum()) + abs(self.g.constant))
 
     @property
@@ -142,7 +141,7 @@ class BranchAndCut:
         return self._rounded(bound) >= self.cost - self.resolution
 
     def _round(self, stopping: Stopping) -> None:
-        """One linear program of the current node, and what follows from it."""
+        """One linear program of the current node, and its consequences."""
         node, relaxation = self._node, self._relaxation
         if node is None:
             self._next()
@@ -176,7 +175,7 @@ class BranchAndCut:
         elif not relaxation.separate(stopping) and not stopping.check(self.cost):
             if fractional.any():
                 self._divide(node)
-            else:  # the values are those of sides, which are known; the bound is theirs but for rounding
+            else:  # the values are those of known sides; the bound is their cost up to rounding
                 self._close(node.bound)
 
     def _improve(self) -> None:
@@ -198,7 +197,7 @@ class BranchAndCut:
         self._lower[(self._lower < self._upper) & (-reduced > missing)] = 1.0
 
     def _fixed(self, node: _Node) -> tuple[Floats, Floats] | None:
-        """Bounds of the values in a node: decided edges, and what follows from these; None if they contradict."""
+        """Bounds of the values in a node: decided edges, and consequences of these; None if they contradict."""
         lower, upper = self._lower.copy(), self._upper.copy()
         if not node.decided:
             return lower, upper

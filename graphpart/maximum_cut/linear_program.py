@@ -1,4 +1,4 @@
-"""A linear program whose rows come and go: least cost of variables between bounds, where rows are at least something.
+"""A linear program with changing rows: least cost of variables between bounds, subject to rows with lower bounds.
 
 HiGHS through highspy keeps the last basis, so that it goes on from there when rows are added or bounds change. Without
 highspy, SciPy's HiGHS solves each program from the beginning.
@@ -84,7 +84,7 @@ class LinearProgram:
     x : ndarray of float64
         The optimum, after `solve`.
     multipliers : ndarray of float64
-        Of the rows, at least 0. Whatever they are, `bound` is valid.
+        Of the rows, at least 0. `bound` is valid for any of them.
     slack : ndarray of bool
         Rows that could be left out without changing the optimum.
     iterations, most : int, float

@@ -35,7 +35,7 @@ INTEGRAL = 1e-6  # a value is 0 or 1 if it is no farther away
 
 
 class OddCycles:
-    """The relaxation, and what its last solution says.
+    """The relaxation, and its last solution.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class OddCycles:
     bound : float
         No sides that obey the confinement cost less.
     reduced : ndarray of float64, shape (m,)
-        Reduced costs: by how much the bound rises if a value changes from 0 to 1, or falls.
+        Reduced costs: the rise of the bound if a value changes from 0 to 1; negative: the fall.
     rounds, added : int
         Linear programs solved, and inequalities added, so far.
     """
@@ -85,7 +85,7 @@ class OddCycles:
         return solved
 
     def separate(self, stopping: Stopping) -> int:
-        """Add violated inequalities; how many."""
+        """Add violated inequalities; return their number."""
         g = self.g
         nodes = self._generator.permutation(g.n).astype(np.int32)
         ends, edges, broken = _odd_walks.find_odd_walks(

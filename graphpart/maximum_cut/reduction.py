@@ -1,10 +1,10 @@
-"""A smaller graph of equal optimum: nodes of few edges are eliminated, and what some optimum decides is contracted.
+"""A smaller graph of equal optimum: nodes of few edges are eliminated, edges that some optimum decides contracted.
 
-1. A node of at most three edges is eliminated. Whatever the sides of its neighbours, it takes the better side; what it
-   then costs depends on which of the neighbours are together, and for at most three of them that is a constant and a
-   weight for each pair of them.
-2. An edge whose weight is at least the sum of the other weights of one of its ends, in absolute values, is satisfied by
-   some optimum: this end may take the side that the edge wants, which costs no more. Its ends are contracted.
+1. A node of at most three edges is eliminated. It takes the better side for any sides of its neighbours. Its cost then
+   depends on which of the neighbours are together. For at most three neighbours, this is a constant and a weight for
+   each pair of them. 2. An edge whose weight is at least the sum of the other weights of one of its ends, in absolute
+   values, is satisfied by some optimum: this end may take the side that the edge wants, which costs no more. Its ends
+   are contracted.
 
 Both are repeated until neither applies (Lange, Andres & Swoboda 2019; Ferizovic, Hespe, Lamm, Mnich, Schulz & Strash
 2020). Each takes O(log n) for each edge that it touches; weights are halved where three neighbours are joined, so
@@ -30,14 +30,14 @@ class Reduction:
     Attributes
     ----------
     graph : SignedGraph
-        What is left; its constant has what the rest costs.
+        The remaining graph; its constant includes the cost of the rest.
     """
 
     def __init__(self, g: SignedGraph) -> None:
         self._n = g.n
         self._rows: list[dict[int, float]] = [{} for _ in range(g.n)]
         self._taken: list[tuple[int, tuple[tuple[int, float], ...]]] = []  # nodes and their edges when they were taken
-        self._paid = [g.constant]  # what the nodes that were taken cost
+        self._paid = [g.constant]  # cost of the eliminated nodes
         for a, b, w in zip(g.u.tolist(), g.v.tolist(), g.weight.tolist(), strict=True):
             self._rows[a][b] = self._rows[b][a] = w
         self._reduce()
@@ -57,7 +57,7 @@ class Reduction:
         found[self.kept] = sides
         side = found.tolist()
         for a, edges in reversed(self._taken):
-            across = sum(w if side[b] == 0 else -w for b, w in edges)  # what side 1 costs more than side 0
+            across = sum(w if side[b] == 0 else -w for b, w in edges)  # cost of side 1 minus cost of side 0
             side[a] = int(across < 0)
         return np.array(side, np.uint8)
 
@@ -99,7 +99,7 @@ class Reduction:
         """Take out a node of at most three edges."""
         self._take(a, edges)
         total = sum(w for _, w in edges)
-        together = min(0.0, total)  # what it costs if its neighbours are together,
+        together = min(0.0, total)  # its cost if its neighbours are together,
         rise = [min(w, total - w) - together for _, w in edges]  # and how much more if one of them is alone
         self._paid.append(together)
         if len(edges) == 2:

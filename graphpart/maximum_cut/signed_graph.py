@@ -5,9 +5,9 @@ For a graph with a weight w[e] for every edge, give each node a side, 0 or 1, su
     constant + sum of w[e] over all edges e whose ends are on different sides
 
 is least. An edge of positive weight wants its ends on one side, an edge of negative weight on different sides. An edge
-that does not get what it wants is called frustrated. So the sum is the constant, all negative weights, and the absolute
-weights of all frustrated edges. If all weights are 1 and -1, the last part is the frustration index (Harary 1959). With
-weights of the opposite sign the problem is a maximum cut.
+that is not satisfied is called frustrated. So the sum is the constant, all negative weights, and the absolute weights
+of all frustrated edges. If all weights are 1 and -1, the last part is the frustration index (Harary 1959). With weights
+of the opposite sign the problem is a maximum cut.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ __all__ = ["Answer", "Program", "common_step"]
 
 Vector = NDArray[np.float64]
 
-RESOLUTION = 1e-6  # relative to the largest cost of a variable that is not fixed: what solvers do not tell apart
+RESOLUTION = 1e-6  # relative to the largest cost of a variable that is not fixed: differences that solvers cannot see
 
 
 @dataclass(frozen=True)
@@ -98,11 +98,12 @@ class Program:
 
     @property
     def resolution(self) -> float:
-        """So much solvers may be wrong; 0 if all costs are multiples of a number, which they tell apart."""
+        """The possible error of solvers; 0 if all costs are multiples of a number that solvers can tell apart."""
         return 0.0 if self.step else self._relative * self.largest
 
     def drowning(self, tolerance: float) -> NDArray[np.bool_]:
-        """The variables, not fixed, with so large a cost that solvers do not tell apart what differs by a tolerance."""
+        """The variables, not fixed, with a cost so large that solvers cannot tell apart solutions that differ by a
+        tolerance."""
         open_ = self.binary & (self.lower < self.upper)
         large: NDArray[np.bool_] = open_ & (self._relative * np.abs(self.costs) > tolerance)
         return large

@@ -1,9 +1,9 @@
 """A solution of least cost and its proof, also where large costs drown small ones.
 
-Solvers do not tell costs apart that differ by less than `RESOLUTION` times the largest. Where this is more than the
-solution may be wrong by, the costs are divided into large ones and small ones, and the program is solved in turns:
+Solvers do not tell costs apart that differ by less than `RESOLUTION` times the largest. If this is more than the
+allowed error of the solution, the costs are divided into large ones and small ones, and the program is solved in turns:
 
-1. Solved as it is, it gives a solution. The claim of the solver counts less its resolution.
+1. The whole program gives a solution. The claim of the solver counts less its resolution.
 2. Variables with a large cost are fixed as in this solution. Among the small costs, the solver tells more apart.
 3. A row forbids these values of the variables with a large cost. Unless the next solution, or the bound, shows that
    all others cost more, it begins again.
@@ -29,7 +29,7 @@ __all__ = ["EXACT", "UNPROVEN", "Search"]
 
 Vector = NDArray[np.float64]
 
-EXACT = 2.0**-50  # relative to the largest cost: what sums of costs may be wrong by
+EXACT = 2.0**-50  # relative to the largest cost: the possible error of sums of costs
 UNPROVEN = "the solver stopped at a limit of its own, or costs differ by more than it tells apart"
 
 
@@ -46,9 +46,9 @@ class Search(ABC):
     least : float
         An easy lower bound.
     base : float
-        What each solution costs in addition.
+        The additional cost of each solution.
     others : float
-        What other programs and constants cost in addition.
+        The additional cost of other programs and constants.
     """
 
     program: Program
@@ -67,9 +67,10 @@ class Search(ABC):
 
     @property
     def tolerance(self) -> float:
-        """The bound may be so much below the cost of an optimal solution.
+        """The largest allowed difference of the bound and the cost of an optimal solution.
 
-        This is relative to the smallest of the cost of everything, of the program, and of what is above `least`.
+        This is relative to the smallest of three numbers: the whole cost, the cost of the program, and its excess over
+        `least`.
         """
         if self.program.step:
             return self.program.step / 2

@@ -112,7 +112,7 @@ def _last_line(log: str) -> str:
 
 
 class SilentHighs(pulp.HiGHS):  # type: ignore[misc,unused-ignore]
-    """HiGHS as PuLP runs it, but for what it prints before it is told not to."""
+    """HiGHS as PuLP runs it, without its output before it is told to print nothing."""
 
     def createAndConfigureSolver(self, lp: pulp.LpProblem) -> None:
         lp.solverModel = model = silent()
@@ -130,7 +130,7 @@ class SilentHighs(pulp.HiGHS):  # type: ignore[misc,unused-ignore]
 class Highs(SilentHighs):
     """HiGHS in a thread, so that Ctrl-C and the time limit end it."""
 
-    resolution = 10 * TIGHT  # relative to the largest cost: what it does not tell apart
+    resolution = 10 * TIGHT  # relative to the largest cost: differences that it cannot see
     stopping: Stopping
     best_cost = math.inf
     bound = -math.inf

@@ -1,7 +1,7 @@
 """Pictures of results, with matplotlib (extra ``plot``), which is imported only when something is drawn.
 
-Problems of both kinds draw themselves by what is here, so this room knows no class of theirs, only what it asks them:
-`partitions` and `factor_graphs` choose what fits, `graphs`, `maps` and `pictures` draw it.
+Problems of both kinds use these functions to draw themselves. So this room imports none of their classes, and only
+calls their methods: `partitions` and `factor_graphs` choose what fits, `graphs`, `maps` and `pictures` draw it.
 """
 
 from graphpart.plotting.factor_graphs import plot_factor_graph

@@ -1,4 +1,4 @@
-"""What the columns of records hold, and from it how pairs are found and compared: for `match`.
+"""The contents of the columns of records, and rules and comparisons that follow from them, for `match`.
 
 A column is a date, a number (with a decimal point), a code (mostly digits), a category (few different values), a name
 (short texts) or a text. Pairs are candidates if they agree in a rule: in one column, in two columns or their first
@@ -36,7 +36,7 @@ class Column:
 
 
 def kind_of(values: Any) -> str:
-    """What a column of texts, None where missing, holds."""
+    """The kind of a column of texts; missing ones are None."""
     texts = [text for text in values if text is not None]
     some = texts[:: max(1, len(texts) // 5000)] or [""]
     if np.mean([DATE.fullmatch(text.strip()) is not None for text in some]) > 0.8:

@@ -84,11 +84,10 @@ def near_duplicates(
 
     Notes
     -----
-    A cluster contains no chain of near pairs whose ends are far apart, unless most of its pairs are near: that is what
-    connected components do. All near pairs are found in up to 12 dimensions, of up to 20,000 elements, and of sparse
-    matrices and texts; of more vectors, each pair at the threshold with a probability of 0.995, and nearer ones more
-    probably, in O(n d) time for each of some tens of passes if most pairs are several times as far apart as the
-    threshold.
+    Unlike a connected component, a cluster contains no chain of near pairs whose ends are far apart, unless most of its
+    pairs are near. All near pairs are found in up to 12 dimensions, of up to 20,000 elements, and of sparse matrices
+    and texts; of more vectors, each pair at the threshold with a probability of 0.995, and nearer ones more probably,
+    in O(n d) time for each of some tens of passes if most pairs are several times as far apart as the threshold.
 
     Examples
     --------
@@ -137,7 +136,7 @@ def _check_threshold(P: Any, threshold: float, distance: Any, *, similarity: boo
         return
     u, step = np.random.default_rng(0).integers(0, [[n], [n - 1]], (2, 2000))
     share = float((distance(P, u, (u + 1 + step) % n) <= threshold).mean())
-    if share <= (0.1 if similarity and threshold >= 0.5 else 0.5):  # 0.5: half the way to what shares nothing
+    if share <= (0.1 if similarity and threshold >= 0.5 else 0.5):  # 0.5: half the way to texts without common pieces
         return
     text = f"{share:.0%} of the pairs are within the threshold {threshold:g}: the threshold is a distance"
     if similarity:

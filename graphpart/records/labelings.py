@@ -352,7 +352,7 @@ def _members(keys: Ints, size: Floats, labels: Ints, clusters: int, values: int)
 
 
 def _passes(keys: Ints, size: Floats, w: Floats, labels: Ints, order: Ints, values: int, stopping: Stopping) -> Ints:
-    """Each row in turn moves to the cluster in which it costs least, or to a new one, until none does."""
+    """Each row in turn moves to the cluster in which it costs least, or to a new one, until no row moves."""
     for _ in range(50):
         moved = start = 0
         while start < len(order):
@@ -389,7 +389,7 @@ def _cost(rows: Ints, size: Floats, w: Floats, labels: Ints) -> float:
 
 
 def _both(one: NDArray[Any], other: NDArray[Any]) -> Ints:
-    """Numbers that are equal where two labelings are, not much larger than there are elements."""
+    """Numbers that are equal for equal pairs of labels, and not much larger than the number of elements."""
     most = int(other.max(initial=0)) + 1
     key = one.astype(np.int64) * most + other
     if (int(one.max(initial=0)) + 1) * most > 8 * len(one) + 1_000_000:
@@ -421,7 +421,7 @@ def _bound(table: Ints, w: Floats, joined: Floats) -> float:
 
 
 class _Counts:
-    """How many elements of the cluster of each element share its label, for each labeling."""
+    """The number of elements of the cluster of each element that share its label, for each labeling."""
 
     def __init__(self, table: Ints, labels: NDArray[np.int32]) -> None:
         n, m = table.shape

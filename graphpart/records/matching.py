@@ -180,7 +180,7 @@ def _rule(rule: Any) -> tuple[Any, ...]:
 
 
 def _comparison(one: Any, columns: list[Column]) -> Any:
-    """A column, or its name, as splink compares it; a comparison of splink as it is."""
+    """A comparison of splink for a column or its name; a comparison of splink is returned unchanged."""
     if isinstance(one, str):
         known = {column.name: column for column in columns}
         if one not in known:

@@ -1,4 +1,4 @@
-"""Results of this room: partitions with one more table column or two, and what they are made of."""
+"""Results of this room: partitions with one or two further columns of tables, and the data behind them."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Matches(PartitionResult):
         both are of one entity, `match_probability`, and for each column the part of the weight
         that comes from it, `mw_` and its name.
     settings : dict
-        What was compared and how, by name.
+        The comparisons, by name.
     """
 
     scores: Any = field(default=None, repr=False)

@@ -160,7 +160,7 @@ def scored_candidates(table: Any, columns: list[Column], blocks: Any, how: Any, 
             enough = sum(table[column.name].notna().any() for column in columns) > 1
             for one in (
                 training if enough and len(how) > 1 else []
-            ):  # a column in which pairs agree teaches nothing of itself
+            ):  # pairs chosen to agree in a column give no information about it
                 try:
                     linker.training.estimate_parameters_using_expectation_maximisation(one, max_pairs=1e6)
                     learned = True
@@ -172,13 +172,13 @@ def scored_candidates(table: Any, columns: list[Column], blocks: Any, how: Any, 
 
 
 def _of_splink(error: Exception) -> bool:
-    """Whether an exception comes from splink, or from what it calls."""
+    """Whether an exception comes from splink, or from code that it calls."""
     return type(error).__module__.partition(".")[0] in ("splink", "duckdb", "_duckdb", "sqlglot")
 
 
 @contextmanager
 def _in_one_line() -> Iterator[None]:
-    """Raise errors of splink as InvalidOption with one line, the one that says what is wrong."""
+    """Raise errors of splink as InvalidOption with the one line that describes the error."""
     try:
         yield
     except Exception as error:

@@ -2,8 +2,8 @@
 
 A word weighs the square of its inverse document frequency, ``ln(n / records with it)``. The similarity of two texts is
 the sum of the weights of the words that both have, divided by the geometric mean of both sums: the cosine of their
-vectors of inverse document frequencies. A word is a number for DuckDB, with its weight in the upper bits and what tells
-words apart in the lower ones: a sum of such numbers has the sum of the weights in its upper bits.
+vectors of inverse document frequencies. A word is a number for DuckDB, with its weight in the upper bits and a code of
+the word in the lower ones. So a sum of such numbers has the sum of the weights in its upper bits.
 """
 
 from __future__ import annotations

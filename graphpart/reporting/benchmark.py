@@ -204,7 +204,7 @@ def _curves(
     end: float,
     label: str,
 ) -> tuple[Any, dict[str, Any]]:
-    """The share of instances up to each value, a step curve for each method: the figure, and what the page needs."""
+    """The share of instances up to each value, a step curve for each method: the figure, and its data for the page."""
     drawn = figure((0.95 * start, end), (-0.02, 1.03), aspect=1.5, x_log=True)
     drawn.xaxis.axis_label, drawn.yaxis.axis_label = label, "share of instances"
     for method, ascending in values.items():

@@ -35,10 +35,10 @@ class Chart:
     key : str
         Its identifier in the page.
     title, caption : str
-        What it shows, and how to read it.
+        Its contents, and how to read it.
     figure : bokeh figure
     data : dict
-        What the page's script needs beside the figure.
+        Data for the page's script, beside the figure.
     wide : bool
         Whether it takes the full width of the page.
     """

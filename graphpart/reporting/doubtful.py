@@ -1,4 +1,4 @@
-"""The tables of what is doubtful in a partition: decisions in words, and elements."""
+"""The tables of doubtful decisions and elements of a partition."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def labeling_page(f: FactorGraph, result: Result, doubts: LabelDoubts | None, ti
     doubts : LabelDoubts or None
     title : str
     remarks : list of str
-        Sentences about what is left out.
+        Sentences about omitted contents.
     """
     labels = f.labels(result)
     headline, sentence = verdict(result, "labeling")

@@ -80,11 +80,11 @@ class Page:
         The answer in words.
     facts : list of (str, str)
     remarks : list of str
-        What the report leaves out, in sentences.
+        Sentences about contents that the report leaves out.
     parts : list of (str, list)
         A heading and its charts and tables; "search" stands for the search for elements.
     data : dict
-        What the page's script needs beside charts and tables.
+        Data for the page's script, beside charts and tables.
     """
 
     title: str

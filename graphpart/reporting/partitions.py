@@ -1,4 +1,5 @@
-"""The contents of a report on a set partition problem: what came out, what is doubtful, and how good it is."""
+"""The contents of a report on a set partition problem: the result, doubtful decisions, and the quality of the
+result."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def partition_page(
     doubts : Doubts or None
     title : str
     remarks : list of str
-        Sentences about what is left out.
+        Sentences about omitted contents.
     rows : PairRows or None
         The columns of a frame of pairs.
     """

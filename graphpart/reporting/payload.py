@@ -31,7 +31,7 @@ __all__ = [
     "short",
 ]
 
-ROWS = 2000  # of a table, lines of a graph, steps of a curve: what is more is left out
+ROWS = 2000  # most rows of a table, lines of a graph, steps of a curve; the rest is left out
 LEAST_SURE = 200  # rows of a table of doubts
 NAMED = 5  # members of a cluster, or variables of a factor, that a table names
 SEARCHED = 400_000  # elements or variables that can be searched for, at most

@@ -36,11 +36,11 @@ def report(
 ) -> None:
     """Write a report on a result: one self-contained HTML file for any browser, which needs no network.
 
-    The report answers three questions: what came out, what is doubtful, and how good it is. For a set partition
+    The report shows the result, doubtful decisions, and the quality of the result. For a set partition
     problem, it shows a map of clusters, the elements and pairs of those that are pressed, and the clusters by size. It
-    lists the least sure decisions, in words, with what each would cost otherwise, and as a probability if the problem
-    was made from probabilities. It shows cost and lower bound over time, and what is proven. Elements of a grid are
-    shown as an image, if the problem was made by ``from_affinities`` or its pairs are those of a grid. For a factor
+    lists the least certain decisions, in words, with the cost of the opposite decision, and its probability if the
+    problem was made from probabilities. It shows cost and lower bound over time, and proofs. Elements of a grid
+    are shown as an image, if the problem was made by ``from_affinities`` or its pairs are those of a grid. For a factor
     graph, it shows the energies of factors, the number of variables with each label and, on a grid, the labels as an
     image. Elements can be searched by name. The page has a dark mode, which follows the setting of the system, and
     works on narrow screens and by keyboard.

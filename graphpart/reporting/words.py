@@ -59,7 +59,7 @@ def gap_of(result: Result) -> str:
 
 
 def facts_of(result: Result, counts: dict[str, int]) -> list[tuple[str, str]]:
-    """(name, value) of what else there is to know, as text."""
+    """(name, value) of further facts, as text."""
     facts = [(name, number(count)) for name, count in counts.items()]
     facts.append(("cost", number(result.cost)))
     if result.objective != result.cost:

@@ -1,6 +1,6 @@
 """The amounts that single factors send to the labels of their variables.
 
-If two variables of a factor have several labels left, the factor is a matrix, whatever its other variables are. For
+If two variables of a factor have several labels left, the factor is a matrix, for any number of other variables. For
 each label, the cheapest label of the other variable is remembered: as long as this entry is 0, the row need not be read
 again.
 """
@@ -27,8 +27,7 @@ cdef int first_of(Store* s, int f) noexcept nogil:
 
 
 cdef void project(Store* s, int f, int x, bint paid) noexcept nogil:
-    """Send the minimum of a factor for each label of x to the label; if `paid`, with the costs of other labels
-    added."""
+    """Send the minimum of a factor for each label of x to it; if `paid`, with the costs of other labels added."""
     cdef View v
     s.current = f
     if view_of(s, f, &v):

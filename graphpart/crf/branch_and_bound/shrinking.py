@@ -76,7 +76,7 @@ def shrunk(f: FactorGraph, whole: Wholes, stopping: Stopping) -> Shrunk:
 
 
 def _capped(sums: Wholes) -> Wholes:
-    """Sums in which a forbidden entry stays forbidden, whatever negative costs are added to it."""
+    """Sums in which a forbidden entry stays forbidden after adding any negative costs."""
     return np.where(sums >= FORBIDDEN // 2, FORBIDDEN, sums)
 
 

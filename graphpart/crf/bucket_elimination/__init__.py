@@ -1,4 +1,4 @@
-"""Elimination: exact answers for factor graphs of small width, whatever their arity and domains.
+"""Elimination: exact answers for factor graphs of small width, for any arity and domains.
 
 `order.py` finds the order in which variables are eliminated, and computes width and memory before anything is
 allocated. `plan.py` determines which tables are summed at which variable. `elimination.py` minimises, `inference.py`

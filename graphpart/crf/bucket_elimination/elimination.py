@@ -4,7 +4,7 @@ Variables are eliminated one after the other. To eliminate a variable, all table
 sum is minimised over its labels. The result is a table over the other variables of the sum, which replaces the tables
 that were summed (Bertele & Brioschi 1972; Dechter 1999). When all variables are eliminated, the optimum is left. The
 labeling is found by tracing the minima back, so that labels of different optima are never mixed. Time and memory are
-exponential in the width of the order only, whatever the number of variables; see `order`.
+exponential in the width of the order only, for any number of variables; see `order`.
 
 If the tables do not fit into memory, each sum of tables is divided into several smaller sums, the mini-buckets, and
 each is minimised over the variable separately. This can only lower the result, so the optimum of this relaxation is a
@@ -252,7 +252,7 @@ def lowered(f: FactorGraph, value: float, operations: int) -> float:
     """The bound less the largest possible error of `operations` roundings, so that it holds in exact arithmetic.
 
     No sum or difference of partial energies, nor of what was taken out of messages, exceeds four times the sum A of the
-    largest absolute entries. So each of at most so many operations that lead to one value has an error of at most
+    largest absolute entries. So each of the `operations` operations that lead to one value has an error of at most
     ``2^-53 * 4 A``; minima have none. If all entries are whole and A is below 2^50, all results are exact.
     """
     size = magnitude(f)

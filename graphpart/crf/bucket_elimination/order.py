@@ -119,7 +119,7 @@ def find_order(
     """The order of least estimated time among those tried; the first one is tried even if the time is over.
 
     The search takes longer if the order needs more memory than a limit, but not so much that the limit is out of reach.
-    It ends at once if the first order shows that so many entries of all tables are out of reach.
+    It ends at once if the first order shows that the number of entries of all tables is out of reach.
     """
     began = stopping.seconds
     logs = np.rint(np.log2(f.domains) * 65536).astype(np.int64)

@@ -7,7 +7,7 @@ the energy of any labeling. So every labeling costs at least
     constant + sum over variables of the smallest unary cost, with what was sent to the variable
              + sum over factors of at least two variables of the smallest entry of the table, less what it sent,
 
-whatever amounts were sent (Schlesinger 1976; Wainwright, Jaakkola & Willsky 2005; Werner 2007). Larger factors, whose
+for any amounts (Schlesinger 1976; Wainwright, Jaakkola & Willsky 2005; Werner 2007). Larger factors, whose
 tables are zero, may be added, and a factor may also send a table of amounts to a factor over some of its variables
 (Sontag et al. 2008; Kolmogorov 2015). From the problem and the amounts, anyone can compute this bound, in floating
 point with every sum rounded towards minus infinity, or in exact rational arithmetic. If all costs are multiples of one

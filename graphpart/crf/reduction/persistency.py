@@ -207,7 +207,7 @@ def dead_end_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.
     """Labels that are not dead ends."""
     first = places(g)
     alive = np.ones(first[-1], np.uint8)
-    if g.m == 0:  # nobody cares
+    if g.m == 0:  # any label is optimal
         alive[:] = not weak
         alive[first[:-1]] = 1
         return alive
@@ -263,7 +263,7 @@ def probing_step(g: FactorGraph, weak: bool, stopping: Stopping) -> tuple[Factor
 Left = NDArray[np.uint8] | tuple[FactorGraph, NDArray[np.uint8]] | None
 Step = Callable[[FactorGraph, bool, Stopping], Left]
 
-#: What is tried, in order: ``step(factor graph, weak, stopping)`` gives a flag for each label, or None; probing gives
+#: The steps in order: ``step(factor graph, weak, stopping)`` gives a flag for each label, or None; probing gives
 #: the factor graph with ties between variables, too. With `weak` it may leave out labels as long as some optimal
 #: labeling remains, else only labels that no optimal one has. All variables of the factor graph have at least two
 #: labels.

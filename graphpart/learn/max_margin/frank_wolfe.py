@@ -50,7 +50,7 @@ History = list[
 
 @dataclass
 class Found:
-    """The parameters at which a solver ended, and what is known about them."""
+    """The parameters at which a solver ended, with their objective and gap."""
 
     theta: Array
     objective: float = math.nan
@@ -71,7 +71,7 @@ class Block:
         self.psi = np.zeros((1, size))  # the truth is the first of them
         self.loss = np.zeros(1)
         self.weight = np.ones(1)
-        self.exact_bound = math.nan  # what the hinge was proven to be at most when the oracle was last asked
+        self.exact_bound = math.nan  # the proven upper bound of the hinge at the last call of the oracle
 
     def values(self, theta: Array) -> Array:
         """loss - <theta, psi> for each."""
@@ -194,7 +194,7 @@ def minimise(machine: Machine, tol: float, certify: bool, seed: int | None) -> F
     except KeyboardInterrupt:
         stopping.stop(Status.INTERRUPTED)
     machine.refresh()
-    if math.isnan(found.objective):  # ended before all oracles were asked: what the partitions known say
+    if math.isnan(found.objective):  # ended before all oracles were called: values of the known partitions
         best = [float(block.values(machine.theta).max()) for block in machine.blocks]
         keep(found, machine, machine.primal(best), machine.dual(), proven=False)
     found.oracles = machine.oracles

@@ -46,7 +46,7 @@ class TrainingProblem:
     weights : ndarray of float64, shape (m,)
         Of the pairs; not negative.
     join_weight, cut_weight : float
-        How much a true join that is cut, and a true cut that is joined, counts in the loss.
+        The weights in the loss of a true join that is cut, and of a true cut that is joined.
     labels : ndarray of int64, shape (n,)
         The true partition.
     """

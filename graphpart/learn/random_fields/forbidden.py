@@ -23,7 +23,7 @@ Pairs = list[tuple[Hashable, Hashable]]
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """What is forbidden, by the indices of labels.
+    """Forbidden labels and pairs, by the indices of labels.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Rules:
 
 
 def rules_of(forbidden: Any, classes: NDArray[Any]) -> Rules | None:
-    """The rules that pairs of labels, or the name of a scheme, stand for; None if nothing is forbidden.
+    """The rules that are given by pairs of labels, or by the name of a scheme; None if nothing is forbidden.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def rules_of(forbidden: Any, classes: NDArray[Any]) -> Rules | None:
 
 
 def bio(labels: list[Any]) -> Pairs:
-    """What the BIO scheme forbids: ``I-X`` at the begin, and after all labels but ``B-X`` and ``I-X``."""
+    """The pairs that the BIO scheme forbids: ``I-X`` at the begin, and after all labels but ``B-X`` and ``I-X``."""
     out: Pairs = []
     for inner in labels:
         if isinstance(inner, str) and (inner == "I" or inner.startswith("I-")):
@@ -91,7 +91,7 @@ def bio(labels: list[Any]) -> Pairs:
 
 
 def check_labels(rules: Rules, data: Packed, y: NDArray[np.int32], classes: NDArray[Any], noun: str) -> None:
-    """Raise InvalidProblem, with the first place, if the labels of the data have what is forbidden."""
+    """Raise InvalidProblem, with the first place, if the labels of the data contain a forbidden pair."""
     filled = np.flatnonzero(np.diff(data.start) > 0)
     begin, end = data.start[filled], data.start[filled + 1] - 1
     second = data.pairs[:, 1]

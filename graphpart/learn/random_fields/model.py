@@ -136,7 +136,7 @@ class ConditionalRandomField:
     """
 
     _noun = "structure"  # in messages
-    _forbidden: Any = None  # what `rules_of` takes, for sequences
+    _forbidden: Any = None  # the argument of `rules_of`, for sequences
     classes_: NDArray[Any]
     theta_: Array
     training_: str
@@ -360,7 +360,7 @@ class ConditionalRandomField:
             return data.split(expectations(self._template, data, scores, numbers)[1])
         out, open_ones = [], []
         for k, structure in enumerate(data):
-            options = {} if method == "exact" else {"tol": 1e-4}  # enough where only probabilities are computed
+            options = {} if method == "exact" else {"tol": 1e-4}  # sufficient for probabilities
             found = self.marginals(structure, method=method, **options)
             out.append(found.probabilities.flat.reshape(-1, len(self.classes_)))
             if not getattr(found, "converged", True):

@@ -101,7 +101,7 @@ def expectations(
         log_z += math.fsum(highs.tolist())
         shifted = numbers - highs[:, None]
     # Without the last column if no pair of labels selects it: it may be large then.
-    if spread.max(initial=0.0) >= 600.0:  # exponentials stay normal numbers, with room for what they are multiplied by
+    if spread.max(initial=0.0) >= 600.0:  # exponentials stay normal numbers, also after multiplications
         rest, probabilities, expected = by_messages(template, data, scores, shifted)
         return log_z + rest, probabilities, expected
     with np.errstate(over="ignore"):

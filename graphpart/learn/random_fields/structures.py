@@ -250,7 +250,7 @@ def pack(
     columns, pair_columns : int, optional
         Attributes expected of variables and of pairs, 0 for pairs without attributes.
     noun : str
-        What messages call a structure.
+        The name of a structure in messages.
     """
     if isinstance(structures, Packed):
         if columns is not None and structures.features.shape[1] != columns:
@@ -259,7 +259,7 @@ def pack(
     given: Sequence[Structure] = [structure_of(k, s, noun) for k, s in enumerate(structures)]
     for k, s in enumerate(given):
         if s.n == 0 and s.features.shape[1] == 0:
-            continue  # an empty sequence need not say how many attributes it has not
+            continue  # an empty sequence may have any number of attributes
         found = s.features.shape[1]
         columns = found if columns is None else columns
         if found != columns:

@@ -62,7 +62,7 @@ def sum_of_products(X: Any, D: Array) -> Array:
 
 
 def tie_of(pairwise: Any, labels: int) -> tuple[NDArray[np.int32], int]:
-    """(which number each pair of labels selects, how many numbers); the last number is always 0, for no parameter.
+    """(the number that each pair of labels selects, the count of numbers); the last number is 0, for no parameter.
 
     Parameters
     ----------

@@ -71,10 +71,10 @@ class SearchParameters:
     """All parameters of the search: how strategies share the time, and those of each."""
 
     without: tuple[str, ...] = ()  #: names of strategies that are not used
-    tasks: int = 4  #: tasks of a round; independent of the number of threads, because the result is
+    tasks: int = 4  #: tasks of a round, for any number of threads, so that results do not depend on it
     work: float = 2e7  #: nanoseconds of a task at first, for strategies that can choose them
     pool: int = 12  #: most partitions in the pool
-    proofs: float = math.inf  #: in `auto` without a time limit, most time of proofs as a multiple of that before them
+    proofs: float = math.inf  #: in `auto` without a time limit, most time of proofs as a multiple of the time before
     patience: int = 12  #: rounds without improvement after which a run without any limit ends
     slower: int = 16  #: rounds without improvement after which all strategies work longer
     gaining: int = 4  #: rounds without improvement after which a strategy that changes little at a time gives way

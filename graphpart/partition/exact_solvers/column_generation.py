@@ -74,7 +74,7 @@ class Node:
     pricing: Pricing
     constant: float
     subsets: Subsets
-    triples: Triples  #: whose inequalities hold, and are used from the beginning
+    triples: Triples  #: triples whose inequalities are used from the beginning
 
 
 class Master:

@@ -179,7 +179,7 @@ def listed_within(p: Problem, component: Labels | None = None, most: int | None 
 
 
 def pairs_within(component: Labels, groups: Groups | None, most: int) -> tuple[Labels, Labels] | None:
-    """All pairs within components, or only those of one group, each once; None if there are more than so many."""
+    """All pairs within components, or only those of one group, each once; None if there are more than `most`."""
     if groups is None:
         member, cell = np.arange(len(component)), component.astype(np.int64)
     else:

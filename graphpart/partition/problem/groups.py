@@ -222,7 +222,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class NamedGroups:
-    """Groups by the names of elements, whatever the order of these: what a graph stores.
+    """Groups by the names of elements, independent of their order, as a graph stores them.
 
     Attributes
     ----------

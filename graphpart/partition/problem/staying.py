@@ -1,7 +1,7 @@
 """A partition that stays near an old one, and why it differs from it.
 
 Clusters of both partitions that share elements make a *region*. No cluster of either leaves its region, so the costs of
-regions add up, and each region can have its old clusters or its new ones, whatever the others have.
+regions add up, and each region can have its old clusters or its new ones, independently of the others.
 
 1. A region whose old clusters are allowed and cost no more than its new ones gets the old ones back.
 2. Elements that have left an old cluster go back, if this costs nothing, to the new cluster with most elements in

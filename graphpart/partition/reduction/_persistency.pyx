@@ -555,7 +555,7 @@ cdef double cut_inside(Work* w, Set* s) noexcept nogil:
 # ------------------------------------------------------------------------------------------------------------- the whole
 
 cdef bint settle_joins(Work* w, Set* s, Stopping stopping) noexcept nogil:
-    """Join whatever a criterion proves, cheap criteria first, until none proves more. False if stopped before."""
+    """Join all pairs that a criterion proves, cheap criteria first, until none proves more. False if stopped before."""
     cdef element_t a
     while settle(w, stopping):
         if w.seeds.size == 0:
