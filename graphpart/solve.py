@@ -211,7 +211,7 @@ def run(
         if "initial" in found.options:
             result = _near(problem, options["initial"], result)
         labels, numbers, _ = old_labels(problem, old)
-        result = replace(result, labels=frozen(stable(result.labels, labels, numbers, False)))
+        result = replace(result, labels=frozen(stable(result.labels, labels, numbers)))
     return result
 
 

@@ -30,18 +30,18 @@ Floats = NDArray[np.float32]
 Regions = NDArray[np.int32]
 
 
-def regions_of(regions: Any, name: str = "regions") -> tuple[Regions, NDArray[Any]]:
+def regions_of(regions: Any) -> tuple[Regions, NDArray[Any]]:
     """(array of region numbers, the label of each number): as they are, unless they are too large for a table."""
     array = np.asarray(regions)
     if array.ndim not in (2, 3) or not array.size:
-        raise InvalidProblem(f"{name} has shape {array.shape}: expected a picture or a volume, of 2 or 3 axes")
+        raise InvalidProblem(f"regions has shape {array.shape}: expected a picture or a volume, of 2 or 3 axes")
     if array.dtype.kind not in "iu":
         raise InvalidProblem(
-            f"{name} has dtype {array.dtype}: expected integers, one for each region, and 0 where there is none"
+            f"regions has dtype {array.dtype}: expected integers, one for each region, and 0 where there is none"
         )
     if array.dtype.kind == "i" and int(array.min()) < 0:
         at = np.unravel_index(int(np.argmax(array < 0)), array.shape)
-        raise InvalidProblem(f"{name} is {array[at]} at {place(at)}: expected numbers from 1, and 0 for no region")
+        raise InvalidProblem(f"regions is {array[at]} at {place(at)}: expected numbers from 1, and 0 for no region")
     largest = int(array.max())
     if largest <= min(2**31 - 2, 4 * array.size + 1000):  # not much larger than the array
         if array.dtype == np.uint32:

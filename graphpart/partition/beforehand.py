@@ -110,7 +110,7 @@ class Beforehand:
             return lowered(q, proven_bound(q, *pack(q, inner)))
         assert q.background.groups is not None
         u, v, cost = q._listed()
-        stars = GroupStars(q.n, u, v, cost, q.background.groups)
+        stars = GroupStars(u, v, cost, q.background.groups)
         stars.improve(np.maximum(-cost, 0.0), inner)
         return proven_bound(q, *stars.found())
 

@@ -11,10 +11,26 @@ import pytest
 import reference as naive
 
 import graphpart as gp
+from graphpart.partition.local_search._kernighan_lin_pairs import Pairs
 from graphpart.partition.local_search._sparse_chains import Chains
-from graphpart.partition.local_search.kernighan_lin_pairs import LONGEST
+from graphpart.partition.local_search.kernighan_lin_pairs import LONGEST, _improve_pairs, _pairs_of
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.stopping import Stopping
+
+
+def improve_pairs_alone(
+    p: gp.SetPartition, labels: np.ndarray, stopping: Stopping, patience: int | None = None
+) -> np.ndarray:
+    """The fixed point of pairs alone, without moves; `patience` replaces all rules about the ends of sequences."""
+    if p.n == 0:
+        return labels
+    pairs = _pairs_of(p, labels)
+    if patience is not None:
+        rows, terms = (p._rows().arrays, terms_of(p)) if p.matrix is None else (None, None)
+        cost = p._evaluate_labels(labels)
+        pairs = Pairs(p.matrix, rows, labels, p._magnitude, p._tolerance, cost, patience, terms=terms)
+    _improve_pairs(pairs, stopping)
+    return pairs.labels
 
 
 def cost_matrix(p: gp.SetPartition) -> tuple[np.ndarray, np.ndarray]:

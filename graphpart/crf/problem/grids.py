@@ -102,7 +102,7 @@ def numbers_of_pairs(name: str, given: Any, pairs: list[NDArray[np.int32]], shap
         if len(given) != len(pairs):
             found = f"{len(given)} entries for a grid of {len(pairs)} axes"
             raise InvalidProblem(f"{name} has {found}: expected one for each axis, or an array with one for each pair")
-        parts = [_along(f"{name} along axis {k}", one, pairs[k], shape, k) for k, one in enumerate(given)]
+        parts = [_along(f"{name} along axis {k}", one, shape, k) for k, one in enumerate(given)]
         return np.concatenate(parts)
     values = real_array(name, given)
     if shape is not None and values.shape == (len(shape),) != (total,):
@@ -117,7 +117,7 @@ def _shapes(shape: Shape) -> str:
     return " and ".join(str(tuple(size - (k == axis) for k, size in enumerate(shape))) for axis in range(len(shape)))
 
 
-def _along(name: str, given: Any, pairs: NDArray[np.int32], shape: Shape | None, axis: int) -> Array:
+def _along(name: str, given: Any, shape: Shape | None, axis: int) -> Array:
     values = real_array(name, given)
     cells = tuple(size - (k == axis) for k, size in enumerate(shape or ()))
     if values.ndim and values.shape != cells:

@@ -51,7 +51,7 @@ def solve(f: FactorGraph, solver: str, **options: Any) -> LabelingResult:
     return SOLVERS[solver](f, **options)
 
 
-def solver_for(solver: str, template: Template, data: Packed) -> str:
+def solver_for(solver: str, data: Packed) -> str:
     """The solver for "auto" in training, where each structure is solved many times: min-sum on forests, else search."""
     check_solver(solver)
     if solver != "auto":

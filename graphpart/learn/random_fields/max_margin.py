@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 def oracle(template: Template, structures: list[Packed], labels: list[NDArray[np.int32]], solver: str) -> Oracle:
     """Loss-augmented inference in structure i at parameters w."""
     true = [template.selected(data, y) for data, y in zip(structures, labels, strict=True)]
-    chosen = [solver_for(solver, template, data) for data in structures]
+    chosen = [solver_for(solver, data) for data in structures]
 
     def answer(i: int, w: Array) -> tuple[Array, float]:
         data, (ones, counts) = structures[i], true[i]

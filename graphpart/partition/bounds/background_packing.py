@@ -82,7 +82,7 @@ class ImplicitPacking:
         self.group_stars: GroupStars | None = None
         groups = p.background.groups
         if groups is not None and groups.is_hard:
-            self.group_stars = GroupStars(p.n, self.u, self.v, self.cost, groups)
+            self.group_stars = GroupStars(self.u, self.v, self.cost, groups)
         finite = np.abs(self.cost[self.cost < 0])
         self._mean = float(finite.mean()) if len(finite) else 0.0
         self.rows = Inequalities.none()

@@ -30,7 +30,6 @@ class GroupStars:
 
     Parameters
     ----------
-    n : int
     u, v : ndarray of int32, shape (m,)
         Pairs.
     cost : ndarray of float64, shape (m,)
@@ -38,7 +37,7 @@ class GroupStars:
     groups : Groups
     """
 
-    def __init__(self, n: int, u: NDArray[np.int32], v: NDArray[np.int32], cost: Floats, groups: Groups) -> None:
+    def __init__(self, u: NDArray[np.int32], v: NDArray[np.int32], cost: Floats, groups: Groups) -> None:
         self.m = len(cost)
         hard = groups.hard[groups.group]
         group = groups.group[hard]  # of each element, groups at price inf only

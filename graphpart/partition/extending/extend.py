@@ -148,7 +148,7 @@ def extend(
     else:
         if before is not None:
             free[classes[changed_since(p, before)]] = True
-        free[classes[conflicts(p, labels, classes)]] = True
+        free[classes[conflicts(p, labels)]] = True
         inner = np.where(in_cut_clusters(q, inner), -1, inner).astype(np.int32)
     implicit = q.background is not None
     found = place_new(explicit_near(q, inner, inner < 0) if implicit else q, inner, solver)
@@ -156,7 +156,7 @@ def extend(
     if not freeze and free.any() and not stopping.check(np.inf):
         found, status, bound = (improved_near if implicit else _near)(q, found, free, solver)
     final = contraction.lift(found)
-    numbers = stable(final, labels, shown, bool(freeze))
+    numbers = stable(final, labels, shown)
     cost = p._evaluate_labels(numbers)
     bound = bound + contraction.constant
     stopping.iterations = solver.runs

@@ -81,7 +81,7 @@ def check_cuts(p: SetPartition, labels: Labels) -> None:
         raise InvalidPartition(f"{a!r} and {b!r} must be cut but are in one frozen cluster{INSTEAD}")
 
 
-def conflicts(p: SetPartition, labels: Labels, classes: Labels) -> NDArray[np.int64]:
+def conflicts(p: SetPartition, labels: Labels) -> NDArray[np.int64]:
     """Old elements for which the old partition violates a requirement."""
     parts = []
     if len(p.must_join):
@@ -151,7 +151,7 @@ def changed_elements(p: SetPartition, before: SetPartition) -> NDArray[np.int64]
     return np.concatenate([gone, differ // max(p.n, 1), differ % max(p.n, 1)]).astype(np.int64)
 
 
-def stable(labels: Labels, old: Labels, shown: NDArray[np.int64], frozen: bool) -> Labels:
+def stable(labels: Labels, old: Labels, shown: NDArray[np.int64]) -> Labels:
     """The number of the cluster of each element: that of the old cluster with the largest overlap, or a new number."""
     number = np.append(shown, -1)[matched(labels, old, int(labels.max(initial=-1)) + 1, len(shown))]
     fresh = np.flatnonzero(number < 0)

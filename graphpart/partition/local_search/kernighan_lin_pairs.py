@@ -219,23 +219,11 @@ def _patience(p: SetPartition) -> int:
     return 1 if np.count_nonzero(groups.hard) <= 2 and members.all() else CHAIN
 
 
-def improve_pairs_alone(p: SetPartition, labels: Labels, stopping: Stopping, patience: int | None = None) -> Labels:
-    """The fixed point of pairs alone, without moves; `patience` replaces all rules about the ends of sequences."""
-    if p.n == 0:
-        return labels
-    pairs = _pairs_of(p, labels, patience)
-    _improve_pairs(pairs, stopping)
-    improved: Labels = pairs.labels
-    return improved
-
-
-def _pairs_of(p: SetPartition, labels: Labels, patience: int | None = None) -> Pairs:
+def _pairs_of(p: SetPartition, labels: Labels) -> Pairs:
     cost = p._evaluate_labels(labels)
     if p.cost is None:
-        return Pairs(p.matrix, None, labels, p._magnitude, p._tolerance, cost, patience or SWITCHES)
+        return Pairs(p.matrix, None, labels, p._magnitude, p._tolerance, cost, SWITCHES)
     terms = terms_of(p)
-    if patience is not None:
-        return Pairs(None, p._rows().arrays, labels, p._magnitude, p._tolerance, cost, patience, terms=terms)
     mean = 2.0 * float(np.abs(p.cost).sum(where=p.cost < np.inf)) / p.n
     whole = WHOLE if neighbours_of(p) > MANY else 0
     return Pairs(

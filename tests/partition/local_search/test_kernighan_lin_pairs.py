@@ -12,7 +12,7 @@ import pytest
 import reference as naive
 from backgrounds import background_problem
 from hypothesis import example, given, settings
-from reference_pairs import chained, reference, reference_chains
+from reference_pairs import chained, improve_pairs_alone, reference, reference_chains
 from strategies import partitions
 
 import graphpart as gp
@@ -22,7 +22,6 @@ from graphpart.partition.local_search._sparse_chains import Chains
 from graphpart.partition.local_search.kernighan_lin_pairs import (
     CHAIN,
     LONGEST,
-    improve_pairs_alone,
     kernighan_lin_pairs,
 )
 from graphpart.partition.problem import canonical

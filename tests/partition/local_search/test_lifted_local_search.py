@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 import reference as naive
 from lifted import connected_labels, lifted_problem
-from reference_pairs import chained, reference_chains
+from reference_pairs import chained, improve_pairs_alone, reference_chains
 from reference_pairs import reference as reference_pairs
 
 import graphpart as gp
 from graphpart.partition.local_search._kernighan_lin_pairs import Pairs
 from graphpart.partition.local_search._levels import Level
-from graphpart.partition.local_search.kernighan_lin_pairs import improve_pairs_alone
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import canonical
 from graphpart.stopping import Stopping
