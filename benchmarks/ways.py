@@ -53,7 +53,30 @@ def clusters(n: int, seed: int = 0, k: int = 2) -> Ways:
         gp.FactorGraph.from_arrays([k] * n, [(pairs, costs[:, None, None] * np.eye(k))]),
         0.0,
     )
+    if k == 2:
+        couplings = {(int(a), int(b)): -c / 2 for (a, b), c in zip(pairs, costs, strict=True)}
+        field = dict.fromkeys(range(n), 0.0)
+        ways["Ising model"] = lambda: (gp.FactorGraph.from_ising(couplings, field, constant=costs.sum() / 2), 0.0)
+        both = {(int(a), int(b)): 2 * c for (a, b), c in zip(pairs, costs, strict=True)}
+        each = -np.bincount(pairs.ravel(), np.repeat(costs, 2), n)
+        both |= {(a, a): each[a] for a in range(n)}
+        ways["QUBO"] = lambda: (gp.FactorGraph.from_qubo(both, constant=costs.sum()), 0.0)
     return ways
+
+
+def prices(n: int, seed: int = 0) -> Ways:
+    """Groups whose elements pay for being together, or the same prices in listed pairs."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, max(1, n // 10), n)
+    u, v = np.triu_indices(n, 1)
+    used = rng.random(len(u)) < min(1.0, 12.0 / n)
+    costs, same = rng.normal(-0.3, 1.0, len(u)) * used, group[u] == group[v]
+    pairs, paid = np.stack([u, v], 1), costs + 0.75 * same
+    from_pairs = gp.SetPartition.from_pairs
+    return {
+        "prices": lambda: (from_pairs(n, pairs[used], costs[used], groups=group, group_cost=0.75, dense=False), 0.0),
+        "listed": lambda: (from_pairs(n, pairs[used | same], paid[used | same], dense=False), 0.0),
+    }
 
 
 def three_clusters(n: int, seed: int = 0) -> Ways:
@@ -102,7 +125,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[20, 100, 300])
     options = parser.parse_args()
     for n in options.sizes:
-        for make in (matching, groups, clusters, three_clusters, requirements, connected):
+        for make in (matching, groups, prices, clusters, three_clusters, requirements, connected):
             found = {}
             for way, problem in make(n).items():
                 p, constant = problem()

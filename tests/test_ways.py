@@ -1,6 +1,7 @@
 """One problem said in several ways: the same cost, and the same status."""
 
 import numpy as np
+import pulp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -66,6 +67,64 @@ def test_larger_groups_are_proven_in_every_way(groups):
     assert max(costs) - min(costs) < 1e-9
     if groups == 2:
         assert all("matching" in r.message for (_, method), r in found.items() if method == "auto")
+
+
+@settings(max_examples=40)
+@given(st.integers(2, 9), st.integers(0, 2**32 - 1), st.sampled_from([1.0, 0.25, 0.3333]))
+def test_two_clusters_labels_spins_and_zeros_and_ones_are_one_problem(n, seed, unit):
+    rng = np.random.default_rng(seed)
+    u, v = np.triu_indices(n, 1)
+    costs = rng.integers(-9, 10, len(u)) * unit
+    pairs = list(zip(u.tolist(), v.tolist(), strict=True))
+    p = gp.SetPartition.from_pairs(n, pairs, costs, n_clusters=(1, 2))
+    labels = gp.FactorGraph.from_arrays([2] * n, [(np.array(pairs), costs[:, None, None] * np.eye(2))])
+    spins = gp.FactorGraph.from_ising(
+        dict(zip(pairs, -costs / 2, strict=True)), dict.fromkeys(range(n), 0.0), constant=costs.sum() / 2
+    )
+    each = -np.bincount(np.concatenate([u, v]), np.tile(costs, 2), n)
+    Q = dict(zip(pairs, 2 * costs, strict=True)) | {(a, a): each[a] for a in range(n)}
+    bits = gp.FactorGraph.from_qubo(Q, constant=costs.sum())
+    best = gp.partition.brute_force(p).cost
+    for problem in (p, labels, spins, bits):
+        for method in ("auto", "exact"):
+            r = gp.solve(problem, method)
+            assert r.cost == pytest.approx(best, abs=1e-8) and str(r.status) == "optimal", method
+            if problem is not p:
+                assert p.evaluate(r.labels) == pytest.approx(best, abs=1e-8)
+
+
+@settings(max_examples=40)
+@given(st.integers(2, 9), st.integers(0, 2**32 - 1), st.booleans())
+def test_prices_of_groups_are_costs_of_listed_pairs(n, seed, dense):
+    rng = np.random.default_rng(seed)
+    group, (u, v) = rng.integers(0, 3, n), np.triu_indices(n, 1)
+    costs, same = rng.integers(-9, 6, len(u)).astype(float), group[u] == group[v]
+    pairs = np.stack([u, v], 1)
+    listed = gp.SetPartition.from_pairs(n, pairs, costs + 2.5 * same)
+    priced = gp.SetPartition.from_pairs(n, pairs, costs, groups=group, group_cost=2.5, dense=dense)
+    best = gp.partition.brute_force(listed).cost
+    for p in (listed, priced):
+        for method in ("auto", "exact"):
+            r = gp.solve(p, method)
+            assert r.cost == pytest.approx(best, abs=1e-9) and str(r.status) == "optimal", method
+            assert listed.evaluate(r.labels) == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_factor_graph_its_integer_program_and_its_file_are_one_problem(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    pairs = np.stack(np.triu_indices(6, 1), 1)
+    tables = rng.integers(0, 9, (len(pairs), 3, 3)).astype(float)
+    f = gp.FactorGraph.from_arrays([3] * 6, [(pairs, tables)])
+    best = gp.crf.brute_force(f).cost
+    gp.write(f, str(tmp_path / "f.wcsp"))
+    for problem in (f, gp.read(str(tmp_path / "f.wcsp"))):
+        r = gp.solve(problem)
+        assert r.cost == pytest.approx(best) and str(r.status) == "optimal"
+        assert f.evaluate(r.labels) == pytest.approx(best)
+    lp = gp.crf.to_pulp(f)
+    lp.solve(pulp.HiGHS(msg=False))
+    assert pulp.value(lp.objective) == pytest.approx(best)
 
 
 KINDS = ("plain", "groups", "two groups", "sizes", "two clusters", "missing")

@@ -121,3 +121,12 @@ def test_the_integer_program_without_time_has_a_partition():
         r = gp.partition.ilp(q, time_limit=0)
         q._check_feasible(r.labels)
         assert r.lower_bound <= best + 1e-9 <= r.cost + 2e-9, seed
+
+
+@pytest.mark.parametrize("method", ["auto", "exact"])
+def test_without_time_the_bound_is_the_sum_of_negative_costs(method):
+    p = gp.generate.sparse_random(60, 120, seed=1).problem.require(max_size=3, n_clusters=(10, 30))
+    r = gp.solve(p, method, time_limit=0)
+    p._check_feasible(r.labels)
+    costs = p.pairs()[2]
+    assert costs[costs < 0].sum() - 1e-6 <= r.lower_bound <= r.cost
