@@ -41,7 +41,6 @@ class BoundingParameters:
     least: float = 5e-7  #: seconds per pair of a matrix; with less time there is no packing
     packing: float = 3e-6  #: seconds per pair, roughly, for a packing and the proof of its bound
     dense: float = 2e-9  #: further seconds per triple of elements of a matrix
-    added: float = 1e-6  #: further seconds per unlisted pair with a cost that a star may use
     relaxed: int = 500_000  #: most pairs with a cost for which the relaxation follows message passing
 
 
@@ -86,7 +85,8 @@ class Bounding:
         if p.background is not None:
             u, v, _ = p._listed()
             degree = np.bincount(u, minlength=p.n) + np.bincount(v, minlength=p.n)
-            whole += self.parameters.added * min(0.5 * float(degree @ (degree - 1)), added_pairs(p.m))
+            # a microsecond for each unlisted pair that stars use
+            whole += 1e-6 * min(0.5 * float(degree @ (degree - 1)), added_pairs(p.m))
         # Half of the time of a packing that takes long, so that it begins early enough. With a background, the bound
         # says nothing before, and it begins at once.
         self.needs = 0.0 if seconds == math.inf or p.background is not None else min(0.5 * seconds, whole)
