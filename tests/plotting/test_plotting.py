@@ -15,6 +15,7 @@ from graphpart.plotting import plot_changes, plot_history
 
 networkx = pytest.importorskip("networkx")
 matplotlib = pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib.pyplot")
 matplotlib.use("Agg")
 PROBLEM = planted_partition(60, 6, 2, seed=0).problem
 
