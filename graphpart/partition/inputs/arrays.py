@@ -105,7 +105,8 @@ def pairs_and_costs(pairs: Any, costs: Any, what: str = "") -> Triples:
         if array.size == 0:
             array = np.zeros((0, 2), np.int64)
         if array.ndim != 2 or array.shape[1] != 2:
-            raise InvalidProblem(f"{what}pairs has shape {array.shape}: expected (m, 2)")
+            hint = "; numpy.transpose(pairs) has it" if array.ndim == 2 and len(array) == 2 else ""
+            raise InvalidProblem(f"{what}pairs has shape {array.shape}: expected (m, 2){hint}")
         u, v = array[:, 0], array[:, 1]
     for index in (u, v):
         if index.dtype.kind not in "iu":
@@ -389,7 +390,8 @@ class Places:
                 self._index = {name: i for i, name in enumerate(self.nodes)}
             return self._index[node]
         except (KeyError, ValueError, TypeError):
-            raise InvalidProblem(f"{node!r} is not a node of the problem") from None
+            first = f", whose first node is {self.nodes[0]!r}" if len(self.nodes) else ""
+            raise InvalidProblem(f"{node!r} is not a node of the problem{first}") from None
 
     def has(self, node: Any) -> bool:
         """Whether it is the name of an element."""

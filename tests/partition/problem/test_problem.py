@@ -228,7 +228,8 @@ class TestFromPairs:
             (3, [(1, 1)], [1.0], r"pair 0 is \(1, 1\): expected two different elements"),
             (3, [(0, 1)], [math.nan], r"pair 0 is \(0, 1\) with cost nan"),
             (3, [(0, 1)], [1.0, 2.0], "1 pairs but costs of shape"),
-            (3, [(0, 1, 2)], [1.0], r"pairs has shape \(1, 3\): expected \(m, 2\)"),
+            (3, [(0, 1, 2)], [1.0], r"pairs has shape \(1, 3\): expected \(m, 2\)$"),
+            (3, ([0, 0, 1], [1, 2, 2]), [1.0] * 3, r"shape \(2, 3\): expected \(m, 2\); numpy\.transpose\(pairs\)"),
             (3, [(0.0, 1.0)], [1.0], "pairs has dtype float64: expected integers"),
             (3, [(0, 1)], ["a"], "costs has dtype"),
             (3, [(0, 2**32)], [1.0], r"pair 0 is \(0, 4294967296\)"),
@@ -282,7 +283,7 @@ class TestRequirements:
 
     def test_mistakes(self):
         for pairs, message in (
-            ([(0, 7)], "7 is not a node of the problem"),
+            ([(0, 7)], "7 is not a node of the problem, whose first node is 0"),
             ([(1, 1)], "expected two different elements"),
             ([3], "expected a pair of nodes"),
         ):
