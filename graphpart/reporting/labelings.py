@@ -49,7 +49,9 @@ def labeling_page(f: FactorGraph, result: Result, doubts: LabelDoubts | None, ti
     above = energies - least
     came: list[Any] = []
     if f.n:
-        grid = grid_of(f.variables, *_pairs(f))
+        if isinstance(f.variables, range) and f.shape is not None and len(f.shape) in (2, 3):
+            page.data["shape"] = list(f.shape)  # the page names pixels by their places as well
+        grid = grid_of(f.variables, *_pairs(f), f.shape)
         if grid is not None:
             came.append(image_chart(*grid, labels, "label", "variable", remarks))
         elif f.n <= DRAWN:
@@ -227,14 +229,14 @@ def _least_sure(f: FactorGraph, doubts: LabelDoubts) -> Table:
     return Table(
         "elements",
         "Variables",
-        f"What the best other label would cost: the {head.rows} least sure of "
+        f"The doubt is what the best other label would cost more: the {head.rows} least sure of "
         f"{plural(doubts.variables.rows, 'variable')}. Exact costs are the least possible; with more search, those by "
         f"local search may turn out lower.{what}",
         [
             column("variable", [f.index(name) for name in head["variable"].tolist()], "element"),
             column("label", head["label"].tolist()),
-            column("other label", ["" if k < 0 else str(k) for k in head["other"].tolist()], "text"),
-            column("it would cost", head["doubt"].tolist()),
+            column("other", ["" if k < 0 else str(k) for k in head["other"].tolist()], "text"),
+            column("doubt", head["doubt"].tolist()),
             column("method", head["method"].tolist(), "text"),
         ],
     )

@@ -352,3 +352,12 @@ def test_a_grid_is_shown_as_an_image_whatever_its_names():
     (image,) = (c for c in data_of(page_of(named, gp.solve(named)))["charts"] if c["key"] == "image")
     place = unpacked(image["place"])
     assert [f"x_{k // 8}_{k % 8}" for k in place.tolist()] == list(named.variables)
+
+
+def test_variables_of_an_image_are_named_by_their_places():
+    costs = np.random.default_rng(0).random((4, 5, 3))
+    f = gp.crf.potts(unary=costs, weight=0.2)
+    data = data_of(page_of(f, gp.solve(f)))
+    assert data["shape"] == [4, 5]
+    (table,) = (t for t in data["tables"] if t["key"] == "elements")
+    assert [c["name"] for c in table["columns"]] == list(gp.crf.doubts(f, gp.solve(f)).variables)
