@@ -198,7 +198,8 @@ def two_partitions(const double[:, ::1] y, double tolerance, int largest, Stoppi
                         covered[members[i]] = 1
                 covered[t] = 1
                 amount = violation(y, &members[0], size, &b[0])
-            # The search raised y(S, T) - y(S) - y(T) - |S|. With |T| < |S| the inequality may still not be violated.
+            # The search raised y(S, T) - y(S) - y(T) - |S|, which is at most the violation; it must exceed the
+            # tolerance.
             if size > 3 and amount + min(S, size - S) - S > tolerance:
                 for side in (-1, 1):
                     for i in range(n):
