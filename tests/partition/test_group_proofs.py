@@ -95,7 +95,7 @@ def test_multipliers_of_group_stars_prove_what_they_say():
         u, v = np.triu_indices(n, 1)
         groups = Groups(n, np.arange(n), rng.integers(0, 3, n), np.ones(n, np.int64), np.full(3, math.inf))
         cost = np.where(np.isinf(groups.of_pairs(u, v)), 1.0, rng.normal(size=len(u)))
-        stars = GroupStars(n, u.astype(np.int32), v.astype(np.int32), cost, groups)
+        stars = GroupStars(u.astype(np.int32), v.astype(np.int32), cost, groups)
         attraction = np.maximum(-cost, 0.0)
         stars.improve(attraction, Stopping())
         p = gp.SetPartition.from_pairs(n, (u, v), cost, groups=groups, dense=False)
