@@ -29,7 +29,6 @@ from graphpart.common.groups import first_of
 from graphpart.common.race import Contestant, Race, RaceParameters
 from graphpart.common.rounds import Saver
 from graphpart.common.steps import RunningSum
-from graphpart.display import plural
 from graphpart.machine import processors
 from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.anytime_search.levels import has_small_subsets
@@ -398,7 +397,7 @@ class Races:
             counts[f"by {how}"] = counts.get(f"by {how}", 0) + part.count - left
         counts["not proven"] = self.open
         total, what = sum(counts.values()), ", ".join(f"{number} {how}" for how, number in counts.items() if number)
-        return f"{plural(total, 'component')}: {what}" if total else "no pair has a cost"
+        return f"{total} component{'s' * (total != 1)}: {what}" if total else "no pair has a cost"
 
 
 def _put(found: Elements, elements: Elements, labels: Labels) -> None:
