@@ -179,6 +179,7 @@ ELSEWHERE = {
     "labels": ("domain",),
     "max_cluster_size": ("max_size",),
     "max_iter": ("max_iterations",),
+    "max_members": ("max_size",),
     "must_cut": ("apart",),
     "must_join": ("together",),
     "must_link": ("together",),
