@@ -250,7 +250,7 @@ def argument_check(function: Callable[..., object]) -> Callable[[Iterable[str]],
 def position_check(
     function: Callable[..., object], more: Iterable[str] = ()
 ) -> Callable[[Sequence[object], Mapping[str, object]], None]:
-    """A decorator that raises InvalidOption for too many arguments by position, or one by position and by name.
+    """A check that raises InvalidOption for missing arguments, too many by position, or one by position and by name.
 
     Parameters
     ----------
@@ -263,16 +263,23 @@ def position_check(
         return lambda *_: None
     places = [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     named = [*(one.name for one in parameters if one.kind is one.KEYWORD_ONLY), *more]
+    needed = [one.name for one in parameters if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
     bound = int(places[:1] in (["self"], ["cls"]))
     what = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
 
     def check(args: Sequence[object], given: Mapping[str, object]) -> None:
         twice = next((name for name in places[: len(args)] if name in given), None)
-        if twice is None and len(args) <= len(places):
+        missing = [name for name in needed if name not in given and name not in places[: len(args)]]
+        if twice is None and len(args) <= len(places) and not missing:
             return
-        found = f"{twice} twice, by position and by name" if twice else f"{len(args) - bound} arguments by position"
+        if twice:
+            found = f"has {twice} twice, by position and by name"
+        elif len(args) > len(places):
+            found = f"has {len(args) - bound} arguments by position"
+        else:
+            found = f"lacks {' and '.join(missing)}"
         names = [*places[bound:], *(f"{name}=" for name in named[:8]), *(["..."] if len(named) > 8 else [])]
-        raise InvalidOption(f"{what} has {found}: expected {what}({', '.join(names)})")
+        raise InvalidOption(f"{what} {found}: expected {what}({', '.join(names)})")
 
     return check
 
