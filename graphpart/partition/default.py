@@ -32,7 +32,9 @@ from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.beforehand import Beforehand, fit_for_auto
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.conclusion import concluded
-from graphpart.partition.local_search.improve import problems_with_huge_costs_cut
+from graphpart.partition.local_search.attracting import is_native
+from graphpart.partition.local_search.greedy_moving import move
+from graphpart.partition.local_search.improve import fixed_point, problems_with_huge_costs_cut
 from graphpart.partition.problem import Labels, as_problem, canonical
 from graphpart.partition.races import PATIENCE, Races, RacesParameters
 from graphpart.partition.results.finish import finish, settled
@@ -138,6 +140,10 @@ def auto(
         lambda labels: _improved(contraction, labels, stopping, seed or 0),
         stopping,
     )
+    if (
+        not races.proven and stopping.reason is None and is_native(p)
+    ):  # races end by the clock, and some elements are joined
+        found = fixed_point(p, found, move, stopping)
     bound = math.inf if races.proven else contraction.constant + races.bound
     result = concluded(p, found, bound, "auto", stopping, races.report(), start=(labels, cost))
     if not races.proven:

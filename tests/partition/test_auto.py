@@ -156,6 +156,29 @@ def test_subsets_hang_together(p):
     assert nx.number_connected_components(graph) == len(set(labels.tolist()))
 
 
+@pytest.mark.parametrize("seconds", [0.0, 0.05])
+def test_no_move_lowers_the_cost_of_what_is_called_a_local_optimum(seconds, monkeypatch):
+    """Even if the clock ends the races, which know components and joined elements only."""
+    monkeypatch.setattr(default, "PATIENCE", seconds)
+    called = 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        truth = np.repeat(np.arange(2500), rng.geometric(0.45, 2500))
+        n = len(truth)
+        pairs = np.concatenate(
+            [rng.integers(0, n, (3 * n, 2)), np.arange(3 * n)[:, None] // 3 + rng.integers(0, 4, (3 * n, 2))]
+        )
+        pairs = np.unique(np.sort(np.minimum(pairs, n - 1), axis=1), axis=0)
+        pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+        costs = np.where(truth[pairs[:, 0]] == truth[pairs[:, 1]], -1.5, 2.0) + rng.normal(0, 1.2, len(pairs))
+        p = gp.SetPartition.from_pairs(n, pairs, costs, missing=0.9)
+        r = auto(p)
+        if r.status == "local_optimum":
+            called += 1
+            assert gp.partition.greedy_moving(p, initial=r).cost >= r.cost - p._tolerance
+    assert called
+
+
 def test_what_comes_apart_is_improved_again():
     # 0 and 1 cost nothing together, 2 repels 0 by as much as it attracts 1: apart, 1 and 2 join.
     p = gp.SetPartition.from_pairs(3, [(0, 2), (1, 2)], [1.0, -1.0])

@@ -210,7 +210,7 @@ def test_required_pairs_in_a_frame():
     p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [1.0, 1.0], ["ann", "bob", "cid"])
     frame = pandas.DataFrame({"left": ["ann"], "right": ["bob"]})
     assert p.require(together=frame).must_join.tolist() == [[0, 1]]
-    with pytest.raises(gp.InvalidProblem, match="together is a table of 1 columns: expected two"):
+    with pytest.raises(gp.InvalidProblem, match="together is a table of 1 column: expected two"):
         p.require(together=frame[["left"]])
     with pytest.raises(gp.InvalidProblem, match=r"apart is one pair: expected .* \[\('ann', 'bob'\)\]"):
         p.require(apart=("ann", "bob"))
