@@ -66,6 +66,11 @@ class Frustration(Shown):
         return self.two.status
 
     @property
+    def message(self) -> str:
+        """How the search for two sides ended, and what would help if they are not proven."""
+        return self.two.message
+
+    @property
     def groups(self) -> list[set[Hashable]]:
         """The groups, any number of them, with the least weight of frustrated pairs that was found."""
         return self.several.clusters

@@ -102,7 +102,13 @@ def read_old(file: str, problem: Any) -> Any:
     labels = read_labels(file)
     if isinstance(labels, dict):
         by_text = {str(node): node for node in problem.nodes}
-        return {by_text[str(node)]: label for node, label in labels.items() if str(node) in by_text}
+        known = {by_text[str(node)]: label for node, label in labels.items() if str(node) in by_text}
+        if labels and not known:
+            message = (
+                f"none of its {plural(len(labels), 'element')}, {next(iter(labels))!r} the first, is in the problem"
+            )
+            raise FormatError(file, None, f"{message}: expected the same names")
+        return known
     if len(labels) > problem.n or not (len(labels) == problem.n or isinstance(problem.nodes, range)):
         message = f"{plural(len(labels), 'label')} without names for {problem.n} elements: expected names"
         raise FormatError(file, None, f"{message}, which -o writes to a file .csv or .json")

@@ -76,6 +76,12 @@ def test_extend(freeze, files, run):
     assert gp.read_labels(labels) == {"ann": 7, "anna": 7, "bob": 3, "zoe": 7, "new": 7}
 
 
+def test_extend_labels_of_other_elements(files, run):
+    (files / "other.csv").write_text("node,label\nx,0\ny,1\n")
+    status, err = run("solve", files / "new.csv", "--extend", files / "other.csv")
+    assert status == 1 and "other.csv: none of its 2 elements, 'x' the first, is in the problem" in err
+
+
 def test_extend_labels_without_names(files, run):
     gp.write(gp.SetPartition.from_pairs(4, [(0, 1), (2, 3)], [-1.0, -1.0]), files / "p.npz")
     np.savetxt(files / "p.labels", [5, 5], "%d")
