@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphpart.partition.inputs.thresholds import path_threshold
+from graphpart.partition.inputs.thresholds import drawn, path_threshold, threshold_of_points
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -29,3 +29,18 @@ def test_of_copies_only_the_copies_are_joined():
     x = np.repeat(np.array([0.0, 1.0, 2.5, 4.5]), 5)
     assert 0 < path_threshold(np.abs(x[:, None] - x)) < 1
     assert path_threshold(np.zeros((5, 5))) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("k", "noise", "low", "high"), [(8, 1.2, 0.70, 0.85), (100, 1.0, 0.62, 0.75), (3000, 0.7, 0.4, 0.55)]
+)
+def test_noisy_clusters_have_the_threshold_that_separates_them(k, noise, low, high):
+    """Few large ones, of which some were drawn, and many small ones, of which chance says more."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(k, 64))[rng.integers(0, k, 3000)] + noise * rng.normal(size=(3000, 64))
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        rows = drawn(len(X))
+        distances = 1.0 - X[rows] @ X.T
+        distances[np.arange(len(rows)), rows] = np.inf
+        assert low < threshold_of_points(rows, distances) < high
