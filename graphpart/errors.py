@@ -206,7 +206,7 @@ VALUES = (
 )
 
 
-def unknown_argument(what: str, name: str, known: Iterable[str]) -> InvalidOption:
+def unknown_argument(what: str, name: str, known: Iterable[str], value: object = None) -> InvalidOption:
     """The exception for a keyword argument that a function does not have: those that it has, and the nearest one."""
     known = list(known)
     meant = next((one for one in ELSEWHERE.get(name, ()) if one in known), None)
@@ -214,7 +214,8 @@ def unknown_argument(what: str, name: str, known: Iterable[str]) -> InvalidOptio
     if name in COLUMNS_OF_VALUES and {"left", "cost", "similarity", "probability"}.issubset(known):
         return InvalidOption(f"{what} takes no {name}: {VALUES}")
     if name == "weight" and {"graph", "cost"}.issubset(known):
-        return InvalidOption(f"{what} takes no weight: {WEIGHTS}")
+        ways = WEIGHTS.replace("'weight'", repr(value)) if isinstance(value, str) else WEIGHTS
+        return InvalidOption(f"{what} takes no weight: {ways}")
     return InvalidOption(f"{what} takes no {name}: expected one of {', '.join(known)}{hint}")
 
 

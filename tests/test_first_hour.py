@@ -39,6 +39,12 @@ class TestWarnings:
             assert gp.solve(graph("cost", [1.0, 2.0, 3.0])).n_clusters == 4
         with pytest.warns(gp.GraphPartWarning, match=r"all 3 costs other than 0 are negative.*joins"):
             gp.solve(gp.SetPartition.from_matrix(-np.ones((3, 3))))
+        limited = gp.SetPartition.from_matrix(-np.ones((3, 3)))
+        assert (
+            gp.solve(limited, max_size=2).n_clusters == gp.solve(limited, apart=[(0, 1)]).n_clusters == 2
+        )  # no warning
+        with pytest.raises(gp.InvalidOption, match=r"from_similarity\(G, 'sign', threshold=...\)"):
+            gp.SetPartition(graph("sign", [1.0, -1.0, 1.0]), weight="sign")
         with pytest.warns(
             gp.GraphPartWarning, match=r"all costs lie in \[0, 1\], as similarities and probabilities do"
         ):

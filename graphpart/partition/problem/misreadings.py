@@ -111,7 +111,7 @@ def check_values(p: PairCosts) -> None:
             f"{found}; a positive cost keeps a pair apart, so nothing joins: if large values shall join, read them as "
             "similarity with a threshold, or as probability"
         )
-    else:
+    elif p._limits is None and not np.isposinf(costs).any():  # limits and required cuts keep apart what attracts
         warn(
             f"all {m} costs other than 0 are negative, so all that they connect joins: what shall stay apart needs a "
             "positive cost; for similarities a threshold makes both"

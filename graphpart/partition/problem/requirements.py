@@ -243,7 +243,8 @@ def with_options(options: type, *without: str) -> Callable[[Callable[_P, _R]], C
         @functools.wraps(function)
         def checked(*args: _P.args, **given: _P.kwargs) -> _R:
             if not takes.issuperset(given):
-                raise unknown_argument(what, next(name for name in given if name not in takes), known)
+                name = next(name for name in given if name not in takes)
+                raise unknown_argument(what, name, known, given[name])
             place(args, given)
             return function(*args, **given)
 
