@@ -97,7 +97,7 @@ def points(X: Any, metric: str) -> Any:
 
 def _sparse_points(X: Any, metric: str) -> Any:
     """The same for a matrix of ``scipy.sparse``, which stays one."""
-    from scipy.sparse import csr_array, diags_array
+    from scipy.sparse import csr_array, diags
 
     X = csr_array(X)
     X = csr_array((float_array("X", X.data, copy=False).astype(np.float64), X.indices, X.indptr), shape=X.shape)
@@ -105,7 +105,7 @@ def _sparse_points(X: Any, metric: str) -> Any:
         at = int(np.argmin(np.isfinite(X.data)))
         row = int(np.searchsorted(X.indptr, at, side="right")) - 1
         raise InvalidProblem(f"X has {X.data[at]} in row {row}, column {X.indices[at]}: expected finite numbers")
-    return X if metric == "euclidean" else csr_array(diags_array(1.0 / _lengths(X)) @ X)
+    return X if metric == "euclidean" else csr_array(csr_array(diags(1.0 / _lengths(X))) @ X)
 
 
 def _lengths(X: Any) -> Floats:
