@@ -38,6 +38,7 @@ __all__ = [
     "unknown",
     "unknown_argument",
     "warn",
+    "ways_of_weights",
 ]
 
 _P = ParamSpec("_P")
@@ -151,8 +152,7 @@ def check_callback(callback: object) -> None:
 
 
 def unknown(what: str, name: object, known: Iterable[str], also: Iterable[str] = ()) -> InvalidOption:
-    """The exception for an unknown name: the known names, and the one of them or of `also` that is spelled most
-    alike."""
+    """The exception for an unknown name: the known names, and the nearest one of them or of `also`."""
     known = list(known)
     hint = nearest(str(name).lower().replace("_", "-"), [*known, *also])
     return InvalidOption(f"{what} is {name!r}: expected one of {', '.join(known)}{hint}")
@@ -193,17 +193,21 @@ ELSEWHERE = {
     "weight": ("costs",),
     "weights": ("costs",),
 }
-#: Weights are similarities or costs; only the user knows which.
-WEIGHTS = (
-    "expected SetPartition.from_similarity(G, 'weight', threshold=...) if large weights join, "
-    "SetPartition(G, cost='weight') if they keep apart"
-)
 #: Names of columns of values in tables, and the line that explains them.
 COLUMNS_OF_VALUES = ("dist", "distance", "distances", "score", "scores", "sim", "value", "values", "weights")
 VALUES = (
     "expected the column of values as one of cost (negative joins), weight (positive joins), similarity (above "
     "threshold=... joins) or probability (of being the same); a distance is a cost after a threshold is subtracted"
 )
+
+
+def ways_of_weights(attribute: object) -> str:
+    """The calls for weights of edges, which are similarities or costs; only the user knows which."""
+    name = attribute if isinstance(attribute, str) else "weight"
+    return (
+        f"expected SetPartition.from_similarity(G, {name!r}, threshold=...) if large weights join, "
+        f"SetPartition(G, cost={name!r}) if they keep apart"
+    )
 
 
 def unknown_argument(what: str, name: str, known: Iterable[str], value: object = None) -> InvalidOption:
@@ -214,8 +218,7 @@ def unknown_argument(what: str, name: str, known: Iterable[str], value: object =
     if name in COLUMNS_OF_VALUES and {"left", "cost", "similarity", "probability"}.issubset(known):
         return InvalidOption(f"{what} takes no {name}: {VALUES}")
     if name == "weight" and {"graph", "cost"}.issubset(known):
-        ways = WEIGHTS.replace("'weight'", repr(value)) if isinstance(value, str) else WEIGHTS
-        return InvalidOption(f"{what} takes no weight: {ways}")
+        return InvalidOption(f"{what} takes no weight: {ways_of_weights(value)}")
     return InvalidOption(f"{what} takes no {name}: expected one of {', '.join(known)}{hint}")
 
 
@@ -233,7 +236,7 @@ def known_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def argument_check(function: Callable[..., object]) -> Callable[[Iterable[str]], None]:
-    """A decorator that raises InvalidOption for names of arguments that a function does not have."""
+    """A check that raises InvalidOption for names of arguments that a function does not have."""
     parameters = inspect.signature(function).parameters
     if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
         return lambda _: None

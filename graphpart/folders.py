@@ -152,8 +152,7 @@ def solve_files(
 
 
 def _content(value: Any) -> Any:
-    """A text that identifies the value of an option: a digest of a table or an array, since its `repr` leaves rows
-    out."""
+    """The value of an option, or its digest if it is a table or an array, whose `repr` leaves rows out."""
     plain = value is None or isinstance(value, str | int | float)
     return value if plain else hashlib.sha256(pickle.dumps(value)).hexdigest()
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphpart.display import plural
-from graphpart.errors import WEIGHTS, InvalidOption, InvalidProblem, check_callback, unknown_argument, warn
+from graphpart.errors import InvalidOption, InvalidProblem, check_callback, unknown_argument, warn, ways_of_weights
 from graphpart.methods import find_method, methods_for
 from graphpart.partition.inputs.arrays import advice, frozen
 from graphpart.partition.inputs.unlisted import derived_cost, hardly_compared
@@ -148,9 +148,7 @@ def _check_options(problem: Any, options: Mapping[str, Any], method: str) -> Non
     known = inspect.signature(found.function).parameters
     for name, value in options.items():
         if is_graph and name in ("weight", "similarity", "probability", "threshold"):
-            attribute = value if isinstance(value, str) else "weight"
-            ways = WEIGHTS.replace("'weight'", repr(attribute))
-            raise InvalidOption(f"{name} belongs to the problem: {ways}")
+            raise InvalidOption(f"{name} belongs to the problem: {ways_of_weights(value)}")
         for kind in (SetPartition,) if is_graph else (SetPartition, SetPartition.from_frame):
             if name not in known and name in inspect.signature(kind).parameters:
                 call = "SetPartition(G" if is_graph else "SetPartition.from_frame(..."

@@ -38,8 +38,7 @@ Kind = TypeVar("Kind", bound=Result)
 
 
 class Ending(TypedDict, total=False):
-    """The report of a method about its run: the message, a bound on all solutions, and further facts for
-    `Result.info`."""
+    """The report of a method about its run: the message, a bound, and further facts for `Result.info`."""
 
     message: str | None
     lower_bound: float

@@ -203,7 +203,8 @@ class Race:
 
         Returns
         -------
-        bool Whether any contestant had a turn.
+        bool
+            Whether any contestant had a turn.
         """
         limit = stopping.remaining
         if seconds is not None:

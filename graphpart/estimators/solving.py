@@ -1,5 +1,4 @@
-"""Options that estimators pass to a method: the seed, from a random state of scikit-learn, and the effort for
-proofs."""
+"""Options that estimators pass to a method: the seed, and the effort for proofs."""
 
 from typing import Any
 

@@ -76,8 +76,7 @@ def is_photograph(array: NDArray[Any]) -> bool:
 
 
 def map_of(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """The picture in a file: a photograph in colour, or a boundary map, whose integers are divided by the largest
-    one."""
+    """The picture in a file: a photograph in colour, or a boundary map; integers are divided by the largest one."""
     if is_photograph(array) or array.dtype.kind in "fb":
         return array
     if array.dtype.kind != "u" or array.dtype.itemsize > 2:

@@ -7,6 +7,7 @@ from libc.math cimport INFINITY
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memmove
 
+from graphpart.kernels.sorted_row cimport first_not_below
 from graphpart.kernels.types cimport element_t, offset_t
 
 cdef struct Row:
@@ -85,14 +86,7 @@ cdef inline void row_count(Row* row, double cost, int sign) noexcept nogil:
 
 cdef inline Py_ssize_t row_place(const Row* row, element_t x) noexcept nogil:
     """Position of the first entry that is not below x."""
-    cdef Py_ssize_t low = 0, high = row.size, middle
-    while low < high:
-        middle = (low + high) >> 1
-        if row.to[middle] < x:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return first_not_below(row.to, 0, row.size, x)
 
 
 cdef inline void row_set(Row* row, element_t x, double cost) noexcept nogil:

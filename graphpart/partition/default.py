@@ -140,9 +140,8 @@ def auto(
         lambda labels: _improved(contraction, labels, stopping, seed or 0),
         stopping,
     )
-    if (
-        not races.proven and stopping.reason is None and is_native(p)
-    ):  # races end by the clock, and some elements are joined
+    # Races end by the clock, and know components and joined elements only.
+    if not races.proven and stopping.reason is None and is_native(p):
         found = fixed_point(p, found, move, stopping)
     bound = math.inf if races.proven else contraction.constant + races.bound
     result = concluded(p, found, bound, "auto", stopping, races.report(), start=(labels, cost))

@@ -55,7 +55,6 @@ Elements = NDArray[np.int64]
 PATIENCE = 5.0  # seconds for search and proofs together, if there is no time limit
 PROVING = RaceParameters(first=0.5, far=0.85, near=0.9)  # in the method `exact`
 TOGETHER = 400  # most elements of a component with a background that is solved together with others
-BOUND_SHARE = 0.14  # share of the time of a component that a packing may take, where branch and cut has no part
 
 
 @dataclass(frozen=True)
@@ -324,8 +323,8 @@ class Races:
                 prover = self._branch_and_cut(part, p, labels, part.bound)
         grouped = p.background is not None and p.background.groups is not None
         if prover is None and (p.background is None or (repels(p) and (grouped or has_small_subsets(labels)))):
-            share = math.inf if seconds is None else (BOUND_SHARE if p.background is None else 0.5) * seconds
-            prover = Bounding(p, labels, part.bound, lambda bound: self._raise(part, bound), share, judge)
+            time = math.inf if seconds is None else seconds
+            prover = Bounding(p, labels, part.bound, lambda bound: self._raise(part, bound), time, judge)
         if p.n >= a.searched and (part.count == 1 or p.background is not None):
             contestants.append(self._searcher(part, p, labels))
         elif part.prover is not None and seconds is not None and p.n >= a.helped:

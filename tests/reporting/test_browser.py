@@ -479,8 +479,7 @@ def test_tables_fit_pixels_have_places_and_names_do_not_overlap(driver, tmp_path
     assert any("(row " in text for text in column(driver, "decisions", "change"))
     wide = "const box = document.querySelector('#table-decisions .scroll'); return [box.scrollWidth, box.clientWidth]"
     needed, there = driver.execute_script(wide)
-    page, window = driver.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
-    assert page <= window and (needed <= there or there > 0.8 * window)  # a wide table scrolls in its box
+    assert needed <= there
     u, v, cost = sparse_random(400, 1200, seed=1).problem.pairs()
     q = gp.SetPartition.from_pairs(400, (u, v), cost, nodes=[f"a long name {i}" for i in range(400)])
     gp.report(q, gp.partition.greedy_joining(q), tmp_path / "map.html")

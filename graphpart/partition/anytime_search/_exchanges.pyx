@@ -20,6 +20,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
 
 from graphpart.kernels.random cimport random_below, random_bits
+from graphpart.kernels.sorted_row cimport first_not_below
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -54,14 +55,8 @@ cdef struct State:
 cdef inline double pair_cost(const State* s, element_t a, element_t b) noexcept nogil:
     """The cost of a pair, 0 if it is not stored: in a row of all elements at the first look."""
     cdef offset_t low = max(s.starts[a], s.starts[a + 1] - (s.n - b)), high = min(s.starts[a + 1], s.starts[a] + b)
-    cdef offset_t middle
-    while low < high:
-        middle = (low + high) >> 1
-        if s.neighbours[middle] < b:
-            low = middle + 1
-        else:
-            high = middle
-    return s.costs[low] if low < s.starts[a + 1] and s.neighbours[low] == b else 0.0
+    cdef offset_t k = first_not_below(s.neighbours, low, high, b)
+    return s.costs[k] if k < s.starts[a + 1] and s.neighbours[k] == b else 0.0
 
 
 cdef inline double change(const State* s, element_t a, element_t b, element_t V) noexcept nogil:

@@ -115,7 +115,8 @@ class Portfolio(RoundSearch[Any, Found]):
 
         Returns
         -------
-        Status ``optimal`` or ``feasible``; `stopping` has the reason of an early end.
+        Status
+            ``optimal`` or ``feasible``; `stopping` has the reason of an early end.
         """
         stopping, p = self.stopping, self.p
         stopping.record(self.cost)

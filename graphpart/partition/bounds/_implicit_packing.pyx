@@ -16,6 +16,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport calloc, free
 
+from graphpart.kernels.sorted_row cimport first_not_below
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.partition.bounds._packed cimport (
     Numbers, Packed, Reals, add_number, add_real, array_of, packed_add, packed_arrays, packed_close, packed_free,
@@ -124,17 +125,11 @@ cdef class ImplicitPairs:
 
     cdef inline offset_t listed(self, element_t a, element_t b) noexcept nogil:
         """The number of a listed pair; -1 if it is not listed."""
-        cdef offset_t low, high, middle
+        cdef offset_t k
         if self.starts[a + 1] - self.starts[a] > self.starts[b + 1] - self.starts[b]:
             a, b = b, a
-        low, high = self.starts[a], self.starts[a + 1]
-        while low < high:
-            middle = (low + high) >> 1
-            if self.neighbours[middle] < b:
-                low = middle + 1
-            else:
-                high = middle
-        return self.pairs[low] if low < self.starts[a + 1] and self.neighbours[low] == b else -1
+        k = first_not_below(&self.neighbours[0], self.starts[a], self.starts[a + 1], b)
+        return self.pairs[k] if k < self.starts[a + 1] and self.neighbours[k] == b else -1
 
     cdef inline Py_ssize_t slot(self, offset_t key) noexcept nogil:
         cdef Py_ssize_t at = <Py_ssize_t>((<unsigned long long>key * 0x9E3779B97F4A7C15ULL) >> 20) & self.mask

@@ -57,7 +57,8 @@ class Bounding:
     raised : callable, optional
         Called with the bound whenever it is better.
     seconds : float
-        Time for the packing. The rounds of message passing pack what is left after this time.
+        Time of the race. A packing takes a share of it, and the rounds of message passing pack what is left. With a
+        background, the bound says nothing before the packing; so its share is larger, and it begins at once.
     judge : Judge, optional
         The judge of the problem, if it exists already.
     parameters : BoundingParameters
@@ -75,6 +76,7 @@ class Bounding:
         judge: Judge | None = None,
         parameters: BoundingParameters | None = None,
     ) -> None:
+        seconds *= 0.14 if p.background is None else 0.5
         if p.n > DENSE_UP_TO:
             p = without_usual(p)
         self.p, self.labels, self.cost = p, labels, p._evaluate_labels(labels)
@@ -87,8 +89,7 @@ class Bounding:
             degree = np.bincount(u, minlength=p.n) + np.bincount(v, minlength=p.n)
             # a microsecond for each unlisted pair that stars use
             whole += 1e-6 * min(0.5 * float(degree @ (degree - 1)), added_pairs(p.m))
-        # Half of the time of a packing that takes long, so that it begins early enough. With a background, the bound
-        # says nothing before, and it begins at once.
+        # Half of the time of a packing that takes long, so that it begins early enough.
         self.needs = 0.0 if seconds == math.inf or p.background is not None else min(0.5 * seconds, whole)
         most = 2.0 * whole if whole <= seconds else seconds
         self._packing = None if seconds == math.inf else max(most, 0.1)  # seconds: no clock without a limit

@@ -141,8 +141,7 @@ def threshold_of_points(rows: NDArray[np.int64], distances: NDArray[np.float64])
     np.fill_diagonal(square, 0.0)
     path, share = _path(square)
     finite = distances[np.isfinite(distances)]
-    # Of points without clusters, and of clusters with few points drawn, the share is at most 0.16; with clusters that
-    # overlap by 5%, at least 0.24.
+    # On generated points: at most 0.16 without clusters, or if few points of each were drawn; else at least 0.23.
     if len(rows) == distances.shape[1] or (share > 0.2 and np.count_nonzero(finite <= path) > 0.01 * finite.size):
         return path
     tail = tail_threshold(finite, path)

@@ -6,6 +6,7 @@ The statement of each criterion, and why it holds, is in `persistency.py`.
 from libc.math cimport INFINITY
 
 from graphpart.kernels.contraction cimport Row, Shrinking
+from graphpart.kernels.sorted_row cimport first_not_below
 from graphpart.kernels.types cimport element_t
 from graphpart.partition.reduction._criteria cimport EDGE, NEIGHBOURHOOD, NODE, TRIANGLE
 from graphpart.partition.reduction._moves cimport MOVES, PAIR_OUT, TO_A, TO_B, judge_third, most, name_of_move
@@ -101,19 +102,12 @@ cdef int judge_join(Shrinking* g, Scratch* t, element_t a, element_t b, double c
 
 cdef inline Py_ssize_t gallop(const Row* row, Py_ssize_t i, element_t x) noexcept nogil:
     """Position, from i on, of the first entry that is not below x."""
-    cdef Py_ssize_t step = 1, low = i, high, middle
+    cdef Py_ssize_t step = 1, low = i
     while i < row.size and row.to[i] < x:
         low = i + 1
         i += step
         step *= 2
-    high = i if i < row.size else row.size
-    while low < high:
-        middle = (low + high) >> 1
-        if row.to[middle] < x:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return first_not_below(row.to, low, i if i < row.size else row.size, x)
 
 
 cdef int judge_cut(Shrinking* g, Scratch* t, element_t a, element_t b, double cost) noexcept nogil:

@@ -30,7 +30,11 @@ function makeTable(spec) {
   );
   const table = make(
     "table",
-    { "aria-labelledby": `title-${spec.key}`, "aria-describedby": `caption-${spec.key}` },
+    {
+      class: columns.length > 10 ? "many" : "",
+      "aria-labelledby": `title-${spec.key}`,
+      "aria-describedby": `caption-${spec.key}`,
+    },
     make("thead", {}, make("tr", {}, ...heads)),
     body,
   );
