@@ -118,8 +118,8 @@ class BranchAndCut:
 
     @staticmethod
     def needed(p: SetPartition) -> float:
-        """Seconds until the first relaxation of a problem stands: about 4 microseconds for each pair with a cost."""
-        return 4e-6 * pairs_with_cost(p)
+        """Seconds until the first relaxation of a problem stands: about 12 microseconds for each pair with a cost."""
+        return 12e-6 * pairs_with_cost(p)
 
     def generates_columns(self) -> bool:
         """Whether column generation has begun for some block."""
