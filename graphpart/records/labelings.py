@@ -45,6 +45,7 @@ DENSE = 3000  # rows of labels of which all pairs are listed
 LISTED = 20_000_000  # pairs that share a label, up to which these are listed
 KEPT = 2_000_000  # the same for the problem of a result
 MANY = 20  # labelings in a list, from which on they may be elements
+EXCHANGED = 50  # labelings, from which on they are elements if there are five times as many as elements
 
 
 @with_options(RequirementOptions, "group_cost", "connected", "lifted")
@@ -89,12 +90,14 @@ def consensus(
     InvalidProblem
         If labelings name different elements.
     InvalidOption
-        If a weight is not positive, or there is not one for each labeling.
+        If a weight is not positive, or there is not one for each labeling. If rows and columns are exchanged: there are
+        more than 50 labelings, and more than five times as many as elements. If you do have so many labelings, give
+        `nodes`, and they are taken as they are.
 
     Warns
     -----
     GraphPartWarning
-        If there are more than twice as many labelings as elements: rows and columns are probably exchanged.
+        If there are more than twice as many labelings as elements: rows and columns may be exchanged.
 
     Examples
     --------
@@ -159,7 +162,7 @@ def consensus(
 
 def _table(labelings: Any, nodes: Any) -> tuple[Ints, Any]:
     """Labels 0, 1, ... of each labeling, as the columns of an array, and names of the elements."""
-    _check_direction(labelings)
+    _check_direction(labelings, nodes)
     if hasattr(labelings, "columns"):
         if nodes is None and hasattr(labelings, "index"):
             nodes = labelings.index.tolist()
@@ -184,8 +187,8 @@ def _table(labelings: Any, nodes: Any) -> tuple[Ints, Any]:
     return table, names
 
 
-def _check_direction(labelings: Any) -> None:
-    """Warn, before any work, if there are so many labelings of so few elements that these are probably exchanged."""
+def _check_direction(labelings: Any, nodes: Any) -> None:
+    """Refuse, before any work, so many labelings of so few elements that these are exchanged; warn if they may be."""
     if hasattr(labelings, "columns"):
         count, elements = len(labelings.columns), len(labelings)
         advice = "columns of a frame are labelings; if its rows are, give frame.T"
@@ -197,8 +200,12 @@ def _check_direction(labelings: Any) -> None:
         advice = "each item of a list is a labeling; if each is an element, give list(zip(*labelings))"
     else:
         return
-    if count > 2 * elements and elements:
-        warn(f"{count} labelings of {elements} elements: {advice}")
+    if nodes is not None or not count > 2 * elements > 0:
+        return
+    text = f"{count} labelings of {plural(elements, 'element')}: {advice}"
+    if count > EXCHANGED and count > 5 * elements:
+        raise InvalidOption(f"{text}; if there are so many labelings, give nodes=range({elements}), too")
+    warn(text)
 
 
 def _named(one: Any) -> tuple[Sequence[Hashable] | None, NDArray[Any]]:

@@ -109,11 +109,23 @@ def test_a_result_has_its_problem(dense, monkeypatch):
 def test_rows_and_columns_exchanged():
     pd = pytest.importorskip("pandas")
     table = np.arange(200).reshape(2, 100) // 30  # two labelings of 100 elements
-    for wrong in (table.T, table.T.tolist(), pd.DataFrame(table)):
-        with pytest.warns(gp.GraphPartWarning, match="100 labelings of 2 elements"):
+    for wrong, advice in (
+        (table.T, r"give array\.T"),
+        (table.T.tolist(), r"give list\(zip\(\*labelings\)\)"),
+        (pd.DataFrame(table), r"give frame\.T"),
+    ):
+        with pytest.raises(gp.InvalidOption, match=f"100 labelings of 2 elements: .*{advice}; .*nodes=range\\(2\\)"):
             gp.consensus(wrong)
     for right in (table, table.tolist(), pd.DataFrame(table.T)):
         assert gp.consensus(right).n_clusters > 1
+    assert gp.consensus(table.T, nodes=range(2)).labels.tolist() == [0, 1]  # so many labelings, without a warning
+
+
+def test_rows_and_columns_may_be_exchanged():
+    table = np.arange(160).reshape(4, 40) // 30
+    for wrong in (table[:, :12].T, table[:, :40].T[:, :3].tolist(), np.zeros((60, 12), int), np.zeros((50, 4), int)):
+        with pytest.warns(gp.GraphPartWarning, match="labelings of .* elements: .*; if .*, give"):
+            gp.consensus(wrong)
 
 
 def test_labels_of_any_kind():
@@ -154,11 +166,11 @@ def test_named_labelings_are_matched_by_name():
             gp.consensus(bad)
 
 
-def test_columns_that_are_labelings_are_warned_of():
-    array = np.random.default_rng(0).integers(0, 2, (800, 5))
-    with pytest.warns(gp.GraphPartWarning, match="800 labelings of 5 elements: .*, give array.T"):
-        gp.consensus(array)
-    assert len(gp.consensus(array.T).labels) == 800
+def test_columns_that_are_labelings_are_refused_at_once():
+    array = np.random.default_rng(0).integers(0, 2, (20_000, 5))
+    with pytest.raises(gp.InvalidOption, match=r"20000 labelings of 5 elements: .*, give array\.T"):
+        gp.consensus(array)  # would take minutes
+    assert len(gp.consensus(array.T).labels) == 20_000
 
 
 @pytest.mark.parametrize(
