@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from graphpart.errors import InvalidOption
-from graphpart.estimators.misreadings import check_distances, check_elements, check_points
+from graphpart.estimators.misreadings import check_distances, check_elements, check_points, check_threshold
 from graphpart.estimators.solving import clustered
 from graphpart.learn import pairs
 from graphpart.machine import CHUNK
@@ -114,6 +114,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.progress = progress
 
+    _is_applied = False  # the threshold is that of another fit
+
     @with_options(RequirementOptions)
     def fit(self, X: Any, y: Any = None, **requirements: Unpack[RequirementOptions]) -> CorrelationClustering:
         """Partition the elements.
@@ -125,6 +127,11 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         **requirements
             What clusters must obey, as :meth:`graphpart.SetPartition.require` takes it, in place of `max_size` and
             `n_clusters` if they are among it. Elements are the rows of X, from 0. :meth:`fit_predict` takes it, too.
+
+        Warns
+        -----
+        GraphPartWarning
+            If the given threshold is such that no pair attracts, or every pair.
         """
         if self.kind not in ("distance", "similarity", "cost"):
             raise InvalidOption(f"kind is {self.kind!r}: expected distance, similarity or cost")
@@ -165,14 +172,21 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.cost_, self.lower_bound_ = result.cost, result.lower_bound
         return self
 
-    def score(self, X: Any, y: ArrayLike) -> float:
+    def score(self, X: Any, y: ArrayLike | None = None) -> float:
         """The adjusted Rand index of a partition of X, by the threshold that was found in `fit`, against true classes.
 
         Parameters
         ----------
-        X : array_like, shape (n, V), or (n, n) if precomputed
-            Not necessarily the elements of `fit`.
-        y : array_like, shape (n,)
+        X : array_like, shape (m, V), or (m, m) or (m, n) if precomputed
+            Not necessarily the elements of `fit`. If their values with each other are not given, but those with each of
+            the n elements of `fit`, they join the clusters of `fit`, as in :meth:`predict`, or are alone.
+        y : array_like, shape (m,)
+            The true classes.
+
+        Raises
+        ------
+        InvalidOption
+            If `y` is None.
 
         Notes
         -----
@@ -180,17 +194,27 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         from sklearn.metrics import adjusted_rand_score
 
+        if y is None:
+            raise InvalidOption(
+                "score has no y: expected the true classes, as in GridSearchCV(...).fit(X, y); if they are not known, "
+                "threshold='auto' chooses a threshold without them"
+            )
         return float(adjusted_rand_score(y, self._partition(X)))
 
     def _partition(self, X: Any) -> NDArray[np.int64]:
         """Labels of other elements by the threshold of `fit`; they are unrelated to the clusters of `fit`."""
         check_is_fitted(self)
-        validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)  # complains of other attributes
+        checked = validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)  # no other attributes
+        if self._points is None and not hasattr(checked, "tocoo") and not _is_symmetric(checked):
+            labels = self.predict(checked)
+            alone = labels < 0
+            labels[alone] = len(self.labels_) + np.arange(np.count_nonzero(alone))
+            return labels
         other = clone(self)
+        other._is_applied = True
         if self.kind != "cost":
             other.set_params(threshold=self.threshold_)
-        labels: NDArray[np.int64] = other.fit(X).labels_
-        return labels
+        return np.asarray(other.fit(X).labels_, np.int64)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The cluster of `fit` that each new element joins, or -1 if it lowers the cost to join none.
@@ -253,8 +277,10 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         rows, D = sample_of_distances(P, self.metric)
         if isinstance(self.threshold, str) and self.threshold == "auto":
             self.threshold_ = threshold_of_points(rows, D)
-        else:
+        elif isinstance(self.threshold, str):
             self._choose(D[np.isfinite(D)])
+        else:
+            self.threshold_ = float(self.threshold)
         u, v, costs, others = drawn_pairs(P, self.metric, self.threshold_)
         names = range(X.shape[0])
         return SetPartition._of_pairs(names, u, v, costs, background_of(names, others), dense=False)
@@ -300,6 +326,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self.threshold_ = float("nan")
         elif not isinstance(self.threshold, str):
             self.threshold_ = float(self.threshold)
+            if not self._is_applied:
+                check_threshold(values, self.threshold_, self.kind)
         elif self.threshold == "otsu" or (self.threshold == "auto" and values.ndim == 1):
             among = values if values.ndim == 1 else squareform(values, checks=False)  # without the diagonal
             self.threshold_ = otsu_threshold(among)
@@ -321,3 +349,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.pairwise = precomputed
         tags.input_tags.sparse = True
         return tags
+
+
+def _is_symmetric(X: NDArray[np.float64]) -> bool:
+    return X.shape[0] == X.shape[1] and np.allclose(X, X.T)

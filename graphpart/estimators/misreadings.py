@@ -11,7 +11,7 @@ from graphpart.errors import InvalidProblem, warn
 from graphpart.partition.inputs.frames import is_frame, table_of
 from graphpart.partition.problem import SetPartition
 
-__all__ = ["check_distances", "check_elements", "check_points"]
+__all__ = ["check_distances", "check_elements", "check_points", "check_threshold"]
 
 
 def check_elements(X: Any) -> None:
@@ -58,3 +58,27 @@ def check_distances(D: Any) -> None:
             "the diagonal of precomputed distances is 1, as that of similarities: say kind='similarity', or give "
             "distances such as 1 - S"
         )
+
+
+def check_threshold(values: NDArray[np.float64], threshold: float, kind: str) -> None:
+    """Warn if no pair attracts, or every pair; values are a matrix of all pairs, or those of the nearest pairs.
+
+    That all of the nearest pairs attract is nothing special.
+    """
+    is_distance, square = kind == "distance", values.ndim == 2
+    attract, pairs = 0, values.size - len(values) * square  # without the diagonal
+    for i, row in enumerate(np.atleast_2d(values)):
+        near = (row < threshold) == is_distance
+        attract += np.count_nonzero(near) - (square and bool(near[i]))
+    if pairs < 6 or (attract and not (square and attract == pairs)):
+        return
+    some = np.atleast_2d(values)[:2000]
+    others = some[~np.eye(*some.shape, dtype=bool)] if square else some
+    low, middle, high = np.quantile(others, [0.0, 0.5, 1.0])
+    told = (
+        "all elements attract each other and are one cluster"
+        if attract
+        else "no two elements attract each other, so each is a cluster of its own"
+    )
+    what = "distances" if is_distance else "similarities"
+    warn(f"threshold is {threshold:g}: {told}; {what} are {low:.2g} to {high:.2g}, half of them below {middle:.2g}")

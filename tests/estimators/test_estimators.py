@@ -298,6 +298,7 @@ def test_the_default_threshold_is_the_best_on_its_path():
     assert path_threshold(np.zeros((1, 1))) == 0.0 and path_threshold(np.full((3, 3), 2.0)) == 2.0
 
 
+@pytest.mark.filterwarnings("ignore:threshold is 0.001. no two elements attract")
 def test_score_lets_grid_search_choose():
     X, y = blobs(12)
     search = GridSearchCV(CorrelationClustering(method="kernighan-lin"), {"threshold": ["auto", 1e-3]}, cv=2)
@@ -306,6 +307,7 @@ def test_score_lets_grid_search_choose():
     assert search.best_estimator_.score(X, y) > 0.8
 
 
+@pytest.mark.filterwarnings("ignore:threshold is 0.001. no two elements attract")
 @pytest.mark.parametrize("model", [CorrelationClustering(method="kernighan-lin"),
                                    LearnedPartition(threshold=0.0, method="kernighan-lin")])  # fmt: skip
 def test_grid_search_with_a_scorer_of_metrics(model):
@@ -320,6 +322,53 @@ def test_grid_search_with_a_scorer_of_metrics(model):
 
     search = GridSearchCV(model, {name: values}, cv=GroupKFold(2), scoring=scorer).fit(X, y, groups=y)
     assert search.best_params_[name] == values[1] and search.best_score_ > 0.5
+
+
+@pytest.mark.parametrize("scoring", [None, "adjusted_rand_score"])
+@pytest.mark.parametrize("metric", ["euclidean", "precomputed"])
+def test_grid_search_finds_the_threshold_of_eight_clusters(metric, scoring):
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.repeat(np.arange(8), 50))
+    X = 3.0 * rng.normal(size=(8, 16))[y] + rng.normal(size=(400, 16))
+    given = X if metric == "euclidean" else pairwise_distances(X)
+    model = CorrelationClustering(metric, method="kernighan-lin")
+    for folds in (2, 5):  # of 2 folds, the distances to the other fold are a square matrix, too
+        search = GridSearchCV(model, {"threshold": [5.0, 8.0]}, scoring=scoring, cv=folds).fit(given, y)
+        assert search.best_params_ == {"threshold": 8.0} and search.best_score_ > 0.95
+
+
+@pytest.mark.parametrize("scoring", [None, "adjusted_rand_score"])
+def test_grid_search_says_why_all_thresholds_are_equal(scoring):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(8), 50)
+    X = 3.0 * rng.normal(size=(8, 16))[y] + rng.normal(size=(400, 16))
+    model = CorrelationClustering(method="kernighan-lin")
+    message = r"threshold is 0.[28]: no two .* cluster of its own; distances are 2\.\d to \d+, half of them below 1\d$"
+    with pytest.warns(gp.GraphPartWarning, match=message):
+        search = GridSearchCV(model, {"threshold": [0.2, 0.8]}, scoring=scoring).fit(X, y)
+    assert (search.cv_results_["mean_test_score"] == 0).all()
+
+
+def test_thresholds_at_which_every_pair_attracts_or_none():
+    X = blobs(12)[0]
+    D = pairwise_distances(X)
+    for given, options in ((X, {}), (D, {"metric": "precomputed"})):
+        with pytest.warns(gp.GraphPartWarning, match="threshold is 1000: all elements attract each other and are one"):
+            assert CorrelationClustering(threshold=1000, **options).fit(given).labels_.max() == 0
+    S = np.exp(-D)
+    for threshold, message in ((-1.0, "all elements attract"), (2.0, "no two elements .*; similarities are")):
+        with pytest.warns(gp.GraphPartWarning, match=message):
+            CorrelationClustering("precomputed", kind="similarity", threshold=threshold).fit(S)
+    with pytest.warns(gp.GraphPartWarning, match="no two elements"):
+        CorrelationClustering(threshold=1e-3, n_neighbors=5).fit(X)
+    CorrelationClustering("manhattan", threshold=1000.0, n_neighbors=5).fit(X)  # of near pairs, it tells nothing
+    CorrelationClustering(threshold=1.0).fit([[0.0], [2.0]])
+
+
+def test_a_score_without_classes_says_what_to_give():
+    model = CorrelationClustering(threshold=5.0, method="kernighan-lin").fit(blobs(12)[0])
+    with pytest.raises(gp.InvalidOption, match=r"score has no y: .*GridSearchCV\(\.\.\.\)\.fit\(X, y\)"):
+        model.score(blobs(12)[0])
 
 
 def test_pickled_models_say_the_same():
