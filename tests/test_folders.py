@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+from children import child
 
 import graphpart as gp
 from graphpart.cli import main
@@ -157,13 +158,13 @@ def test_an_end_keeps_the_best_and_whole_files_only(tmp_path, number, jobs):
         gp.write(planted_partition(300, 20, 3.0, seed=k).problem, folder / f"p{k}.npz")
     argv = [sys.executable, "-m", "graphpart", "solve", folder, "-o", out, "--jobs", jobs, "--checkpoint", marks]
     argv += ["--method", "search", "--seed", 1, "--time-limit", 300]
-    process = subprocess.Popen(list(map(str, argv)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    end = time.monotonic() + 120
-    while not marks.exists() or len([name for name in os.listdir(marks) if name.endswith(".labels")]) < jobs:
-        assert time.monotonic() < end and process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(number)
-    printed, said = process.communicate(timeout=100)
+    with child(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        end = time.monotonic() + 120
+        while not marks.exists() or len([name for name in os.listdir(marks) if name.endswith(".labels")]) < jobs:
+            assert time.monotonic() < end and process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(number)
+        printed, said = process.communicate(timeout=100)
     assert process.returncode == 130 and "Traceback" not in said and "not begun" in said, said
     made = sorted(name for name in os.listdir(out) if name.endswith(".labels"))
     assert made == [f"p{k}.npz.labels" for k in range(jobs)] and printed.count("interrupted") == jobs

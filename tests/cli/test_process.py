@@ -7,11 +7,11 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from children import child
 
 import graphpart as gp
 
@@ -57,19 +57,17 @@ def graphpart(*argv, **options):
     return done
 
 
-def interrupted(argv, times=1, code=PATIENT):
-    """Run with the patient method, interrupt it once it runs; (status, standard output, standard error)."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, argv)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    before = ""
-    while (said := process.stderr.readline()) != "running\n":
-        assert said, f"it never ran: {before}"
-        before += said
-    for _ in range(times):
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.02)
-    out, err = process.communicate(timeout=60)
+def interrupted(argv, code=PATIENT, words=("running",)):
+    """Run with the patient method, interrupt it whenever it says one of these words; as (status, output, errors)."""
+    argv = [sys.executable, "-c", code, *argv]
+    with child(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        before = ""
+        for word in words:
+            while (said := process.stderr.readline()) != f"{word}\n":
+                assert said, f"it never said {word}: {before}"
+                before += said
+            process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
     assert "Traceback" not in err
     return process.returncode, out, before + err
 
@@ -168,25 +166,33 @@ def test_file_names_that_are_not_text(tmp_path):
 # ----------------------------------------------------------------------------------------------------------- terminals
 
 
-def on_terminal(argv, width=140):
-    """Run on a pseudo-terminal; (status, everything printed)."""
+def plain(parts):
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(parts).decode(errors="replace"))
+
+
+def on_terminal(argv, width=140, until=None):
+    """Run on a pseudo-terminal, and interrupt it once it has shown a pattern; (status, everything printed)."""
     master, slave = pty.openpty()
     env = dict(os.environ, TERM="xterm", COLUMNS=str(width))
-    process = subprocess.Popen(list(map(str, argv)), stdin=slave, stdout=slave, stderr=slave, env=env)
-    os.close(slave)
-    parts = []
-    while True:
-        try:
-            part = os.read(master, 4096)
-        except OSError:  # what Linux reports at the end
-            break
-        if not part:
-            break
-        parts.append(part)
-    os.close(master)
-    text = b"".join(parts).decode()
+    with child(argv, stdin=slave, stdout=slave, stderr=slave, env=env) as process:
+        os.close(slave)
+        parts = []
+        while True:
+            try:
+                part = os.read(master, 4096)
+            except OSError:  # what Linux reports at the end
+                break
+            if not part:
+                break
+            parts.append(part)
+            if until and re.search(until, plain(parts)):
+                process.send_signal(signal.SIGINT)
+                until = None
+        os.close(master)
+        status = process.wait(60)
+    text = plain(parts)
     assert "Traceback" not in text
-    return process.wait(60), re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    return status, text
 
 
 def test_tables_and_progress_on_a_terminal(triangles, tmp_path):
@@ -204,16 +210,18 @@ def test_tables_and_progress_on_a_terminal(triangles, tmp_path):
 def test_a_line_per_second_on_a_terminal(tmp_path):
     path = tmp_path / "noisy.npz"
     gp.write(gp.generate.planted_partition(120, 12, 3.0).problem, path)
-    status, text = on_terminal([*GRAPHPART, "solve", path, "--method", "exact", "--time-limit", 3])
+    line = r"[\r\n]\d+ s  cost -\S+  lower bound -\S+  gap \S+%  \d+ nodes, \d+ rounds, \d+ cuts"
+    status, text = on_terminal([*GRAPHPART, "solve", path, "--method", "exact", "--time-limit", 60], until=line)
     assert status == 0
-    assert re.search(r"[\r\n]\d s  cost -\S+  lower bound -\S+  gap \S+%  \d+ nodes, \d+ rounds, \d+ cuts", text)
+    assert re.search(line, text)
 
 
 def test_progress_shows_cost_bound_and_gap_and_fits_the_terminal(tmp_path):
     width = 80
     path = tmp_path / f"{'a-rather-long-name-' * 4}.npz"
     gp.write(gp.generate.planted_partition(120, 12, 3.0).problem, path)
-    status, text = on_terminal([*GRAPHPART, "solve", path, "--time-limit", 2], width)
+    shown = r"\.\.\.[^\r\n]*  cost -\S+  bound -\S+  gap \S+%"
+    status, text = on_terminal([*GRAPHPART, "solve", path, "--time-limit", 60], width, until=shown)
     assert status == 0
     lines = [line for line in re.split(r"[\r\n]+|(?=[\u2800-\u28ff] )", text) if re.search(r"\d:\d\d:\d\d", line)]
     assert any(re.search(r"\.\.\..*  cost -\S+  bound -\S+  gap \S+%", line) for line in lines), text
@@ -258,9 +266,13 @@ def test_interrupt_ends_a_benchmark_after_a_row(triangles, tmp_path):
 
 
 def test_a_second_interrupt_gives_up(triangles, tmp_path):
-    deaf = PATIENT.replace("while not stopping.check(0.0):", "while True:")
+    loop = "    while not stopping.check(0.0):\n        time.sleep(0.01)\n"
+    assert loop in PATIENT
+    deaf = '    print("heard", file=sys.stderr, flush=True)\n    while True:\n        time.sleep(0.01)\n'
+    deaf = PATIENT.replace(loop, loop + deaf)
     labels = tmp_path / "labels"
-    status, out, err = interrupted(["solve", triangles, "--method", "patient", "-o", labels], times=2, code=deaf)
+    argv = ["solve", triangles, "--method", "patient", "-o", labels]
+    status, out, err = interrupted(argv, deaf, words=("running", "heard"))
     assert (status, out, err) == (130, "", "graphpart: interrupted\n")
     assert not labels.exists()
 
