@@ -86,6 +86,18 @@ class _Parser(argparse.ArgumentParser):
         """Report a wrong call in one line, which leads to the help."""
         self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse all arguments; of options that a command does not have, the message says which one is nearest."""
+        found, rest = self.parse_known_args(args, namespace)
+        parser: _Parser = getattr(found, "parser", self)
+        if "parser" in found:
+            del found.parser  # no argument of the command
+        if rest:
+            options = [one.partition("=")[0] for one in rest if one.startswith("-")]
+            hint = next(filter(None, (nearest(one, parser._option_string_actions) for one in options)), "")
+            parser.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
+        return found
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Raise ArgumentError unless the value is among the choices; the message says which one is nearest."""
         choices = action.choices
@@ -111,7 +123,7 @@ def build_parser() -> argparse.ArgumentParser:
         )
         command.add_arguments(sub)
         sub.add_argument("-q", "--quiet", action="store_true", help="no warnings")
-        sub.set_defaults(run=command.run)
+        sub.set_defaults(run=command.run, parser=sub)
     return parser
 
 

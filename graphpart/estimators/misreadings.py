@@ -69,11 +69,12 @@ def check_threshold(values: NDArray[np.float64], threshold: float, kind: str) ->
     attract, pairs = 0, values.size - len(values) * square  # without the diagonal
     for i, row in enumerate(np.atleast_2d(values)):
         near = (row < threshold) == is_distance
-        attract += np.count_nonzero(near) - (square and bool(near[i]))
+        attract += int(np.count_nonzero(near)) - (square and bool(near[i]))
     if pairs < 6 or (attract and not (square and attract == pairs)):
         return
-    some = np.atleast_2d(values)[:2000]
-    others = some[~np.eye(*some.shape, dtype=bool)] if square else some
+    others = values
+    if square:
+        others = values[:2000][np.logical_not(np.eye(*values[:2000].shape))]
     low, middle, high = np.quantile(others, [0.0, 0.5, 1.0])
     told = (
         "all elements attract each other and are one cluster"

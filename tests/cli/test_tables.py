@@ -51,3 +51,17 @@ def test_labels_are_refused_where_the_suffix_is_of_another_table(tmp_path, capsy
         gp.write_labels(gp.solve(gp.read(file)), out)
     assert main(["solve", str(file), "-o", str(tmp_path / "out.csv")]) == 0
     assert (tmp_path / "out.csv").exists() and sys.stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("--time-limt", "; did you mean '--time-limit'?"),
+        ("--time_limit=5", "; did you mean '--time-limit'?"),
+        ("--zzz", ""),
+    ],
+)
+def test_misspelt_options_are_told_apart(capsys, given, hint):
+    assert main(["solve", "p.csv", given]) == 2
+    expected = f"graphpart solve: error: unrecognized arguments: {given}{hint} (see graphpart solve --help)\n"
+    assert capsys.readouterr().err == expected

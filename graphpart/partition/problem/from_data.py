@@ -14,7 +14,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InvalidOption, InvalidProblem, warn
 from graphpart.partition.inputs.arrays import arrays_of_graph, names_of, node_attribute, pairs_of_lifted_graph
 from graphpart.partition.inputs.probabilities import Meaning
 from graphpart.partition.problem.misreadings import check_kind, check_name, check_requirements
@@ -116,7 +116,8 @@ class FromData(FromNetworks):
         GraphPartWarning
             If a column that is called a weight, similarity, score or probability is read as a cost, or probabilities
             of 0 or 1 are clipped and `clip` is not given, or many costs are infinite, or rows repeat a pair and
-            `duplicates` is not given, or a number and its text are two identifiers, such as 7 and "7".
+            `duplicates` is not given, or a number and its text are two identifiers, such as 7 and "7". If the table
+            has no rows, and neither `nodes` nor `elements` name elements.
 
         Notes
         -----
@@ -156,6 +157,8 @@ class FromData(FromNetworks):
                 raise InvalidOption("both nodes and elements given: expected one of them")
             nodes, attribute = elements_of(elements, id)
         names, u, v, values = pairs_of_table(table, left, right, column, nodes)
+        if not names:
+            warn("the table has no rows: expected one for each pair; the problem has no elements")
         u, v, values = once(names, u, v, values, duplicates)
         if kinds[0] == "cost":
             check_name(column, "column")

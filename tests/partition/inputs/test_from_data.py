@@ -155,7 +155,10 @@ class TestFrames:
 
     def test_empty_frames(self):
         empty = {"a": np.zeros(0, object), "b": np.zeros(0, object), "c": np.zeros(0)}
-        assert gp.SetPartition.from_frame(empty, "a", "b", cost="c").n == 0
+        for options in ({}, {"nodes": []}):
+            with pytest.warns(gp.GraphPartWarning, match="no rows: expected one for each pair; "):
+                assert gp.SetPartition.from_frame(empty, "a", "b", cost="c", **options).n == 0
+        assert gp.SetPartition.from_pairs(0, [], []).n == 0
         assert gp.SetPartition.from_frame(empty, "a", "b", cost="c", nodes="xy").n == 2
 
     @pytest.mark.parametrize("missing", [None, math.nan])
@@ -396,4 +399,5 @@ class TestGrids:
 def test_an_empty_frame_of_polars_is_a_problem_without_elements():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"l": [], "r": [], "p": []})
-    assert gp.SetPartition.from_frame(frame, "l", "r", probability="p").n == 0
+    with pytest.warns(gp.GraphPartWarning, match="the table has no rows"):
+        assert gp.SetPartition.from_frame(frame, "l", "r", probability="p").n == 0
