@@ -48,7 +48,7 @@ def test_the_optimum_of_small_problems(kind):
     divided = 0
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        n = int(rng.integers(8, 12))
+        n = int(rng.integers(8, 11))
         f = dense(rng, n, kind)
         optimum = gp.crf.brute_force(f).cost
         scale = 2.0**-34 * (float(np.abs(f.tables).sum()) + abs(f.constant))
@@ -121,7 +121,7 @@ def test_joined_relaxations_keep_the_bound_but_for_what_they_leave_out():
 
 
 def test_maximum_cut_is_proven_by_exact_and_auto():
-    f = cut(np.random.default_rng(3), 50, 0.5)
+    f = cut(np.random.default_rng(3), 40, 0.5)
     exact = gp.crf.exact(f)
     assert exact.status == "optimal"
     assert exact.cost == exact.lower_bound == gp.crf.search(f, max_iterations=2, seed=1).cost
@@ -138,14 +138,14 @@ def test_many_open_nodes(monkeypatch):
 
 
 def test_a_stopped_turn_goes_on():
-    f = cut(np.random.default_rng(5), 60, 0.5)
-    whole, parts = (Squaring(f, np.zeros(60, np.int32), 0.0) for _ in range(2))
+    f = cut(np.random.default_rng(5), 46, 0.5)
+    whole, parts = (Squaring(f, np.zeros(46, np.int32), 0.0) for _ in range(2))
     whole.run(Stopping(), None)
     while not parts.done:
         parts.go_on(Stopping(), None, 1e6)
-    assert whole.tree.nodes == parts.tree.nodes and (whole.labels == parts.labels).all()
+    assert whole.tree.nodes == parts.tree.nodes > 0 and (whole.labels == parts.labels).all()
     stopped = Stopping()
     stopped.stop(Status.INTERRUPTED)
-    fresh = Squaring(f, np.zeros(60, np.int32), 0.0)
+    fresh = Squaring(f, np.zeros(46, np.int32), 0.0)
     fresh.run(stopped, None)
     assert not fresh.tree.work
