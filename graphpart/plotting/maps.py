@@ -23,7 +23,10 @@ ATTRACT, REPEL = "tab:blue", "tab:red"
 
 
 def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
-    """A disc for each cluster, as large as it has members, in the colour of its least doubt; lines are summed costs."""
+    """A disc for each cluster, as large as it has members, in the colour of its least doubt; lines are summed costs.
+
+    A name is left out where it would be written over that of a larger cluster.
+    """
     from matplotlib.collections import EllipseCollection, LineCollection
     from matplotlib.lines import Line2D
 
@@ -64,11 +67,12 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
         ax.figure.colorbar(discs, ax=ax, label="cost of moving its least sure element")
     ax.add_collection(discs)
     surest = _surest(labels, rises, len(sizes))
+    names = []
     for k, (cluster, r) in enumerate(zip(chosen.tolist(), radius.tolist(), strict=True)):
         name = shortened(str(problem.nodes[surest[cluster]]), 18).replace("$", r"\$")
         text = f"{name}\n{_members(int(sizes[cluster]))}"
-        ax.annotate(text, (points[k, 0], points[k, 1] - r), (0, -1), textcoords="offset points", ha="center", va="top",
-                    fontsize=6, annotation_clip=True)  # fmt: skip
+        names.append(ax.annotate(text, (points[k, 0], points[k, 1] - r), (0, -1), textcoords="offset points",
+                                 ha="center", va="top", fontsize=6, annotation_clip=True))  # fmt: skip
     reach = float(radius.max(initial=1.0)) + 0.6
     ax.set_xlim(x.min() - reach, x.max() + reach)
     ax.set_ylim(-y.max() - reach, -y.min() + reach)
@@ -78,8 +82,23 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
     some = "" if len(chosen) == len(sizes) else f"{len(chosen)} of {number(len(sizes))} clusters: {which}"
     some += ("; " if some else "") + "of each, the two clearest lines" if few else ""
     handles = [Line2D([], [], color=ATTRACT, alpha=0.5), Line2D([], [], color=REPEL, alpha=0.5)]
-    ax.legend(handles, ["some pairs between them attract", "all of them repel"], title=some or None, loc="upper center",
-              bbox_to_anchor=(0.5, 0.0), ncols=2, fontsize="small", title_fontsize="small", frameon=False)  # fmt: skip
+    legend = ax.legend(
+        handles, ["some pairs between them attract", "all of them repel"], title=some or None, loc="upper center",
+        bbox_to_anchor=(0.5, 0.0), ncols=2, fontsize="small", title_fontsize="small", frameon=False,
+    )  # fmt: skip
+    ax.figure.figure.draw_without_rendering()  # only then it is known how large the axes are
+    _keep_apart([legend, *(names[k] for k in np.lexsort((doubt[chosen], -sizes[chosen])).tolist())])
+
+
+def _keep_apart(texts: list[Any]) -> None:
+    """Remove texts that would be written over an earlier one."""
+    kept: list[Any] = []
+    for text in texts:
+        box = text.get_window_extent()
+        if any(box.overlaps(other) for other in kept):
+            text.remove()
+        else:
+            kept.append(box)
 
 
 def _members(size: int) -> str:

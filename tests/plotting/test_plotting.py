@@ -183,6 +183,19 @@ def test_lifted_pairs_do_not_hide_a_grid():
     matplotlib.pyplot.close("all")
 
 
+def test_names_on_a_map_of_thousands_of_clusters_do_not_overlap():
+    labels = np.repeat(np.arange(2000), np.where(np.arange(2000) < 5, 9, 4))
+    u = np.arange(len(labels) - 1)
+    costs = np.where(labels[u] == labels[u + 1], -1.0, 0.5)
+    names = [f"customer number {i}" for i in range(len(labels))]
+    p = gp.SetPartition.from_pairs(len(labels), (u, u + 1), costs, nodes=names)
+    ax = p.plot(labels, kind="map")
+    boxes = [text.get_window_extent() for text in [*ax.texts, ax.get_legend()]]
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    assert 5 < len(ax.texts) < 36 and any("9 members" in text.get_text() for text in ax.texts)
+    matplotlib.pyplot.close("all")
+
+
 @pytest.mark.parametrize("n", [12, 200])
 def test_new_elements_beside_an_old_result(n):
     p = planted_partition(n, n // 6, 1.5, seed=2).problem
