@@ -98,7 +98,7 @@ COLUMNS = [
     "method:",
     "cost.",
     "objective.",
-    "lower bound.",
+    "lower_bound.",
     "gap",
     "status:",
     "clusters",
@@ -314,7 +314,7 @@ def described(found: Found, options: dict[str, Any]) -> Found:
     found.facts = facts | ({MIN_MARGINALS: vectors(result)} if options.get(MIN_MARGINALS) else {})
     best = manifests.compare(found.file, problem, result.cost)[0]
     row = facts | size(problem) | {"best known": best, "gap": percent(result.gap)}
-    found.row = row | {"lower bound": result.lower_bound, "seconds": f"{result.seconds:.3f}"}
+    found.row = row | {"seconds": f"{result.seconds:.3f}"}
     found.columns = columns(problem, table_columns(manifests, [found.file]))
     return found
 
@@ -323,7 +323,7 @@ def table_columns(manifests: Manifests, files: Sequence[str]) -> list[str]:
     """The columns of the table: best known costs only where some file has one."""
     shown = COLUMNS.copy()
     if any(manifests.value(file) is not None for file in files):
-        shown.insert(shown.index("lower bound."), "best known.")
+        shown.insert(shown.index("lower_bound."), "best known.")
     return shown
 
 

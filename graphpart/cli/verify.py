@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         emit_json(facts)
         return 0
-    shown = columns(problem, ["cost.", "lower bound.", "gap", "clusters", "verified:"])
+    shown = columns(problem, ["cost.", "lower_bound.", "gap", "clusters", "verified:"])
     with Table([args.file], shown) as table:
-        table.add(args.file, facts | {"lower bound": bound, "gap": percent(gap), "verified": "yes"})
+        table.add(args.file, facts | {"gap": percent(gap), "verified": "yes"})
     return 0

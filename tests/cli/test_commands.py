@@ -141,7 +141,7 @@ def test_solve_prints_a_table(run, triangles):
             "method",
             "cost",
             "objective",
-            "lower bound",
+            "lower_bound",
             "gap",
             "status",
             "clusters",

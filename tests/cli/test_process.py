@@ -200,7 +200,7 @@ def test_tables_and_progress_on_a_terminal(triangles, tmp_path):
     odd.write_text(TRIANGLES)
     status, text = on_terminal([*GRAPHPART, "solve", triangles, odd, "--method", "kernighan-lin"])
     assert status == 0
-    assert re.search(r"instance +elements +pairs +method +cost +objective +lower bound +gap +status +clusters", text)
+    assert re.search(r"instance +elements +pairs +method +cost +objective +lower_bound +gap +status +clusters", text)
     assert re.search(r"triangles\.csv +6 +15 +kernighan-lin +-8 +-8 +- +- +local_optimum +2 +\d\.\d{3}", text)
     assert "[bold]odd.csv" in text
     assert "─" in text  # rich's rule

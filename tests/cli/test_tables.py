@@ -11,10 +11,10 @@ from graphpart.cli import display, main
 def test_numbers_are_whole_at_80_columns(monkeypatch, capsys):
     monkeypatch.setattr(display, "on_terminal", lambda stream: True)
     monkeypatch.setenv("COLUMNS", "80")
-    columns = ["method:", "n", "pairs", "cost.", "lower bound.", "gap", "status:", "clusters", "seconds."]
+    columns = ["method:", "n", "pairs", "cost.", "lower_bound.", "gap", "status:", "clusters", "seconds."]
     row = {
         "method": "kernighan-lin-pairs", "n": 1_234_567, "pairs": 2891392, "cost": -1234567.891,
-        "lower bound": -1234568.912, "gap": "0.0001%", "status": "local_optimum", "clusters": 345678,
+        "lower_bound": -1234568.912, "gap": "0.0001%", "status": "local_optimum", "clusters": 345678,
         "seconds": "1234.567",
     }  # fmt: skip
     with display.Table(["a-file-with-a-long-name.json"], columns) as table:
