@@ -161,7 +161,7 @@ def test_degenerate(n, missing):
 
 def test_packing_is_feasible_and_small():
     rng = np.random.default_rng(2)
-    for n, m in ((200, 600), (300, 400), (150, 2000)):
+    for n, m in ((100, 300), (150, 200), (75, 1000)):
         pairs = np.unique(np.sort(rng.integers(0, n, (m, 2)), axis=1), axis=0)
         pairs = pairs[pairs[:, 0] < pairs[:, 1]]
         cost = np.where(rng.random(len(pairs)) < 0.8, -1.0, 1.0) * rng.exponential(size=len(pairs))
