@@ -126,13 +126,23 @@ def _check_image(graph: Any, unary: Any) -> None:
         return
     if a.ndim < 2 or a.dtype.kind not in "iub":
         return
-    wanted = "costs of the shape (..., labels): for an image of labels, say unary=image[..., None] != np.arange(labels)"
+    most = int(a.max(initial=0)) + 1
+    count = most if 1 < most <= 20 else "labels"
+    wanted = (
+        f"costs of the shape (..., labels): for an image of labels, say unary=image[..., None] != np.arange({count})"
+    )
     if a.dtype == np.uint8 and a.max(initial=0) > 1:
         read = "costs of label 1" if graph is not None and a.shape == tuple(np.ravel(graph)) else ""
         read = read or f"costs of {a.shape[-1]} labels at each of {plural(math.prod(a.shape[:-1]), 'variable')}"
         warn(
             f"unary has shape {a.shape} and integers of 8 bits, as pictures have: it is read as {read}; expected "
             f"{wanted}, for one of grey values (image[..., None] - means)**2 with a mean value of each label, a float"
+        )
+        return
+    if isinstance(graph, tuple) and a.shape == graph and most > 1 and a.min(initial=0) >= 0:
+        warn(
+            f"unary has shape {a.shape} and integers from 0 to {most - 1}: it is read as costs of label 1, and none is "
+            f"negative, so label 0 costs least everywhere; expected {wanted}"
         )
         return
     # Few chains have so many labels and costs of only 0 and 1.

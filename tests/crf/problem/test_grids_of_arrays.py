@@ -149,6 +149,10 @@ def test_an_image_of_labels_as_unary_costs_is_warned_of():
     for given in (image, image == 1):
         with pytest.warns(gp.GraphPartWarning, match=message):
             gp.crf.potts(unary=given)
+    message = r"integers from 0 to 3: it is read as costs of label 1, .*say unary=image\[..., None\] != np.arange\(4\)$"
+    with pytest.warns(gp.GraphPartWarning, match=message):
+        gp.crf.potts(image.shape, unary=image * 3)
+    assert gp.crf.potts(image.shape, unary=image * 3 - 1).n == 1200  # costs of label 1
     assert gp.crf.potts(unary=image[..., None] != np.arange(2)).n == 1200
     assert gp.crf.potts(unary=np.arange(30)[:, None] != np.arange(40)).n == 30  # costs of a chain
     assert gp.crf.potts(unary=image * 1.0).n == 30
