@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,6 +181,8 @@ class PartitionResult(Result):
     2     cid        1     1
     """
 
+    _keeps_numbers: ClassVar[bool] = False  # whether numbers of clusters are those of an older result
+
     @property
     def partition(self) -> list[set[Hashable]]:
         """The clusters as a list of sets of nodes, as networkx community functions return them, in order of labels."""
@@ -227,8 +229,10 @@ class PartitionResult(Result):
     def changes(self, old: PartitionResult, library: str = "pandas") -> Any:
         """Which elements are in another cluster than in an old result: a data frame with a row for each.
 
-        Clusters of both results are matched by the elements that they share, most of them first. An element has moved
-        if its cluster is not matched to the one that it was in.
+        Clusters of both results are matched by the elements that they share, most of them first, and those of the same
+        number among equally many. If the result is from :func:`graphpart.partition.extend`, and at least half of the
+        elements have the number that they had, clusters of the same number come first. An element has moved if its
+        cluster is not matched to the one that it was in.
 
         Parameters
         ----------
@@ -279,8 +283,12 @@ class PartitionResult(Result):
             codes = np.where(before[:n] < 0, -1, old_place[:n])
             reasons[:n] = self.problem._reasons(codes, place[:n].astype(np.int32) - int(after.min(initial=0) < 0))
         reasons[after < 0] = "gone"
+        both = (before >= 0) & (after >= 0)
+        at = np.minimum(np.searchsorted(theirs, mine), len(theirs) - 1)
+        same = np.where(theirs[at] == mine, at, -1) if len(theirs) else at
+        kept = self._keeps_numbers and bool(2 * np.count_nonzero(both & (before == after)) >= np.count_nonzero(both))
         counterpart = np.append(theirs, -2)[
-            matched(place, np.where((before < 0) | (after < 0), -1, old_place), len(mine), len(theirs))
+            matched(place, np.where(both, old_place, -1), len(mine), len(theirs), same, same_first=kept)
         ]
         moved = np.flatnonzero((counterpart[place] != before) | (after < 0))
         columns = {"before": before[moved], "after": after[moved], "reason": reasons[moved].tolist()}

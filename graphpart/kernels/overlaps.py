@@ -11,7 +11,12 @@ __all__ = ["matched"]
 
 
 def matched(
-    labels: NDArray[np.integer[Any]], old: NDArray[np.integer[Any]], count: int, old_count: int
+    labels: NDArray[np.integer[Any]],
+    old: NDArray[np.integer[Any]],
+    count: int,
+    old_count: int,
+    same: NDArray[np.integer[Any]] | None = None,
+    same_first: bool = False,
 ) -> NDArray[np.int64]:
     """For each of `count` clusters the old cluster with the largest overlap, -1 if there is none.
 
@@ -24,6 +29,10 @@ def matched(
         From 0 to `count` - 1.
     old : ndarray of int, shape (n,)
         From 0 to `old_count` - 1, or -1 for elements without an old cluster.
+    same : ndarray of int, shape (count,), optional
+        The old cluster that each cluster is preferred to be matched to, -1 for none, among equal overlaps.
+    same_first : bool
+        Prefer it to larger overlaps, too, if they share any element.
 
     Examples
     --------
@@ -34,7 +43,8 @@ def matched(
     known = old >= 0
     keys, overlap = np.unique(labels[known].astype(np.int64) * max(old_count, 1) + old[known], return_counts=True)
     mine, theirs = keys // max(old_count, 1), keys % max(old_count, 1)
-    order = np.lexsort((mine, theirs, -overlap))
+    other = np.zeros(len(mine), bool) if same is None else same[mine] != theirs
+    order = np.lexsort((mine, theirs, -overlap, other) if same_first else (mine, theirs, other, -overlap))
     mine, theirs = mine[order], theirs[order]
     while len(mine):  # a pair that comes first for both is the one that a pass over all rows would take
         first = np.zeros(len(mine), np.int8)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,8 @@ class ExtendedResult(PartitionResult):
     The labels need not be 0, 1, ... in order of first appearance. If the old labels were not integers of at least 0,
     ``info["old_labels"]`` has the old label for each number below its length.
     """
+
+    _keeps_numbers: ClassVar[bool] = True
 
 
 @interruptible

@@ -307,3 +307,31 @@ def test_an_old_result_knows_what_its_problem_was() -> None:
     assert extend(now, old, freeze=False).cost == -7.0
     assert extend(now, old).cost == -2.0
     assert extend(now, pickle.loads(pickle.dumps(old)), freeze=False).cost == -2.0  # it does not hold it any more
+
+
+def test_changes_name_the_elements_whose_number_changed():
+    names = ["a", "b", "c", "new", "d", "e"]
+    p = gp.SetPartition.from_pairs(6, [(0, 1), (1, 4), (2, 3), (4, 5)], [-1.0, 1.0, -1.0, -1.0], nodes=names)
+    first = {"c": 0, "a": 1, "b": 1, "d": 2, "e": 2}
+    before = extend(p, first)
+    after = extend(p, first, freeze=False, together=[("a", "c")])
+    assert before.to_series()[["c", "new", "a", "b"]].tolist() == [0, 0, 1, 1]
+    assert after.to_series()[["c", "new", "a", "b"]].tolist() == [1, 1, 1, 1]  # of the old elements, most were in 1
+    assert after.changes(before).to_dict("list") == {
+        "element": ["c", "new"],
+        "before": [0, 0],
+        "after": [1, 1],
+        "reason": ["required", "required"],
+    }
+
+
+def test_changes_where_new_elements_outnumber_the_cluster_that_gives_the_number():
+    names = ["a", "b", "c", "x", "y", *"defghi"]
+    pairs = [(0, 1), (2, 3), (3, 4), *((k, k + 1) for k in range(5, 10))]
+    p = gp.SetPartition.from_pairs(11, pairs, [-1.0] * len(pairs), nodes=names)
+    first = {"c": 0, "a": 1, "b": 1} | dict.fromkeys("defghi", 2)
+    before = extend(p, first)
+    after = extend(p, first, freeze=False, together=[("a", "c")])
+    changed = after.to_series() != before.to_series()
+    assert after.changes(before)["element"].tolist() == changed.index[changed].tolist() == ["c", "x", "y"]
+    assert after.changes(gp.solve(p))["element"].tolist() == ["a", "b"]  # whose numbers are others
