@@ -19,7 +19,6 @@ from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 cdef double FAR = 1e300
-cdef double HOP = 1e-6          # added to the length of each edge, so that fewer edges decide ties
 
 
 cdef struct Walks:
@@ -32,7 +31,8 @@ cdef struct Walks:
 
 def find_odd_walks(
     const offset_t[::1] starts, const element_t[::1] neighbours, const element_t[::1] edges,
-    const uint8_t[::1] negative, const double[::1] values, const element_t[::1] sources, double violation, double spread, Stopping stopping,
+    const uint8_t[::1] negative, const double[::1] values, const element_t[::1] sources, 
+    double violation, double hop, double spread, Py_ssize_t most, Stopping stopping,
 ):
     """Shortest odd closed walks through given nodes, if they are shorter than 1 by more than a violation.
 
@@ -47,8 +47,13 @@ def find_odd_walks(
     sources : int32
         Nodes. A walk that repeats an edge is shortened, or left out.
     violation : float
+    hop : float
+        Added to the length of each edge, so that walks of few edges come first. A search then ends sooner, and walks of
+        more than ``1 / hop`` edges are not found.
     spread : float
         Added to the length of an edge for each found inequality that contains it, so that further inequalities differ.
+    most : int
+        A search from one node ends after so many steps to the next nearest node.
     stopping : Stopping
         Polled after each source.
 
@@ -60,7 +65,7 @@ def find_odd_walks(
     broken : uint8
         Whether the edge counts as broken, with 1 - f in place of its value f.
     """
-    cdef Py_ssize_t n = starts.shape[0] - 1, m = values.shape[0], k, touched = 0, at
+    cdef Py_ssize_t n = starts.shape[0] - 1, m = values.shape[0], k, touched = 0, at, steps
     cdef offset_t i
     cdef element_t x, y, a, e, meeting, c
     cdef int flag, kind
@@ -71,7 +76,7 @@ def find_odd_walks(
     cdef element_t[::1] list_of_touched = np.empty(2 * n, np.int32)
     cdef element_t[::1] place = np.full(2 * n + 1, -1, np.int32)
     cdef uint8_t[::1] used = np.zeros(m, np.uint8)
-    cdef double[::1] longer_by = np.full(m, HOP)
+    cdef double[::1] longer_by = np.full(m, hop)
     cdef Nearest heap = Nearest(<Keyed*>malloc((2 * n + 1) * sizeof(Keyed)), &place[0], 0)
     cdef Walks found = Walks(NULL, 0, 0, NULL, 0)
     cdef Py_ssize_t first
@@ -84,14 +89,15 @@ def find_odd_walks(
                 break
             a = sources[k]
             with nogil:
-                best, meeting = 1.0 - violation, -1
+                best, meeting, steps = 1.0 - violation, -1, 0
                 distance[2 * a] = 0.0
                 list_of_touched[0], touched = 2 * a, 1
                 nearest_offer(&heap, 0.0, 2 * a)
                 while heap.size:
                     d = heap.first.key
-                    if 2.0 * d >= best:
+                    if 2.0 * d >= best or steps == most:
                         break
+                    steps += 1
                     x = nearest_pop(&heap)
                     for i in range(starts[x >> 1], starts[(x >> 1) + 1]):
                         e = edges[i]
@@ -106,7 +112,8 @@ def find_odd_walks(
                                 list_of_touched[touched] = y
                                 touched += 1
                             distance[y], before[y], step[y] = longer, x, 2 * e + flag
-                            nearest_offer(&heap, longer, y)
+                            if 2.0 * longer < best:  # no other is ever the nearest
+                                nearest_offer(&heap, longer, y)
                             if longer + distance[y ^ 1] < best:
                                 best, meeting = longer + distance[y ^ 1], y
                 while heap.size:

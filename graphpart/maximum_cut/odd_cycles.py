@@ -9,7 +9,9 @@ number, it cannot be that just the edges of D are frustrated:
 Minimise the weight of frustrated edges over the points of [0, 1]^m that satisfy all of these (Barahona & Mahjoub 1986).
 The value is a lower bound, and the optimum if the graph has no K5 minor, as all planar graphs. Inequalities are added
 in rounds: the linear program is solved, and for each node the shortest odd closed walk through it is found, which takes
-O(m log n) (see `_odd_walks`). Rows that were slack for some rounds are dropped.
+O(m log n) (see `_odd_walks`). Most violated walks have few edges, so each search ends after a few steps at first. Only
+if hardly any walk is found, searches take more steps, and at last as many as they need. Rows that were slack for some
+rounds are dropped.
 """
 
 from __future__ import annotations
@@ -30,6 +32,9 @@ __all__ = ["OddCycles"]
 Floats = NDArray[np.float64]
 VIOLATION = 1e-3  # an inequality is added if it is violated by more
 SPREAD = 0.02  # added to the length of an edge for each inequality of this round that has it
+# Added to the length of each edge, and most steps of the search from each node: short walks first, then all.
+SEARCHES = ((1e-2, 150), (1e-2, 2500), (1e-6, 2**40))
+ENOUGH = 0.005  # inequalities per node for which no longer searches follow in a round
 PATIENT = 3  # rounds for which a row may be slack before it is dropped
 INTEGRAL = 1e-6  # a value is 0 or 1 if it is no farther away
 
@@ -88,9 +93,12 @@ class OddCycles:
         """Add violated inequalities; return their number."""
         g = self.g
         nodes = self._generator.permutation(g.n).astype(np.int32)
-        ends, edges, broken = _odd_walks.find_odd_walks(
-            *g.rows, g.negative, self.values, nodes, VIOLATION, SPREAD, stopping
-        )
+        for hop, most in SEARCHES:
+            ends, edges, broken = _odd_walks.find_odd_walks(
+                *g.rows, g.negative, self.values, nodes, VIOLATION, hop, SPREAD, most, stopping
+            )
+            if len(ends) > ENOUGH * g.n:
+                break
         many = np.diff(np.concatenate([[0], np.cumsum(broken)[ends - 1]])) if len(ends) else np.zeros(0)
         found = Rows(ends, edges, np.where(broken != 0, -1.0, 1.0), 1.0 - many)
         found = self._distinct(found)
