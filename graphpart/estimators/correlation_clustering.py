@@ -27,6 +27,7 @@ from graphpart.partition.inputs.embeddings import (
     uses_neighbors,
     with_others,
 )
+from graphpart.partition.inputs.matrices import symmetric
 from graphpart.partition.inputs.neighbors import distances_of, neighbor_pairs
 from graphpart.partition.inputs.thresholds import drawn, otsu_threshold, path_threshold, threshold_of_points
 from graphpart.partition.problem import SetPartition, check_matrix_fits
@@ -312,6 +313,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if precomputed:
             values = np.array(X)
             if self.kind != "cost":
+                if not _is_symmetric(values):
+                    symmetric(values, copy=True, of="similarities" if self.kind == "similarity" else "distances")
                 check_kind(values, self.kind == "similarity")
         else:
             check_matrix_fits(X.shape[0])

@@ -72,3 +72,12 @@ def test_pairs_in_place_of_elements():
     for other in (nx.path_graph(4), gp.SetPartition.from_pairs(2, [(0, 1)], [-1.0])):
         with pytest.raises(gp.InvalidProblem, match=r"expected a row for each element; gp.solve\(X\)"):
             CorrelationClustering().fit(other)
+
+
+@pytest.mark.parametrize(("kind", "letter"), [("similarity", "S"), ("distance", "D")])
+def test_the_mean_of_both_directions_is_told(kind, letter):
+    X = np.array([[0.0, 0.2, 0.9], [0.4, 0.0, 0.8], [0.9, 0.8, 0.0]])
+    X += np.eye(3) * (kind == "similarity")
+    message = rf"matrix\[0, 1\] is 0.2 but matrix\[1, 0\] is 0.4: .* pass \({letter} \+ {letter}.T\) / 2$"
+    with pytest.raises(gp.InvalidProblem, match=message):
+        CorrelationClustering(metric="precomputed", kind=kind, threshold=0.5).fit(X)

@@ -146,7 +146,15 @@ def _check_image(graph: Any, unary: Any) -> None:
         )
         return
     # Few chains have so many labels and costs of only 0 and 1.
-    if graph is not None or a.ndim != 2 or a.shape[1] <= 20 or ((a != 0) & (a != 1)).any():
+    if graph is not None or a.ndim != 2 or a.shape[1] <= 20:
+        return
+    if ((a != 0) & (a != 1)).any():
+        values = np.unique(a)
+        if a.shape[0] > 20 and len(values) <= 20 and values[0] >= -1 and values[-1] < 256 and not _one_valley(a):
+            warn(
+                f"unary has shape {a.shape} and only {plural(len(values), 'different integer')}: it is read as a chain "
+                f"of {a.shape[0]} variables of {a.shape[1]} labels; expected {wanted}"
+            )
         return
     ones = np.count_nonzero(a, axis=1)
     if np.isin(ones, (1, a.shape[1] - 1)).all():
@@ -155,6 +163,12 @@ def _check_image(graph: Any, unary: Any) -> None:
         f"unary has shape {a.shape} and only the values 0 and 1: it is read as a chain of {a.shape[0]} variables of "
         f"{a.shape[1]} labels; expected {wanted}"
     )
+
+
+def _one_valley(costs: NDArray[Any]) -> bool:
+    """Whether no row falls again after it has risen, as costs of the distance to a label, cut off or not."""
+    steps = np.diff(costs.astype(np.int64), axis=1)
+    return not (np.logical_or.accumulate(steps > 0, axis=1) & (steps < 0)).any()
 
 
 def from_ising(cls: type[Graph], graph: Any, field: Any, coupling: Any) -> Graph:

@@ -234,9 +234,9 @@ class FactorGraph(FromOthers, WithFunctions):
         Warns
         -----
         GraphPartWarning
-            If the unary costs look like an image: integers of 8 bits, a chain whose costs are only 0 and 1, or an image
-            of integers as costs of label 1, none of them negative. If, without a graph, the first axis looks like that
-            of the labels.
+            If the unary costs look like an image: integers of 8 bits, a chain whose costs are few small integers, or an
+            image of integers as costs of label 1, none of them negative. If, without a graph, the first axis looks like
+            that of the labels.
 
         Examples
         --------

@@ -65,10 +65,10 @@ def tolerances(dtype: Any, largest: float) -> tuple[float, float]:
     return max(ROUNDING, SINGLE if precision > 1e-12 else 0.0, 8 * precision), UNITS * precision * largest
 
 
-def symmetric(matrix: Any, copy: bool, similarities: bool = False) -> tuple[NDArray[np.float64], int]:
+def symmetric(matrix: Any, copy: bool, of: str = "costs") -> tuple[NDArray[np.float64], int]:
     """A dense matrix, made exactly symmetric with zero diagonal, and its number of non-zero entries above it.
 
-    `similarities`: whether large entries join, for messages.
+    `of`: costs, similarities (large entries join) or distances, for messages.
 
     Raises
     ------
@@ -92,11 +92,12 @@ def symmetric(matrix: Any, copy: bool, similarities: bool = False) -> tuple[NDAr
         a, b, nonzeros = _pairs.symmetrise(copied, relative, rounding)
     if a >= 0:
         if math.isnan(copied[a, b]):
-            infinite = "inf (join) or -inf (cut)" if similarities else "inf (cut) or -inf (join)"
+            infinite = "inf (join) or -inf (cut)" if of == "similarities" else "inf (cut) or -inf (join)"
             raise InvalidProblem(f"matrix[{a}, {b}] is nan: expected a number, {infinite}")
+        mean = {"similarities": "(S + S.T) / 2", "distances": "(D + D.T) / 2"}.get(of, "C + C.T")
         raise InvalidProblem(
             f"matrix[{a}, {b}] is {copied[a, b]} but matrix[{b}, {a}] is {copied[b, a]}: expected a symmetric "
-            "matrix; if both directions carry evidence, pass C + C.T"
+            f"matrix; if both directions carry evidence, pass {mean}"
         )
     return copied, nonzeros
 

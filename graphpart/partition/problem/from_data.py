@@ -254,7 +254,7 @@ class FromData(FromNetworks):
                 "the data frame has a row for each pair: name the columns of its elements by left, right"
             )
         given, nodes = matrix_and_names(data, nodes)
-        costs, _ = symmetric(given, copy=True, similarities=True)
+        costs, _ = symmetric(given, copy=True, of="similarities")
         check_kind(costs, similarity=True)
         limit = path_threshold(costs, similarity=True) if threshold is None else threshold
         np.subtract(limit, costs, out=costs)

@@ -153,6 +153,13 @@ def test_an_image_of_labels_as_unary_costs_is_warned_of():
     with pytest.warns(gp.GraphPartWarning, match=message):
         gp.crf.potts(image.shape, unary=image * 3)
     assert gp.crf.potts(image.shape, unary=image * 3 - 1).n == 1200  # costs of label 1
+    message = r"only 3 different integers: it is read as a chain of 30 variables of 40 labels; .*!= np.arange\(3\)$"
+    for kind in (np.int8, np.uint16, np.int64, np.uint64):
+        with pytest.warns(gp.GraphPartWarning, match=message):
+            gp.crf.potts(unary=(image + image[::-1]).astype(kind), weight=0.6)
+    distances = np.abs(np.arange(30)[:, None] - np.arange(40))
+    for costs in (distances, np.minimum(distances, 5).astype(np.uint16), image * 1000, image[:20] * 2):
+        assert gp.crf.potts(unary=costs).n == len(costs)  # costs of a chain
     assert gp.crf.potts(unary=image[..., None] != np.arange(2)).n == 1200
     assert gp.crf.potts(unary=np.arange(30)[:, None] != np.arange(40)).n == 30  # costs of a chain
     assert gp.crf.potts(unary=image * 1.0).n == 30

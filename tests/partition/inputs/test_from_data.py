@@ -1,8 +1,8 @@
 """Problems from data frames, matrices with labels, grids and graphs of igraph."""
 
 import datetime
-import decimal
 import math
+from decimal import Decimal
 
 import networkx as nx
 import numpy as np
@@ -78,7 +78,7 @@ IDENTIFIERS = {
     "dates": [datetime.date(2026, 1, k) for k in (5, 3, 4, 9)],
     "times": [datetime.datetime(2026, 1, k, 7, 30) for k in (5, 3, 4, 9)],
     "booleans and more": [(1, "a"), (2, "b"), (1, "c"), (3, "d")],
-    "decimals": [decimal.Decimal(k) for k in ("1.5", "2.5", "0.5", "9.5")],
+    "decimals": [Decimal(k) for k in ("1.5", "2.5", "0.5", "9.5")],
     "numbers and texts": ["1", 1, "2", 2],
 }
 
@@ -315,6 +315,10 @@ class TestMatrices:
         sparse = pytest.importorskip("scipy.sparse")
         S = np.array([[1.0, 0.75, 0.25], [0.75, 1.0, 0.5], [0.25, 0.5, 1.0]])
         make = gp.SetPartition.from_similarity
+        with pytest.raises(gp.InvalidProblem, match=r"carry evidence, pass \(S \+ S.T\) / 2$"):
+            make(np.triu(S), threshold=0.5)
+        with pytest.raises(gp.InvalidProblem, match=r"carry evidence, pass C \+ C.T$"):
+            gp.SetPartition.from_matrix(np.triu(S))
         expected = {("x", "y"): -0.25, ("x", "z"): 0.25}
         assert pairs_of(make(S, threshold=0.5, nodes="xyz")) == expected
         assert pairs_of(make(S, threshold=0.5, nodes="xyz", dense=False)) == expected
