@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import count
 from numbers import Real
 from typing import Any
@@ -108,7 +109,7 @@ def pairs_of_table(
         check_column(table, name)
     numbers = table.numbers(value)
     if numbers is None:
-        raise _no_numbers(table, value)
+        numbers = _of_objects(table, value)
     numbers = np.ascontiguousarray(numbers, np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         suspicious = np.isnan(np.add.reduce(numbers))  # which a sum of inf and -inf is, too
@@ -136,13 +137,23 @@ def pairs_of_table(
     return order, renamed[u], renamed[v], numbers
 
 
-def _no_numbers(table: Table, value: Hashable) -> InvalidProblem:
-    """The exception for a column of values that are no numbers, which names the first of them."""
-    rows = enumerate(table.values(value))
-    row, found = next(((k, x) for k, x in rows if x is not None and not isinstance(x, Real)), (None, None))
-    first = "" if row is None else f", row {row} has {found!r}"
-    hint = f"; pandas.to_numeric(frame[{value!r}]) makes numbers of texts" if isinstance(found, str) else ""
-    return InvalidProblem(f"column {value!r} does not hold numbers{first}: expected a number in each row{hint}")
+def _of_objects(table: Table, value: Hashable) -> NDArray[np.float64]:
+    """The numbers of a column of Python objects, NaN where null; InvalidProblem names the first that is no number."""
+    found = table.values(value)
+    numbers = np.full(len(found), np.nan)
+    for row, x in enumerate(found):
+        if x is None:
+            continue
+        try:
+            if isinstance(x, bool) or not isinstance(x, Real | Decimal):
+                raise TypeError
+            numbers[row] = float(x)
+        except (TypeError, ValueError, OverflowError):
+            hint = f"; pandas.to_numeric(frame[{value!r}]) makes numbers of texts" if isinstance(x, str) else ""
+            raise InvalidProblem(
+                f"column {value!r} does not hold numbers, row {row} has {x!r}: expected a number in each row{hint}"
+            ) from None
+    return numbers
 
 
 def check_column(table: Table, name: Hashable, where: str = "") -> None:

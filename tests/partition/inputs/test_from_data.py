@@ -3,6 +3,7 @@
 import datetime
 import math
 from decimal import Decimal
+from fractions import Fraction
 
 import networkx as nx
 import numpy as np
@@ -181,6 +182,25 @@ class TestFrames:
             with pytest.raises(gp.InvalidProblem, match=f"column '{side}' is null in row 2: expected an identifier"):
                 gp.SetPartition.from_frame(frame, "a", "b", weight="score")
             assert name
+
+    @pytest.mark.parametrize("kind", [float, Decimal, np.float64, Fraction])
+    def test_columns_of_objects_that_are_numbers(self, kind):
+        pandas = pytest.importorskip("pandas")
+        make = gp.SetPartition.from_frame
+        values = [kind(0.75), kind(0.5), 1, kind(0.25)]
+        frame = pandas.DataFrame({**ROWS, "score": pandas.Series(values, dtype=object)})
+        wanted = make({**ROWS, "score": [0.75, 0.5, 1.0, 0.25]}, "a", "b", weight="score").pairs()
+        for table in (frame, {**ROWS, "score": np.array(values, object)}):
+            for ours, theirs in zip(make(table, "a", "b", weight="score").pairs(), wanted, strict=True):
+                assert ours.tolist() == theirs.tolist()
+        for wrong, text in ((True, "True"), ("0.5", "'0.5'"), (10**400, "100"), (1j, "1j")):
+            frame.at[2, "score"] = wrong
+            with pytest.raises(gp.InvalidProblem, match=f"column 'score' does not hold numbers, row 2 has {text}"):
+                make(frame, "a", "b", weight="score")
+        for null in (None, float("nan"), Decimal("nan"), pandas.NA):
+            frame.at[2, "score"] = null
+            with pytest.raises(gp.InvalidProblem, match="column 'score' is null or NaN in row 2"):
+                make(frame, "a", "b", weight="score")
 
     def test_mistakes(self):
         make = gp.SetPartition.from_frame
