@@ -20,6 +20,7 @@ from graphpart.partition.inputs.embeddings import (
     ALL_PAIRS,
     METRICS,
     NEIGHBORS,
+    chosen,
     drawn_pairs,
     points,
     sample_of_distances,
@@ -29,7 +30,7 @@ from graphpart.partition.inputs.embeddings import (
 )
 from graphpart.partition.inputs.matrices import symmetric
 from graphpart.partition.inputs.neighbors import distances_of, neighbor_pairs
-from graphpart.partition.inputs.thresholds import drawn, otsu_threshold, path_threshold, threshold_of_points
+from graphpart.partition.inputs.thresholds import drawn, otsu_threshold, path_threshold
 from graphpart.partition.problem import SetPartition, check_matrix_fits
 from graphpart.partition.problem.background import background_of
 from graphpart.partition.problem.misreadings import check_kind, check_values
@@ -275,10 +276,10 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _drawn(self, X: Any) -> SetPartition:
         """Near pairs, and a constant cost of others, as `partition/inputs/embeddings.py` says."""
         P = points(X, self.metric)
-        rows, D = sample_of_distances(P, self.metric)
         if isinstance(self.threshold, str) and self.threshold == "auto":
-            self.threshold_ = threshold_of_points(rows, D)
+            self.threshold_ = chosen(None, P, self.metric)
         elif isinstance(self.threshold, str):
+            D = sample_of_distances(P, self.metric)[1]
             self._choose(D[np.isfinite(D)])
         else:
             self.threshold_ = float(self.threshold)

@@ -252,7 +252,7 @@ def chosen(threshold: Any, P: Any, metric: str) -> float:
     """The threshold, by default from the distances of some points."""
     if threshold is None:
         rows, D = sample_of_distances(P, metric)
-        return threshold_of_points(rows, D)
+        return threshold_of_points(rows, D, copies=not isinstance(P, np.ndarray))
     if isinstance(threshold, bool) or not isinstance(threshold, Real) or not math.isfinite(threshold):
         raise InvalidOption(
             f"threshold is {threshold!r}: expected a finite number, or None to choose one from the data"

@@ -12,6 +12,7 @@ from graphpart.errors import InvalidProblem
 __all__ = ["drawn", "otsu_threshold", "path_threshold", "tail_threshold", "threshold_of_points"]
 
 ELEMENTS = 500  # of which the path is walked, at most
+FEWEST = 100  # texts whose distances tell what chance explains
 SHORTEST = 0.01  # share of the mean distance below which distances count as equal
 
 
@@ -123,12 +124,13 @@ def _path(values: NDArray[np.float64], similarity: bool = False) -> tuple[float,
     return (float(among.max()) - middle - low if similarity else middle + low), share
 
 
-def threshold_of_points(rows: NDArray[np.int64], distances: NDArray[np.float64]) -> float:
+def threshold_of_points(rows: NDArray[np.int64], distances: NDArray[np.float64], copies: bool = False) -> float:
     """The threshold for n points, from the distances of some of them to all.
 
     `path_threshold` of those that were drawn, if these are all points, or contain several elements of most clusters:
     then at least one of a hundred pairs is below it, and it separates near pairs from far pairs, or more pairs are
-    below it than chance explains. Else `tail_threshold`.
+    below it than chance explains. Else `tail_threshold`. This is also the threshold of texts, whose clusters are to be
+    copies with errors: texts of a few words have larger clusters of those that share some words.
 
     Parameters
     ----------
@@ -136,13 +138,16 @@ def threshold_of_points(rows: NDArray[np.int64], distances: NDArray[np.float64])
         The points that were drawn.
     distances : ndarray of float64, shape (m, n)
         inf from a point to itself.
+    copies : bool
+        Whether points are texts, or sparse rows, which mostly are those of texts.
     """
     square = distances[:, rows].copy()
     np.fill_diagonal(square, 0.0)
     path, share = _path(square)
     finite = distances[np.isfinite(distances)]
     # On generated points: at most 0.16 without clusters, or if few points of each were drawn; else at least 0.23.
-    if len(rows) == distances.shape[1] or (share > 0.2 and np.count_nonzero(finite <= path) > 0.01 * finite.size):
+    separates = share > 0.2 and np.count_nonzero(finite <= path) > 0.01 * finite.size
+    if (len(rows) == distances.shape[1] or separates) and not (copies and len(rows) >= FEWEST):
         return path
     tail = tail_threshold(finite, path)
     return path if tail is None else tail

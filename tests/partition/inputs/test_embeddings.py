@@ -123,6 +123,32 @@ def test_texts_with_typing_errors():
         gp.SetPartition.from_embeddings(["a", None])
 
 
+def small_vocabulary(n, seed):
+    """n titles of few words and a code, each three times with one wrong letter, and the true clusters."""
+    rng = np.random.default_rng(seed)
+    words = [
+        ["Acme", "Nordfell", "Zebrix", "Kolta", "Mirano", "Hexon", "Pavora", "Luxen"],
+        ["portable", "wireless", "compact", "heavy", "foldable", "digital"],
+        ["kettle", "vacuum", "backpack", "drill", "lamp", "blender", "keyboard", "camera"],
+    ]
+    texts = []
+    for _ in range(n // 3):
+        title = " ".join(
+            [*(str(rng.choice(some)) for some in words), f"{rng.choice(list('ABCD'))}{rng.integers(10, 999)}"]
+        )
+        for at in rng.integers(len(title), size=3):
+            texts.append(title[:at] + "x" + title[at + 1 :])
+    return texts, np.repeat(np.arange(n // 3), 3)
+
+
+@pytest.mark.parametrize("n", [300, 1500, 3300])
+def test_titles_that_share_words_are_no_copies(n):
+    """There are clusters by words, too, whose pairs are far more than those of copies."""
+    texts, truth = small_vocabulary(n, seed=n)
+    p = gp.SetPartition.from_embeddings(texts)
+    assert gp.metrics.compare(truth, gp.solve(p, "greedy-joining").labels).joins_f1 > 0.8
+
+
 def test_similarities_without_a_threshold():
     X, y = clusters(1)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
