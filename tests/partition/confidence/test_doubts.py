@@ -299,6 +299,7 @@ def test_a_pair_that_is_listed_at_no_cost_is_the_most_doubtful(dense: bool | Non
         assert d.clusters["change"].tolist() == ["join", "join"]
 
 
+@pytest.mark.filterwarnings("ignore:the table has no rows")
 @pytest.mark.parametrize("seed", range(30))
 def test_decisions_are_pairs_that_one_change_decides(seed):
     rng = np.random.default_rng(seed)
