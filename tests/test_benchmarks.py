@@ -275,3 +275,11 @@ def test_the_table_of_strategies_says_what_is_lost_without_each(tmp_path):
     row = next(csv.DictReader(csv_file.read_text().splitlines()))
     assert row["family"] == "dense 5, n=60" and row["gap of all"] == "0.990%" and row["fusion"] == ""
     assert (row["restarts"], row["annealing"]) == ("+9.901%", "-0.990%")
+
+
+def test_micro_benchmarks_of_kernels_run():
+    script = PEERS.with_name("test_kernels.py")
+    options = ["-o", "addopts=", "--import-mode=importlib", "-p", "no:cacheprovider", "--benchmark-disable", "-q"]
+    command = [sys.executable, "-m", "pytest", *options, "-k", "grid-100 or complete-300", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0 and " passed" in done.stdout, done.stdout

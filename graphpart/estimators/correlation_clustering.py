@@ -356,4 +356,6 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _is_symmetric(X: NDArray[np.float64]) -> bool:
-    return X.shape[0] == X.shape[1] and np.allclose(X, X.T)
+    """Whether it is a symmetric matrix but for rounding. Some rows at a time, without further matrices of its size."""
+    n, m = X.shape
+    return n == m and all(np.allclose(X[k : k + 100], X[:, k : k + 100].T) for k in range(0, n, 100))

@@ -13,8 +13,6 @@ from graphpart.partition.problem import SetPartition
 
 __all__ = ["check_distances", "check_elements", "check_points", "check_threshold"]
 
-FEW = 10  # elements that may all be apart, or all together, without a warning
-
 
 def check_elements(X: Any) -> None:
     """Raise InvalidProblem for a problem, a graph or pairs in place of elements; warn of a table of numbered pairs."""
@@ -65,14 +63,14 @@ def check_distances(D: Any) -> None:
 def check_threshold(values: NDArray[np.float64], threshold: float, kind: str) -> None:
     """Warn if no pair attracts, or every pair; values are a matrix of all pairs, or those of the nearest pairs.
 
-    That all of the nearest pairs attract is nothing special, and neither is either among a few elements.
+    That all of the nearest pairs attract is nothing special, and neither is either among fewer than 10 elements.
     """
     is_distance, square = kind == "distance", values.ndim == 2
     attract, pairs = 0, values.size - len(values) * square  # without the diagonal
     for i, row in enumerate(np.atleast_2d(values)):
         near = (row < threshold) == is_distance
         attract += int(np.count_nonzero(near)) - (square and bool(near[i]))
-    if pairs < FEW * (FEW - 1) or (attract and not (square and attract == pairs)):
+    if pairs < 90 or (attract and not (square and attract == pairs)):
         return
     others = values
     if square:

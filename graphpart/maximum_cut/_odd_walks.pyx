@@ -31,7 +31,7 @@ cdef struct Walks:
 
 def find_odd_walks(
     const offset_t[::1] starts, const element_t[::1] neighbours, const element_t[::1] edges,
-    const uint8_t[::1] negative, const double[::1] values, const element_t[::1] sources, 
+    const uint8_t[::1] negative, const double[::1] values, const element_t[::1] sources,
     double violation, double hop, double spread, Py_ssize_t most, Stopping stopping,
 ):
     """Shortest odd closed walks through given nodes, if they are shorter than 1 by more than a violation.
@@ -53,7 +53,7 @@ def find_odd_walks(
     spread : float
         Added to the length of an edge for each found inequality that contains it, so that further inequalities differ.
     most : int
-        A search from one node ends after so many steps to the next nearest node.
+        The number of nearest nodes after which the search from one node ends.
     stopping : Stopping
         Polled after each source.
 

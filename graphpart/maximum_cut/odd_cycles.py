@@ -34,7 +34,6 @@ VIOLATION = 1e-3  # an inequality is added if it is violated by more
 SPREAD = 0.02  # added to the length of an edge for each inequality of this round that has it
 # Added to the length of each edge, and most steps of the search from each node: short walks first, then all.
 SEARCHES = ((1e-2, 150), (1e-2, 2500), (1e-6, 2**40))
-ENOUGH = 0.005  # inequalities per node for which no longer searches follow in a round
 PATIENT = 3  # rounds for which a row may be slack before it is dropped
 INTEGRAL = 1e-6  # a value is 0 or 1 if it is no farther away
 
@@ -97,7 +96,7 @@ class OddCycles:
             ends, edges, broken = _odd_walks.find_odd_walks(
                 *g.rows, g.negative, self.values, nodes, VIOLATION, hop, SPREAD, most, stopping
             )
-            if len(ends) > ENOUGH * g.n:
+            if len(ends) > 0.005 * g.n:  # enough for a round
                 break
         many = np.diff(np.concatenate([[0], np.cumsum(broken)[ends - 1]])) if len(ends) else np.zeros(0)
         found = Rows(ends, edges, np.where(broken != 0, -1.0, 1.0), 1.0 - many)

@@ -45,7 +45,6 @@ DENSE = 3000  # rows of labels of which all pairs are listed
 LISTED = 20_000_000  # pairs that share a label, up to which these are listed
 KEPT = 2_000_000  # the same for the problem of a result
 MANY = 20  # labelings in a list, from which on they may be elements
-EXCHANGED = 50  # labelings, from which on they are elements if there are five times as many as elements
 
 
 @with_options(RequirementOptions, "group_cost", "connected", "lifted")
@@ -203,7 +202,7 @@ def _check_direction(labelings: Any, nodes: Any) -> None:
     if nodes is not None or not count > 2 * elements > 0:
         return
     text = f"{count} labelings of {plural(elements, 'element')}: {advice}"
-    if count > EXCHANGED and count > 5 * elements:
+    if count > 50 and count > 5 * elements:
         raise InvalidOption(f"{text}; if there are so many labelings, give nodes=range({elements}), too")
     warn(text)
 

@@ -305,16 +305,13 @@ sys.exit(main())
 def test_interrupt_while_reading(tmp_path):
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
-    process = subprocess.Popen([*GRAPHPART, "info", str(pipe)], stderr=subprocess.PIPE, text=True)
-    with open(pipe, "w"):  # opens once the other side does
+    err = None
+    with child([*GRAPHPART, "info", pipe], stderr=subprocess.PIPE, text=True) as process, open(pipe, "w"):
         for _ in range(6):  # a signal just before the system call that waits is only noted: as a user, press again
             process.send_signal(signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
                 _, err = process.communicate(timeout=10)
                 break
-        else:
-            process.kill()
-            _, err = process.communicate()
     assert (process.returncode, err) == (130, "graphpart: interrupted\n")
 
 

@@ -19,6 +19,7 @@ no higher. The kinds of steps are
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,7 +45,7 @@ class DriftTask(Task):
     elements: NDArray[np.int32]  #: elements that steps change, or start from
 
 
-class Drifting:
+class Drifting(ABC):
     """The loop of steps; a subclass has the step.
 
     Parameters
@@ -69,9 +70,9 @@ class Drifting:
     def first_work(self, turn: Turn) -> float:
         return len(turn.seeds) * max(turn.first_work, self.step_work(turn.pool.labels))
 
+    @abstractmethod
     def step_work(self, labels: Labels) -> float:
         """The least nanoseconds of a step."""
-        raise NotImplementedError
 
     def start(self, turn: Turn) -> Labels:
         """The start of a round: the end of the last round, with all regions that have been improved since."""
@@ -91,11 +92,11 @@ class Drifting:
             annealer.spent += CONTRACTION * (annealer.p.n + annealer.p.m)
         return Found(labels, annealer.spent)
 
+    @abstractmethod
     def step(
         self, annealer: Annealer, labels: Labels, task: DriftTask, rng: np.random.Generator, stopping: Stopping
     ) -> Labels:
         """Another partition; the annealer notes the work."""
-        raise NotImplementedError
 
     def learn(self, found: Found, gain: float) -> None:
         before = self.labels

@@ -12,7 +12,6 @@ from graphpart.errors import InvalidProblem
 __all__ = ["drawn", "otsu_threshold", "path_threshold", "tail_threshold", "threshold_of_points"]
 
 ELEMENTS = 500  # of which the path is walked, at most
-FEWEST = 100  # texts whose distances tell what chance explains
 SHORTEST = 0.01  # share of the mean distance below which distances count as equal
 
 
@@ -147,7 +146,7 @@ def threshold_of_points(rows: NDArray[np.int64], distances: NDArray[np.float64],
     finite = distances[np.isfinite(distances)]
     # On generated points: at most 0.16 without clusters, or if few points of each were drawn; else at least 0.23.
     separates = share > 0.2 and np.count_nonzero(finite <= path) > 0.01 * finite.size
-    if (len(rows) == distances.shape[1] or separates) and not (copies and len(rows) >= FEWEST):
+    if (len(rows) == distances.shape[1] or separates) and not (copies and len(rows) >= 100):  # fewer tell no chance
         return path
     tail = tail_threshold(finite, path)
     return path if tail is None else tail

@@ -48,7 +48,7 @@ def test_the_optimum_of_small_problems(kind):
     divided = 0
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        n = int(rng.integers(8, 11))
+        n = int(rng.integers(8, 12))
         f = dense(rng, n, kind)
         optimum = gp.crf.brute_force(f).cost
         scale = 2.0**-34 * (float(np.abs(f.tables).sum()) + abs(f.constant))
@@ -121,7 +121,7 @@ def test_joined_relaxations_keep_the_bound_but_for_what_they_leave_out():
 
 
 def test_maximum_cut_is_proven_by_exact_and_auto():
-    f = cut(np.random.default_rng(3), 40, 0.5)
+    f = cut(np.random.default_rng(3), 50, 0.5)
     exact = gp.crf.exact(f)
     assert exact.status == "optimal"
     assert exact.cost == exact.lower_bound == gp.crf.search(f, max_iterations=2, seed=1).cost

@@ -136,9 +136,9 @@ def test_modularity_of_well_known_networks(graph, modularity):
 
 def test_time_limits_return_partition_and_bound():
     p = planted_partition(80, 10, 3, seed=2).problem
-    started = time.process_time()
+    started = time.perf_counter()
     r = exact(p, time_limit=0.5)
-    assert time.process_time() - started < 10
+    assert time.perf_counter() - started < 10
     assert r.status == "time_limit" and -math.inf < r.lower_bound < r.cost
     bounds = [bound for _, bound in r.bounds]
     assert bounds == sorted(bounds) and bounds[-1] == r.lower_bound
@@ -153,14 +153,14 @@ def test_callbacks_see_costs_and_end_the_run():
 
 
 class Press:
-    """A callback that presses Ctrl-C, once, after some seconds, and notes the processor's time."""
+    """A callback that presses Ctrl-C, once, after some seconds, and notes when it did."""
 
     def __init__(self, after):
         self.after, self.at = after, None
 
     def __call__(self, seconds, cost):
         if self.at is None and seconds > self.after:
-            self.at = time.process_time()
+            self.at = time.perf_counter()
             signal.raise_signal(signal.SIGINT)
 
 
@@ -168,7 +168,7 @@ def test_an_interrupt_ends_it_in_good_order():
     p = planted_partition(120, 12, 3, seed=2).problem
     press = Press(0.7)
     r = exact(p, callback=press)
-    assert time.process_time() - press.at < 3 and r.status == "interrupted"
+    assert time.perf_counter() - press.at < 3 and r.status == "interrupted"
     assert -math.inf < r.lower_bound < r.cost == p.evaluate(r.labels)
 
 
@@ -187,9 +187,9 @@ def test_the_simplex_method_ends_at_once(threads):
         press = Press(0.3)
         r.stopping = Stopping(None, None, None, press) if how == "interrupt" else Stopping(0.3, None, None, None)
         solver = simplex.Simplex(threads)
-        started = time.process_time()
+        started = time.perf_counter()
         assert not interruptible(solver.solve)(r)
-        assert time.process_time() - started < 3 and str(r.stopping.reason) == how.replace(
+        assert time.perf_counter() - started < 3 and str(r.stopping.reason) == how.replace(
             "interrupt", "interrupted"
         ).replace(" ", "_")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 
 import numpy as np
 import pytest
@@ -123,6 +122,4 @@ def test_floods_of_large_subsets_do_not_hold_up_the_end(name: str) -> None:
     path = np.stack([first, first + 1], 1)
     costs = rng.normal(size=n - 1) - 3
     p = gp.SetPartition.from_pairs(n, path, costs, lifted=(far, rng.normal(size=3 * n) - 0.5))
-    started = time.process_time()
-    getattr(gp.partition, name)(p, time_limit=0.1)
-    assert time.process_time() - started < 4.0  # of the processor: others may use it, too
+    assert getattr(gp.partition, name)(p, time_limit=0.1).seconds < 4.0
