@@ -33,12 +33,13 @@ from graphpart.solve import solve
 from graphpart.stopping import Stopping
 
 if _TYPE_CHECKING:
-    from graphpart import crf, datasets, generate, images, io, learn, metrics, partition, plotting, testing
+    from graphpart import crf, datasets, generate, images, io, labeled, learn, metrics, partition, plotting, testing
     from graphpart import distributed as distributed
     from graphpart import estimators as estimators
     from graphpart.crf.problem import FactorGraph
     from graphpart.folders import solve_files
     from graphpart.io import read, read_labels, write, write_labels
+    from graphpart.labeled import LabeledPartition, LabeledResult
     from graphpart.reporting import report
     from graphpart.signed_network import frustration
 
@@ -56,6 +57,8 @@ __all__ = [
     "InvalidOption",
     "InvalidPartition",
     "InvalidProblem",
+    "LabeledPartition",
+    "LabeledResult",
     "LabelingResult",
     "MissingDependency",
     "MissingFile",
@@ -74,6 +77,7 @@ __all__ = [
     "generate",
     "images",
     "io",
+    "labeled",
     "learn",
     "match",
     "metrics",
@@ -101,6 +105,7 @@ _PARTS = {
     "generate",
     "images",
     "io",
+    "labeled",
     "learn",
     "metrics",
     "partition",
@@ -111,6 +116,8 @@ _PARTS = {
 }
 _WHERE = {
     "FactorGraph": "crf.problem",
+    "LabeledPartition": "labeled",
+    "LabeledResult": "labeled",
     "consensus": "records",
     "frustration": "signed_network",
     "match": "records",

@@ -28,7 +28,7 @@ class Method:
     """
 
     name: str
-    problem: str  #: "partition" or "crf"
+    problem: str  #: "partition", "crf" or "labeled"
     where: str  #: "module:function"
     summary: str
     options: frozenset[str] = frozenset()  #: of "initial", "seed", "max_iterations", "target"
@@ -137,6 +137,7 @@ def check_obeyed(problem: Any, refuses: Iterable[str], instead: str | None = Non
 LOCAL = frozenset({"initial", "max_iterations", "target"})
 ENUMERATED_ELEMENTS = 14  # of a set partition problem that brute force takes, at most: it takes a second at worst
 ENUMERATED_BITS = 22  # brute force goes through at most 2**22 labelings of a factor graph
+ENUMERATED_SOLUTIONS = 10**9  # most solutions of a labelled partition that brute force takes; pruning leaves a part
 
 METHODS: tuple[Method, ...] = (
     Method("auto", "partition", "graphpart.partition.default:auto",
@@ -205,6 +206,26 @@ METHODS: tuple[Method, ...] = (
     Method("brute-force", "crf", "graphpart.crf.exact_solvers.brute_force:brute_force",
            "enumeration with pruning", exact=True, largest=ENUMERATED_BITS,
            also=("enumeration",)),
+    Method("auto", "labeled", "graphpart.labeled.choosing:auto",
+           "local search over clusters and classes, a bound by both halves, and a proof where one is within reach",
+           frozenset({"initial", "target", "seed"})),
+    Method("greedy-joining", "labeled", "graphpart.labeled.joining:greedy_joining",
+           "join the two clusters whose join, with a choice of classes, lowers the cost most", LOCAL,
+           also=("gaec",)),
+    Method("kernighan-lin", "labeled", "graphpart.labeled.moving:kernighan_lin",
+           "moves to other clusters and classes, sequences of them, and joins of clusters", LOCAL,
+           also=("klj", "kernighan-lin-joins")),
+    Method("alternating", "labeled", "graphpart.labeled.alternating:alternating",
+           "clusters given the classes, then classes given the clusters, in turns", LOCAL),
+    Method("search", "labeled", "graphpart.labeled.choosing:search",
+           "change random regions and repair them, for as long as there is time", LOCAL | {"seed"},
+           anytime=True),
+    Method("ilp", "labeled", "graphpart.labeled.ilp:ilp",
+           "integer program with separated inequalities of cycles, through PuLP", frozenset({"initial"}), exact=True,
+           largest=100, also=("mip", "integer-program")),
+    Method("brute-force", "labeled", "graphpart.labeled.brute_force:brute_force",
+           "enumeration with pruning", exact=True, largest=9,
+           also=("enumeration",)),
 )  # fmt: skip
 
 #: Names of methods that do not exist here, with the function to call instead.
@@ -219,7 +240,7 @@ SEVERAL = ("k", "m", "k_best", "m_best", "n_best", "n_solutions")  # names for t
 
 
 def methods_for(problem: str) -> tuple[Method, ...]:
-    """The methods for one kind of problem, "partition" or "crf"."""
+    """The methods for one kind of problem: "partition", "crf" or "labeled"."""
     return tuple(method for method in METHODS if method.problem == problem)
 
 

@@ -40,7 +40,7 @@ def solve(
 
     Parameters
     ----------
-    problem : SetPartition, FactorGraph, networkx.Graph, or generated Instance
+    problem : SetPartition, FactorGraph, LabeledPartition, networkx.Graph, or generated Instance
         A networkx graph is a set partition problem with its costs in the edge attribute ``cost``. A pair without an
         edge costs 0, so joining it is free.
     method : str
@@ -69,7 +69,8 @@ def solve(
     progress : bool
         Show seconds and cost while it runs, on a terminal or in a notebook.
     **options
-        What clusters must obey, for a set partition problem of any form: `together`, `apart`, `groups`, `group_cost`,
+        What clusters must obey, for a set partition problem of any form (of a labelled partition, `together`, `apart`
+        and groups): `together`, `apart`, `groups`, `group_cost`,
         `max_size`, `n_clusters`, `connected` and `lifted`, as :meth:`SetPartition.require` takes them. For a factor
         graph `evidence`: the labels of some variables, given beforehand, as a mapping. Also further options of the
         method. ``auto`` and ``search`` take two more: `checkpoint`, a labels file that they keep up to date, and resume
@@ -110,7 +111,10 @@ def solve(
     """
     if isinstance(problem, tuple) and hasattr(problem, "problem"):  # an Instance or FactorInstance
         problem = problem.problem
-    if problem_kind(problem) == "partition":
+    if (kind := problem_kind(problem)) == "labeled":
+        asked = {name: options.pop(name) for name in (*NAMES, *OLDER) if name in options}
+        problem = problem.require(**asked) if asked else problem
+    elif kind == "partition":
         asked = {name: options.pop(name) for name in (*NAMES, *OLDER) if name in options}
         _check_options(problem, options, method)
         if hasattr(problem, "is_directed"):
@@ -166,7 +170,8 @@ def _described(kind: str) -> str:
 
 if solve.__doc__ is not None:  # which python -OO leaves out
     listed = f"Methods for set partition problems:\n\n{_described('partition')}\n\n"
-    listed += f"Methods for factor graphs:\n\n{_described('crf')}"
+    listed += f"Methods for factor graphs:\n\n{_described('crf')}\n\n"
+    listed += f"Methods for labelled partitions:\n\n{_described('labeled')}"
     solve.__doc__ = inspect.cleandoc(solve.__doc__).replace("{methods}", listed)
 
 
@@ -228,12 +233,12 @@ def _near(p: SetPartition, start: Any, result: Result) -> Result:
 
 
 def problem_kind(problem: Any) -> str:
-    """The kind of a problem in the table of methods: "partition" or "crf".
+    """The kind of a problem in the table of methods: "partition", "crf" or "labeled".
 
     Raises
     ------
     InvalidProblem
-        If it is neither.
+        If it is none of these.
     """
     if isinstance(problem, SetPartition) or hasattr(problem, "is_directed"):
         return "partition"
@@ -241,6 +246,10 @@ def problem_kind(problem: Any) -> str:
 
     if isinstance(problem, FactorGraph):
         return "crf"
+    from graphpart.labeled.labeled_partition import LabeledPartition
+
+    if isinstance(problem, LabeledPartition):
+        return "labeled"
     raise InvalidProblem(
         f"got {type(problem).__name__}: expected a SetPartition, a FactorGraph or a networkx graph{advice(problem)}"
     )

@@ -115,7 +115,7 @@ def test_the_table_of_commands():
 
 
 def test_the_table_of_methods():
-    kinds = {"partition": "set partition", "crf": "factor graph"}
+    kinds = {"partition": "set partition", "crf": "factor graph", "labeled": "labelled partition"}
     also = [", ".join(f"`{name}`" for name in m.also) for m in METHODS]
     assert rows("methods") == [
         [f"`{m.name}`", kinds[m.problem], m.summary, a] for m, a in zip(METHODS, also, strict=True)
@@ -182,7 +182,7 @@ def test_the_house_is_drawn_as_it_is():
 
 def write_tables():
     """Write the tables of commands and methods anew: ``python tests/test_readme.py``."""
-    kinds = {"partition": "set partition", "crf": "factor graph"}
+    kinds = {"partition": "set partition", "crf": "factor graph", "labeled": "labelled partition"}
     commands = [(f"`{name}`", import_module(f"graphpart.cli.{name}").HELP) for name in COMMANDS]
     methods = [(f"`{m.name}`", kinds[m.problem], m.summary, ", ".join(f"`{a}`" for a in m.also)) for m in METHODS]
     tables = {

@@ -15,7 +15,9 @@ import pytest
 import graphpart
 
 API = Path(__file__).resolve().parents[1] / "docs" / "reference" / "api"
-ROOMS = ("", "partition", "crf", "learn", "estimators", "metrics", "plotting", "distributed", "images", "records")
+ROOMS = (
+    "", "partition", "crf", "labeled", "learn", "estimators", "metrics", "plotting", "distributed", "images", "records",
+)  # fmt: skip
 
 
 def listed():

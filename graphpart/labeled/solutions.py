@@ -1,0 +1,82 @@
+"""Clusters and classes in any of the accepted forms, as two arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidPartition
+from graphpart.labeled.results import LabeledResult
+from graphpart.partition.problem.labels import labels_of
+
+if TYPE_CHECKING:
+    from graphpart.labeled.joint_costs import JointCosts
+
+__all__ = ["best_classes", "check_feasible", "classes_of", "start_of"]
+
+Elements = NDArray[np.int32]
+
+
+def classes_of(q: JointCosts, classes: Any) -> Elements:
+    """The class of each element, from an array, a mapping from names, or a result.
+
+    Raises
+    ------
+    InvalidPartition
+        If there is not one class from 0 to L - 1 for each element.
+    """
+    if isinstance(classes, LabeledResult):
+        classes = dict(zip(classes.nodes, classes.classes.tolist(), strict=True))
+    if isinstance(classes, Mapping):
+        if len(missing := [a for a in q.nodes if a not in classes]):
+            raise InvalidPartition(f"{missing[0]!r} has no class")
+        classes = [classes[a] for a in q.nodes]
+    array = np.asarray(classes)
+    if array.shape != (q.n,):
+        raise InvalidPartition(f"classes have shape {array.shape}: expected ({q.n},)")
+    if array.size and array.dtype.kind not in "iu":
+        raise InvalidPartition(f"classes have dtype {array.dtype}: expected integers")
+    if len(bad := np.flatnonzero((array < 0) | (array >= q.n_classes))):
+        place = int(bad[0])
+        raise InvalidPartition(f"the class of {q.nodes[place]!r} is {array[place]}: expected 0 to {q.n_classes - 1}")
+    return array.astype(np.int32)
+
+
+def start_of(q: JointCosts, initial: Any) -> tuple[Elements, Elements]:
+    """Clusters and classes of a start: a result of this kind, a pair (labels, classes), or clusters alone.
+
+    With clusters alone, which may be in any form that ``SetPartition.labels`` takes, classes are those of least label
+    cost.
+    """
+    if isinstance(initial, LabeledResult):
+        return labels_of(q, initial), classes_of(q, initial)  # type: ignore[arg-type]
+    if isinstance(initial, tuple) and len(initial) == 2:
+        return labels_of(q, initial[0]), classes_of(q, initial[1])  # type: ignore[arg-type]
+    return labels_of(q, initial), best_classes(q)  # type: ignore[arg-type]
+
+
+def best_classes(q: JointCosts) -> Elements:
+    """The class of least label cost of each element, the first of equals."""
+    if not q.n:
+        return np.zeros(0, np.int32)
+    found: Elements = q.label_costs.argmin(axis=1).astype(np.int32)
+    return found
+
+
+def check_feasible(q: JointCosts, labels: Elements, classes: Elements) -> None:
+    """Raise InvalidPartition, naming an element or a pair, if a solution has a cost of inf."""
+    if len(bad := np.flatnonzero(np.isinf(q.label_costs[np.arange(q.n), classes]))):
+        a = int(bad[0])
+        raise InvalidPartition(f"{q.nodes[a]!r} must not have the class {classes[a]}")
+    together = labels[q.u] == labels[q.v]
+    costs = q._pair_costs(labels, classes)
+    if len(bad := np.flatnonzero(np.isinf(costs))):
+        k = int(bad[0])
+        a, b = int(q.u[k]), int(q.v[k])
+        what = "together" if together[k] else "apart"
+        raise InvalidPartition(
+            f"{q.nodes[a]!r} and {q.nodes[b]!r} must not be {what} with the classes {classes[a]} and {classes[b]}"
+        )
