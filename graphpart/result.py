@@ -86,6 +86,8 @@ class Result(Shown):
         Further information that the method reports, by name.
     problem : SetPartition, FactorGraph or None
         The problem that was solved, for pictures and graphs; left out when the result is pickled.
+    certificate : ProofTree or None
+        The proof that the result is optimal, if it was asked for (see :func:`graphpart.solve`) and could be made.
     """
 
     labels: NDArray[np.int32] = field(repr=False)
@@ -102,6 +104,7 @@ class Result(Shown):
     bounds: tuple[tuple[float, float], ...] = field(default=(), repr=False)
     info: Mapping[str, Any] = field(default_factory=dict, repr=False)
     problem: Any = field(default=None, repr=False, compare=False)
+    certificate: Any = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "problem": None}

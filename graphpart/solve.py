@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from graphpart.common.proof_tree import Unproven
 from graphpart.display import plural
 from graphpart.errors import InvalidOption, InvalidProblem, check_callback, unknown_argument, warn, ways_of_weights
 from graphpart.methods import find_method, methods_for
@@ -18,9 +19,11 @@ from graphpart.partition.inputs.unlisted import derived_cost, hardly_compared
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.partition.problem.misreadings import check_values
 from graphpart.partition.problem.requirements import NAMES, OLDER
-from graphpart.result import PartitionResult, Result
+from graphpart.result import PartitionResult, Result, Status
 
-__all__ = ["problem_kind", "solve"]
+__all__ = ["problem_kind", "solve", "with_certificate"]
+
+LEAST_SECONDS, TIMES = 60.0, 10.0  # limits of the time for a certificate: seconds, and the time of the method
 
 
 def solve(
@@ -34,6 +37,7 @@ def solve(
     target: float | None = None,
     callback: Callable[[float, float], object] | None = None,
     progress: bool = False,
+    certificate: bool = False,
     **options: Any,
 ) -> Result:
     """Solve a problem of any kind by the method of this name.
@@ -68,6 +72,11 @@ def solve(
         Called about every 50 ms as ``callback(seconds, cost)``; a true return value stops the run.
     progress : bool
         Show seconds and cost while it runs, on a terminal or in a notebook.
+    certificate : bool
+        If the status is ``optimal``, prove this again such that anyone can check it: see `certificate` of the result,
+        and :doc:`/explanation/certificates`. This takes at most as long as `time_limit` again; without a limit, at most
+        60 s or ten times as long as the method, whichever is longer. If no certificate can be made, it is None, and the
+        `message` says why.
     **options
         What clusters must obey, for a set partition problem of any form (of a labelled partition, `together`, `apart`
         and groups): `together`, `apart`, `groups`, `group_cost`,
@@ -142,7 +151,31 @@ def solve(
     if isinstance(problem, SetPartition) and (doubtful := hardly_compared(problem, result.labels)) is not None:
         warn(doubtful)
         result = replace(result, message=f"{result.message}; {doubtful}")
-    return result
+    if certificate and options.get("evidence"):
+        return replace(result, message=f"{result.message}; no certificate: labels are given as evidence")
+    return with_certificate(problem, result, time_limit) if certificate else result
+
+
+def with_certificate(problem: Any, result: Result, time_limit: float | None = None) -> Result:
+    """The result with a proof that anyone can check, or with a message that says why there is none."""
+    if result.status is not Status.OPTIMAL:
+        return replace(result, message=f"{result.message}; no certificate, since the result is not proven optimal")
+    seconds = max(LEAST_SECONDS, TIMES * result.seconds) if time_limit is None else time_limit
+    kind = problem_kind(problem)
+    try:
+        if kind == "labeled":
+            raise Unproven("there are none for labelled partitions")
+        if kind == "partition":
+            from graphpart.partition.proof_trees import prove
+
+            proof: Any = prove(as_problem(problem), result.labels, result.method, seconds)
+        else:
+            from graphpart.crf.proof_trees import prove_labels
+
+            proof = prove_labels(problem, result.labels, result.method, seconds)
+    except Unproven as error:
+        return replace(result, message=f"{result.message}; no certificate: {error}")
+    return replace(result, certificate=proof)
 
 
 def _check_options(problem: Any, options: Mapping[str, Any], method: str) -> None:

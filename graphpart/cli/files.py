@@ -15,6 +15,7 @@ from graphpart.cli.console import OutputError, check_input, emit, say, shown
 from graphpart.display import plural
 from graphpart.errors import FormatError, InvalidOption
 from graphpart.files.labels import check_layout
+from graphpart.result import Status
 from graphpart.solve import problem_kind
 
 __all__ = [
@@ -133,8 +134,20 @@ def write_labels(labels: Any, file: str) -> None:
         write_labels(labels, file)
 
 
-def write_certificate(problem: Any, result: Any, file: str, time_limit: float | None) -> Any:
-    """Find a lower bound with its proof and write it; return the result, with that bound if it is higher."""
+def write_certificate(problem: Any, result: Any, file: str, time_limit: float | None, is_whole: bool = True) -> Any:
+    """Write the whole proof of an optimal result to JSON; else a lower bound with its proof.
+
+    Returns the result, with that bound if it is higher.
+    """
+    from graphpart.solve import with_certificate
+
+    if result.status is Status.OPTIMAL and is_whole and not file.endswith(".npz"):
+        result = with_certificate(problem, result, time_limit)
+        if result.certificate is not None:
+            with writing(file):
+                result.certificate.save(file)
+            return result
+        say(f"{result.message.rpartition('; ')[2]}: {file} has a lower bound only")
     certificate = find_certificate(problem, time_limit).with_cost(result.cost)
     with writing(file):
         certificate.save(file)
@@ -198,9 +211,17 @@ def find_certificate(problem: Any, time_limit: float | None) -> Any:
 
 
 def read_certificate(file: str, problem: Any) -> Any:
-    """The certificate of a lower bound for this kind of problem."""
+    """The certificate of an optimal solution or of a lower bound, for this kind of problem."""
     from graphpart import crf, partition
+    from graphpart.check import FORMAT
+    from graphpart.crf.proof_trees import LabelingProof
+    from graphpart.files.source import opened
+    from graphpart.partition.proof_trees import PartitionProof
 
+    check_input(file)
+    with opened(file) as source:
+        if f'"format": "{FORMAT}"'.encode() in source.head(200):
+            return (LabelingProof if problem_kind(problem) == "crf" else PartitionProof).load(file)
     return (crf if problem_kind(problem) == "crf" else partition).Certificate.load(file)
 
 

@@ -31,8 +31,8 @@ columns are those of gp.partition.doubts(...).to_frame(). For a factor graph, it
 also writes pairs, elements and clusters, or labels.
 
 The gap is the difference between the cost and the proven lower bound, relative to the cost. --certificate writes a
-lower bound with its proof, which graphpart verify checks. This bound is computed after the solution, in as much time as
---time-limit allows.
+proof, which graphpart verify checks: that the result is optimal, if it is and the name ends in .json or .json.gz; else
+that of a lower bound. The proof is made after the solution, in as much time as --time-limit allows.
 
 With --workers or --distributed, FILEs are Parquet files with columns u, v, cost (or as --left, --right and --cost name
 them). All of them make one problem, which is solved in parts by processes of limited memory; -o names a folder for its
@@ -142,7 +142,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plot", metavar="PATH", help="draw cost and lower bound against time; one FILE only")
     parser.add_argument("--doubts", metavar="PATH", help="what is least sure: CSV file or folder; one FILE only")
     parser.add_argument(
-        "--certificate", metavar="PATH", help="write a lower bound with its proof, .json or .npz; one FILE only"
+        "--certificate", metavar="PATH", help="write a proof of the result, .json or .npz; one FILE only"
     )
     parser.add_argument("--report", metavar="PATH", help="write a report, .html, for any browser; one FILE only")
     arguments.add_options(parser)
@@ -341,7 +341,8 @@ def finished(found: Found, output: str | None, args: argparse.Namespace, batch: 
             write_doubts(problem, result, args.doubts, args.time_limit)
     if args.certificate is not None:
         with batch.guard(args.certificate):
-            found.result = result = write_certificate(problem, result, args.certificate, args.time_limit)
+            is_whole = args.evidence is None  # else other labels may have less energy
+            found.result = result = write_certificate(problem, result, args.certificate, args.time_limit, is_whole)
             described(found, dict(args.options))
     if args.report is not None:
         with batch.guard(args.report):

@@ -2,8 +2,9 @@
 
 The exit status is 0 only if the labels are feasible, their cost is as the certificate states, and the certificate
 proves its lower bound for this instance (by multipliers of inequalities for a set partition problem, by messages for a
-factor graph). The bound is recomputed with directed rounding, or with --exact in rational numbers. For a CSV table,
-give the same options for columns as to graphpart solve.
+factor graph). The bound is recomputed with directed rounding, or with --exact in rational numbers. A certificate that a
+result is optimal is always checked in rational numbers, by the one file graphpart/check.py, which runs alone, too. For
+a CSV table, give the same options for columns as to graphpart solve.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import argparse
 import math
 
 from graphpart.cli import arguments, demands
-from graphpart.cli.console import emit_json
+from graphpart.cli.console import emit_json, say
 from graphpart.cli.display import Table, percent
 from graphpart.cli.files import read_certificate, read_labels, read_problem
 from graphpart.cli.kinds import columns, evaluate, rounding
+from graphpart.common.proof_tree import ProofTree
 from graphpart.errors import InvalidCertificate
 
 NAME = "verify"
@@ -41,7 +43,12 @@ def run(args: argparse.Namespace) -> int:
     problem = read_problem(args.file, args.format, arguments.columns_of(args), args.missing, demands.wanted(args))
     facts = evaluate(args.file, problem, read_labels(args.labels, problem))
     certificate = read_certificate(args.certificate, problem)
-    certificate.check(problem, exact=args.exact)
+    checked = None
+    if isinstance(certificate, ProofTree):
+        labels = problem.labels(read_labels(args.labels, problem)).tolist()
+        checked = certificate.report(problem, labels).text(problem.sense, problem.offset)
+    else:
+        certificate.check(problem, exact=args.exact)
     cost, bound = facts["cost"], certificate.bound
     if certificate.cost is not None and not math.isclose(cost, certificate.cost, rel_tol=1e-12):
         raise InvalidCertificate(f"the labels cost {cost!r}: expected {certificate.cost!r}, as the certificate states")
@@ -50,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
     difference = max(0.0, cost - bound)
     gap = 0.0 if not difference else difference / abs(cost) if cost else math.inf
     facts |= {"method": certificate.method, "lower_bound": bound, "gap": gap, "message": "verified"}
+    facts |= {"checked": checked} if checked else {}
     facts |= {"status": "optimal"} if not difference else {}
     if args.json:
         emit_json(facts)
@@ -57,4 +65,6 @@ def run(args: argparse.Namespace) -> int:
     shown = columns(problem, ["cost.", "lower_bound.", "gap", "clusters", "verified:"])
     with Table([args.file], shown) as table:
         table.add(args.file, facts | {"gap": percent(gap), "verified": "yes"})
+    if checked:
+        say(checked)
     return 0

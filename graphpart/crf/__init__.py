@@ -2,10 +2,10 @@
 
 All other rooms build on `problem`. `local_search`, `graph_cuts`, `bucket_elimination`, `exact_solvers` and
 `branch_and_bound` find labelings; `anytime_search` and `binary_quadratic` find better ones for as long as there is
-time. `bounds` and `certificates` prove lower bounds. `reduction` finds labels that are known beforehand.
-`approximate_inference` computes marginals if exact ones take too long. `auto` in `choosing` chooses among all of these
-and keeps results in `outcomes`; `hard_component` is the race of `contestants` on components for which no method is
-exact. `evidence` solves with some labels given, and `confidence` says how certain each label is.
+time. `bounds` and `certificates` prove lower bounds, `proof_trees` that a labeling is optimal. `reduction` finds labels
+that are known beforehand. `approximate_inference` computes marginals if exact ones take too long. `auto` in `choosing`
+chooses among all of these and keeps results in `outcomes`; `hard_component` is the race of `contestants` on components
+for which no method is exact. `evidence` solves with some labels given, and `confidence` says how certain each label is.
 """
 
 from graphpart.crf.anytime_search.searching import search
@@ -30,6 +30,7 @@ from graphpart.crf.graph_cuts.graph_cut import graph_cut
 from graphpart.crf.graph_cuts.roof_duality import RoofDuality, roof_duality
 from graphpart.crf.local_search.icm import icm
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.proof_trees.tree import LabelingProof
 from graphpart.crf.reduction.persistency import LabelingReduction, Persistency, persistency, reduce
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "FactorGraph",
     "IntegerProgram",
     "LabelDoubts",
+    "LabelingProof",
     "LabelingReduction",
     "Labelings",
     "Marginals",

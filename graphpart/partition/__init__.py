@@ -1,9 +1,9 @@
 """The set partition problem and its algorithms.
 
 All other rooms build on `problem`. `local_search`, `anytime_search` and `exact_solvers` find partitions. `bounds` and
-`certificates` prove lower bounds. `reduction` finds pairs that are known beforehand. `auto` chooses among all of these.
-`confidence` says how certain each decision of a partition is. `extending` adapts an old partition to a problem that has
-changed.
+`certificates` prove lower bounds, `proof_trees` that a partition is optimal. `reduction` finds pairs that are known
+beforehand. `auto` chooses among all of these. `confidence` says how certain each decision of a partition is.
+`extending` adapts an old partition to a problem that has changed.
 
 The rooms are imported when they are first used, so that `import graphpart` is fast.
 """
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from graphpart.partition.local_search.multilevel import multilevel
     from graphpart.partition.local_search.mutexes import mutex_watershed
     from graphpart.partition.problem import SetPartition
+    from graphpart.partition.proof_trees.tree import PartitionProof
     from graphpart.partition.proving import exact
     from graphpart.partition.reduction.persistency import persistency, reduce
 
@@ -35,6 +36,7 @@ __all__ = [
     "Certificate",
     "Doubts",
     "ExtendedResult",
+    "PartitionProof",
     "SearchParameters",
     "SetPartition",
     "auto",
@@ -58,6 +60,7 @@ WHERE = {
     "Certificate": "certificates.certificate",
     "Doubts": "confidence.doubts",
     "ExtendedResult": "extending.extend",
+    "PartitionProof": "proof_trees.tree",
     "SearchParameters": "anytime_search.parameters",
     "SetPartition": "problem",
     "auto": "default",

@@ -1,0 +1,229 @@
+"""A proof that a solution is optimal, as a tree of decisions whose leaves are bounds.
+
+`graphpart.check` describes the nodes and checks them, in exact arithmetic and by code that shares nothing with this
+package. Branch and bound proves a bound in the same way: whoever solves a problem divides it and bounds the parts.
+For integer programs, VIPR has such certificates (Cheung, Gleixner & Steffy 2017), for satisfiability DRAT (Wetzler,
+Heule & Hunt 2014).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart import check as checker
+from graphpart.common.proof import Proof
+from graphpart.common.steps import decimal_step
+from graphpart.display import number, plural
+from graphpart.errors import FormatError, InvalidCertificate, InvalidOption
+from graphpart.files.json_values import load
+from graphpart.files.source import bare_name, opened, replacing
+
+__all__ = ["ProofTree", "Unproven", "decimals_of", "tolerance_of", "units", "whole"]
+
+KEPT = (6, 12, 20, 32, 48, 72)  # binary digits of multipliers below the scale of costs, tried in this order
+LEAVES = ("inequalities", "contradiction", "messages", "eliminate")
+
+
+class Unproven(Exception):
+    """No certificate could be made; the text says why, in one line."""
+
+
+@dataclass(frozen=True, repr=False)
+class ProofTree(Proof):
+    """A proof of a lower bound that equals the cost of a solution.
+
+    Attributes
+    ----------
+    bound : float
+        No solution costs less, up to `tolerance`. The cost of the solution for which the certificate was made.
+    tolerance : float
+        0 if all costs are multiples of a decimal number; else a small share of the absolute costs: bounds of problems
+        with any costs only come close.
+    decimals : int or None
+        Costs are rounded to this number of decimals before anything is computed, and the sum of all changes is
+        subtracted from the bound. None if costs are taken as they are, as fractions.
+    cost : float
+        The cost of the solution.
+    n : int
+        Number of elements or variables.
+    method : str
+        The name of the method that found the solution.
+    problem : str
+        Fingerprint of the problem.
+    nodes : list
+        The nodes, each before its children: see `graphpart.check`.
+    seal : str
+        SHA-256 of all of the above.
+    """
+
+    bound: float
+    tolerance: float
+    decimals: int | None
+    cost: float
+    n: int
+    method: str
+    problem: str
+    nodes: list[Any] = field(repr=False)
+    seal: str = field(default="", repr=False)
+
+    kind = ""
+
+    @property
+    def leaves(self) -> int:
+        """The number of leaves."""
+        return sum(node[0] in LEAVES for node in self.nodes)
+
+    @property
+    def inequalities(self) -> int:
+        """The number of inequalities in all leaves."""
+        return sum(len(node[2]) for node in self.nodes if node[0] == "inequalities")
+
+    def __repr__(self) -> str:
+        what = plural(self.leaves, "leaf", "leaves")
+        if self.inequalities:
+            what += f", {plural(self.inequalities, 'inequality', 'inequalities')}"
+        return f"<ProofTree: {what}, bound {number(self.bound)}>"
+
+    def document(self) -> dict[str, Any]:
+        """The fields as `graphpart.check` takes them."""
+        fields = {"format": checker.FORMAT, "version": 1, "kind": self.kind}
+        own = {name: getattr(self, name) for name in checker.HEADER if name not in fields}
+        return fields | own | {"nodes": self.nodes, "seal": self.seal}
+
+    def sealed(self) -> Self:
+        """The same certificate with its seal."""
+        return replace(self, seal=checker.seal_of(self.document()))
+
+    @staticmethod
+    @abstractmethod
+    def plain(problem: Any, decimals: int | None) -> Any:
+        """The problem in plain Python, for `graphpart.check`."""
+
+    @staticmethod
+    @abstractmethod
+    def identity(problem: Any) -> tuple[int, str]:
+        """(number of elements or variables, fingerprint) of a problem."""
+
+    def check(self, problem: Any, *, exact: bool = False) -> None:
+        """Raise InvalidCertificate, with the reason, unless the certificate proves its bound for this problem.
+
+        Parameters
+        ----------
+        problem
+            The problem that was solved.
+        exact : bool
+            For the signature of other certificates: this one is always checked in exact arithmetic.
+        """
+        self.report(problem)
+
+    def report(self, problem: Any, labels: Sequence[int] | None = None) -> checker.Report:
+        """What the check finds, also about labels of the problem; raise InvalidCertificate if it fails."""
+        self._identify(checker.seal_of(self.document()), *self.identity(problem))
+        try:
+            return checker.check(self.plain(problem, self.decimals), self.document(), labels)
+        except checker.Refused as error:
+            raise InvalidCertificate(str(error)) from None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the certificate to a file, JSON, compressed if the name ends in .gz or .xz.
+
+        The file has the fields on its first line, then each node on a line of its own.
+
+        Raises
+        ------
+        InvalidOption
+            If the name does not end in .json, .json.gz or .json.xz.
+        """
+        name = os.fspath(path)
+        if name != "-" and not bare_name(name).endswith(".json"):
+            raise InvalidOption(f"{name!r} is no name of a proof tree: expected one that ends in .json or .json.gz")
+        fields = self.document()
+        nodes = fields.pop("nodes")
+        with replacing(path) as stream:
+            stream.write(f'{json.dumps(fields)[:-1]}, "nodes": [\n'.encode())
+            for k, node in enumerate(nodes):
+                stream.write((",\n" if k else "").encode() + json.dumps(node, separators=(",", ":")).encode())
+            stream.write(b"\n]}\n")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a certificate from a file; raise FormatError if the file is not a certificate, or was altered."""
+        with opened(path) as source:
+            data = load(source, "a certificate")
+        return cls.of(data, path)
+
+    @classmethod
+    def of(cls, data: Any, path: str | os.PathLike[str]) -> Self:
+        """The certificate that the object in a file describes."""
+
+        def wrong(text: str) -> FormatError:
+            return FormatError(os.fspath(path), None, text)
+
+        if not isinstance(data, dict) or data.get("format") != checker.FORMAT or data.get("version") != 1:
+            raise wrong(f'expected "format": "{checker.FORMAT}" and "version": 1')
+        if data.get("kind") != cls.kind:
+            raise wrong(f"the certificate is for a {str(data.get('kind'))[:40]}: expected one for a {cls.kind}")
+        kinds: dict[str, Any] = {
+            "n": int, "method": str, "bound": (int, float), "tolerance": (int, float), "decimals": (int, type(None)),
+            "cost": (int, float), "problem": str, "seal": str, "nodes": list,
+        }  # fmt: skip
+        for name, kind in kinds.items():
+            value = data.get(name)
+            if name not in data or not isinstance(value, kind) or isinstance(value, bool):
+                raise wrong(f"{name} is {str(value)[:40]}: expected a certificate")
+            if isinstance(value, int | float) and not abs(value) < 1e300:
+                raise wrong(f"{name} is {str(value)[:40]}: expected a finite number")
+        tree = cls(**{name: data[name] for name in kinds})
+        if tree.seal != checker.seal_of(tree.document()):
+            raise wrong("the seal does not fit: the certificate was altered after it was made")
+        return tree
+
+
+def decimals_of(costs: NDArray[np.float64], tolerance: float) -> int | None:
+    """The number of decimals of finite costs; None if there are too many, or rounding changes more than allowed."""
+    step, error = decimal_step(costs)
+    if not step:
+        return None if costs.any() else 0
+    if 2 * error > max(tolerance, 1e-9 * float(np.abs(costs).sum())):
+        return None
+    return next((k for k in range(9) if abs(step * 10.0**k - round(step * 10.0**k)) < 1e-6), None)
+
+
+def tolerance_of(missed: Fraction, allowed: float, size: Fraction) -> float:
+    """The tolerance of a certificate, rounded upwards, but not above what `graphpart.check` accepts.
+
+    Parameters
+    ----------
+    missed : Fraction
+        How much the stated cost is above what the certificate of an exact proof would prove.
+    allowed : float
+        How much the proof may miss.
+    size : Fraction
+        The sum of absolute costs.
+    """
+    exact = min(max(missed, Fraction(0)) + Fraction(allowed), checker.SHARE * size)
+    rounded = float(exact)
+    return rounded if Fraction(rounded) >= exact or not exact else min(math.nextafter(rounded, math.inf), 1e300)
+
+
+def units(scale: float) -> list[int]:
+    """Exponents e of units ``2**-e`` of multipliers, coarse ones first, for costs of this scale."""
+    size = round(math.log2(scale)) if 0 < scale < math.inf else 0
+    return [digits - size for digits in KEPT]
+
+
+def whole(values: NDArray[np.float64], exponent: int) -> list[int]:
+    """Numbers in units of ``2**-exponent``, rounded downwards."""
+    with np.errstate(over="ignore"):
+        scaled = np.floor(np.ldexp(values, exponent))
+    return [int(x) for x in scaled.tolist()]

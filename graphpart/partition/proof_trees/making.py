@@ -1,0 +1,181 @@
+"""A proof that a partition is optimal, made again by branch and bound that keeps all it needs.
+
+1. Required joins are contracted, and a background is written out for up to some thousand elements.
+2. If only costs and no limits connect them, components of attracting pairs are proven one by one.
+3. The relaxation bounds a node (see `relaxed`). If the bound reaches the cost, the multipliers are a leaf.
+4. Otherwise two children are made: a pair is together in one, and apart in the other. The pair is that of the solver's
+   branch and cut (pseudo-costs of the relaxation); if all variables are decided, it is the first undecided pair. So a
+   tree ends with nodes in which everything is decided, at the latest.
+5. Decisions that no partition agrees with close a node, see `decisions`.
+
+Requirements that the relaxation does not know (limits, connected clusters that its cuts do not enforce) only raise the
+cost: a bound without them is valid, and where it does not reach the cost, step 4 goes on.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.judge import Judge
+from graphpart.common.proof_tree import Unproven, decimals_of, tolerance_of
+from graphpart.display import number
+from graphpart.partition.certificates.certificate import fingerprint
+from graphpart.partition.certificates.judging import judge_of_partition
+from graphpart.partition.pieces.components import split
+from graphpart.partition.pieces.contraction import Contraction
+from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem.derived import connected
+from graphpart.partition.proof_trees.decisions import Decided
+from graphpart.partition.proof_trees.relaxed import Bounding
+from graphpart.partition.proof_trees.tree import PartitionProof, plain_problem
+from graphpart.stopping import Stopping
+
+__all__ = ["prove"]
+
+WRITTEN_OUT = 3000  # most elements for which a background is written out as a matrix: 72 MB
+NODES = 20_000  # most nodes of a tree: a file of some megabytes
+NEAR = 1e-9  # share of the absolute costs that a bound may miss if costs have no common step
+
+
+def prove(p: SetPartition, labels: Labels, method: str, time_limit: float | None = None) -> PartitionProof:
+    """A certificate that labels are optimal.
+
+    Parameters
+    ----------
+    p : SetPartition
+    labels : ndarray of int32, shape (n,)
+    method : str
+        The name of the method that found them.
+    time_limit : float, optional
+        Seconds.
+
+    Raises
+    ------
+    Unproven
+        If the time is over, the tree has too many nodes, or a better partition was found.
+    """
+    stopping = Stopping(time_limit)
+    if p.background is not None and p.n > WRITTEN_OUT:
+        raise Unproven(
+            f"unlisted pairs have a cost, and there are {number(p.n)} elements: expected at most {WRITTEN_OUT}"
+        )
+    cost, finite = p._evaluate_labels(labels), _numbers(p)
+    judge = judge_of_partition(p)
+    decimals = decimals_of(finite, judge.tolerance) if _is_plain(p) else None
+    plain = plain_problem(p, decimals)
+    has_step = bool(judge.step) and decimals is not None
+    if not has_step:
+        judge = Judge(max(judge.tolerance, NEAR * float(plain.size)))
+    nodes = Making(p, labels, judge, stopping).nodes()
+    stopping.reraise()
+    missed = Fraction(cost) - plain.cost(labels.tolist()) + plain.error
+    return PartitionProof(
+        bound=cost, tolerance=tolerance_of(missed, 0.0 if has_step else judge.resolution, plain.size),
+        decimals=decimals, cost=cost, n=p.n, method=method, problem=fingerprint(p), nodes=nodes,
+    ).sealed()  # fmt: skip
+
+
+def _numbers(p: SetPartition) -> NDArray[np.float64]:
+    """All finite costs, prices and the constant cost of unlisted pairs."""
+    cost = p.pairs()[2]
+    parts = [cost[np.isfinite(cost)]]
+    if p.background is not None:
+        parts.append(p.background.beta)
+        if p.background.groups is not None:
+            price = p.background.groups.price
+            parts.append(price[np.isfinite(price)])
+    return np.concatenate(parts)
+
+
+def _is_plain(p: SetPartition) -> bool:
+    """Whether unlisted pairs have one cost, if any."""
+    return p.background is None or all(x is y and (x == 1).all() for x, y in p.background.vectors)
+
+
+class Making:
+    """The nodes of the tree of one problem."""
+
+    def __init__(self, p: SetPartition, labels: Labels, judge: Judge, stopping: Stopping) -> None:
+        self.p, self.labels, self.judge, self.stopping = p, labels, judge, stopping
+        self.out: list[Any] = []
+
+    def nodes(self) -> list[Any]:
+        """All nodes, each before its children."""
+        p = self.p
+        contraction = Contraction(p)
+        q = contraction.problem
+        self.first = contraction.first if q is not p else np.arange(p.n)
+        labels = contraction.project(self.labels) if q is not p else self.labels
+        if q.background is not None:
+            q = q._to_dense()
+        if p._limits is None and (parts := self._parts(q)) is not None:
+            members = [self._whole(elements, contraction.sets) for elements, _ in parts]
+            self.out.append(["parts", [some.tolist() for some in members]])
+            for elements, part in parts:
+                self._prove(part, labels[elements], elements, len(parts))
+        else:
+            self._prove(q, labels, np.arange(q.n), 1)
+        return self.out
+
+    def _whole(self, elements: NDArray[Any], sets: Labels) -> NDArray[Any]:
+        """The elements of the problem that those of the contracted one stand for."""
+        return np.flatnonzero(np.isin(sets, elements))
+
+    def _parts(self, q: SetPartition) -> list[tuple[NDArray[Any], SetPartition]] | None:
+        """Components as problems of their own, with all elements that attract none as one; None if there is one."""
+        if q.lifted is not None:
+            component = q._components()
+        else:
+            u, v, cost = q.pairs()
+            negative = cost < 0
+            component = connected(q.n, u[negative], v[negative])
+        if int(component.max(initial=0)) == 0:
+            return None
+        alone = np.bincount(component)[component] == 1
+        if q.lifted is None and not q.is_dense:
+            within = component[u] == component[v]
+            q = SetPartition._of_pairs(range(q.n), u[within], v[within], cost[within], dense=False)
+        parts = split(q, component)
+        if alone.any():
+            elements = np.flatnonzero(alone)
+            parts.append((elements, q._restrict(elements)))
+        return parts if len(parts) > 1 else None
+
+    def _prove(self, p: SetPartition, labels: Labels, names: NDArray[Any], parts: int) -> None:
+        """Append the nodes of a part, whose elements have these names."""
+        cost = p._evaluate_labels(np.ascontiguousarray(labels))
+        share = self.judge.resolution if self.judge.step else self.judge.resolution / (2 * parts)
+        goal = cost - share
+        bounding = Bounding(p, goal, self.stopping)
+        named = self.first[names]
+        open_: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = [((), ())]
+        while open_:
+            joins, cuts = open_.pop()
+            if len(self.out) >= NODES:
+                raise Unproven(f"a proof would have more than {NODES} nodes")
+            decided = Decided(p, joins, cuts)
+            if (node := decided.contradiction()) is not None:
+                self.out.append(self._renamed(node, named))
+                continue
+            bounding.decide(decided)
+            closed = bounding.closes()
+            if closed is None:
+                raise Unproven(f"no proof within the time limit: {len(self.out)} nodes, {len(open_) + 1} open")
+            if closed:
+                self.out.append(bounding.leaf(named.astype(np.int32)))
+                continue
+            pair = bounding.choice() or decided.open_pair()
+            if pair is None:
+                raise Unproven(f"a partition of cost {number(bounding.relaxation.bound)} was found, which costs less")
+            self.out.append(["branch", int(named[pair[0]]), int(named[pair[1]])])
+            open_ += [(joins, (*cuts, pair)), ((*joins, pair), cuts)]
+
+    def _renamed(self, node: list[Any], names: NDArray[Any]) -> list[Any]:
+        def name(x: Any) -> Any:
+            return [int(names[a]) for a in x] if isinstance(x, list) else int(names[x])
+
+        return [*node[:2], *map(name, node[2:])]

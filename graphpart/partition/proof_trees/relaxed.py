@@ -1,0 +1,144 @@
+"""Bounds of the nodes of a proof tree by the relaxation, and the multipliers that prove them, in whole numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from graphpart.common.proof_tree import units, whole
+from graphpart.partition.bounds import simplex
+from graphpart.partition.bounds.message_passing import pass_messages
+from graphpart.partition.bounds.relaxation import PARAMETERS, Relaxation
+from graphpart.partition.certificates.inequalities import GENERAL, Inequalities
+from graphpart.partition.exact_solvers.branching import PseudoCosts
+from graphpart.partition.exact_solvers.whole import TreeParameters
+from graphpart.partition.inputs.arrays import keys_of_pairs
+from graphpart.partition.problem import SetPartition
+from graphpart.partition.proof_trees.decisions import Decided
+from graphpart.stopping import Stopping
+
+__all__ = ["Bounding", "node_of"]
+
+PARAMETERS_OF_TREE = TreeParameters()  # of branch and cut, which decides in the same way when to divide a node
+CLOSE = 1e-5  # share of the goal that is missing when a vertex is computed whatever the number of terms is
+
+
+class Bounding:
+    """The relaxation of one part of a problem, whose multipliers go from node to node.
+
+    Parameters
+    ----------
+    p : SetPartition
+        Without required joins and background.
+    goal : float
+        A node is closed if its bound is at least this.
+    stopping : Stopping
+    """
+
+    def __init__(self, p: SetPartition, goal: float, stopping: Stopping) -> None:
+        self.p, self.goal, self.stopping = p, goal, stopping
+        self.relaxation = r = Relaxation(p, stopping)
+        self.fixed = r.lower.copy(), r.upper.copy()
+        if len(r.cost):
+            r.start(*pass_messages(p, stopping, 2))
+        self.pseudo_costs = PseudoCosts(r)
+        self.simplex = simplex.Simplex(1) if simplex.is_available() else None
+
+    def decide(self, decided: Decided) -> None:
+        """Set the bounds of variables that follow from decisions."""
+        r, n = self.relaxation, self.p.n
+        r.lower, r.upper = self.fixed[0].copy(), self.fixed[1].copy()
+        a, b = decided.classes[r.u], decided.classes[r.v]
+        pairs = np.array(sorted(decided.apart), np.int64).reshape(-1, 2)
+        apart = np.isin(keys_of_pairs(a, b, n), keys_of_pairs(pairs[:, 0], pairs[:, 1], n))
+        r.lower[a == b] = 1.0
+        r.upper[a == b] = 1.0
+        r.lower[apart & (a != b)] = 0.0
+        r.upper[apart & (a != b)] = 0.0
+        r.bound = -math.inf
+        r.offer(r.rows.multipliers)
+
+    def closes(self) -> bool | None:
+        """Whether rounds of the relaxation raise the bound to the goal; None if the time is over."""
+        r, a, idle, vertex, failed = self.relaxation, PARAMETERS_OF_TREE, 0, False, False
+        r.tolerance = PARAMETERS.violated
+        bounds: list[float] = []
+        while r.bound < self.goal:
+            if self.stopping.check(math.inf):
+                return None
+            if not len(r.cost):
+                return False
+            before = r.bound
+            if vertex:
+                assert self.simplex is not None
+                vertex = self.simplex.solve(r)
+                failed = not vertex
+            else:
+                r.round()
+            if r.bound >= self.goal:
+                break
+            missing = self.goal - r.bound
+            if not (r.lower < r.upper).any() and r.bound - before <= a.progress * missing:
+                return False
+            if vertex:
+                r.tolerance = PARAMETERS.finest
+            added = r.separate()
+            if vertex and not added:
+                return False
+            idle = 0 if r.bound - before > a.progress * missing else idle + 1
+            bounds.append(r.bound)
+            close = missing <= CLOSE * abs(self.goal)
+            if idle <= a.idle and not (r.complete and self._is_slow(bounds, missing)):
+                continue
+            if r.complete and r.small and idle > a.idle:
+                r.small, idle = False, 0
+            elif self.simplex is None or vertex or failed or (len(r.rows.pairs) > a.vertex_terms and not close):
+                return False
+            else:
+                vertex, idle = True, 0
+        return True
+
+    def _is_slow(self, bounds: list[float], missing: float) -> bool:
+        """Whether the gap is small, but closing it would take many more rounds at the rate of the last rounds."""
+        a = PARAMETERS_OF_TREE
+        if len(bounds) <= a.window or missing > a.far * abs(self.goal):
+            return False
+        return missing * a.window > a.most_rounds * (bounds[-1] - bounds[-1 - a.window])
+
+    def choice(self) -> tuple[int, int] | None:
+        """The pair to divide the node on; None if no variable is free."""
+        r = self.relaxation
+        free = r.lower < r.upper
+        if not free.any():
+            return None
+        e = self.pseudo_costs.choose(free)
+        return int(r.u[e]), int(r.v[e])
+
+    def leaf(self, names: Any) -> list[Any]:
+        """The node with the multipliers that reach the goal, in units as coarse as possible.
+
+        Parameters
+        ----------
+        names : ndarray of int
+            The names of the elements in the whole problem.
+        """
+        r = self.relaxation
+        rows, multipliers = r.rows.inequalities, r.rows.multipliers
+        last = units(r.scale)[-1]
+        for exponent in units(r.scale):
+            rounded = np.ldexp(np.array(whole(multipliers, exponent), np.float64), -exponent)
+            if r.proves(rounded) >= self.goal:
+                return node_of(rows.renamed(names), rounded, exponent)
+        return node_of(r.best[0].renamed(names), r.best[1], last)
+
+
+def node_of(rows: Inequalities, multipliers: Any, exponent: int) -> list[Any]:
+    """The leaf with these inequalities and their multipliers in units of ``2**-exponent``, rounded downwards."""
+    listed = []
+    for k, amount in enumerate(whole(multipliers, exponent)):
+        if amount > 0:
+            kind, split, elements = rows.item(k)
+            listed.append([kind, len(elements) // 2 if kind == GENERAL else split, amount, *elements])
+    return ["inequalities", exponent, listed]

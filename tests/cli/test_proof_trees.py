@@ -1,0 +1,39 @@
+"""Whole proofs by the command line: solve writes them, verify checks them."""
+
+import json
+
+import pytest
+
+from graphpart.cli import main
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*args):
+        status = main([str(arg) for arg in args])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.uai"])
+def test_solve_and_verify(run, tmp_path, name):
+    instance = tmp_path / name
+    texts = {
+        "x.csv": "u,v,cost\na,b,-2\nb,c,-3\na,c,4\n",
+        "x.uai": "MARKOV\n2\n2 2\n1\n2 0 1\n4 0.5 1 0.25 2\n",
+    }
+    instance.write_text(texts[name])
+    labels, proof = tmp_path / "x.labels", tmp_path / "c.json"
+    status, _, err = run("solve", instance, "-o", labels, "--certificate", proof)
+    assert (status, err) == (0, "") and json.loads(proof.read_text())["format"] == "graphpart-proof"
+    status, out, err = run("verify", instance, labels, proof, "--json", "--exact")
+    facts = json.loads(out)
+    assert (status, err) == (0, "") and facts["checked"].endswith(": optimal") and facts["status"] == "optimal"
+    status, _, err = run("verify", instance, labels, proof)
+    assert status == 0 and err.endswith("optimal\n")
+    data = json.loads(proof.read_text())
+    proof.write_text(json.dumps(data | {"bound": data["bound"] - 1}))
+    status, out, err = run("verify", instance, labels, proof)
+    assert (status, out) == (1, "") and "the seal does not fit" in err and err.count("\n") == 1

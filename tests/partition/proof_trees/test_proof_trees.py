@@ -1,0 +1,227 @@
+"""Certificates of optimal partitions: they check for problems of all forms, and altered ones are refused."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import partitions
+
+import graphpart as gp
+from graphpart import check as checker
+from graphpart.common.proof_tree import Unproven
+from graphpart.partition.proof_trees import PartitionProof
+from graphpart.partition.proof_trees.making import prove
+
+
+def proven(p, **options):
+    r = gp.solve(p, certificate=True, **options)
+    assert r.status == "optimal" and r.certificate is not None, r.message
+    report = r.certificate.report(p, r.labels.tolist())
+    assert report.optimal and r.certificate.bound == r.cost and r.certificate.verify(p, exact=True)
+    return r
+
+
+@settings(max_examples=25)
+@given(p=partitions(max_n=7, kinds=("integer", "sign", "quarter", "real")))
+def test_optimal_results_have_certificates(p):
+    proven(p)
+
+
+REQUIREMENTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "max_size": st.integers(2, 4),
+        "n_clusters": st.integers(1, 4),
+        "groups": st.lists(st.integers(0, 2), min_size=6, max_size=6),
+        "missing": st.sampled_from([-1.0, 0.5, 2.0]),
+        "background": st.just((-0.5, np.array([1.0, -1.0, 2.0, 1.0, 0.0, -2.0]))),
+        "connected": st.just(True),
+    },
+)
+
+
+@settings(max_examples=25)
+@given(options=REQUIREMENTS, price=st.sampled_from([np.inf, 1.5]), seed=st.integers(0, 10**6))
+def test_requirements(options, price, seed):
+    rng = np.random.default_rng(seed)
+    pairs = [(a, b) for a in range(6) for b in range(a) if rng.random() < 0.7]
+    if "groups" in options:
+        options["group_cost"] = price
+    try:
+        p = gp.SetPartition.from_pairs(6, pairs, rng.integers(-5, 6, len(pairs)), dense=False, **options)
+    except (gp.InfeasibleProblem, gp.InvalidProblem):
+        return  # requirements that contradict, or cannot be combined
+    try:
+        r = gp.solve(p, certificate=True)
+    except gp.InfeasibleProblem:
+        return
+    assert r.status == "optimal" and r.certificate.report(p, r.labels.tolist()).optimal
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6))
+def test_lifted_pairs(seed):
+    rng = np.random.default_rng(seed)
+    base = [(i, i + 1) for i in range(5)] + [(0, 5)]
+    lifted = [(a, b) for a in range(6) for b in range(a - 1) if rng.random() < 0.5]
+    costs = rng.integers(-4, 5, len(lifted)).astype(float)
+    proven(gp.SetPartition.from_pairs(6, base, rng.integers(-4, 5, 6), lifted=(lifted, costs)))
+
+
+def odd_wheel():
+    """A cycle of 5 that repels and its centre that attracts: triangles alone do not prove the optimum."""
+    rim = [(1 + i, 1 + (i + 1) % 5) for i in range(5)]
+    return gp.SetPartition.from_pairs(6, [(0, i) for i in range(1, 6)] + rim, [-1.0] * 5 + [1.0] * 5)
+
+
+def branching():
+    """A problem whose proof divides, with all kinds of nodes."""
+    rng = np.random.default_rng(2)
+    pairs = [(a, b) for a in range(10) for b in range(a)]
+    return gp.SetPartition.from_pairs(10, pairs, rng.integers(-3, 4, len(pairs)), n_clusters=2, max_size=6)
+
+
+def test_a_tree_that_divides():
+    r = proven(branching())
+    assert {node[0] for node in r.certificate.nodes} == {"branch", "inequalities", "contradiction"}
+    assert r.certificate.leaves == sum(node[0] == "branch" for node in r.certificate.nodes) + 1
+    assert proven(odd_wheel()).cost == -2.0
+
+
+def test_costs_without_a_common_step():
+    rng = np.random.default_rng(2)
+    r = proven(gp.SetPartition.from_matrix(np.triu(x := rng.normal(size=(12, 12)), 1) + np.triu(x, 1).T))
+    assert 0 < r.certificate.tolerance < 1e-7
+
+
+def test_what_is_not_optimal_has_none():
+    r = gp.solve(branching(), "search", time_limit=0.2, certificate=True)
+    if r.status != "optimal":
+        assert r.certificate is None and "no certificate, since" in r.message
+    p = odd_wheel()
+    with pytest.raises(Unproven, match="costs less"):
+        prove(p, np.zeros(6, np.int32), "wrong")
+    with pytest.raises(Unproven, match="time limit"):
+        prove(branching(), gp.solve(branching()).labels, "auto", time_limit=0.0)
+
+
+def altered(certificate, nodes, **fields):
+    return dataclasses.replace(certificate, nodes=nodes, **fields).sealed()
+
+
+def test_altered_certificates_are_refused():
+    p = branching()
+    c = proven(p).certificate
+    refused = 0
+    rng = np.random.default_rng(1)
+    for k, node in enumerate(c.nodes):
+        cases = [[*c.nodes[:k], *c.nodes[k + 1 :]], c.nodes[:k]]  # a missing node, a tree that ends early
+        if node[0] == "inequalities":
+            cases.append([*c.nodes[:k], ["inequalities", node[1] + 40, node[2]], *c.nodes[k + 1 :]])  # weaker
+            cases.append([*c.nodes[:k], ["inequalities", 10**9, node[2]], *c.nodes[k + 1 :]])
+            cases.append([*c.nodes[:k], ["inequalities", 0, [[0, 0, -1, 0, 1, 2]]], *c.nodes[k + 1 :]])
+            cases.append([*c.nodes[:k], ["inequalities", 0, [[0, 0, 1, 0, 1, 99]]], *c.nodes[k + 1 :]])
+            cases.append([*c.nodes[:k], ["inequalities", 0, [[7, 0, 1, 0, 1, 2]]], *c.nodes[k + 1 :]])
+            cases.append([*c.nodes[:k], ["inequalities", 0, [[0, 0, 1.5, 0, 1, 2]]], *c.nodes[k + 1 :]])
+            cases.append([*c.nodes[:k], ["contradiction", "cut", 0, 1], *c.nodes[k + 1 :]])
+        elif node[0] == "contradiction":
+            for reason in (["cut", 0, 1], ["size", 0], ["fewer"], ["more", [0, 1]], ["unlinked", 0, 1], ["none"]):
+                if reason[0] != node[1]:
+                    cases.append([*c.nodes[:k], ["contradiction", *reason], *c.nodes[k + 1 :]])
+        else:
+            cases.append([*c.nodes[:k], ["branch", node[1], node[1]], *c.nodes[k + 1 :]])
+            cases.append([*c.nodes[:k], ["branch", -1, 2], *c.nodes[k + 1 :]])
+        for which in rng.permutation(len(cases))[:3]:
+            other = altered(c, cases[which])
+            refused += not other.verify(p)
+            if other.verify(p):  # a weaker node may still prove enough where much more was proven
+                assert cases[which][k][0] in ("inequalities", "contradiction")
+    assert refused > len(c.nodes)
+    with pytest.raises(gp.InvalidCertificate, match="another problem"):
+        c.check(p.require(apart=[(0, 1)]))
+    with pytest.raises(gp.InvalidCertificate, match="seal"):
+        dataclasses.replace(c, bound=c.bound + 1).check(p)
+    with pytest.raises(gp.InvalidCertificate, match="proves"):
+        altered(c, c.nodes, bound=c.bound + 1).check(p)
+    with pytest.raises(gp.InvalidCertificate, match="tolerance"):
+        altered(c, c.nodes, bound=c.bound + 1, tolerance=1.0).check(p)
+
+
+def test_labels_that_cost_more_are_not_optimal():
+    p = odd_wheel()
+    c = proven(p).certificate
+    assert not c.report(p, [0, 1, 2, 3, 4, 5]).optimal
+    with pytest.raises(gp.InvalidCertificate, match="6"):
+        c.report(p, [0, 1])
+
+
+@pytest.mark.parametrize("suffix", ["json", "json.gz"])
+def test_files(tmp_path, suffix):
+    r = proven(branching())
+    path = tmp_path / f"c.{suffix}"
+    r.certificate.save(path)
+    assert PartitionProof.load(path) == r.certificate
+    text = json.dumps(r.certificate.document())
+    for wrong in (
+        text[:-20],
+        text.replace('"n": 10', '"n": 1e400'),
+        text.replace('"version": 1', '"version": 2'),
+        "[]",
+    ):
+        (tmp_path / "w.json").write_text(wrong)
+        with pytest.raises(gp.FormatError) as error:
+            PartitionProof.load(tmp_path / "w.json")
+        assert "\n" not in str(error.value)
+    with pytest.raises(gp.InvalidOption, match="is no name of a proof tree"):
+        r.certificate.save(tmp_path / "c.txt")
+
+
+EDITING = "c a path and a triangle\np cep 6 6\n1 2\n2 3\n1 3\n3 4\n4 5\n5 6\n"
+CSV = 'u,v,cost\na,b,-0.3\nb,c,0.1\na,c,-0.2\n"c",d,0.7\nd,a,-0.6\n'
+LIFTED = "MULTICUT\n0 1 1.5\n1 2 -1\n2 3 0.5\n0 3 -2\nLIFTED\n0 2 3\n1 3 -1\n"
+CLIQUES = "4\n1 -2 3\n4 -1\n2\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("x.gr", EDITING), ("x.csv", CSV), ("x.multicut", LIFTED), ("x.cplib", CLIQUES)]
+)
+def test_the_file_runs_alone(tmp_path, name, text, capsys):
+    instance, labels, certificate = (tmp_path / each for each in (name, "labels.csv", "c.json"))
+    instance.write_text(text)
+    p = gp.read(instance)
+    r = proven(p)
+    gp.write_labels(r, labels)
+    r.certificate.save(certificate)
+    assert checker.main([str(instance), str(labels), str(certificate)]) == 0
+    said = capsys.readouterr().out
+    assert said.endswith("optimal\n") and f"the bound is {r.objective:.12g}, the labels cost {r.objective:.12g}" in said
+    instance.write_text(text.replace("3", "2", 1) if name != "x.gr" else text.replace("5 6\n", "4 6\n"))
+    assert checker.main([str(instance), str(labels), str(certificate)]) == 1
+    captured = capsys.readouterr()
+    assert (captured.out + captured.err).count("\n") == 1
+
+
+def test_the_command(tmp_path):
+    (tmp_path / "x.gr").write_text(EDITING)
+    r = proven(gp.read(tmp_path / "x.gr"))
+    gp.write_labels(r, tmp_path / "l.csv")
+    r.certificate.save(tmp_path / "c.json.gz")
+    command = [sys.executable, "-I", checker.__file__, "x.gr", "l.csv", "c.json.gz"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.endswith(
+        "the bound is 2, the labels cost 2: optimal\n"
+    )
+    done = subprocess.run(command[:-1], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stderr.startswith("usage")
+
+
+def test_the_check_imports_the_standard_library_only():
+    text = Path(checker.__file__).read_text()
+    modules = {line.split()[1].partition(".")[0] for line in text.splitlines() if line.startswith(("import ", "from "))}
+    assert modules <= {*sys.stdlib_module_names, "__future__"}
