@@ -33,14 +33,17 @@ from graphpart.solve import solve
 from graphpart.stopping import Stopping
 
 if _TYPE_CHECKING:
-    from graphpart import crf, datasets, generate, images, io, labeled, learn, metrics, partition, plotting, testing
+    from graphpart import answers, crf, datasets, generate, images, io, labeled, learn, metrics, partition, plotting
     from graphpart import distributed as distributed
     from graphpart import estimators as estimators
+    from graphpart import testing as testing
+    from graphpart.answers import questions
     from graphpart.crf.problem import FactorGraph
     from graphpart.folders import solve_files
     from graphpart.io import read, read_labels, write, write_labels
     from graphpart.labeled import LabeledPartition, LabeledResult
     from graphpart.reporting import report
+    from graphpart.reviewing import review
     from graphpart.signed_network import frustration
 
 __version__ = "0.3.0.dev0"
@@ -69,6 +72,7 @@ __all__ = [
     "Status",
     "Stopping",
     "TimeLimitReached",
+    "answers",
     "consensus",
     "costs_from_probabilities",
     "crf",
@@ -84,10 +88,12 @@ __all__ = [
     "near_duplicates",
     "partition",
     "plotting",
+    "questions",
     "read",
     "read_labels",
     "records",
     "report",
+    "review",
     "solve",
     "solve_files",
     "testing",
@@ -97,6 +103,7 @@ __all__ = [
 _NEEDS = {"distributed": "pyarrow", "estimators": "sklearn"}
 __all__ += [name for name, package in _NEEDS.items() if _find_spec(package)]  # `import *` has to work without
 _PARTS = {
+    "answers",
     "cli",
     "crf",
     "datasets",
@@ -112,6 +119,7 @@ _PARTS = {
     "plotting",
     "records",
     "reporting",
+    "reviewing",
     "testing",
 }
 _WHERE = {
@@ -122,9 +130,11 @@ _WHERE = {
     "frustration": "signed_network",
     "match": "records",
     "near_duplicates": "records",
+    "questions": "answers",
     "read": "io",
     "read_labels": "io",
     "report": "reporting",
+    "review": "reviewing",
     "solve_files": "folders",
     "write": "io",
     "write_labels": "io",

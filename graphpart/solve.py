@@ -25,6 +25,8 @@ __all__ = ["problem_kind", "solve", "with_certificate"]
 
 LEAST_SECONDS, TIMES = 60.0, 10.0  # limits of the time for a certificate: seconds, and the time of the method
 
+ANSWERS = ("answers", "error")
+
 
 def solve(
     problem: Any,
@@ -79,11 +81,12 @@ def solve(
         `message` says why.
     **options
         What clusters must obey, for a set partition problem of any form (of a labelled partition, `together`, `apart`
-        and groups): `together`, `apart`, `groups`, `group_cost`,
-        `max_size`, `n_clusters`, `connected` and `lifted`, as :meth:`SetPartition.require` takes them. For a factor
-        graph `evidence`: the labels of some variables, given beforehand, as a mapping. Also further options of the
-        method. ``auto`` and ``search`` take two more: `checkpoint`, a labels file that they keep up to date, and resume
-        from if it exists; and, for set partition problems, `parameters`, a `gp.partition.SearchParameters`.
+        and groups): `together`, `apart`, `groups`, `group_cost`, `max_size`, `n_clusters`, `connected` and `lifted`, as
+        :meth:`SetPartition.require` takes them. For a set partition problem, answers of people about pairs: `answers`,
+        a table, and `error`, as :func:`graphpart.answers.answered` takes them. For a factor graph `evidence`: the
+        labels of some variables, given beforehand, as a mapping. Also further options of the method. ``auto`` and
+        ``search`` take two more: `checkpoint`, a labels file that they keep up to date, and resume from if it exists;
+        and, for set partition problems, `parameters`, a `gp.partition.SearchParameters`.
         ``help(gp.partition.auto)`` and ``help(gp.crf.auto)`` have all of them.
 
     Returns
@@ -120,21 +123,32 @@ def solve(
     """
     if isinstance(problem, tuple) and hasattr(problem, "problem"):  # an Instance or FactorInstance
         problem = problem.problem
+    told = ""
     if (kind := problem_kind(problem)) == "labeled":
+        if "answers" in options:
+            raise InvalidOption("answers is given for a labelled partition: expected together= and apart=")
         asked = {name: options.pop(name) for name in (*NAMES, *OLDER) if name in options}
         problem = problem.require(**asked) if asked else problem
     elif kind == "partition":
         asked = {name: options.pop(name) for name in (*NAMES, *OLDER) if name in options}
+        answers = {name: options.pop(name) for name in ANSWERS if name in options}
         _check_options(problem, options, method)
         if hasattr(problem, "is_directed"):
             problem = SetPartition(problem, **asked)
         elif asked:
             problem = problem.require(**asked)
+        if answers.get("answers") is not None:
+            from graphpart.answers.applying import with_answers
+
+            problem, given = with_answers(problem, **answers)
+            told = str(given)
+        elif "error" in answers:
+            raise InvalidOption("error is given without answers: expected both")
         check_values(problem)
         from graphpart.partition.turned_signs import check_sign  # it needs local search, which constructors do not
 
         check_sign(problem)
-    elif foreign := [name for name in (*NAMES, *OLDER) if name in options]:
+    elif foreign := [name for name in (*NAMES, *OLDER, *ANSWERS) if name in options]:
         raise InvalidOption(f"{foreign[0]} is for clusters: a factor graph takes no requirements but evidence=")
     result = run(
         problem,
@@ -148,6 +162,8 @@ def solve(
         progress=progress,
         **options,
     )
+    if told:
+        result = replace(result, message=f"{result.message}; {told}")
     if isinstance(problem, SetPartition) and (doubtful := hardly_compared(problem, result.labels)) is not None:
         warn(doubtful)
         result = replace(result, message=f"{result.message}; {doubtful}")

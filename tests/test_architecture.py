@@ -41,7 +41,8 @@ ALLOWED = {
     "metrics": {"display", "errors", "result"},
     "io": SHARED | {"partition", "crf", "labeled"},
     "learn": SHARED | {"partition", "crf", "metrics"},
-    "solve": SHARED | {"partition", "crf", "labeled"},
+    "answers": SHARED | {"partition"},
+    "solve": SHARED | {"partition", "crf", "labeled", "answers"},
     "plotting": BASE | {"files"},
     "signed_network": SHARED | {"partition"},
     "folders": SHARED | {"io", "solve"},
@@ -51,8 +52,9 @@ ALLOWED = {
     "testing": SHARED | {"partition", "crf"},
     "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics", "images"},
     "distributed": SHARED | {"partition", "solve"},
-    "images": SHARED | {"partition", "solve", "distributed"},
-    "records": SHARED | {"partition", "solve"},
+    "images": SHARED | {"partition", "answers", "solve", "distributed"},
+    "records": SHARED | {"partition", "answers", "solve"},
+    "reviewing": SHARED | {"partition", "answers", "reporting"},
     "cli": SHARED
     | {
         "partition",
@@ -67,7 +69,7 @@ ALLOWED = {
         "reporting",
         "distributed",
     }
-    | {"images", "records"},
+    | {"images", "records", "answers", "reviewing"},
     "__main__": {"cli"},
 }
 # What imports modules by names that it puts together, and those modules.

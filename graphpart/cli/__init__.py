@@ -33,6 +33,8 @@ COMMANDS = (
     "compare",
     "match",
     "segment",
+    "questions",
+    "review",
 )
 
 

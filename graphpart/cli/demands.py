@@ -1,18 +1,18 @@
-"""Requirements of partitions as arguments of commands: groups, sizes, numbers, pairs together and apart."""
+"""Requirements of partitions as arguments of commands: groups, sizes, numbers, pairs together and apart, answers."""
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from graphpart.cli.arguments import positive_integer
 from graphpart.cli.console import check_input
-from graphpart.errors import FormatError, GraphPartError, InvalidOption, InvalidProblem
+from graphpart.errors import FormatError, GraphPartError, InfeasibleProblem, InvalidOption, InvalidProblem
 
-__all__ = ["add_arguments", "flag", "obeying", "options_of", "wanted"]
+__all__ = ["add_arguments", "answers_in", "flag", "obeying", "options_of", "wanted"]
 
 
 def price(text: str) -> float:
@@ -73,6 +73,23 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
         {"metavar": "FILE", "help": "pairs that belong together: a table, its first two columns"},
     ),
     "apart": ("--apart", {"metavar": "FILE", "help": "pairs that do not belong together"}),
+    "answers": (
+        "--answers",
+        {
+            "metavar": "FILE",
+            "action": "append",
+            "help": "answers of people: a table with the columns left, right and answer (together, apart or empty); "
+            "may be repeated",
+        },
+    ),
+    "error": (
+        "--error",
+        {
+            "type": float,
+            "metavar": "PROBABILITY",
+            "help": "that an answer of --answers is wrong; default: 0, answers are required",
+        },
+    ),
 }
 NAMES = tuple(OPTIONS)
 
@@ -100,6 +117,8 @@ def wanted(args: argparse.Namespace, *names: str) -> dict[str, Any]:
                 raise InvalidOption(f"{flag} is a column of --elements, which is not given: expected both")
     if "group_costs" in given and "groups" not in given:
         raise InvalidOption("--group-cost is without --group: expected both")
+    if "error" in given and "answers" not in given:
+        raise InvalidOption("--error is without --answers: expected both")
     costs, groups = given.get("group_costs", []), given.get("groups", [])
     if len(costs) not in (0, 1, len(groups)):
         raise InvalidOption(
@@ -123,6 +142,18 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
             check_input(given[name])
             options[name] = read_named_pairs(given[name])
     return options
+
+
+def answers_in(files: Sequence[str]) -> dict[str, list[Any]]:
+    """The answers of all files, one after the other."""
+    from graphpart.io.elements import read_answers
+
+    found: dict[str, list[Any]] = {}
+    for file in files:
+        check_input(file)
+        for name, values in read_answers(file).items():
+            found.setdefault(name, []).extend(values)
+    return found
 
 
 def obeying(problem: Any, given: Mapping[str, Any], file: str) -> Any:
@@ -160,4 +191,13 @@ def obeying(problem: Any, given: Mapping[str, Any], file: str) -> Any:
                 problem.index(node)
             except GraphPartError:
                 raise FormatError(given[name], None, f"{node!r} is no element of {file}") from None
-    return problem.require(**options)
+    problem = problem.require(**options)
+    if "answers" not in given:
+        return problem
+    from graphpart.answers import answered
+
+    answers = answers_in(given["answers"])
+    try:
+        return answered(problem, answers, error=given.get("error", 0.0))
+    except (InvalidProblem, InfeasibleProblem) as error:
+        raise FormatError(", ".join(given["answers"]), None, str(error)) from error

@@ -23,7 +23,7 @@ from graphpart.errors import FormatError, InvalidProblem, no_column
 
 NAME = "match"
 HELP = "find the records that are of the same person or thing"
-DEMANDS = ("max_size", "clusters", "together", "apart")
+DEMANDS = ("max_size", "clusters", "together", "apart", "answers", "error")
 FILE = "__file"  # the column that says from which file a row is
 
 
@@ -49,18 +49,8 @@ def run(args: argparse.Namespace) -> int:
             check_writable(path)
     if args.report is not None:
         check_reports()
-    on = [name.strip() for name in args.on.split(",")]
-    frame = _tables(args.files)
-    columns = [name for name in frame.columns if name != FILE]
-    source = FILE if args.source == "FILE" else args.source
-    for name in [*on, *(name for name in (args.id, source) if name not in (None, FILE))]:
-        if name not in columns:
-            raise InvalidProblem(no_column(name, columns))
-    if args.id is None and "id" in columns:
-        say("the table has a column 'id': --id id names records by it; without --id, their names are numbers of rows")
-    options = demands.options_of(demands.wanted(args, *DEMANDS))
-    if args.id is not None:  # names are texts, as all in the table
-        options |= {name: [tuple(map(str, pair)) for pair in options[name]] for name in DEMANDS[2:] if name in options}
+    frame, on, source = columns_of(args)
+    options = options_of(args)
     result = match(frame, on, args.id, source, time_limit=args.time_limit, progress=say, **options)
     if args.output is not None:
         write_labels(result, args.output)
@@ -77,7 +67,33 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _tables(files: list[str]) -> Any:
+def columns_of(args: argparse.Namespace) -> tuple[Any, list[str], str | None]:
+    """The rows of all tables, the columns to compare, and the one with sources."""
+    on = [name.strip() for name in args.on.split(",")]
+    frame = tables(args.files)
+    columns = [name for name in frame.columns if name != FILE]
+    source = FILE if args.source == "FILE" else args.source
+    for name in [*on, *(name for name in (args.id, source) if name not in (None, FILE))]:
+        if name not in columns:
+            raise InvalidProblem(no_column(name, columns))
+    if args.id is None and "id" in columns:
+        say("the table has a column 'id': --id id names records by it; without --id, their names are numbers of rows")
+    return frame, on, source
+
+
+def options_of(args: argparse.Namespace) -> dict[str, Any]:
+    """What clusters must obey, and answers, as options of :func:`graphpart.records.match`."""
+    given = demands.wanted(args, *DEMANDS)
+    options = demands.options_of(given)
+    if args.id is not None:  # names are texts, as all in the table
+        pairs = ("together", "apart")
+        options |= {name: [tuple(map(str, pair)) for pair in options[name]] for name in pairs if name in options}
+    if "answers" in given:
+        options |= {"answers": demands.answers_in(given["answers"]), "error": given.get("error", 0.0)}
+    return options
+
+
+def tables(files: list[str]) -> Any:
     """The rows of all tables as texts, with a column of files, in a frame of pandas."""
     from graphpart.errors import MissingDependency
 

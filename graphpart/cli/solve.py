@@ -16,8 +16,9 @@ it, auto ends by itself.
 --elements names a table of the elements. With --group source, a cluster has at most one element of each source; with
 --group-cost 2.5 in addition, each pair of one source in a cluster costs 2.5. --max-size limits the elements of a
 cluster, --clusters the number of clusters. --together and --apart name tables of pairs, such as rows of --doubts that a
-person has checked; with --initial, the old labels are repaired where they contradict these pairs. Give the same options
-to evaluate and verify.
+person has checked; with --initial, the old labels are repaired where they contradict these pairs. --answers names a
+table of answers, as graphpart review and graphpart questions lead to: with --error 0.05, they are evidence of people
+who err in one of twenty. Give the same options to evaluate and verify.
 
 To read a CSV table with other columns than u,v,cost, name the columns: with --probability score --threshold 0.5, pairs
 with a score above 0.5 attract. What a pair that is not in the table costs is derived from the table; for columns of
@@ -388,7 +389,9 @@ def earlier(
 
 
 def _content(value: Any) -> Any:
-    """The digest of a file that an argument names, else the argument itself."""
+    """The digest of a file that an argument names, or of each of several; else the argument itself."""
+    if isinstance(value, list):
+        return [_content(one) for one in value]
     return digest_of(value) if isinstance(value, str) and Path(value).is_file() else value
 
 

@@ -15,7 +15,9 @@ from graphpart.io.parquet import MAGIC, ParquetColumns
 from graphpart.io.table import TableReader
 from graphpart.partition.inputs.frames import elements_of, table_of
 
-__all__ = ["read_elements", "read_named_pairs"]
+__all__ = ["read_answers", "read_elements", "read_named_pairs"]
+
+ANSWERS = ("left", "right", "answer")  # columns of a table of answers
 
 
 def read_elements(path: PathOrStream, id: str | None, columns: Sequence[str]) -> tuple[list[Hashable], list[Any]]:
@@ -72,6 +74,32 @@ def read_named_pairs(path: PathOrStream) -> list[tuple[Hashable, Hashable]]:
             return list(zip(*(list(read.values(name)) for name in names), strict=True))
         columns = _texts(table, names, [])
         return list(zip(*(map(identifier, columns[name]) for name in names), strict=True))
+
+
+def read_answers(path: PathOrStream) -> dict[str, list[Any]]:
+    """The answers of people in a table, CSV or Parquet: its columns left, right and answer; answers may be empty.
+
+    Raises
+    ------
+    FormatError
+        If the file is empty, lacks a column, an identifier is missing, or an answer is no known word.
+    """
+    with opened(path) as source:
+        if source.head(len(MAGIC)) == MAGIC:
+            columns = ParquetColumns(source)
+            for name in ANSWERS:
+                columns.place(name)
+            table = table_of(columns.table(list(ANSWERS)))
+            return {name: list(table.values(name)) for name in ANSWERS}
+        reader = TableReader(source)
+        found: dict[str, list[Any]] = {name: [] for name in ANSWERS}
+        for lines, _, fields in reader.blocks([], ANSWERS, blank=ANSWERS[2:]):
+            for line, (left, right, answer) in zip(lines, fields, strict=True):
+                if answer.strip().lower() not in ("together", "apart", ""):
+                    raise source.error(line, f"found the answer {answer!r}: expected together, apart or nothing")
+                for name, value in zip(ANSWERS, (identifier(left), identifier(right), answer), strict=True):
+                    found[name].append(value)
+        return found
 
 
 def _texts(table: TableReader, ids: list[str], blank: list[str]) -> dict[str, list[Any]]:

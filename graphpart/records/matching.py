@@ -24,7 +24,10 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.answers.applying import with_answers
 from graphpart.errors import InvalidOption, MissingDependency, unknown
+from graphpart.partition.inputs.frames import table_of
+from graphpart.partition.inputs.origin import Origin
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.requirements import RequirementOptions, with_options
 from graphpart.records.columns import Column, blocking_rules, comparison, halving, kind_of, most_pairs
@@ -51,6 +54,8 @@ def match(
     comparisons: Sequence[Any] | None = None,
     prior: float | None = None,
     missing: float = 0.0,
+    answers: Any = None,
+    error: float = 0.0,
     method: str = "auto",
     time_limit: float | None = None,
     progress: Callable[[str], object] | None = None,
@@ -80,6 +85,9 @@ def match(
         The share of pairs of one entity among all pairs; default: estimated.
     missing : float
         The cost of a pair that no rule makes a candidate.
+    answers, error
+        Answers of people about pairs of records, as :func:`graphpart.answers.answered` takes them: they decide about
+        clusters, but the scores are not learned from them, since pairs that were chosen to be asked are no sample.
     method, time_limit
         As for :func:`graphpart.solve`.
     progress : callable, optional
@@ -151,16 +159,21 @@ def match(
     tell(f"{len(u)} candidates, one of {1 / share:.0f} pairs of records is of one entity")
     groups: dict[str, Any] = {} if sources is None else {"groups": sources}  # at most one of each source in a cluster
     problem = SetPartition.from_pairs(len(names), (u, v), -weight, names, dense=False, missing=missing, **groups)
+    scores = _scores(scored, names, u, v, weight)
+    problem._origin = Origin("probability", "match_probability", "left", "right", table=table_of(scores))
     problem = problem.require(**requirements)
+    told = ""
+    if answers is not None:
+        problem, given = with_answers(problem, answers, error)
+        told = f"; {given}"
     result = run(problem, method, time_limit=time_limit)
     chosen = ", ".join(f"{c.name} as {c.kind}" for c in columns)
     settings = {"columns": {c.name: c.kind for c in columns}, "blocking": rules, "prior": share, "missing": missing}
     message = f"{result.message}; compared {chosen}; {len(rules)} blocking rules; prior {share:.3g}"
     if not learned:
         message += "; too few columns or records to learn from: weights rest on assumptions"
-    scores = _scores(scored, names, u, v, weight)
-    result = replace(result, message=message)
-    return extended(Matches, result, scores=scores, settings=settings)  # type: ignore[arg-type]
+    result = replace(result, message=message + told)
+    return extended(Matches, result, scores=scores, settings=settings, records=frame)  # type: ignore[arg-type]
 
 
 def _check_one_table(frame: Any, on: Any) -> None:

@@ -109,7 +109,13 @@ class Matches(PartitionResult):
         that comes from it, `mw_` and its name.
     settings : dict
         The comparisons, by name.
+    records : DataFrame
+        The table that was given, with a row for each element; left out when the result is pickled.
     """
 
     scores: Any = field(default=None, repr=False)
     settings: dict[str, Any] = field(default_factory=dict, repr=False)
+    records: Any = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "records": None}

@@ -1,13 +1,8 @@
-"""The HTML file: one page that contains its scripts, styles and data, and loads nothing from elsewhere.
-
-The policy in its head (Content-Security-Policy) makes the browser enforce this: it allows no request, and no scripts
-other than those whose digests it names. Text from data is escaped, both in HTML and in the block of data.
-"""
+"""The page of a report: its parts in the order in which they are shown, as one HTML file (see `document`)."""
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import html
 import os
 import sys
@@ -18,7 +13,7 @@ from typing import Any, BinaryIO
 
 from graphpart.files.source import replacing
 from graphpart.reporting.charts import COLOURS, Chart, bokeh_script, item_of
-from graphpart.reporting.payload import json_block
+from graphpart.reporting.document import document
 
 __all__ = ["Page", "Picture", "Table", "column"]
 
@@ -111,20 +106,7 @@ class Page:
             "tables": [{"key": t.key, "title": t.title, "columns": t.columns, "sort": t.sort} for t in tables],
         }
         scripts = [bokeh_script(), '"use strict";\n' + "\n".join(_asset(name) for name in SCRIPTS)]
-        policy = (
-            f"default-src 'none'; script-src {' '.join(map(_digest, scripts))}; style-src 'unsafe-inline'; "
-            "img-src data: blob:; base-uri 'none'; form-action 'none'"
-        )
-        body = self._body()
-        blocks = "".join(f"<script>{script}</script>\n" for script in scripts)
-        return (
-            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            '<meta name="color-scheme" content="light dark">\n<link rel="icon" href="data:,">\n'
-            f"<title>{html.escape(self.title)}</title>\n<style>\n{_asset('report.css')}</style>\n</head>\n<body>\n"
-            f'{body}<script type="application/json" id="data">{json_block(data)}</script>\n{blocks}</body>\n</html>\n'
-        )
+        return document(self.title, _asset("report.css"), self._body(), data, scripts)
 
     def _body(self) -> str:
         facts = "".join(
@@ -185,7 +167,3 @@ def _part(part: Chart | Picture | Table | str) -> str:
 
 def _asset(name: str) -> str:
     return (ASSETS / name).read_text("utf-8")
-
-
-def _digest(script: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"

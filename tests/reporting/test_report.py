@@ -240,9 +240,9 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     result = gp.solve(problem)
     path = tmp_path / "three people.html"
     path.write_text("old")
-    from graphpart.reporting import page
+    from graphpart.reporting import document
 
-    monkeypatch.setattr(page, "json_block", lambda data: 1 / 0)
+    monkeypatch.setattr(document, "json_block", lambda data: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         gp.report(problem, result, path)
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]

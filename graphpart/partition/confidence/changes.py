@@ -80,7 +80,12 @@ class Changes:
 
 
 def cheapest_changes(
-    q: SetPartition, labels: Labels, weight: NDArray[np.int64], exactly: bool, stopping: Stopping
+    q: SetPartition,
+    labels: Labels,
+    weight: NDArray[np.int64],
+    exactly: bool,
+    stopping: Stopping,
+    follow: bool = True,
 ) -> Changes:
     """The rises of the cost by all changes of a partition, given by canonical labels.
 
@@ -95,6 +100,8 @@ def cheapest_changes(
     exactly : bool
         Whether small pieces and small clusters are solved exactly.
     stopping : Stopping
+    follow : bool
+        Whether other elements may follow a change of a pair.
 
     Notes
     -----
@@ -148,7 +155,7 @@ def cheapest_changes(
     if exactly and rules.more and q.lifted is None:
         _small_clusters(q, labels, weight, splits, leaving, splits_exact, stopping)
     limited = q.lifted is not None or (q._limits is not None and q._limits.number)
-    if looks := 0 if limited else _affordable_looks(q, pairs_exact):
+    if looks := 0 if limited or not follow else _affordable_looks(q, pairs_exact):
         sums.follow(elements, to, pairs_exact, pairs, looks, q._tolerance, stopping)
     splits_exact[(sizes == 1) | (not rules.more)] = True
     return Changes(

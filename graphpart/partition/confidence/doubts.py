@@ -23,6 +23,7 @@ from graphpart.display import html_of, plural
 from graphpart.errors import InfeasibleProblem, InvalidOption, known_arguments
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
 from graphpart.partition.confidence.decisions import Examined, as_given, by_place, decisions_of, in_words
+from graphpart.partition.confidence.examining import cleared, contracted, rises_of_pairs, slack_of
 from graphpart.partition.confidence.pieces import pieces_of
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.exact_solvers.ilp import ilp
@@ -40,7 +41,6 @@ __all__ = ["Doubts", "doubts"]
 
 METHODS = ("auto", "exact", "local-search")
 BOUNDS = np.array(["at most", "exact"])
-SLACK = 16  # least factor of the tolerance of the problem; the size of the largest cluster if that is larger
 TABLES = ("pairs", "elements", "clusters", "decisions")
 
 
@@ -270,45 +270,22 @@ def doubts(
     origin = given._origin
     if method not in METHODS:
         raise InvalidOption(f"method is {method!r}: expected one of {', '.join(METHODS)}")
-    p = source_of(given) if given.matrix is not None and source_of(given).matrix is None else given
-    names, labels = p.nodes, given.labels(result)
+    names, labels = given.nodes, given.labels(result)
     given._check_feasible(labels)
-    asked = None if pairs is None else np.unique(indices_of(p._places, pairs, "pairs"), axis=0).reshape(-1, 2)
-    if asked is not None or p.matrix is not None:
-        p = _listed(p, np.zeros((0, 2), np.int32) if asked is None else asked)
+    asked = None if pairs is None else np.unique(indices_of(given._places, pairs, "pairs"), axis=0).reshape(-1, 2)
     stopping = Stopping(time_limit, None, None, callback)
-    contraction = Contraction(p)
-    q, inner = contraction.problem, contraction.project(labels)
-    if q.matrix is not None:
-        q = q._of_pairs(q.nodes, *q.pairs(), rules=q._rules, dense=False)
-    found = cheapest_changes(q, inner, np.bincount(contraction.sets), method != "local-search", stopping)
+    among = contracted(given, labels, asked)
+    p, q, classes = among.p, among.q, among.classes
+    found = cheapest_changes(q, among.inner, np.bincount(classes), method != "local-search", stopping)
     if method == "exact" or (method == "auto" and time_limit is not None):
-        _solve_others(q, inner, found, _keys_of(asked, contraction.sets, q.n), stopping)
+        _solve_others(q, among.inner, found, _keys_of(asked, classes, q.n), stopping)
     stopping.reraise()
     shown = _shown_labels(names, result, labels)
-    slack = p._tolerance * max(SLACK, int(np.bincount(labels, minlength=len(shown)).max(initial=0)))
-    examined = Examined(labels, contraction.sets, found, slack, names, shown, origin)
+    examined = Examined(labels, classes, found, slack_of(p, labels), names, shown, origin)
     return _tables(p, q, examined, asked, given, stopping)
 
 
 # ------------------------------------------------------------------------------------------------------ pairs asked for
-
-
-def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
-    """The same problem with its listed pairs, and with the requested pairs, which cost no more than if not listed."""
-    u, v, cost = p._listed() if p.matrix is not None else p.pairs()
-    lifted = None
-    if p.lifted is not None:
-        lifted = np.concatenate([p.lifted, np.ones(len(asked), bool)])
-    return SetPartition._of_pairs(
-        range(p.n),
-        np.concatenate([u, asked[:, 0]]),
-        np.concatenate([v, asked[:, 1]]),
-        np.concatenate([cost, np.zeros(len(asked))]),
-        p.background,
-        rules=Rules(p.must_join, limits=p._limits, lifted=lifted),
-        dense=False,
-    )
 
 
 def _keys_of(asked: NDArray[np.int32] | None, classes: Labels, n: int) -> NDArray[np.int64] | None:
@@ -394,8 +371,8 @@ def _tables(
     if asked is not None:
         some = np.isin(keys_of_pairs(u, v, p.n), keys_of_pairs(asked[:, 0], asked[:, 1], p.n))
         u, v, cost = u[some], v[some], cost[some]
-    rises, exactly = _of_pairs(q, sets[u], sets[v], found)
-    rises = _cleared(rises, slack)
+    rises, exactly = rises_of_pairs(q, sets[u], sets[v], found)
+    rises = cleared(rises, slack)
     exactly |= np.isinf(cost)
     if p._limits is None and p.lifted is None:
         exactly |= np.isinf(rises)
@@ -420,7 +397,7 @@ def _tables(
         lu, lv, _ = source_of(given)._listed()
         own[~np.isin(keys_of_pairs(u, v, p.n), keys_of_pairs(lu, lv, p.n))] = np.nan
     decisions = decisions_of(u, v, cost[order], own, rises[order], exactly[order], examined)
-    moves = _cleared(found.elements, slack)[sets]
+    moves = cleared(found.elements, slack)[sets]
     to = np.append(shown, -1)[found.to[sets]]  # -1 stays -1
     order = np.argsort(moves, kind="stable")
     elements = Columns(
@@ -444,20 +421,10 @@ def _first_row(table: Columns, origin: Any) -> dict[str, Any]:
     return {name: array.tolist()[0] for name, array in by_place(table.head(1), origin).items()}
 
 
-def _of_pairs(q: SetPartition, a: Labels, b: Labels, found: Changes) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Rises, and whether they are exact, of pairs of classes; inf for those within a class."""
-    rises, exactly = np.full(len(a), np.inf), np.ones(len(a), bool)
-    apart = a != b
-    qu, qv, _ = q.pairs()
-    at = np.searchsorted(keys_of_pairs(qu, qv, q.n), keys_of_pairs(a[apart], b[apart], q.n))
-    rises[apart], exactly[apart] = found.pairs[at], found.pairs_exact[at]
-    return rises, exactly
-
-
 def _clusters(
     found: Changes, shown: NDArray[np.int64], sizes: NDArray[np.int64], slack: float
 ) -> tuple[Columns, float]:
-    splits, joins = _cleared(found.splits, slack), _cleared(found.joins, slack)
+    splits, joins = cleared(found.splits, slack), cleared(found.joins, slack)
     splitting = splits < joins
     doubt = np.where(splitting, splits, joins)
     change = np.where(np.isinf(doubt), 0, np.where(splitting, 2, 1))
@@ -474,11 +441,6 @@ def _clusters(
         "bound": BOUNDS[exactly],
     }
     return Columns({name: array[order] for name, array in columns.items()}), float(doubt.min(initial=0.0))
-
-
-def _cleared(rises: NDArray[np.float64], slack: float) -> NDArray[np.float64]:
-    """Replace values that only rounding makes negative by 0."""
-    return np.where((rises < 0) & (rises >= -slack), 0.0, rises)
 
 
 def _shown_labels(names: Sequence[Hashable], result: Any, labels: Labels) -> NDArray[np.int64]:

@@ -31,6 +31,7 @@ __all__ = [
     "pairs_with_cost",
     "requiring",
     "restrict",
+    "with_costs",
     "with_elements",
     "with_rules",
 ]
@@ -186,30 +187,61 @@ def with_rules(p: Problem, rules: Rules, groups: Groups | None = None) -> Proble
         if p._source is not None:
             q._source = with_rules(p._source, rules, groups)
     else:
-        assert p.u is not None and p.v is not None and p.cost is not None
         q.background = p.background
         if groups is not None:
             from graphpart.partition.problem.groups import joined
 
             terms, known = (p.background.terms, p.background.groups) if p.background is not None else ([], None)
             q.background = Background(terms, joined([known, groups] if known is not None else [groups]))
-        q.u, q.v, q.cost, q.lifted = p.u, p.v, p.cost, p.lifted
-        if len(cuts):
-            stored = p.u.astype(np.int64) * p.n + p.v
-            wanted = np.unique(cuts[:, 0].astype(np.int64) * p.n + cuts[:, 1])
-            at = np.searchsorted(stored, wanted)
-            listed = stored[np.minimum(at, len(stored) - 1)] == wanted if len(stored) else np.zeros(len(wanted), bool)
-            cost = p.cost.copy()
-            cost[at[listed]] = np.inf
-            new, at = wanted[~listed], at[~listed]
-            if len(new):
-                q.u = frozen(np.insert(p.u, at, (new // p.n).astype(np.int32)))
-                q.v = frozen(np.insert(p.v, at, (new % p.n).astype(np.int32)))
-                cost = np.insert(cost, at, np.inf)
-                q.lifted = None if p.lifted is None else frozen(np.insert(p.lifted, at, True))
-            q.cost = frozen(cost)
+        _store_with(q, p, cuts, np.full(len(cuts), np.inf))
     q._require(joins)
     return q
+
+
+def with_costs(p: Problem, pairs: NDArray[np.integer[Any]], costs: NDArray[np.float64]) -> Problem:
+    """The problem with costs added to those of some pairs, which need not be listed, and may occur several times.
+
+    A pair that is not listed does not connect, if clusters must be connected. O(m + k log m) for k pairs, O(n^2) for a
+    matrix.
+    """
+    q = type(p).__new__(type(p))
+    q._start(p.nodes, p._limits)
+    q._as(p)
+    q._places, q._zeros = p._places, p._zeros
+    if p.matrix is not None:
+        matrix = p.matrix.copy()
+        for a, b in (pairs.T, pairs[:, ::-1].T):
+            np.add.at(matrix, (a, b), costs)
+        q.matrix = frozen(matrix)
+        q._source = None if p._source is None else with_costs(p._source, pairs, costs)  # type: ignore[type-var]
+    else:
+        q.background = p.background
+        _store_with(q, p, pairs, costs)
+    q._require(p.must_join)
+    return q
+
+
+def _store_with(q: PairCosts, p: PairCosts, pairs: NDArray[np.integer[Any]], costs: NDArray[np.float64]) -> None:
+    """Store the pairs of p in q, with costs added to some of them; new ones are lifted, if clusters are connected."""
+    assert p.u is not None and p.v is not None and p.cost is not None
+    q.u, q.v, q.cost, q.lifted = p.u, p.v, p.cost, p.lifted
+    if not len(pairs):
+        return
+    stored = p.u.astype(np.int64) * p.n + p.v
+    keys = pairs.min(axis=1).astype(np.int64) * p.n + pairs.max(axis=1)
+    wanted, place = np.unique(keys, return_inverse=True)
+    added = np.bincount(place.ravel(), costs, len(wanted))
+    at = np.searchsorted(stored, wanted)
+    listed = stored[np.minimum(at, len(stored) - 1)] == wanted if len(stored) else np.zeros(len(wanted), bool)
+    cost = p.cost.copy()
+    cost[at[listed]] += added[listed]
+    new, at = wanted[~listed], at[~listed]
+    if len(new):
+        q.u = frozen(np.insert(p.u, at, (new // p.n).astype(np.int32)))
+        q.v = frozen(np.insert(p.v, at, (new % p.n).astype(np.int32)))
+        cost = np.insert(cost, at, added[~listed])
+        q.lifted = None if p.lifted is None else frozen(np.insert(p.lifted, at, True))
+    q.cost = frozen(cost)
 
 
 def _connecting(p: Problem, asked: Requirements) -> Problem:

@@ -1,0 +1,17 @@
+"""Questions to people about pairs of elements, and their answers.
+
+`questions` finds the pairs whose answers are worth most, `answered` makes a problem that has the answers as
+requirements or as evidence, `contradictions` finds answers that cannot all be right. `random_pairs` draws pairs from
+whose answers `expected_f1` estimates how good a result is. `graphpart.solve`, `records` and `images` take answers from
+here; the page on which people answer is in `reviewing`.
+"""
+
+from graphpart.answers.applying import answered
+from graphpart.answers.asking import questions
+from graphpart.answers.contradicting import contradictions
+
+__all__ = ["answered", "contradictions", "questions"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,139 @@
+"""Answers as arrays: two elements by their indices, and what was said of them.
+
+Answers go by the names of elements, so they remain valid for a problem with other elements or pairs. A name is found
+as it is, or by its text, since identifiers in files are texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.display import plural
+from graphpart.errors import InvalidProblem, no_column, warn
+from graphpart.partition.inputs.frames import is_frame, table_of
+from graphpart.partition.problem import SetPartition
+
+__all__ = ["APART", "COLUMNS", "NOT_KNOWN", "TOGETHER", "Answers", "answers_of"]
+
+COLUMNS = ("left", "right", "answer")
+APART, TOGETHER, NOT_KNOWN = 0, 1, -1
+WORDS = {"apart": APART, "together": TOGETHER, "": NOT_KNOWN}
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Answers about pairs of elements of a problem, in the order of the table.
+
+    Attributes
+    ----------
+    pairs : ndarray of int32, shape (k, 2)
+        The smaller index first.
+    said : ndarray of int8, shape (k,)
+        `TOGETHER`, `APART` or `NOT_KNOWN`.
+    rows : ndarray of int64, shape (k,)
+        The row of the table, from 0.
+    unknown : tuple of hashable
+        Names that are no elements; rows with them are left out.
+    """
+
+    pairs: NDArray[np.int32]
+    said: NDArray[np.int8]
+    rows: NDArray[np.int64]
+    unknown: tuple[Hashable, ...] = ()
+
+    def of(self, said: int) -> NDArray[np.int32]:
+        """The pairs of which this was said."""
+        found: NDArray[np.int32] = self.pairs[self.said == said]
+        return found
+
+    def without(self, dropped: NDArray[np.bool_]) -> Answers:
+        """The same answers without some."""
+        kept = ~dropped
+        return Answers(self.pairs[kept], self.said[kept], self.rows[kept], self.unknown)
+
+    def __str__(self) -> str:
+        counts = [int(np.count_nonzero(self.said == said)) for said in (TOGETHER, APART, NOT_KNOWN)]
+        words = zip(counts, ("together", "apart", "not known"), strict=True)
+        return f"{plural(len(self.said), 'answer')}: " + ", ".join(f"{count} {word}" for count, word in words)
+
+
+def answers_of(p: SetPartition, table: Any) -> Answers:
+    """The answers in a table, for the elements of a problem. O(k), and O(n) if names have to be compared as texts.
+
+    Raises
+    ------
+    InvalidProblem
+        If it is no table with the columns left, right and answer, an answer is none of the known words, a pair is
+        one element twice, or none of the names is an element.
+
+    Warns
+    -----
+    GraphPartWarning
+        If some names are no elements: the answers about them are left out.
+    """
+    if isinstance(table, Answers):
+        return table
+    if not is_frame(table) and not isinstance(table, dict):
+        found = f"{type(table).__name__}"
+        raise InvalidProblem(f"answers is of type {found}: expected a table with the columns {', '.join(COLUMNS)}")
+    frame = table_of(table)
+    for name in COLUMNS:
+        if name not in frame.columns:
+            raise InvalidProblem(f"answers has {no_column(name, frame.columns)}")
+    left, right, answer = (list(frame.values(name)) for name in COLUMNS)
+    place = _Finder(p)
+    pairs, said, rows = [], [], []
+    unknown: dict[Hashable, None] = {}
+    for row, (a, b, word) in enumerate(zip(left, right, answer, strict=True)):
+        meaning = _meaning(word)
+        if meaning is None:
+            raise InvalidProblem(f"answers has {word!r} in row {row}: expected together, apart or nothing")
+        i, j = place(a), place(b)
+        if i is None or j is None:
+            unknown[a if i is None else b] = None
+        elif i == j:
+            raise InvalidProblem(f"answers has {a!r} with itself in row {row}: expected two different elements")
+        else:
+            pairs.append((min(i, j), max(i, j)))
+            said.append(meaning)
+            rows.append(row)
+    if unknown:
+        first, gone = next(iter(unknown)), len(left) - len(rows)
+        if not rows:
+            some = f", whose first one is {p.nodes[0]!r}" if p.n else ""
+            raise InvalidProblem(
+                f"{plural(gone, 'answer')}, none of them about elements of the problem{some}: {first!r} is no element; "
+                "expected answers for this table"
+            )
+        warn(f"{plural(gone, 'answer')} of {len(left)} left out: {first!r} is no element of the problem")
+    return Answers(
+        np.array(pairs, np.int32).reshape(-1, 2), np.array(said, np.int8), np.array(rows, np.int64), tuple(unknown)
+    )
+
+
+def _meaning(word: Any) -> int | None:
+    if word is None or (isinstance(word, float) and word != word):
+        return NOT_KNOWN
+    return WORDS.get(str(word).strip().lower())
+
+
+class _Finder:
+    """The index of an element by its name, or by the text of its name; None if there is none."""
+
+    def __init__(self, p: SetPartition) -> None:
+        self._p = p
+        self._by_text: dict[str, int] | None = None
+
+    def __call__(self, name: Any) -> int | None:
+        if self._p._places.has(name):
+            return self._p.index(name)
+        if self._by_text is None:
+            self._by_text = {str(node): i for i, node in enumerate(self._p.nodes)}
+        if isinstance(name, float) and name.is_integer():  # of a column of numbers with gaps
+            name = int(name)
+        return self._by_text.get(str(name).strip())

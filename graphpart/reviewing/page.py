@@ -1,0 +1,164 @@
+"""The page for answers: questions, the records of their elements and the clusters that would change, in one HTML file.
+
+The page shows one question after the other and keeps the answers in the browser under a key that is made from the
+questions, so that two pages never share answers. The file of answers that it writes has the names of the elements, and
+is read by `solve`, `match` and `segment`, also after the data have changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import os
+import sys
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from graphpart.answers.asking import Asked, ask, problem_of
+from graphpart.answers.sides import record_columns
+from graphpart.common.groups import group
+from graphpart.errors import InvalidProblem, known_arguments
+from graphpart.files.source import replacing
+from graphpart.partition.problem import SetPartition
+from graphpart.reporting.document import document
+from graphpart.reporting.payload import short
+
+__all__ = ["review"]
+
+ASSETS = Path(__file__).parent / "assets"
+FORMAT = 1  # of the data, and of what the browser keeps
+SCRIPTS = ("table.js", "answers.js", "differences.js", "review.js")
+MEMBERS = 6  # of a cluster that are named
+LONGEST = 300  # letters of a value of a record
+SUMMARY = 90  # letters of the line for a member
+
+
+@known_arguments
+def review(
+    problem: Any,
+    result: Any,
+    path: str | os.PathLike[str] | BinaryIO,
+    *,
+    n: int = 100,
+    title: str | None = None,
+    answers: Any = None,
+    records: Any = None,
+    id: str | None = None,
+) -> int:
+    """Write a page on which people answer questions about a result: one HTML file for any browser, without a server.
+
+    The page shows two elements side by side, with the differences of their records marked, and asks whether they belong
+    together. Keys: T together, A apart, D not known, B back, N next, U undo, C shows the clusters that would change.
+    What the result says, and the chance that it is wrong, are hidden until the question is answered. Answers are kept
+    in the browser; a button saves them as a CSV file with the columns left, right and answer, and another reads such a
+    file. The page makes no request, works by keyboard and on narrow screens, and tells if answers contradict.
+
+    Parameters
+    ----------
+    problem, result, answers, records, id
+        As for :func:`graphpart.questions`. If there are records, all their columns are shown.
+    path : str, path-like or binary file
+        Where to write; a file appears under its name only when it is complete.
+    n : int
+        The number of questions; fewer if there are not as many.
+    title : str, optional
+        Default: the name of the file.
+
+    Returns
+    -------
+    int
+        The number of questions on the page.
+
+    Raises
+    ------
+    InvalidProblem
+        If there is nothing to ask, or the records do not fit.
+    InvalidPartition, InvalidOption
+        If an argument is not as described.
+
+    Notes
+    -----
+    O(m log^2 m) for the questions. Each question takes about 1 kB of the file, if its records are short.
+
+    Examples
+    --------
+    >>> import io
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-2.0, 1.0], nodes=["ann", "bob", "cid"])
+    >>> stream = io.BytesIO()
+    >>> gp.review(p, gp.solve(p), stream, title="Three people")
+    2
+    >>> "<h1>Three people</h1>" in stream.getvalue().decode()
+    True
+    """
+    p = problem_of(problem)
+    asked = ask(p, result, n, answers)
+    if not len(asked.pairs):
+        raise InvalidProblem("there is no pair to ask about: all pairs that the problem lists are decided beforehand")
+    if records is None:
+        records = getattr(result, "records", None)
+    if title is None:
+        name = "" if hasattr(path, "write") or os.fspath(path) == "-" else os.path.basename(os.fspath(path))  # type: ignore[arg-type]
+        title = os.path.splitext(name)[0] or "Questions"
+    data = _data(p, asked, record_columns(p, records, id))
+    text = _page(short(title), data)
+    with replacing(path) as stream:
+        stream.write(text.encode("utf-8", "replace"))
+    return len(asked.pairs)
+
+
+def _data(p: SetPartition, asked: Asked, columns: dict[str, list[Any]]) -> dict[str, Any]:
+    """What the page's script reads."""
+    order, start = group(asked.labels, int(asked.labels.max(initial=-1)) + 1)
+    sizes = np.diff(start)
+    place: dict[int, int] = {}  # of the elements that are asked about
+    members: dict[int, int] = {}  # of those that are only named
+    shown: list[list[str]] = []
+    lines: list[str] = []
+
+    def line(i: int) -> int:
+        if i not in members:
+            members[i] = len(lines)
+            known = ", ".join(text for values in columns.values() if (text := _text(values[i])))
+            lines.append(short(f"{p.nodes[i]}: {known}" if known else p.nodes[i], SUMMARY))
+        return members[i]
+
+    questions: list[list[Any]] = []
+    for k, chance in enumerate(asked.chance.tolist()):
+        a, b = (int(i) for i in asked.pairs[k])
+        for i in (a, b):
+            if i not in place:
+                place[i] = len(shown)
+                shown.append([str(p.nodes[i]), *(_text(values[i]) for values in columns.values())])
+        named = []
+        for label in sorted({int(x) for x in [*asked.labels[[a, b]], *asked.clusters[k]] if x >= 0}):
+            some = order[start[label] : start[label + 1]].tolist()[:MEMBERS]
+            named.append([label, int(sizes[label]), [line(i) for i in some]])
+        questions.append([place[a], place[b], int(asked.together[k]), float(f"{chance:.3g}"), named])
+    key = hashlib.sha256(repr([(shown[q[0]][0], shown[q[1]][0]) for q in questions]).encode("utf-8", "replace"))
+    return {
+        "format": FORMAT,
+        "key": key.hexdigest()[:24],
+        "columns": list(columns),
+        "elements": shown,
+        "members": lines,
+        "questions": questions,
+    }
+
+
+def _text(value: Any) -> str:
+    """A value of a record in one line; empty where there is none."""
+    if value is None or value != value:
+        return ""
+    return short(value, LONGEST)
+
+
+def _page(title: str, data: dict[str, Any]) -> str:
+    body = (ASSETS / "review.html").read_text("utf-8")
+    version = sys.modules["graphpart"].__version__
+    for mark, text in (("TITLE", title), ("VERSION", version)):
+        body = body.replace(f"%{mark}%", html.escape(text))
+    script = '"use strict";\n' + "\n".join((ASSETS / name).read_text("utf-8") for name in SCRIPTS)
+    return document(title, (ASSETS / "review.css").read_text("utf-8"), body, data, [script])

@@ -1,0 +1,79 @@
+"""Questions and answers on the command line."""
+
+import json
+
+import pytest
+
+SCORE = ("--probability", "score")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A table of scored pairs, and one of their elements."""
+    rows = ["ann,anne,0.9", "ann,anna,0.8", "anne,anna,0.7", "anna,bob,0.4", "bob,rob,0.9"]
+    (tmp_path / "pairs.csv").write_text("\n".join(["a,b,score", *rows, ""]))
+    (tmp_path / "people.csv").write_text("id,name\nrob,Rob\nann,Ann A\nanne,Anne A\nanna,Anna\nbob,Bob\n")
+    return tmp_path
+
+
+def test_questions_are_written_answered_and_read(run, folder):
+    pairs, asked = folder / "pairs.csv", folder / "asked.csv"
+    status, out, err = run("questions", pairs, *SCORE, "--records", folder / "people.csv", "-n", "2", "-o", asked)
+    assert (status, out) == (0, "") and "2 questions" in err
+    head, first, _ = asked.read_text().splitlines()
+    assert head == "left,right,name_left,name_right,decision,chance,gain,answer"
+    assert first.startswith("anna,bob,Anna,Bob,apart,") and first.endswith(",")
+    asked.write_text(f"{head}\n{first}together\n")
+    status, out, err = run("solve", pairs, *SCORE, "--answers", asked, "--json", "-o", folder / "out.csv")
+    assert (status, err) == (0, "") and json.loads(out)["clusters"] == 1
+    status, out, err = run("questions", pairs, *SCORE, "--answers", asked, "--labels", folder / "out.csv", "--json")
+    assert status == 0
+    asked_again = [{json.loads(line)["left"], json.loads(line)["right"]} for line in out.splitlines()]
+    assert asked_again and {"anna", "bob"} not in asked_again
+
+
+def test_evidence_of_several_people(run, folder):
+    pairs = folder / "pairs.csv"
+    for name, word in (("one", "together"), ("two", "together"), ("three", "apart")):
+        (folder / f"{name}.csv").write_text(f"left,right,answer\nbob,anna,{word}\n")
+    files = [part for name in ("one", "two", "three") for part in ("--answers", folder / f"{name}.csv")]
+    status, out, _ = run("solve", pairs, *SCORE, *files, "--error", "0.05", "--json")
+    assert status == 0 and json.loads(out)["clusters"] == 1
+    status, _, err = run("solve", pairs, *SCORE, *files)
+    assert (
+        status == 1 and "answers contradict each other or the problem: without 1 answer, 'anna' and 'bob' apart" in err
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "answers.csv:1: the file is empty: expected a header with the names of the columns"),
+        ("left,right\nann,bob\n", "answers.csv:1: no column 'answer': expected one of 'left', 'right'"),
+        ("left,right,answer\nann,bob,maybe\n", "answers.csv:2: found the answer 'maybe': expected together, apart or"),
+        ("left,right,answer\nx,y,apart\n", "answers.csv: 1 answer, none of them about elements of the problem"),
+        ("left,right,answer\nann,,apart\n", "answers.csv:2: column 'right' is empty: expected a name"),
+    ],
+)
+def test_wrong_files_of_answers(run, folder, text, says):
+    (folder / "answers.csv").write_text(text)
+    status, _out, err = run("solve", folder / "pairs.csv", *SCORE, "--answers", folder / "answers.csv")
+    assert status == 1 and says in err and len(err.splitlines()) == 1
+
+
+def test_a_page(run, folder):
+    page = folder / "page.html"
+    status, out, err = run("review", folder / "pairs.csv", *SCORE, "-o", page, "--title", "People")
+    assert (status, out) == (0, "") and "4 questions" in err and "<h1>People</h1>" in page.read_text()
+
+
+def test_wrong_calls(run, folder):
+    pairs = folder / "pairs.csv"
+    assert run("solve", pairs, *SCORE, "--error", "0.1")[::2] == (
+        2,
+        "graphpart: --error is without --answers: expected both\n",
+    )
+    status, _, err = run("questions", pairs, pairs, *SCORE)
+    assert status == 2 and "2 FILEs without --on: expected one instance" in err
+    status, _, err = run("review", pairs, "--on", "a", "--labels", "x", "-o", folder / "x.html")
+    assert status == 2 and "--on is given with --labels or --records" in err
