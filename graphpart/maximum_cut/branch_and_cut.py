@@ -2,6 +2,7 @@
 
 1. The graph is reduced (see `reduction`).
 2. The root is the relaxation of `odd_cycles`. Rounds of inequalities follow one another while they raise the bound.
+   When they no longer do, costs are changed a little, which may make values whole (see `OddCycles.tilt`).
 3. An edge whose reduced cost exceeds the gap between the bound and the best known sides keeps its value in all better
    sides, so it is fixed. 4. Where rounds no longer raise the bound by much, the node is divided in two: an edge is
    satisfied, or frustrated. Sides of nodes that fixed edges connect determine each other, so further edges are fixed. A
@@ -170,7 +171,10 @@ class BranchAndCut:
         missing = self.cost - node.bound
         fractional = relaxation.fractional
         steady = len(values) > STEADY and values[-1] - values[-1 - STEADY] < GAIN * missing
-        if steady and fractional.any():
+        if steady and not relaxation.tilted:
+            relaxation.tilt()
+            values.clear()
+        elif steady and fractional.any():
             self._divide(node)
         elif not relaxation.separate(stopping) and not stopping.check(self.cost):
             if fractional.any():

@@ -114,6 +114,10 @@ class LinearProgram:
         """Other bounds of the variables."""
         self.lower, self.upper = lower.copy(), upper.copy()
 
+    def change(self, cost: Floats) -> None:
+        """Other costs."""
+        self.cost = cost
+
     @property
     def _allowed(self) -> int:
         """Iterations of the next run."""
@@ -148,9 +152,9 @@ class LinearProgram:
         self.slack = found.ineqlin.residual > 1e-9 if len(rows) else np.zeros(0, bool)
         return True
 
-    def bound(self) -> tuple[float, Floats]:
-        """A lower bound that the multipliers prove, rounded down, and the reduced costs. O(entries)"""
-        return self._proven(self.cost, self.multipliers)
+    def bound(self, cost: Floats) -> tuple[float, Floats]:
+        """A lower bound for other costs that the multipliers prove, rounded down, and the reduced costs. O(entries)"""
+        return self._proven(cost, self.multipliers)
 
     def _proven(self, cost: Floats, multipliers: Floats) -> tuple[float, Floats]:
         """The bound and the reduced costs for other costs and multipliers. Entries are 1 and -1. O(entries)"""
@@ -195,6 +199,11 @@ class _WarmStarted(LinearProgram):
         super().keep(kept)
         dropped = np.flatnonzero(~kept).astype(np.int32)
         self._highs.deleteRows(len(dropped), dropped)
+
+    def change(self, cost: Floats) -> None:
+        """Other costs."""
+        super().change(cost)
+        self._highs.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
 
     def confine(self, lower: Floats, upper: Floats) -> None:
         """Other bounds of the variables."""

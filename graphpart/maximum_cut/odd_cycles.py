@@ -9,9 +9,12 @@ number, it cannot be that just the edges of D are frustrated:
 Minimise the weight of frustrated edges over the points of [0, 1]^m that satisfy all of these (Barahona & Mahjoub 1986).
 The value is a lower bound, and the optimum if the graph has no K5 minor, as all planar graphs. Inequalities are added
 in rounds: the linear program is solved, and for each node the shortest odd closed walk through it is found, which takes
-O(m log n) (see `_odd_walks`). Most violated walks have few edges, so each search ends after a few steps at first. Only
-if hardly any walk is found, searches take more steps, and at last as many as they need. Rows that were slack for some
-rounds are dropped.
+O(m log n) (see `_odd_walks`). After the first round, one end of each edge is enough whose value is neither 0 nor 1.
+Most violated walks have few edges, so each search ends after a few steps at first. Only if hardly any walk is found,
+searches take more steps, and at last as many as they need. Rows that were slack for some rounds are dropped.
+
+If all weights are multiples of a number, as with weights of 1 and -1, many points have the least cost, most of them
+between 0 and 1. `tilt` makes one of them stand out.
 """
 
 from __future__ import annotations
@@ -51,18 +54,33 @@ class OddCycles:
         Reduced costs: the rise of the bound if a value changes from 0 to 1; negative: the fall.
     rounds, added : int
         Linear programs solved, and inequalities added, so far.
+    tilted : bool
+        Whether `tilt` was called, or has nothing to do.
     """
 
     def __init__(self, g: SignedGraph, remaining: Callable[[], float]) -> None:
         self.g = g
         size = np.abs(g.weight)
         self._scale = math.ldexp(1.0, math.frexp(float(size.mean()) if g.m else 1.0)[1])
-        self.program = linear_program(size / self._scale, remaining)
         self._generator = np.random.default_rng(0)
+        self._cost = size / self._scale
+        self.program = linear_program(self._cost, remaining)
+        self.tilted = g.step == 0
         self._slack = np.zeros(0, np.int64)  # rounds in a row for which each row has been slack
         self.values, self.reduced = np.zeros(g.m), size
         self.bound = g.least
         self.rounds = self.added = 0
+
+    def tilt(self) -> None:
+        """Raise the costs at random by so little that sides of least cost for the new costs are so for the old ones.
+
+        Costs of different sides differ by a multiple of the step; the costs of all edges together rise by at most half
+        of it. `bound` is about the old costs, which the multipliers of the new ones prove, too.
+        """
+        g = self.g
+        raised = self._generator.random(g.m) * (0.5 * g.step / g.m)
+        self.program.change(self._cost + raised / self._scale)
+        self.tilted = True
 
     @property
     def fractional(self) -> NDArray[np.bool_]:
@@ -77,7 +95,7 @@ class OddCycles:
         """Solve the linear program; False if it was interrupted or failed. `bound` is valid in any case."""
         self.rounds += 1
         solved = self.program.solve()
-        bound, reduced = self.program.bound()
+        bound, reduced = self.program.bound(self._cost)
         self.bound, self.reduced = self.g.least + self._scale * bound, self._scale * reduced
         if solved:
             self.values = self.program.x
@@ -91,7 +109,8 @@ class OddCycles:
     def separate(self, stopping: Stopping) -> int:
         """Add violated inequalities; return their number."""
         g = self.g
-        nodes = self._generator.permutation(g.n).astype(np.int32)
+        nodes = np.arange(g.n, dtype=np.int32) if self.rounds == 1 else self._sources()
+        nodes = self._generator.permutation(nodes)
         for hop, most in SEARCHES:
             ends, edges, broken = _odd_walks.find_odd_walks(
                 *g.rows, g.negative, self.values, nodes, VIOLATION, hop, SPREAD, most, stopping
@@ -105,6 +124,23 @@ class OddCycles:
         self._slack = np.concatenate([self._slack, np.zeros(len(found), np.int64)])
         self.added += len(found)
         return len(found)
+
+    def _sources(self) -> NDArray[np.int32]:
+        """Nodes through which all violated walks go. O(m log m)
+
+        An odd closed walk shorter than 1 has an edge whose value is neither 0 nor 1, or all of its edges have length 0.
+        In the second case, it has an edge that disagrees with the sides that a spanning forest of such edges gives. So
+        one end of each edge of these two kinds is enough: the end that has more of them.
+        """
+        g, fractional = self.g, self.fractional
+        apart = (self.values > 0.5) ^ (g.negative != 0)
+        order = np.flatnonzero(~fractional).astype(np.int32)
+        side, root = _odd_walks.spanning_sides(g.n, g.u, g.v, apart.astype(np.uint8), order)
+        wrong = ~fractional & (root[g.u] == root[g.v]) & ((side[g.u] != side[g.v]) != apart)
+        walked = np.flatnonzero(fractional | wrong)
+        u, v = g.u[walked], g.v[walked]
+        count = np.bincount(u, minlength=g.n) + np.bincount(v, minlength=g.n)
+        return np.unique(np.where(count[u] >= count[v], u, v))
 
     def sides(self) -> Sides:
         """Sides that agree with the most decided values, improved by changes of single nodes. O(m log m)"""

@@ -5,9 +5,9 @@
    provers:
    * branch and cut without the limits, or quicker bounds if there are too many pairs. Its lower bounds hold within the
      limits, too. If the optimum without the limits obeys them, it is also the optimum within them.
-   * branch and cut over odd cycles, if at most two clusters are allowed and pairs are few. It takes the limit into
-     account.
    * the integer program, which takes all limits into account, unless the problem has too many elements.
+   If at most two clusters are allowed and nothing else is required, the search is that of binary quadratic forms, and,
+   if pairs are few, the only prover is branch and cut over odd cycles.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.search import start_within
 from graphpart.partition.anytime_search.searcher import Searcher
+from graphpart.partition.anytime_search.two_sides import TwoSides
 from graphpart.partition.bounds.bounding import Bounding
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.certificates.judging import judge_of_partition
@@ -158,11 +159,16 @@ def solve_within_limits(
     cost = q._evaluate_labels(first)
     inner.record(cost)
     free = without_limits(q)
-    contestants: list[Any] = [Searcher(q, first, False, seed, threads or processors(), parameters=parameters)]
+    threads = threads or processors()
+    if TwoSides.fits(q):
+        contestants: list[Any] = [TwoSides(q, first, seed, threads)]
+    else:
+        contestants = [Searcher(q, first, False, seed, threads, parameters=parameters)]
     if TwoClusters.fits(q):
         contestants.append(TwoClusters(q, first))
-    inner_prover = _prover(free, first, stopping, constant, threads or processors(), limit)
-    contestants.append(_Proofs(p, contraction, first, inner_prover))
+    else:
+        prover = _prover(free, first, stopping, constant, threads, limit)
+        contestants.append(_Proofs(p, contraction, first, prover))
     judge = judge_of_partition(free)
     turns = PROVING if method == "exact" else None
     race = Race(contestants, first, cost, trivial_bound(free), lambda _: judge, turns)

@@ -5,6 +5,9 @@ import numpy as np
 import pytest
 
 import graphpart as gp
+from graphpart.maximum_cut.branch_and_cut import BranchAndCut
+from graphpart.maximum_cut.signed_graph import SignedGraph
+from graphpart.partition.anytime_search.two_sides import TwoSides, form_of
 from graphpart.partition.exact_solvers.two_clusters import TwoClusters
 from graphpart.stopping import Stopping
 
@@ -77,3 +80,34 @@ def test_where_one_cluster_is_best_the_contestant_ends():
     contestant.run(Stopping(), None)
     assert contestant.done
     assert contestant.bound == -80.0 < contestant.cost
+
+
+def test_two_clusters_are_searched_as_a_binary_quadratic_form():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(1, 9))
+        u, v = np.triu_indices(n, 1)
+        p = gp.SetPartition.from_pairs(n, (u, v), rng.integers(-3, 4, len(u)).astype(float), n_clusters=(1, 2))
+        q = form_of(p)
+        for labels in rng.integers(0, 2, (8, n)):
+            assert q.energy(labels) == p.evaluate(labels), seed
+        search = TwoSides(p, np.zeros(n, np.int32), 0, 1)
+        search.run(Stopping(), None)
+        assert search.cost == gp.partition.brute_force(p).cost == p.evaluate(search.labels), seed
+
+
+def test_a_torus_of_weights_1_and_minus_1_is_proven():
+    """Many points of equal cost: costs that differ a little lead to one of whole values."""
+    n = 12
+    index = np.arange(n * n).reshape(n, n)
+    pairs = np.concatenate([np.stack([index, np.roll(index, -1, axis)], -1).reshape(-1, 2) for axis in (0, 1)])
+    for seed in range(4):
+        weights = np.random.default_rng(seed).choice([-1.0, 1.0], len(pairs))
+        u, v = pairs.min(1).astype(np.int32), pairs.max(1).astype(np.int32)
+        g = SignedGraph.from_pairs(n * n, u, v, weights)
+        solver = BranchAndCut(g, np.zeros(n * n, np.uint8))
+        solver.run(Stopping())
+        assert solver.done and solver.bound == solver.cost == g.cost(solver.sides), seed
+        p = gp.SetPartition.from_pairs(n * n, (u, v), -weights, n_clusters=(1, 2))
+        result = gp.solve(p)
+        assert result.status == "optimal" and result.cost - (-weights).sum() == solver.cost, seed

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.binary_quadratic.quadratic_search import TASKS
 from graphpart.common.rounds import RoundSearch
 from graphpart.crf.anytime_search.model import Model
 from graphpart.crf.anytime_search.parameters import LabelingParameters
 from graphpart.crf.anytime_search.tasks import BEGIN, LONG, MOST, Found, Operators, Task
-from graphpart.crf.binary_quadratic.quadratic_search import TASKS
 from graphpart.crf.problem import FactorGraph
 from graphpart.kernels.elementary import geometric
 from graphpart.machine import processors

@@ -14,11 +14,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.binary_quadratic.quadratic_search import BinarySearch
 from graphpart.crf.anytime_search.labeling_search import LabelingSearch
 from graphpart.crf.anytime_search.parameters import LabelingParameters
-from graphpart.crf.binary_quadratic.form import quadratic_form
-from graphpart.crf.binary_quadratic.quadratic_search import BinarySearch
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.quadratic_form import quadratic_form
 from graphpart.stopping import Stopping
 
 __all__ = ["Portfolio"]
@@ -59,7 +59,9 @@ class Portfolio:
         self.labeling = LabelingSearch(f, labels, seed, threads, prepared, evaluate, parameters)
         self.binary: BinarySearch | None = None
         if q is not None:
-            self.binary = BinarySearch(f, self.labeling.labels, seed, threads, q, evaluate, parameters)
+            self.binary = BinarySearch(
+                q, self.labeling.labels, seed, threads, evaluate or f.evaluate_labels, parameters
+            )
         first = self.labeling
         self.labels, self.cost, self.evaluate = first.labels, first.cost, first.evaluate
 

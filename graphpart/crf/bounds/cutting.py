@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.binary_quadratic.form import SPARSE, quadratic_form
-from graphpart.crf.binary_quadratic.two_sides import labels_of_sides, sides_of_labels, signed_graph
+from graphpart.binary_quadratic.form import SPARSE
+from graphpart.binary_quadratic.two_sides import labels_of_sides, sides_of_labels, signed_graph
 from graphpart.crf.bounds.contestant import Contestant
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.quadratic_form import quadratic_form
 from graphpart.maximum_cut.branch_and_cut import WORK, BranchAndCut
 from graphpart.stopping import Stopping
 

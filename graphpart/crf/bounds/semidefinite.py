@@ -28,11 +28,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.binary_quadratic.form import QuadraticForm
 from graphpart.common.blas import one_thread
-from graphpart.crf.binary_quadratic.form import QuadraticForm, quadratic_form
 from graphpart.crf.bounds import _odd_squares
 from graphpart.crf.certificates.squares import Squares
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.quadratic_form import quadratic_form
 from graphpart.errors import InvalidProblem
 from graphpart.stopping import Stopping
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.binary_quadratic.form import QuadraticForm
+from graphpart.binary_quadratic.form import QuadraticForm
 from graphpart.crf.bounds.semidefinite import Rows, Semidefinite, joined_costs, joined_spins, spin_costs
 
 __all__ = ["SpinDivision"]

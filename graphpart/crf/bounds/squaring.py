@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.blas import one_thread
-from graphpart.crf.binary_quadratic.form import quadratic_form
 from graphpart.crf.bounds.contestant import Contestant
 from graphpart.crf.bounds.semidefinite import LARGEST, WORK
 from graphpart.crf.bounds.spin_division import SpinDivision
 from graphpart.crf.certificates.squares import bound_of_squares
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.quadratic_form import quadratic_form
 from graphpart.stopping import Stopping
 
 __all__ = ["Squaring"]

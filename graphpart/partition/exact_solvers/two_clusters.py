@@ -17,9 +17,24 @@ from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import pairs_with_cost
 from graphpart.stopping import Stopping
 
-__all__ = ["TwoClusters"]
+__all__ = ["TwoClusters", "allows_all_sides"]
 
 SPARSE = 16  # most pairs per element for which odd cycles are worth it
+
+
+def allows_all_sides(p: SetPartition) -> bool:
+    """Whether a problem has costs of listed pairs, and no requirement but that there are at most two clusters."""
+    limits = p._limits
+    return (
+        limits is not None
+        and limits.most == 2
+        and limits.max_size is None
+        and p.background is None
+        and p.groups is None
+        and p.lifted is None
+        and not len(p.must_join)
+        and not p._has_must_cut
+    )
 
 
 class TwoClusters:
@@ -47,18 +62,7 @@ class TwoClusters:
     @staticmethod
     def fits(p: SetPartition) -> bool:
         """Whether a problem has the form that is needed, and few enough pairs. O(m)"""
-        limits = p._limits
-        return (
-            limits is not None
-            and limits.most == 2
-            and limits.max_size is None
-            and p.background is None
-            and p.groups is None
-            and p.lifted is None
-            and not len(p.must_join)
-            and not p._has_must_cut
-            and pairs_with_cost(p) <= SPARSE * p.n
-        )
+        return allows_all_sides(p) and pairs_with_cost(p) <= SPARSE * p.n
 
     @property
     def bound(self) -> float:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import graphpart as gp
-from graphpart.crf.binary_quadratic.form import quadratic_form
 from graphpart.crf.bounds import _odd_squares
 from graphpart.crf.bounds.contestant import ContestantParameters
 from graphpart.crf.bounds.semidefinite import Semidefinite, spin_costs
@@ -16,6 +15,7 @@ from graphpart.crf.certificates.certificate import Certificate, certify
 from graphpart.crf.certificates.exact_check import check_certificate
 from graphpart.crf.certificates.squares import Squares
 from graphpart.crf.hard_component import HardComponent
+from graphpart.crf.problem.quadratic_form import quadratic_form
 from graphpart.errors import InfeasibleProblem, InvalidCertificate, InvalidProblem
 from graphpart.stopping import Stopping
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import graphpart as gp
-from graphpart.crf.binary_quadratic.form import quadratic_form
 from graphpart.crf.bounds import _odd_squares, spin_division
 from graphpart.crf.bounds.semidefinite import Semidefinite, joined_costs, joined_spins, spin_costs
 from graphpart.crf.bounds.spin_division import SpinDivision
 from graphpart.crf.bounds.squaring import Squaring
+from graphpart.crf.problem.quadratic_form import quadratic_form
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.binary_quadratic.form import QuadraticForm
+from graphpart.binary_quadratic.form import QuadraticForm
 from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
 
 __all__ = ["labels_of_sides", "sides_of_labels", "signed_graph"]

@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.binary_quadratic.form import QuadraticForm
-from graphpart.crf.binary_quadratic.walks import Spins, Walker
+from graphpart.binary_quadratic.form import QuadraticForm
+from graphpart.binary_quadratic.walks import Spins, Walker
 from graphpart.kernels import _pairs
 
 __all__ = ["Contraction", "better_parts"]

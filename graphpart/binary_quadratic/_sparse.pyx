@@ -28,7 +28,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from graphpart.crf.binary_quadratic.flips cimport GP_BLOCK, GP_SPREAD, next_flip, sweeps_of
+from graphpart.binary_quadratic.flips cimport GP_BLOCK, GP_SPREAD, next_flip, sweeps_of
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.random cimport random_below
 from graphpart.kernels.types cimport element_t, offset_t

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphpart.crf.binary_quadratic.crossover import Contraction
-from graphpart.crf.binary_quadratic.walks import Spins, Walker
+from graphpart.binary_quadratic.crossover import Contraction
+from graphpart.binary_quadratic.walks import Spins, Walker
 from graphpart.stopping import Stopping
 
 __all__ = ["Families"]

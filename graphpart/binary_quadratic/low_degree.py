@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.binary_quadratic import _low_degree
-from graphpart.crf.binary_quadratic.form import QuadraticForm
+from graphpart.binary_quadratic import _low_degree
+from graphpart.binary_quadratic.form import QuadraticForm
 
 __all__ = ["Kernel"]
 

@@ -1,12 +1,10 @@
-"""The binary quadratic form of a factor graph whose variables have two labels and whose factors at most two variables.
+"""Binary quadratic forms: the cost of labels 0 and 1 as linear terms and couplings of pairs.
 
-Every table over one variable with labels 0 and 1 is a linear function, and every table over two such variables is ``c +
-a x + b y + w x y``. So the energy of labels x in {0, 1}^n is a quadratic function:
+    H(x) = constant + sum_i h_i x_i + sum_{i < j} J_ij x_i x_j    for x in {0, 1}^n.
 
-    H(x) = constant + sum_i h_i x_i + sum_{i < j} J_ij x_i x_j.
-
-This is known as quadratic unconstrained binary optimisation, and, with spins ``s = 2 x - 1``, as the Ising model.
-Forbidden entries cannot be written in this form.
+To minimise H is known as quadratic unconstrained binary optimisation (QUBO), and, with spins ``s = 2 x - 1``, as the
+Ising model. Factor graphs with two labels and factors of at most two variables are such forms
+(`graphpart.crf.problem.quadratic_form`), and so are partitions into at most two clusters.
 """
 
 from __future__ import annotations
@@ -20,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.steps import step_of
-from graphpart.crf.problem import FactorGraph
 from graphpart.kernels import _pairs
 
-__all__ = ["Integers", "QuadraticForm", "quadratic_form"]
+__all__ = ["Integers", "QuadraticForm"]
 
 Floats = NDArray[np.float64]
 ROOM = 2.0**28  # 32-bit sums of one variable stay below, and so do temperatures
@@ -137,35 +134,3 @@ class QuadraticForm:
     def _integers(self, kind: type[np.signedinteger[Any]], scale: float, exact: bool) -> Integers:
         linear, couplings = (np.rint(costs * scale).astype(kind) for costs in (self.linear, self.couplings))
         return Integers(linear, couplings, scale, exact)
-
-
-def quadratic_form(f: FactorGraph) -> QuadraticForm | None:
-    """The quadratic form of a factor graph; None if a domain, a larger factor or a forbidden entry rules it out.
-
-    Factors over the same variables add up. None, too, if a sum overflows. O(n + m)
-
-    Examples
-    --------
-    >>> f = FactorGraph.from_arrays([2, 2], [([[0, 1]], [[[1.0, 2.0], [4.0, -8.0]]])])
-    >>> q = quadratic_form(f)
-    >>> q.constant, q.linear.tolist(), q.couplings.tolist()
-    (1.0, [3.0, 1.0], [-13.0, -13.0])
-    """
-    arity = np.diff(f.scope_start)
-    if f.has_forbidden or (f.domains != 2).any() or arity.max(initial=0) > 2:
-        return None
-    one, two = (f.scope_start[np.flatnonzero(arity == k)] for k in (1, 2))
-    first, second = (f.table_start[np.flatnonzero(arity == k)] for k in (1, 2))
-    with np.errstate(over="ignore", invalid="ignore"):
-        single = f.tables[first[:, None] + np.arange(2)]
-        linear = np.bincount(f.scope[one], single[:, 1] - single[:, 0], f.n).astype(np.float64)
-        table = f.tables[second[:, None] + np.arange(4)]
-        u, v = f.scope[two], f.scope[two + 1]
-        linear += np.bincount(u, table[:, 2] - table[:, 0], f.n)
-        linear += np.bincount(v, table[:, 1] - table[:, 0], f.n)
-        constant = f.constant + float(single[:, 0].sum()) + float(table[:, 0].sum())
-        couplings = (table[:, 3] - table[:, 2]) - (table[:, 1] - table[:, 0])
-        q = QuadraticForm.from_pairs(linear, u, v, couplings, constant)
-        if not (math.isfinite(constant) and math.isfinite(float(q.magnitudes.sum()))):
-            return None
-    return q

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphpart.crf.binary_quadratic.crossover import Contraction, better_parts
-from graphpart.crf.binary_quadratic.low_degree import Kernel
-from graphpart.crf.binary_quadratic.walks import Spins, Walker
+from graphpart.binary_quadratic.crossover import Contraction, better_parts
+from graphpart.binary_quadratic.low_degree import Kernel
+from graphpart.binary_quadratic.walks import Spins, Walker
 from graphpart.stopping import Stopping
 
 __all__ = ["Refining"]

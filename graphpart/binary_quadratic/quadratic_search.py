@@ -17,15 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.binary_quadratic.crossover import better_parts
+from graphpart.binary_quadratic.families import Families
+from graphpart.binary_quadratic.form import QuadraticForm
+from graphpart.binary_quadratic.low_degree import Kernel
+from graphpart.binary_quadratic.refining import Refining
+from graphpart.binary_quadratic.walks import Spins, Walker
 from graphpart.common.rounds import RoundSearch, check_seed_and_threads
-from graphpart.crf.binary_quadratic.crossover import better_parts
-from graphpart.crf.binary_quadratic.families import Families
-from graphpart.crf.binary_quadratic.form import QuadraticForm, quadratic_form
-from graphpart.crf.binary_quadratic.low_degree import Kernel
-from graphpart.crf.binary_quadratic.refining import Refining
-from graphpart.crf.binary_quadratic.walks import Spins, Walker
-from graphpart.crf.problem import FactorGraph
-from graphpart.errors import InvalidProblem
 from graphpart.machine import processors
 from graphpart.stopping import Stopping
 
@@ -42,18 +40,15 @@ class BinarySearch(RoundSearch[Any, Spins]):
 
     Parameters
     ----------
-    problem : FactorGraph or QuadraticForm
-        With two labels for each variable; see :func:`quadratic_form` for further requirements.
+    form : QuadraticForm
     labels : ndarray of int, shape (n,), optional
         Where to start; default: all 0.
     seed : int
         Of the random numbers.
     threads : int, optional
         Of which at most 4 are used; default: as many as there are processors for this process.
-    form : QuadraticForm, optional
-        Of the factor graph, if known.
     evaluate : callable, optional
-        The energy of labels, in place of that in `problem`, from which it may differ by rounding.
+        The energy of labels, in place of that of the form, from which it may differ by rounding.
     strategies : container of str
         Those of `STRATEGIES` that are used.
 
@@ -66,16 +61,15 @@ class BinarySearch(RoundSearch[Any, Spins]):
 
     Raises
     ------
-    InvalidProblem
-        If the problem is a factor graph that has no quadratic form.
     InvalidOption
         If `seed` or `threads` is not a valid number.
 
     Examples
     --------
     >>> from graphpart.stopping import Stopping
-    >>> f = FactorGraph.from_arrays([2] * 3, [([[0, 1], [1, 2], [0, 2]], [[[1.0, 0.0], [0.0, 1.0]]] * 3)])
-    >>> search = BinarySearch(f, seed=1)
+    >>> u, v = np.array([0, 1, 0]), np.array([1, 2, 2])
+    >>> q = QuadraticForm.from_pairs(np.full(3, -2.0), u, v, np.full(3, 2.0), 3.0)  # a pair costs 1 if labels agree
+    >>> search = BinarySearch(q, seed=1)
     >>> search.run(Stopping(max_iterations=1))
     >>> search.cost, len(search.labels)
     (1.0, 3)
@@ -83,27 +77,18 @@ class BinarySearch(RoundSearch[Any, Spins]):
 
     def __init__(
         self,
-        problem: FactorGraph | QuadraticForm,
+        form: QuadraticForm,
         labels: Any = None,
         seed: int = 0,
         threads: int | None = None,
-        form: QuadraticForm | None = None,
         evaluate: Callable[[Labels], float] | None = None,
         strategies: Container[str] = STRATEGIES,
     ) -> None:
         check_seed_and_threads(seed, threads)
-        q = form
-        if q is None:
-            q = problem if isinstance(problem, QuadraticForm) else quadratic_form(problem)
-        if q is None:
-            raise InvalidProblem(
-                "the problem has no quadratic form: expected two labels for each variable, factors of at most two "
-                "variables, and no forbidden entries"
-            )
-        self.evaluate = evaluate or (problem.energy if isinstance(problem, QuadraticForm) else problem.evaluate_labels)
+        self.evaluate = evaluate or form.energy
         super().__init__(threads or processors())
         self.seed = int(seed)
-        self.walker = Walker(q)
+        self.walker, q = Walker(form), form
         self.symmetric = self.walker.symmetric
         self.kernel: Kernel | None = None
         if "low degree" in strategies and self.walker.few_neighbours and (kernel := Kernel(q)).q.n < q.n:
@@ -116,7 +101,7 @@ class BinarySearch(RoundSearch[Any, Spins]):
         self._begun = 0.0  # seconds, when the round began
         self.planner: Any = (Refining if self.walker.few_neighbours else Families)(self.walker, TASKS, strategies)
         self._evaluated: tuple[Spins | None, float] = (None, math.inf)
-        self.start(np.zeros(problem.n, np.int32) if labels is None else labels)
+        self.start(np.zeros(form.n, np.int32) if labels is None else labels)
 
     def start(self, labels: Any) -> None:
         """Take labels as the best ones, at any cost."""

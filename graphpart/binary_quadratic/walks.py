@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.binary_quadratic import _dense, _sparse
+from graphpart.binary_quadratic.form import SPARSE, QuadraticForm
 from graphpart.common.variates import exponential_variates
-from graphpart.crf.binary_quadratic import _dense, _sparse
-from graphpart.crf.binary_quadratic.form import SPARSE, QuadraticForm
 from graphpart.kernels.elementary import geometric
 from graphpart.stopping import Stopping
 
