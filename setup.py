@@ -12,6 +12,7 @@ from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 SHARED = "graphpart.kernels._shared"  # what Cython would otherwise repeat in each module: the code for memoryviews
 CORES = os.cpu_count() or 1
@@ -135,15 +136,14 @@ def long_description() -> str:
     return re.sub(r"((?<!!)\[[^\]]*\]\()(?!https?:|#)", rf"\g<1>{project}/blob/main/", text)
 
 
-setup(
-    long_description=long_description(),
-    long_description_content_type="text/markdown",
-    options={"build_ext": {"parallel": CORES}} | ({"bdist_wheel": {"py_limited_api": "cp311"}} if LIMITED else {}),
-    ext_modules=cythonize(
-        extensions,
-        nthreads=CORES,
-        shared_utility_qualified_name=SHARED,
-        compiler_directives={
+class BuildExtensions(build_ext):
+    """Makes C of the kernels when they are compiled: metadata and the source distribution have no need of it."""
+
+    def get_source_files(self) -> list[str]:
+        return [source for source in super().get_source_files() if not source.endswith(".c")]
+
+    def run(self) -> None:
+        directives = {
             "language_level": 3,
             "boundscheck": False,
             "wraparound": False,
@@ -151,6 +151,20 @@ setup(
             "initializedcheck": False,
             "freethreading_compatible": False,
             "annotation_typing": False,  # what a function returns is said for its stub
-        },
-    ),
+        }
+        written = cythonize(
+            self.extensions, nthreads=CORES, shared_utility_qualified_name=SHARED, compiler_directives=directives
+        )
+        sources = {extension.name: extension.sources for extension in written}
+        for extension in self.extensions:
+            extension.sources = sources[extension.name]
+        super().run()
+
+
+setup(
+    long_description=long_description(),
+    long_description_content_type="text/markdown",
+    options={"build_ext": {"parallel": CORES}} | ({"bdist_wheel": {"py_limited_api": "cp311"}} if LIMITED else {}),
+    cmdclass={"build_ext": BuildExtensions},
+    ext_modules=extensions,
 )
