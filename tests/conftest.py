@@ -10,10 +10,21 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from trials import trials
+
+# One thread of BLAS in each process, unless the environment says otherwise: threads of several processes of tests wait
+# for one another, which took three times the processor's time in tests/learn. NumPy reads this when it is loaded.
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 # The same examples at every run: a failure in CI is a failure at home. Each failing example is printed with its blob.
 settings.register_profile(
-    "graphpart", deadline=None, derandomize=True, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "graphpart",
+    max_examples=trials(100),
+    deadline=None,
+    derandomize=True,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("graphpart")
 

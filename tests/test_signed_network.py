@@ -7,6 +7,7 @@ import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trials import trials
 
 import graphpart as gp
 
@@ -31,7 +32,7 @@ def weight(graph: nx.Graph, label) -> float:
 
 
 @given(networks())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=trials(150), deadline=None)
 def test_against_enumeration(graph):
     r = gp.frustration(graph)
     best = min(weight(graph, sides) for sides in itertools.product((0, 1), repeat=len(graph)))

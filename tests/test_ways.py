@@ -5,6 +5,7 @@ import pulp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trials import trials
 
 import graphpart as gp
 from graphpart.common.judge import Judge
@@ -31,7 +32,7 @@ def of_groups(n, group, u, v, costs, way):
 
 
 @pytest.mark.filterwarnings("ignore:.*costs are infinite")
-@settings(max_examples=60)
+@settings(max_examples=trials(60))
 @given(st.integers(1, 9), st.integers(1, 4), st.integers(0, 2**32 - 1), st.sampled_from([1.0, 0.1, 0.3333]))
 def test_groups_cuts_and_matrices_are_one_problem(n, groups, seed, unit):
     rng = np.random.default_rng(seed)
@@ -69,7 +70,7 @@ def test_larger_groups_are_proven_in_every_way(groups):
         assert all("matching" in r.message for (_, method), r in found.items() if method == "auto")
 
 
-@settings(max_examples=40)
+@settings(max_examples=trials(40))
 @given(st.integers(2, 9), st.integers(0, 2**32 - 1), st.sampled_from([1.0, 0.25, 0.3333]))
 def test_two_clusters_labels_spins_and_zeros_and_ones_are_one_problem(n, seed, unit):
     rng = np.random.default_rng(seed)
@@ -93,7 +94,7 @@ def test_two_clusters_labels_spins_and_zeros_and_ones_are_one_problem(n, seed, u
                 assert p.evaluate(r.labels) == pytest.approx(best, abs=1e-8)
 
 
-@settings(max_examples=40)
+@settings(max_examples=trials(40))
 @given(st.integers(2, 9), st.integers(0, 2**32 - 1), st.booleans())
 def test_prices_of_groups_are_costs_of_listed_pairs(n, seed, dense):
     rng = np.random.default_rng(seed)
@@ -130,7 +131,7 @@ def test_a_factor_graph_its_integer_program_and_its_file_are_one_problem(seed, t
 KINDS = ("plain", "groups", "two groups", "sizes", "two clusters", "missing")
 
 
-@settings(max_examples=40)
+@settings(max_examples=trials(40))
 @given(st.integers(2, 16), st.integers(0, 3), st.sampled_from(KINDS), st.integers(0, 2**32 - 1))
 def test_a_proof_that_is_there_is_said(n, decimals, kind, seed):
     rng = np.random.default_rng(seed)
@@ -159,7 +160,7 @@ def test_a_proof_that_is_there_is_said(n, decimals, kind, seed):
         assert "time limit" not in r.message or r.seconds >= 0.9, method.name
 
 
-@settings(max_examples=40)
+@settings(max_examples=trials(40))
 @given(st.integers(2, 20), st.integers(2, 4), st.integers(0, 3), st.integers(0, 2**32 - 1))
 def test_a_proof_of_labels_that_is_there_is_said(n, domain, decimals, seed):
     rng = np.random.default_rng(seed)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trials import trials
 
 import graphpart as gp
 from graphpart.io import read_evidence
@@ -384,7 +385,7 @@ def test_published_optima(run, shared_instances, tmp_path, file, objective):
     assert json.loads(run("evaluate", path, tmp_path / "best.mpe", "--json")[1])["objective"] == objective
 
 
-@settings(max_examples=300)
+@settings(max_examples=trials(300))
 @given(data=st.data())
 def test_damaged_evidence_and_labelings_raise_errors_of_their_own(data):
     f = gp.FactorGraph.from_arrays([2, 2, 3], [])

@@ -11,6 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart.cli import main
@@ -56,7 +57,7 @@ def tiny(small, monkeypatch):
     monkeypatch.setattr(MODULE, "LEAST", 1)
 
 
-@pytest.mark.parametrize("seed", range(45))
+@pytest.mark.parametrize("seed", range(trials(45)))
 def test_exact_in_parts_is_exact(seed):
     rng = np.random.default_rng(seed)
     rows = rows_of(rng, int(rng.integers(0, 15)), int(rng.integers(0, 40)), seed)
@@ -72,7 +73,7 @@ def test_exact_in_parts_is_exact(seed):
     assert result.status == "optimal" and result.cost == result.lower_bound == best
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", range(trials(14)))
 def test_divided_problems_keep_what_they_promise(seed, tiny):
     rng = np.random.default_rng(100 + seed)
     rows = rows_of(rng, 18, int(rng.integers(20, 120)), seed)

@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart.estimators import CorrelationClustering
@@ -16,7 +17,7 @@ def distances(n, clusters, dimension, noise, seed):
     return np.linalg.norm(X[:, None] - X, axis=2)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(trials(12)))
 @pytest.mark.parametrize(("clusters", "dimension", "noise"), [(1, 1, 1.0), (1, 20, 1.0), (3, 2, 0.3), (8, 64, 0.5)])
 def test_distances_and_similarities_are_told_from_each_other(seed, clusters, dimension, noise):
     D = distances(60 + 20 * seed, clusters, dimension, noise, seed)

@@ -12,6 +12,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 
@@ -106,7 +107,7 @@ def loosely(rng, network):
     return "\r\n".join(lines) if rng.random() < 0.3 else "\n".join(lines)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(trials(150)))
 def test_random_networks_in_loose_writing(seed):
     rng = np.random.default_rng(seed)
     sense = "<" if seed % 2 else ">"
@@ -119,7 +120,7 @@ def test_random_networks_in_loose_writing(seed):
         assert again.evaluate(labels) == f.evaluate(labels) and again.sense == f.sense
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(trials(40)))
 def test_blocks_may_end_anywhere(seed):
     rng = np.random.default_rng(seed)
     text = loosely(rng, random_network(rng)).encode()
@@ -144,7 +145,7 @@ def test_blocks_may_end_anywhere(seed):
     assert gp.read(Dripping(), "cfn").tables.tolist() == read(text).tables.tolist()
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(trials(25)))
 def test_toulbar2_gives_the_same_energies(seed, tmp_path):
     """On what it writes, and on what we write; where it finds a labeling forbidden, its sum reaches the bound."""
     toulbar2 = pytest.importorskip("pytoulbar2")
@@ -337,7 +338,7 @@ def test_no_promise_makes_memory():
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 << 10  # KiB
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(trials(12)))
 def test_every_prefix_and_some_damage(seed):
     rng = np.random.default_rng(seed)
     text = loosely(rng, random_network(rng)).rstrip().encode()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from trials import trials
 
 import graphpart as gp
 
@@ -58,20 +59,20 @@ def same_energies(f, g, tolerance=0.0):
         assert expected == found or found == pytest.approx(expected, abs=tolerance)
 
 
-@settings(max_examples=150)
+@settings(max_examples=trials(150))
 @given(f=factor_graphs())
 def test_uai_round_trip(f):
     same_energies(f, read(written(f, "uai"), "uai"), 1e-9)
 
 
-@settings(max_examples=150)
+@settings(max_examples=trials(150))
 @given(f=factor_graphs(), constant=st.floats(-5, 5))
 def test_lg_round_trip(f, constant):
     f.add_constant(constant)
     same_energies(f, read(written(f, "lg"), "lg"), 1e-12)
 
 
-@settings(max_examples=150)
+@settings(max_examples=trials(150))
 @given(f=factor_graphs(), constant=st.floats(-5, 5), sense=st.sampled_from([1, -1]))
 @example(f=gp.FactorGraph.from_arrays([2], [([[0]], [[1.0, np.inf]])]), constant=-sys.float_info.min, sense=1)
 def test_cfn_round_trip(f, constant, sense):
@@ -82,27 +83,27 @@ def test_cfn_round_trip(f, constant, sense):
     assert g.sense == sense
 
 
-@settings(max_examples=150)
+@settings(max_examples=trials(150))
 @given(f=factor_graphs(whole=True), constant=st.integers(0, 5))
 def test_wcsp_round_trip(f, constant):
     f.add_constant(constant)
     same_energies(f, read(written(f, "wcsp"), "wcsp"))
 
 
-@settings(max_examples=150)
+@settings(max_examples=trials(150))
 @given(f=factor_graphs(binary=True, whole=True, forbid=False, arity=2))
 def test_qubo_round_trip(f):
     same_energies(f, read(written(f, "qubo"), "qubo"), 1e-9)
 
 
-@settings(max_examples=150)
+@settings(max_examples=trials(150))
 @given(f=factor_graphs(), constant=st.floats(-5, 5))
 def test_json_round_trip(f, constant):
     f.add_constant(constant)
     same_energies(f, read(written(f, "json"), "json"))
 
 
-@settings(max_examples=60)
+@settings(max_examples=trials(60))
 @given(f=factor_graphs())
 def test_json_is_what_networkx_reads(f):
     data = json.loads(written(f, "json"))
@@ -325,7 +326,7 @@ def test_mistakes(format, text, line, message, tmp_path):
     assert "\n" not in str(caught.value)
 
 
-@settings(max_examples=250)
+@settings(max_examples=trials(250))
 @given(data=st.data(), format=st.sampled_from(FORMATS))
 def test_damaged_files_end_in_an_exception_of_ours(data, format):
     f = data.draw(factor_graphs(binary=format == "qubo", whole=True, forbid=format != "qubo", arity=2))

@@ -6,6 +6,7 @@ import io
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trials import trials
 
 import graphpart as gp
 from graphpart.io import FORMATS
@@ -39,14 +40,14 @@ def check_message(text: str) -> None:
 
 
 @pytest.mark.parametrize("format", [*NAMES, None])
-@settings(max_examples=150)
+@settings(max_examples=trials(150))
 @given(data=st.binary(max_size=200) | st.lists(st.sampled_from(PIECES), max_size=40).map(b"".join))
 def test_any_bytes(format: str | None, data: bytes) -> None:
     accept(data, format)
 
 
 @pytest.mark.parametrize("format", NAMES)
-@settings(max_examples=150)
+@settings(max_examples=trials(150))
 @given(data=st.data())
 def test_damaged_files(format: str, data: st.DataObject) -> None:
     content = valid(format)
@@ -65,7 +66,7 @@ def test_every_prefix(format: str) -> None:
         accept(content[:size], format)
 
 
-@settings(max_examples=300)
+@settings(max_examples=trials(300))
 @given(
     data=st.binary(max_size=60) | st.lists(st.sampled_from([*PIECES, b"node,label\n"]), max_size=20).map(b"".join),
     known=st.booleans(),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from trials import trials
 
 import graphpart as gp
 from graphpart.files._text import Numbers, Pairs
@@ -32,7 +33,7 @@ def check(texts: list[str]) -> None:
 DIGITS = st.text("0123456789", max_size=30)
 
 
-@settings(max_examples=500)
+@settings(max_examples=trials(500))
 @given(
     sign=st.sampled_from(["", "-", "+"]),
     whole=DIGITS,
@@ -91,7 +92,7 @@ def test_no_number(word: str) -> None:
 ROW = st.tuples(st.integers(0, 9), st.integers(10, 19), st.floats(allow_nan=False, allow_infinity=False))
 
 
-@settings(max_examples=200)
+@settings(max_examples=trials(200))
 @given(
     rows=st.lists(ROW, max_size=12),
     noise=st.lists(st.sampled_from(["", "", "", "\n", " \r\n", "# x\n"]), min_size=13, max_size=13),

@@ -3,11 +3,12 @@
 import networkx as nx
 import numpy as np
 import pytest
+from trials import trials
 
 from graphpart.kernels._pairs import connected_components
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(trials(50)))
 def test_components_are_those_of_networkx(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(0, 40))

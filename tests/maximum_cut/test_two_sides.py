@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trials import trials
 
 from graphpart.maximum_cut import linear_program, odd_cycles
 from graphpart.maximum_cut.branch_and_cut import BranchAndCut
@@ -46,7 +47,7 @@ def close(a: float, b: float, g: SignedGraph) -> bool:
 
 
 @given(signed_graphs())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=trials(150), deadline=None)
 def test_reduced_graphs_have_the_same_optimum(g):
     reduction = Reduction(g)
     small = reduction.graph
@@ -61,7 +62,7 @@ def test_reduced_graphs_have_the_same_optimum(g):
 
 
 @given(signed_graphs(), st.integers(0, 2**32 - 1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=trials(200), deadline=None)
 def test_branch_and_cut_against_enumeration(g, seed):
     start = np.random.default_rng(seed).integers(0, 2, g.n).astype(np.uint8)
     solver = BranchAndCut(g, start)
@@ -81,7 +82,7 @@ def test_branch_and_cut_against_enumeration(g, seed):
 
 
 @given(signed_graphs())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=trials(100), deadline=None)
 def test_without_highspy_scipy_solves_the_programs(g):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(linear_program, "fault", lambda: RuntimeError("not installed"))
@@ -92,7 +93,7 @@ def test_without_highspy_scipy_solves_the_programs(g):
 
 
 @given(signed_graphs(), st.integers(0, 2**32 - 1))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=trials(150), deadline=None)
 def test_inequalities_hold_for_all_sides_and_cut_off_the_point(g, seed):
     """Each inequality is satisfied by all sides, and violated by the values that it was found for."""
     relaxation = OddCycles(g, lambda: math.inf)
@@ -115,7 +116,7 @@ def test_inequalities_hold_for_all_sides_and_cut_off_the_point(g, seed):
 
 
 @given(signed_graphs())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=trials(200), deadline=None)
 def test_separation_is_complete_on_triangles(g):
     """If a triangle's inequality is violated, some inequality is found."""
     relaxation = OddCycles(g, lambda: math.inf)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from strategies import is_close, partitions
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition import auto, default
@@ -39,7 +40,7 @@ def blocks(*matrices):
 
 
 @given(partitions(max_n=9))
-@settings(max_examples=200)
+@settings(max_examples=trials(200))
 def test_small_problems_are_proven(p):
     r = auto(p)
     assert r.status == gp.Status.OPTIMAL and r.lower_bound == r.cost
@@ -145,7 +146,7 @@ def test_an_interrupt_during_enumeration_ends_the_run(monkeypatch):
 
 
 @given(partitions(max_n=9, density=0.4))
-@settings(max_examples=200)
+@settings(max_examples=trials(200))
 def test_subsets_hang_together(p):
     labels = auto(p).labels
     graph = nx.Graph()

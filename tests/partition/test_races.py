@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart.common.steps import RunningSum
@@ -147,7 +148,7 @@ def test_labels_of_parts_become_labels_of_the_whole():
     assert races.labels.tolist() == canonical(races.labels).tolist() and races.proven
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(trials(20)))
 def test_numbers_of_a_sum_are_replaced_one_by_one(seed):
     rng = np.random.default_rng(seed)
     values = rng.normal(size=200) * 10.0 ** rng.integers(-8, 9, 200)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_crf import all_energies
 from strategies_crf import factor_graphs, random_factor_graph
+from trials import trials
 
 import graphpart as gp
 from graphpart.crf.bounds.lower_bound import BOUNDS, lower_bound
@@ -277,7 +278,7 @@ def test_what_is_forbidden_spreads():
 
 
 @given(factor_graphs(max_arity=3), st.integers(0, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=trials(60), deadline=None)
 def test_limits_and_status(f, iterations):
     energies = all_energies(f)
     before = [array.copy() for array in f._flat()]

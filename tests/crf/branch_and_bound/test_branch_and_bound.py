@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from reference_crf import all_energies
 from strategies_crf import factor_graphs, random_factor_graph
+from trials import trials
 
 import graphpart as gp
 from graphpart.crf.branch_and_bound import proving, shrinking, solver
@@ -74,7 +75,7 @@ def check_tree(f, rng, passes=3):
 def test_random_graphs(arity, eliminate, monkeypatch):
     if not eliminate:  # all is left to the search
         monkeypatch.setattr(shrinking, "OPERATIONS", -1)
-    for seed in range(220):
+    for seed in range(trials(220)):
         rng = np.random.default_rng([arity, seed])
         options = {"max_domain": int(rng.integers(1, 6)), "forbidden": float(rng.choice([0.0, 0.0, 0.1, 0.4]))}
         check_tree(random_factor_graph(rng, max_arity=arity, whole=bool(seed % 2), **options), rng)

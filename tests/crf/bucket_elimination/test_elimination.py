@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from reference_crf import all_energies
 from strategies_crf import factor_graphs, random_factor_graph
+from trials import trials
 
 import graphpart as gp
 from graphpart.crf import marginals as forest_marginals
@@ -66,7 +67,7 @@ def naive_width(f, order):
 @pytest.mark.parametrize("block", range(8))
 def test_thousands_of_random_factor_graphs(block):
     rng = np.random.default_rng(block)
-    for _ in range(250):
+    for _ in range(trials(250)):
         f = random_factor_graph(
             rng, forbidden=rng.choice([0, 0, 0.2, 0.5]), whole=block % 2 == 0, max_domain=block % 5 + 1, max_arity=4
         )
@@ -181,7 +182,7 @@ def test_blocks_levels_and_packed_choices():
 
 
 @given(factor_graphs(forest=True))
-@settings(max_examples=100)
+@settings(max_examples=trials(100))
 def test_forests_agree_with_min_sum(f):
     try:
         expected = min_sum(f, min_marginals=True)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from reference_crf import all_energies
 from strategies_crf import factor_graphs, random_factor_graph
+from trials import trials
 
 import graphpart as gp
 from graphpart.crf import marginals, min_sum
@@ -13,7 +14,7 @@ from graphpart.crf import marginals, min_sum
 @pytest.mark.parametrize("block", range(8))
 def test_thousands_of_random_forests(block):
     rng = np.random.default_rng(block)
-    for _ in range(250):
+    for _ in range(trials(250)):
         f = random_factor_graph(
             rng, forest=True, forbidden=rng.choice([0, 0, 0.2]), whole=block % 2 == 0, max_domain=block % 4 + 1
         )
@@ -43,7 +44,7 @@ def test_thousands_of_random_forests(block):
 def test_forests_of_binary_pairs_alone(block):
     """These have a shorter way: differences of beliefs."""
     rng = np.random.default_rng([1, block])
-    for _ in range(250):
+    for _ in range(trials(250)):
         n = int(rng.integers(1, 10))
         new = np.flatnonzero(rng.random(n - 1) < 0.9) + 1
         scopes = np.stack([rng.integers(0, new), new], 1)
@@ -60,7 +61,7 @@ def test_forests_of_binary_pairs_alone(block):
 
 
 @given(factor_graphs(forest=True))
-@settings(max_examples=150)
+@settings(max_examples=trials(150))
 def test_messages_satisfy_their_equations(f):
     try:
         messages = min_sum(f, messages=True).info["messages"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from reference_bounds import bound_of_messages
 from reference_crf import all_energies
+from trials import trials
 
 import graphpart as gp
 from graphpart.crf.graph_cuts.roof_duality import roof_duality
@@ -40,7 +41,7 @@ def check_labels(energies, r, tolerance):
 def test_labels_and_bound_against_enumeration(whole, forbidden, probing):
     rng = np.random.default_rng([whole, int(forbidden * 10), probing])
     known = unknown = tied = 0
-    for trial in range(300):
+    for trial in range(trials(300)):
         f = random_problem(rng, whole, forbidden)
         energies = all_energies(f)
         tolerance = 0.0 if whole else 1e-12

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_crf import all_energies, is_local_optimum, naive_icm
 from strategies_crf import factor_graphs, random_factor_graph
+from trials import trials
 
 import graphpart as gp
 from graphpart.crf import icm
@@ -37,7 +38,7 @@ def test_the_trajectory_is_that_of_the_reference(block, whole):
 
 
 @given(factor_graphs(), st.sampled_from(["best", "sweep"]), st.integers(0, 2))
-@settings(max_examples=200)
+@settings(max_examples=trials(200))
 def test_ends_in_a_local_optimum_that_is_not_worse(f, order, restarts):
     energies = all_energies(f)
     try:

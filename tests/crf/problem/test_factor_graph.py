@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_crf import all_energies
 from strategies_crf import factor_graphs
+from trials import trials
 
 import graphpart as gp
 from graphpart import FactorGraph
@@ -32,7 +33,7 @@ def energies(f):
 
 
 @given(factor_graphs())
-@settings(max_examples=200)
+@settings(max_examples=trials(200))
 def test_every_equal_factor_graph_has_the_same_energies(f):
     expected = all_energies(f).ravel()
     np.testing.assert_allclose(energies(f), expected, atol=1e-9)
@@ -49,7 +50,7 @@ def test_every_equal_factor_graph_has_the_same_energies(f):
 
 
 @given(factor_graphs(), st.data())
-@settings(max_examples=200)
+@settings(max_examples=trials(200))
 def test_conditioning_fixes_labels(f, data):
     evidence = {
         name: data.draw(st.integers(0, int(d) - 1))
@@ -68,7 +69,7 @@ def test_conditioning_fixes_labels(f, data):
 
 
 @given(factor_graphs())
-@settings(max_examples=200)
+@settings(max_examples=trials(200))
 def test_structure_against_networkx(f):
     G = f.graph
     assert f.is_acyclic == (not len(G) or nx.is_forest(G))

@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart import FactorGraph
@@ -67,7 +68,7 @@ def labelings(f):
     return list(itertools.product(*map(range, f.domains.tolist())))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(trials(12)))
 def test_energies_optima_and_their_number(seed):
     rng = np.random.default_rng(seed)
     f, energy = some_functions(rng)

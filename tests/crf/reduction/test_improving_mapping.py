@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from reference_crf import all_energies
 from strategies_crf import random_factor_graph
+from trials import trials
 
 import graphpart as gp
 from graphpart.crf.reduction import _improving_mapping
@@ -17,7 +18,7 @@ from graphpart.crf.reduction.persistency import improving_mapping_step, reduce
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping
 
-TRIALS = int(os.environ.get("GRAPHPART_TRIALS", "3000"))  # 10^5 were run once
+TRIALS = int(os.environ.get("GRAPHPART_TRIALS", trials(3000)))  # 10^5 were run once
 
 
 def energies_of(f):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from reference_crf import all_energies
 from strategies_crf import random_factor_graph
+from trials import trials
 
 import graphpart as gp
 from graphpart.crf.exact_solvers.brute_force import brute_force
@@ -14,7 +15,7 @@ from graphpart.crf.reduction.persistency import persistency, reduce, reduced
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping
 
-TRIALS = int(os.environ.get("GRAPHPART_TRIALS", "3000"))  # 10^5 were run once
+TRIALS = int(os.environ.get("GRAPHPART_TRIALS", trials(3000)))  # 10^5 were run once
 
 
 def check(f, probing, whole):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from strategies import partitions
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition.anytime_search.annealing import Annealer
@@ -32,7 +33,7 @@ def random_labels(p: gp.SetPartition, seed: int) -> Labels:
 
 
 @given(partitions(min_n=2, max_n=9, kinds=("integer", "sign", "real", "huge", "tiny")))
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=trials(60), derandomize=True, deadline=None)
 def test_the_best_member_is_feasible_and_no_worse_than_the_first(p: gp.SetPartition) -> None:
     q = p._contract(p._must_join_classes()) if len(p.must_join) else p
     first = [random_labels(q, seed) for seed in range(5)]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import partitions
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition import search as search_of_package
@@ -45,7 +46,7 @@ def test_optimal_on_small_random_problems(seed: int, monkeypatch: pytest.MonkeyP
 
 
 @given(partitions(min_n=2, max_n=8, kinds=("integer", "sign", "real", "huge", "tiny")))
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=trials(60), derandomize=True, deadline=None)
 def test_annealing_is_feasible_and_ends_where_no_move_helps(p: gp.SetPartition) -> None:
     q = p._contract(p._must_join_classes()) if len(p.must_join) else p
     optimum = gp.partition.brute_force(q).cost
@@ -94,7 +95,7 @@ def test_annealing_finds_optima(kind: str, dense: bool) -> None:
 
 
 @given(partitions(min_n=1, max_n=8, dense=True, kinds=("integer", "real", "huge", "tiny")))
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=trials(60), derandomize=True, deadline=None)
 def test_integers_order_partitions_as_costs_do(p: gp.SetPartition) -> None:
     """A partition that is best in integers is best in costs: lowered costs and required cuts lose nothing."""
     q = p._contract(p._must_join_classes()) if len(p.must_join) else p
@@ -106,7 +107,7 @@ def test_integers_order_partitions_as_costs_do(p: gp.SetPartition) -> None:
 
 
 @given(partitions(min_n=1, max_n=10, requirements=False))
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=trials(60), derandomize=True, deadline=None)
 def test_best_of_regions_is_no_worse_than_either(p: gp.SetPartition) -> None:
     rng = np.random.default_rng(p.n)
     x, y = (canonical(rng.integers(0, 1 + p.n // 2, p.n)) for _ in range(2))
@@ -150,7 +151,7 @@ def test_same_result_on_any_number_of_threads(family: str) -> None:
 
 
 @given(partitions(min_n=2, max_n=8, dense=True, kinds=("integer", "real")), st.data())
-@settings(max_examples=100, derandomize=True, deadline=None)
+@settings(max_examples=trials(100), derandomize=True, deadline=None)
 def test_a_pair_that_attracts_beyond_all_measure_hides_nothing(p: gp.SetPartition, data: st.DataObject) -> None:
     """It is joined, and small costs decide the rest as without it."""
     q = p._contract(p._must_join_classes()) if len(p.must_join) else p

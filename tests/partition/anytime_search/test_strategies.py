@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import partitions
+from trials import trials
 
 import graphpart as gp
 from graphpart.common.credit import Credit
@@ -209,7 +210,7 @@ def test_annealers_choose_16_bits_for_whole_numbers_unless_it_is_too_hot() -> No
 
 
 @given(partitions(min_n=2, max_n=9, dense=False, kinds=("integer", "sign", "real")), st.integers(0, 99))
-@settings(max_examples=80, derandomize=True, deadline=None)
+@settings(max_examples=trials(80), derandomize=True, deadline=None)
 def test_fusion_is_no_worse_than_either(p: gp.SetPartition, seed: int) -> None:
     q = p._contract(p._must_join_classes()) if len(p.must_join) else p
     rng = np.random.default_rng(seed)

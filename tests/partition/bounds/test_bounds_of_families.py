@@ -3,6 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition.bounds.lower_bound import BOUNDS
@@ -42,7 +43,7 @@ FAMILIES = {
     ),
     "sparse-random": lambda rng, seed: gp.generate.sparse_random(8, int(rng.integers(1, 20)), seed=seed),
 }
-COUNT = 10
+COUNT = trials(10)
 METHODS = ("greedy-joining", "greedy-moving", "kernighan-lin", "kernighan-lin-pairs")
 
 

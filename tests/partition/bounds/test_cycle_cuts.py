@@ -5,6 +5,7 @@ import itertools
 import networkx as nx
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart.common.groups import group
@@ -30,7 +31,7 @@ def kernel(n, u, v, y, path, closing, tolerance, reach):
     return found, closing
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(trials(40)))
 def test_finds_the_closing_pairs_that_networkx_finds(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 25))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from trials import trials
 
 import graphpart as gp
 from graphpart.generate import cluster_editing, planted_partition, sparse_random
@@ -77,7 +78,7 @@ def reflected(matrix, rhs, cost, lower, upper, pair_steps, row_steps, y, multipl
     return y, multipliers
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(trials(20)))
 def test_iterations_are_those_of_the_formula(seed):
     rng = np.random.default_rng(seed)
     m, k, iterations = 12, 15, int(rng.integers(1, 40))

@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition.bounds import _cuts, _primal_dual
@@ -76,7 +77,7 @@ def test_their_terms_are_repeated_by_their_coefficients():
 @pytest.mark.parametrize("joins", [False, True])
 def test_bounds_in_floating_point_are_below_the_exact_ones(joins):
     rng = np.random.default_rng(2)
-    for case in range(300):
+    for case in range(trials(300)):
         n = int(rng.integers(3, 9))
         p = random_problem(rng, n, joins)
         free = n - joins  # the last element stands for the first one

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from strategies import partitions
+from trials import trials
 
 import graphpart as gp
 from graphpart.cli import main
@@ -38,7 +39,7 @@ MANY = {
 
 @pytest.mark.parametrize("method", BOUNDS)
 def test_bounds_are_at_most_the_optimum_on_many_problems(method):
-    for case, p in partition_problems(seed=1, random=MANY[method]):
+    for case, p in partition_problems(seed=1, random=trials(MANY[method])):
         best = optimum(p)
         certificate = gp.partition.lower_bound(p, method)
         slack = p.n * p._tolerance
@@ -47,7 +48,7 @@ def test_bounds_are_at_most_the_optimum_on_many_problems(method):
 
 
 @pytest.mark.parametrize("method", BOUNDS)
-@settings(max_examples=60)
+@settings(max_examples=trials(60))
 @given(p=partitions(max_n=7, kinds=("integer", "sign", "quarter", "real", "huge", "tiny")))
 def test_certificates_pass_the_independent_check(method, p):
     certificate = gp.partition.lower_bound(p, method)
@@ -278,7 +279,7 @@ def test_a_time_limit_of_zero_still_gives_a_bound():
         assert certificate.verify(p)
 
 
-@settings(max_examples=30)
+@settings(max_examples=trials(30))
 @given(p=partitions(min_n=3, max_n=30, density=0.5, requirements=False))
 def test_message_passing_only_raises_the_bound(p):
     packing, passed = (gp.partition.lower_bound(p, method) for method in ("cycle-packing", "message-passing"))

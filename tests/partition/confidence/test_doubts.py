@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition import doubts
@@ -300,7 +301,7 @@ def test_a_pair_that_is_listed_at_no_cost_is_the_most_doubtful(dense: bool | Non
 
 
 @pytest.mark.filterwarnings("ignore:the table has no rows")
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(trials(30)))
 def test_decisions_are_pairs_that_one_change_decides(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 12))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from reference import all_partitions
 from strategies import partitions
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
@@ -19,7 +20,7 @@ def test_the_enumeration_has_as_many_partitions_as_the_bell_numbers_say():
 
 
 @given(partitions(max_n=7))
-@settings(max_examples=300)
+@settings(max_examples=trials(300))
 def test_finds_the_first_partition_of_least_cost(p):
     r = gp.partition.brute_force(p)
     costs = {labels: p.evaluate(np.array(labels, np.int64)) for labels in all_partitions(p.n)}
@@ -32,7 +33,7 @@ def test_finds_the_first_partition_of_least_cost(p):
 
 
 @given(partitions(max_n=7, kinds=("huge", "tiny")))
-@settings(max_examples=50)
+@settings(max_examples=trials(50))
 def test_is_right_for_huge_and_tiny_costs(p):
     r = gp.partition.brute_force(p)
     least = min(p.evaluate(np.array(labels, np.int64)) for labels in all_partitions(p.n))

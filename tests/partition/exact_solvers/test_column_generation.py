@@ -6,6 +6,7 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart.common.race import Race
@@ -57,7 +58,7 @@ def random_triples(rng, n, scale):
     return triples, rng.exponential(scale, len(triples)) * (rng.random(len(triples)) < 0.8)
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(trials(120)))
 def test_all_subsets_below_a_limit_are_found(seed):
     rng = np.random.default_rng([1, seed])
     n = int(rng.integers(1, 9))
@@ -108,7 +109,7 @@ def test_weights_of_networks_are_degrees():
 
 
 @pytest.mark.parametrize("how", ["enumerated", "divided", "both", "tightened"])
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(trials(40)))
 def test_proofs_agree_with_brute_force(seed, how, monkeypatch):
     monkeypatch.setattr(column_generation, "NEAR", {"enumerated": 10.0, "divided": 0.0}.get(how, 0.05))
     if how == "tightened":  # inequalities that nothing violates, and any penalties
@@ -193,7 +194,7 @@ def test_a_linear_program_ends_with_the_run():
         master.solve()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(trials(20)))
 def test_the_best_choice_of_subsets_is_found(seed):
     rng = np.random.default_rng([7, seed])
     n = int(rng.integers(2, 8))
@@ -229,7 +230,7 @@ def test_shares_of_subsets_that_cost_less_make_the_bound():
         assert column_generation.proves(node, prices, subsets) <= optimum + 1e-9 * abs(optimum), seed
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(trials(20)))
 def test_violated_triples_beside_all_triples(seed):
     rng = np.random.default_rng([9, seed])
     n = int(rng.integers(1, 9))

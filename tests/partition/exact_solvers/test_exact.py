@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from strategies import is_close, partitions
+from trials import trials
 
 import graphpart as gp
 from graphpart.common.steps import decimal_step
@@ -34,7 +35,7 @@ def test_agrees_with_brute_force_on_many_problems(seed):
         assert abs(r.cost - best.cost) <= tolerance_of(p), case
 
 
-@settings(max_examples=60)
+@settings(max_examples=trials(60))
 @given(p=partitions(max_n=9, kinds=("integer", "real", "huge", "tiny")))
 def test_agrees_with_brute_force_on_problems_of_all_kinds(p):
     r = exact(p)
@@ -85,7 +86,7 @@ def test_a_proof_of_decimal_costs_ends_within_one_step():
     assert small.cost == pytest.approx(exact(whole).cost / 1e4, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(trials(12)))
 def test_agrees_with_the_integer_program(seed):
     p = random_problem(seed, 12 + seed % 5, (0.3, 0.6, 1.0)[seed % 3])
     r, reference = exact(p), ilp(p)

@@ -9,6 +9,7 @@ import pulp
 import pytest
 from hypothesis import given, settings
 from strategies import is_close, partitions, wide
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition import ilp
@@ -34,7 +35,7 @@ def planted(n, subsets, sigma, seed=0):
 def test_proves_the_optimum(formulation, solver):
     # The start is bad, so local search does not always hide what the program finds.
     @given(partitions(min_n=3, max_n=8))
-    @settings(max_examples=60)
+    @settings(max_examples=trials(60))
     def run(p):
         best = gp.partition.brute_force(p)
         r = ilp(p, formulation=formulation, solver=solver, initial=p._must_join_classes())
@@ -60,7 +61,7 @@ def test_proves_the_optimum_without_help_from_local_search(formulation, solver, 
     without_local_search(monkeypatch)
 
     @given(partitions(min_n=3, max_n=8, density=1.0))
-    @settings(max_examples=40)
+    @settings(max_examples=trials(40))
     def run(p):
         r = ilp(p, formulation=formulation, solver=solver)
         assert r.status == gp.Status.OPTIMAL and is_close(r.cost, gp.partition.brute_force(p).cost, p), r.message

@@ -6,6 +6,7 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart.common.groups import group
@@ -203,7 +204,7 @@ def test_no_pair_has_no_block():
     assert glued(3, []).tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(trials(60)))
 def test_far_cycles_are_as_short_as_those_of_networkx(seed):
     rng = np.random.default_rng([5, seed])
     n = int(rng.integers(3, 25))

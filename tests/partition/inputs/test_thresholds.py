@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from trials import trials
 
 from graphpart.partition.inputs.thresholds import drawn, path_threshold, threshold_of_points
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(trials(20)))
 def test_equal_points_in_any_order_and_with_rounding(seed):
     rng = np.random.default_rng(seed)
     clusters, n, dimension = (int(rng.integers(*limits)) for limits in ((3, 20), (20, 100), (1, 20)))

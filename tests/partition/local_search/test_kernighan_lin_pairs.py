@@ -14,6 +14,7 @@ from backgrounds import background_problem
 from hypothesis import example, given, settings
 from reference_pairs import chained, improve_pairs_alone, reference, reference_chains
 from strategies import partitions
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition.local_search import _dense_moves
@@ -30,7 +31,7 @@ from graphpart.stopping import Stopping
 
 
 @given(partitions(max_n=8, kinds=("integer", "sign", "quarter"), requirements=False))
-@settings(max_examples=70, derandomize=True, deadline=None)
+@settings(max_examples=trials(70), derandomize=True, deadline=None)
 def test_same_partition_as_the_reference(p: gp.SetPartition) -> None:
     start = np.arange(p.n, dtype=np.int32)
     for labels in (start, canonical(start % 3), start * 0):
@@ -81,7 +82,7 @@ FINE = gp.SetPartition.from_pairs(6, [(0, 1), (0, 2), (0, 4)], [-1.0, -1.0, 1.2e
 
 @given(partitions(max_n=8, dense=False))
 @example(FINE)  # a cost that is 0 in fixed point, where two moves tie
-@settings(max_examples=70, derandomize=True, deadline=None)
+@settings(max_examples=trials(70), derandomize=True, deadline=None)
 def test_same_chains_as_the_reference(p: gp.SetPartition) -> None:
     p = p._contract(p._must_join_classes())
     for labels in starts(p):
@@ -180,7 +181,7 @@ def reference_sequences(p: gp.SetPartition, labels: np.ndarray, rest: int, patie
 
 
 @given(partitions(max_n=7, dense=True, requirements=False, kinds=("integer", "sign", "quarter")))
-@settings(max_examples=80, derandomize=True, deadline=None)
+@settings(max_examples=trials(80), derandomize=True, deadline=None)
 def test_same_long_sequences_as_the_reference(p: gp.SetPartition) -> None:
     for labels in starts(p)[: p.n]:
         for rest, patience in ((1, 5), (3, 12)):
@@ -212,7 +213,7 @@ def test_long_sequences_keep_apart_what_must_be(seed: int) -> None:
 
 
 @given(partitions(max_n=9))
-@settings(max_examples=80, derandomize=True, deadline=None)
+@settings(max_examples=trials(80), derandomize=True, deadline=None)
 def test_never_above_its_start_and_feasible(p: gp.SetPartition) -> None:
     start = gp.partition.greedy_joining(p)
     r = kernighan_lin_pairs(p, initial=start)
@@ -231,7 +232,7 @@ def test_below_whole_partition_sequences_where_a_split_is_needed() -> None:
 
 
 @given(partitions(max_n=9))
-@settings(max_examples=100, derandomize=True, deadline=None)
+@settings(max_examples=trials(100), derandomize=True, deadline=None)
 def test_ends_where_neither_form_helps(p: gp.SetPartition) -> None:
     r = kernighan_lin_pairs(p)
     assert gp.partition.greedy_moving(p, initial=r).cost >= r.cost - p._tolerance

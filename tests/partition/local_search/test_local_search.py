@@ -10,6 +10,7 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import is_close, partitions, problem_and_start
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition import greedy_joining, greedy_moving, kernighan_lin
@@ -32,7 +33,7 @@ EXACT = ("integer", "sign", "quarter", "huge", "tiny")
 
 
 @each_search
-@settings(max_examples=400)
+@settings(max_examples=trials(400))
 @given(case=problem_and_start(max_n=7, kinds=EXACT))
 def test_same_trajectory_as_the_naive_reference(name, case):
     p, start = case
@@ -61,7 +62,7 @@ def check_end(p, result, last):
 
 @each_search
 @pytest.mark.parametrize("dense", [True, False])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(trials(12)))
 def test_same_end_as_the_naive_reference_on_larger_problems(name, dense, seed):
     p = random_problem(seed, n=24, dense=dense, share=1.0 if seed % 2 else 0.3)
     if dense and not seed % 2:
@@ -72,7 +73,7 @@ def test_same_end_as_the_naive_reference_on_larger_problems(name, dense, seed):
 
 
 @each_search
-@settings(max_examples=150)
+@settings(max_examples=trials(150))
 @given(case=problem_and_start(max_n=9, kinds=("integer", "real", "huge", "tiny")))
 def test_never_worse_than_the_start_and_cost_recomputed(name, case):
     p, start = case
@@ -84,7 +85,7 @@ def test_never_worse_than_the_start_and_cost_recomputed(name, case):
     p._check_feasible(result.labels)
 
 
-@settings(max_examples=150)
+@settings(max_examples=trials(150))
 @given(case=problem_and_start(max_n=8, requirements=False))
 def test_fixed_point_of_joining_has_no_improving_join(case):
     p, start = case
@@ -96,7 +97,7 @@ def test_fixed_point_of_joining_has_no_improving_join(case):
 
 
 @pytest.mark.parametrize("search", [greedy_moving, kernighan_lin])
-@settings(max_examples=150)
+@settings(max_examples=trials(150))
 @given(case=problem_and_start(max_n=8, requirements=False))
 def test_fixed_point_of_moving_has_no_improving_move(search, case):
     p, start = case
@@ -109,7 +110,7 @@ def test_fixed_point_of_moving_has_no_improving_move(search, case):
         assert after >= cost or is_close(after, cost, p)
 
 
-@settings(max_examples=100)
+@settings(max_examples=trials(100))
 @given(p=partitions(max_n=8, requirements=False, density=1.0))
 def test_dense_and_sparse_storage_agree(p):
     other = gp.SetPartition.from_pairs(p.n, p.pairs()[:2], p.pairs()[2], p.nodes, dense=not p.is_dense)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition.problem import canonical
@@ -23,7 +24,7 @@ def naive(n, pairs, costs):
     return canonical(np.array(label))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(trials(60)))
 def test_against_the_naive_one(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 30))

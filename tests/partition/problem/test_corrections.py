@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from corrections import random_problem
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition.results.starts import repaired_start, start_of
@@ -160,7 +161,7 @@ def test_number_of_clusters_of_large_starts():
     assert labels.max() + 1 == n // 2
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(trials(30)))
 def test_a_result_stays_near_its_start_where_that_costs_nothing(seed):
     rng = np.random.default_rng(seed)
     n = 9

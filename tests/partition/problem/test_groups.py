@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition.pieces.contraction import Contraction
@@ -42,7 +43,7 @@ def cost_of(matrix, labels):
     return sum(matrix[a, b] for b in range(len(labels)) for a in range(b) if labels[a] == labels[b])
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(trials(60)))
 def test_groups_against_sums_over_pairs(seed):
     p, matrix, rng = random_problem(seed)
     n = p.n
@@ -75,7 +76,7 @@ def test_groups_against_sums_over_pairs(seed):
 
 
 @pytest.mark.filterwarnings("ignore::graphpart.GraphPartWarning")  # many of few costs are required cuts
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(trials(20)))
 def test_groups_survive_pickling_graphs_and_splitting(seed):
     p, _matrix, rng = random_problem(seed, dense=seed % 2 == 0)
     for q in (pickle.loads(pickle.dumps(p)), copy.deepcopy(p), SetPartition(p.graph, dense=p.is_dense)):
@@ -118,7 +119,7 @@ def test_repr_says_what_groups_cost():
     assert repr(Groups(2, [0, 1], [0, 0], [1, 1], [math.inf])) == ("1 group with 2 members, at most one in a cluster")
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(trials(30)))
 def test_limits_are_evaluated_and_kept(seed):
     p, _matrix, rng = random_problem(seed, dense=seed % 2 == 0)
     limits = limits_of(3, (1, int(rng.integers(p.n // 3 + 1, p.n + 1)) + 1))

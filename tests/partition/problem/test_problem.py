@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from strategies import partitions, problem_and_start
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition.pieces.contraction import Contraction
@@ -201,7 +202,7 @@ class TestFromPairs:
         p = gp.SetPartition.from_pairs(5, (np.array([0, 1]), np.array([2, 3])), [1.0, 2.0])
         assert p.evaluate([0, 0, 0, 0, 0]) == 3
 
-    @settings(max_examples=200)
+    @settings(max_examples=trials(200))
     @given(p=partitions(max_n=8))
     def test_order_of_pairs_does_not_matter(self, p):
         u, v, cost = p.pairs()
@@ -294,7 +295,7 @@ class TestRequirements:
 
 
 class TestPartitions:
-    @settings(max_examples=400)
+    @settings(max_examples=trials(400))
     @given(case=problem_and_start(max_n=8, kinds=("integer", "quarter", "real", "huge", "tiny")))
     def test_cost_is_what_the_definition_says(self, case):
         p, labels = case
@@ -349,7 +350,7 @@ class TestPartitions:
 
 
 class TestDerived:
-    @settings(max_examples=200)
+    @settings(max_examples=trials(200))
     @given(case=problem_and_start(max_n=8))
     def test_contraction_keeps_cost_differences(self, case):
         p, start = case
@@ -363,7 +364,7 @@ class TestDerived:
             else:
                 assert small.evaluate(labels) == math.inf
 
-    @settings(max_examples=200)
+    @settings(max_examples=trials(200))
     @given(p=partitions(max_n=8))
     def test_components_are_independent(self, p):
         components = p._components()
@@ -373,7 +374,7 @@ class TestDerived:
             {p.nodes[i] for i in np.flatnonzero(components == k)} for k in range(components.max(initial=-1) + 1)
         ]
 
-    @settings(max_examples=200)
+    @settings(max_examples=trials(200))
     @given(case=problem_and_start(max_n=8))
     def test_restriction(self, case):
         p, labels = case
@@ -385,7 +386,7 @@ class TestDerived:
                 p.evaluate(np.where(p.labels(labels) == 0, 0, 1 + np.arange(p.n))), abs=1e-9
             )
 
-    @settings(max_examples=100)
+    @settings(max_examples=trials(100))
     @given(p=partitions(max_n=7))
     def test_pickles_and_copies(self, p):
         for other in (pickle.loads(pickle.dumps(p)), copy.copy(p), copy.deepcopy(p)):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import partitions
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition.results.finish import finish, settled
@@ -38,7 +39,7 @@ def feasible(p, rng):
 
 
 @given(partitions(max_n=8, density=0.35), st.integers(0, 2**31), st.booleans())
-@settings(max_examples=150)
+@settings(max_examples=trials(150))
 @pytest.mark.parametrize(
     "method", ["greedy-joining", "kernighan-lin", "kernighan-lin-pairs", "search", "exact", "auto"]
 )
@@ -52,7 +53,7 @@ def test_subsets_of_every_method_hang_together(method, p, seed, stopped):
 
 
 @given(partitions(max_n=8, density=0.35))
-@settings(max_examples=100)
+@settings(max_examples=trials(100))
 def test_so_do_those_of_methods_without_a_start(p):
     for method in (gp.partition.brute_force, gp.partition.ilp):
         labels = method(p).labels
@@ -60,7 +61,7 @@ def test_so_do_those_of_methods_without_a_start(p):
 
 
 @given(partitions(max_n=9, density=0.4), st.integers(0, 2**31))
-@settings(max_examples=200)
+@settings(max_examples=trials(200))
 def test_a_local_search_ends_where_it_finds_nothing_better(p, seed):
     start = feasible(p, np.random.default_rng(seed))
     for name in LOCAL:
@@ -79,7 +80,7 @@ def test_a_local_search_ends_where_it_finds_nothing_better(p, seed):
 
 
 @given(partitions(max_n=9, density=0.4), st.integers(0, 2**31))
-@settings(max_examples=200)
+@settings(max_examples=trials(200))
 def test_finish_costs_nothing(p, seed):
     labels = gp.partition.problem.canonical(feasible(p, np.random.default_rng(seed)))
     r = finish(p, labels.copy(), Stopping(), "none", gp.Status.FEASIBLE)
