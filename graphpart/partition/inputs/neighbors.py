@@ -41,7 +41,8 @@ def neighbor_pairs(X: Any, k: int) -> tuple[Ints, Ints]:
 
         near = KDTree(X).query(X, k + 1, workers=-1)[1]
     elif n < MANY or not isinstance(X, np.ndarray) or (approximate := _approximate(X, k + 1)) is None:
-        near = np.concatenate([np.argpartition(block, k, axis=1)[:, : k + 1] for _, block in _blocks(X)])
+        # A copy of the nearest ones only: a view would keep the numbers of all points, 8 n bytes for each point.
+        near = np.concatenate([np.argpartition(block, k, axis=1)[:, : k + 1].copy() for _, block in _blocks(X)])
     else:
         near = approximate
     u, v = np.repeat(np.arange(n), k + 1), near.ravel().astype(np.int64)

@@ -1,5 +1,7 @@
 """Problems from points: costs against distances one by one, neighbours, the background, the threshold, near pairs."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -235,3 +237,13 @@ def test_directions_of_very_large_and_small_numbers(scale):
     X = np.random.default_rng(0).normal(size=(12, 3))
     expected = gp.SetPartition.from_embeddings(X, threshold=0.5).matrix
     np.testing.assert_allclose(gp.SetPartition.from_embeddings(X * scale, threshold=0.5).matrix, expected, atol=1e-12)
+
+
+def test_neighbors_take_memory_for_blocks_only():
+    """The numbers of all points in the order of their distance from each would take 200 MB."""
+    X = np.random.default_rng(0).normal(size=(5000, 16))
+    tracemalloc.start()
+    u, v = neighbors.neighbor_pairs(X, 5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(u) == len(v) >= 2.5 * 5000 and peak < 150e6
