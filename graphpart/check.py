@@ -29,6 +29,7 @@ import itertools
 import json
 import math
 import sys
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -51,29 +52,26 @@ class Refused(Exception):
 
 
 class Report(NamedTuple):
-    """What a check has found."""
+    """What a check has found: `cost` is that of the labels, `rounding` the largest change of any cost by decimals."""
 
-    bound: Value  #: that the certificate proves, less the error of costs that were rounded to decimals
+    bound: Value
     leaves: int
     inequalities: int
-    cost: Fraction | None  #: of the labels, in exact arithmetic
-    optimal: bool  #: whether the labels cost no more than the bound, up to the tolerance and decimals
-    rounding: Fraction  #: the largest change of a cost by the decimals that the certificate states
+    cost: Fraction | None
+    optimal: bool
+    rounding: Fraction
 
     def text(self, sense: int = 1, offset: float = 0.0) -> str:
         """The report in one sentence; a cost c is shown as ``sense * c + offset``."""
-
-        def shown(cost: Value) -> str:
-            return f"{sense * float(cost) + offset:.12g}"
-
+        bound, cost = (f"{sense * float(x or 0) + offset:.12g}" for x in (self.bound, self.cost))
         rows = f"{self.inequalities:,} inequalities, " if self.inequalities else ""
-        said = f"{self.leaves:,} {'leaf' if self.leaves == 1 else 'leaves'}, {rows}the bound is {shown(self.bound)}"
+        said = f"{self.leaves:,} {'leaf' if self.leaves == 1 else 'leaves'}, {rows}the bound is {bound}"
         if self.cost is None:
             return said
         end = "optimal" if self.optimal else "the bound is valid, but the labels are not proven optimal"
         if self.optimal and self.cost - self.bound > self.rounding:
             end += f" up to {float(self.cost - self.bound):.2g}"
-        return f"{said}, the labels cost {shown(self.cost)}: {end}"
+        return f"{said}, the labels cost {cost}: {end}"
 
 
 # ------------------------------------------------------------------------------------------------------------- the tree
@@ -96,7 +94,12 @@ def check(problem: Partition | Energy, certificate: dict[str, Any], labels: Sequ
         tolerance, stated = Fraction(certificate["tolerance"]), Fraction(certificate["bound"])
         if not 0 <= tolerance <= SHARE * problem.size:
             raise Refused(f"the tolerance is {float(tolerance)}: expected at most 1e-7 of the sum of absolute costs")
-        value = _value(certificate["nodes"], problem, counts)
+        nodes = iter(certificate["nodes"])
+        value = _value(nodes, problem, problem.root(), counts)
+        if next(nodes, None) is not None:
+            raise Refused("a node follows after the tree is complete")
+    except RecursionError:
+        raise Refused("the tree is too deep: expected less than about 400 decisions on a path") from None
     except (TypeError, IndexError, KeyError, ValueError, OverflowError, AttributeError) as error:
         raise Refused(f"the certificate is damaged ({str(error)[:80]})") from None
     bound = value - problem.error if value != INF else INF
@@ -119,43 +122,22 @@ def seal_of(certificate: dict[str, Any]) -> str:
     return digest.hexdigest()
 
 
-def _value(nodes: Iterable[Any], problem: Partition | Energy, counts: Counter[str]) -> Value:
-    """The value of the root. `frames` has the nodes above the current one: children to come, kind, value so far."""
-    frames: list[tuple[Iterator[Any], str, list[Value]]] = []
-    state: Any = problem.root()
-    done: Value | None = None
-    for node in nodes:
-        if done is not None:
-            raise Refused("a node follows after the tree is complete")
-        if node[0] in ("branch", "parts"):
-            first, *others = problem.children(node, state)
-            frames.append((iter(others), node[0], [problem.constant(state) if node[0] == "parts" else INF]))
-            state = first
-            continue
-        counts["leaves"] += 1
-        value = problem.leaf(node, state, counts)
-        while frames:
-            rest, kind, so_far = frames[-1]
-            if kind == "branch":
-                so_far[0] = min(so_far[0], value)
-            else:
-                so_far[0] = INF if INF in (so_far[0], value) else so_far[0] + value
-            following = next(rest, None)
-            if following is not None:
-                state = following
-                break
-            value = frames.pop()[2][0]
-        else:
-            done = value
-    if done is None:
+def _value(nodes: Iterator[Any], problem: Partition | Energy, state: Any, counts: Counter[str]) -> Value:
+    """The value of the next node, in a state that follows from the decisions above it."""
+    node = next(nodes, None)
+    if node is None:
         raise Refused("the tree ends early: a leaf is missing")
-    return done
+    if node[0] not in ("branch", "parts"):
+        counts["leaves"] += 1
+        return problem.leaf(node, state, counts)
+    values = [_value(nodes, problem, child, counts) for child in problem.children(node, state)]
+    return min(values) if node[0] == "branch" else INF if INF in values else sum(values)
 
 
 def _unit(exponent: Any) -> tuple[int, int]:
     """``2**-exponent`` as (numerator, binary digits of the denominator)."""
-    if type(exponent) is not int or abs(exponent) > LARGEST_EXPONENT:
-        raise Refused(f"the exponent of a unit is {str(exponent)[:40]}: expected a whole number")
+    if abs(*_whole([exponent])) > LARGEST_EXPONENT:
+        raise Refused(f"the exponent of a unit is {str(exponent)[:40]}: expected at most {LARGEST_EXPONENT}")
     return 1 << max(0, -exponent), max(0, exponent)
 
 
@@ -167,24 +149,20 @@ def _whole(values: Iterable[Any]) -> list[int]:
 
 
 class _Costs:
-    """Costs as whole numbers of one unit, 1 / `scale`, rounded to decimals first if a number of these is given."""
+    """Costs as whole numbers of one unit, 1 / `scale`, rounded to decimals first if a number of these is given.
 
-    def __init__(self, decimals: int | None) -> None:
+    `step` divides all of them; `error` and `size` are the sums of all changes, and of all absolute costs.
+    """
+
+    def __init__(self, times: Counter[Any], decimals: int | None) -> None:
         if decimals is not None and not 0 <= decimals <= 20:
             raise Refused(f"the number of decimals is {decimals}: expected 0 to 20")
-        self.decimals, self.known = decimals, dict[Any, Fraction]()
-        self.scale, self.step = 1, 0
-
-    def __call__(self, x: Any) -> Fraction:
-        if x not in self.known:
-            self.known[x] = Fraction(x) if self.decimals is None else round(Fraction(x), self.decimals)
-        return self.known[x]
-
-    def settle(self, numbers: Iterable[Fraction]) -> None:
-        """Choose the unit and the step, of which all numbers have to be multiples."""
-        numbers = set(numbers)
-        self.scale = math.lcm(*(x.denominator for x in numbers))
-        self.step = math.gcd(*(int(x * self.scale) for x in numbers))
+        exact = {x: Fraction(x) if decimals is None else round(Fraction(x), decimals) for x in times}
+        self.scale = math.lcm(*(x.denominator for x in exact.values()))
+        self.whole = {x: int(rounded * self.scale) for x, rounded in exact.items()}
+        self.step = math.gcd(*self.whole.values())
+        self.error = sum((k * abs(exact[x] - Fraction(x)) for x, k in times.items()), Fraction(0))
+        self.size = sum((k * abs(Fraction(x)) for x, k in times.items()), Fraction(0))
 
     def value(self, total: int, digits: int) -> Fraction:
         """``total / 2**digits`` units as a fraction, rounded up to a multiple of the step."""
@@ -221,24 +199,17 @@ class Partition:
         limits: tuple[int | None, int, int | None] = (None, 1, None),
     ) -> None:  # fmt: skip
         self.n, self.max_size, self.least, self.most = n, *limits
-        costs = self.costs = _Costs(decimals)
-        total: dict[Pair, Fraction] = defaultdict(Fraction)
-        count = n * (n - 1) // 2
-        self.error = abs(costs(missing) - Fraction(missing)) * count
-        self.size = abs(Fraction(missing)) * count
-        self.never: set[Pair] = set()
-        for a, b, cost in pairs:
-            if not (0 <= a < n and 0 <= b < n and a != b):
-                raise Refused(f"a pair is {a}, {b}: expected two of {n} elements")
-            if cost == INF:
-                self.never.add(_pair(a, b))
-            elif cost:
-                total[_pair(a, b)] += costs(cost)
-                self.error += abs(costs(cost) - Fraction(cost))
-                self.size += abs(Fraction(cost))
-        costs.settle([*total.values(), costs(missing)])
-        self.missing = int(costs(missing) * costs.scale)
-        self.pairs = [(a, b, int(c * costs.scale)) for (a, b), c in total.items()]
+        listed = list(pairs)
+        if not all(0 <= a < n and 0 <= b < n and a != b for a, b, _ in listed):
+            raise Refused(f"a pair is not of two different elements from 0 to {n - 1}")
+        self.costs = _Costs(Counter({missing: n * (n - 1) // 2}) + Counter(c for *_, c in listed if c != INF), decimals)
+        self.error, self.size = self.costs.error, self.costs.size
+        self.missing = self.costs.whole.get(missing, 0)
+        self.never = {_pair(a, b) for a, b, cost in listed if cost == INF}
+        total: dict[Pair, int] = defaultdict(int)
+        for a, b, cost in listed:
+            total[_pair(a, b)] += self.costs.whole.get(cost, 0)
+        self.pairs = [(a, b, cost) for (a, b), cost in total.items() if cost]
         self.joins = [_pair(a, b) for a, b in joins]
         self.base = None if base is None else {_pair(a, b) for a, b in base} - self.never
         self.class_of = _classes(range(n), self.joins)
@@ -246,10 +217,6 @@ class Partition:
     def root(self) -> State:
         """All elements, and no decision."""
         return State(frozenset(range(self.n)), self.pairs, (), (), self.base is not None, self.least)
-
-    def constant(self, state: State) -> Value:
-        """What parts have in common: nothing."""
-        return Fraction(0)
 
     def children(self, node: list[Any], state: State) -> list[State]:
         """The states of the children of a node."""
@@ -393,21 +360,22 @@ class Partition:
 
     def cost(self, labels: Sequence[int]) -> Fraction:
         """The cost of a partition; refused if it violates a requirement."""
-        sizes = Counter(labels)
         if len(labels) != self.n:
             raise Refused(f"there are {len(labels)} labels: expected {self.n}, one for each element")
-        if any(labels[a] != labels[b] for a, b in self.joins):
-            raise Refused("the labels separate two elements that must be together")
-        if any(labels[a] == labels[b] for a, b in self.never):
-            raise Refused("the labels join two elements that must be apart")
-        if self.max_size is not None and max(sizes.values(), default=0) > self.max_size:
-            raise Refused(f"a cluster has more than {self.max_size} elements")
-        if self.n and not self.least <= len(sizes) <= (self.n if self.most is None else self.most):
-            raise Refused(f"there are {len(sizes)} clusters: another number is required")
-        if self.base is not None:
-            inside = [(a, b) for a, b in self.base if labels[a] == labels[b]]
-            if len(set(_classes(range(self.n), inside).values())) > len(sizes):
-                raise Refused("a cluster is not connected")
+        sizes, most = Counter(labels), self.n if self.most is None else self.most
+        inside = [(a, b) for a, b in self.base or () if labels[a] == labels[b]]
+        violations = {
+            "two elements that must be together are apart": any(labels[a] != labels[b] for a, b in self.joins),
+            "two elements that must be apart are together": any(labels[a] == labels[b] for a, b in self.never),
+            "a cluster is too large": max(sizes.values(), default=0) > (self.max_size or self.n),
+            f"{len(sizes)} is not a number of clusters that is allowed": self.n
+            and not self.least <= len(sizes) <= most,
+            "a cluster is not connected": self.base is not None
+            and len({*_classes(range(self.n), inside).values()}) > len(sizes),
+        }
+        for text, is_true in violations.items():
+            if is_true:
+                raise Refused(text)
         return Fraction(self._between(dict(enumerate(labels)), self.pairs, 0)[0], self.costs.scale)
 
 
@@ -461,24 +429,16 @@ class Energy:
     """A factor graph in plain Python: minimise the constant plus the sum of one entry of each table."""
 
     def __init__(
-        self,
-        domains: Sequence[int],
-        factors: Iterable[tuple[Sequence[int], Sequence[float]]],
-        constant: float = 0.0,
+        self, domains: Sequence[int], factors: Iterable[tuple[Sequence[int], Sequence[float]]], constant: float = 0.0,
         decimals: int | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.n, self.domains = len(domains), list(domains)
         given = [(tuple(scope), entries) for scope, entries in factors]
-        costs = self.costs = _Costs(decimals)
-        finite = [[x for x in entries if x < INF] for _, entries in given] + [[constant]]
-        self.error = sum(
-            (max((abs(costs(x) - Fraction(x)) for x in some), default=Fraction(0)) for some in finite), Fraction(0)
-        )
-        self.size = sum((abs(Fraction(x)) for some in finite for x in some), Fraction(0))
-        costs.settle(costs(x) for some in finite for x in some)
-        whole = {x: int(costs(x) * costs.scale) for some in finite for x in some}
-        self.factors = [(scope, [whole.get(x, INF) for x in entries]) for scope, entries in given]
-        self.start = whole[constant]
+        times = Counter(x for _, entries in given for x in entries if x != INF)
+        self.costs = _Costs(times + Counter([constant]), decimals)
+        self.error, self.size = self.costs.error, self.costs.size
+        self.factors = [(scope, [self.costs.whole.get(x, INF) for x in entries]) for scope, entries in given]
+        self.start = self.costs.whole[constant]
 
     def root(self) -> Conditioned:
         """All variables; those with a single label are decided."""
@@ -488,12 +448,8 @@ class Energy:
                 state = _kept(state, v, (0,))
         return state
 
-    def constant(self, state: Conditioned) -> Value:
-        """What parts have in common."""
-        return INF if state.constant == INF else Fraction(state.constant, self.costs.scale)
-
     def children(self, node: list[Any], state: Conditioned) -> list[Conditioned]:
-        """The states of the children of a node."""
+        """The states of the children of a node; the first of some parts has the constant."""
         if node[0] == "branch":
             _, v, label = node
             if label not in state.labels.get(v, ()):
@@ -508,7 +464,8 @@ class Energy:
             if len({part_of[v] for v in scope}) > 1:
                 raise Refused(f"a factor is over {scope[:8]}, which are in different parts")
             factors[part_of[scope[0]]].append((scope, entries))
-        return [Conditioned({v: state.labels[v] for v in part}, factors[k], 0) for k, part in enumerate(node[1])]
+        labels = ({v: state.labels[v] for v in part} for part in node[1])
+        return [Conditioned(own, factors[k], 0 if k else state.constant) for k, own in enumerate(labels)]
 
     def leaf(self, node: list[Any], state: Conditioned, counts: Counter[str]) -> Value:
         """The value of a leaf."""
@@ -648,12 +605,11 @@ def read_instance(path: str, decimals: int | None) -> tuple[Partition | Energy, 
     Formats: csv (``u,v,cost`` or ``u,v,weight``, without further kinds of lines), MULTICUT, PACE cluster editing,
     clique partitioning text, and UAI factor graphs.
     """
-    text = _text(path)
+    text, base = _text(path), None
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("c ", "%"))]
     words = lines[0].split() if lines else []
     if words[:1] in (["MARKOV"], ["BAYES"]):
         return _uai(text.split()[1:], decimals), -1, 0.0, []
-    base = None
     if words == ["MULTICUT"]:
         end = lines.index("LIFTED") if "LIFTED" in lines else len(lines)
         rows = [(int(a), int(b), float(w)) for a, b, w in (line.split() for line in lines[1:] if line != "LIFTED")]
@@ -661,9 +617,8 @@ def read_instance(path: str, decimals: int | None) -> tuple[Partition | Energy, 
         n = 1 + max(max(a, b) for a, b, _ in rows)
         pairs, sense, offset = [(a, b, -w) for a, b, w in rows], 1, math.fsum(w for *_, w in rows if abs(w) < INF)
     elif words[:2] == ["p", "cep"]:
-        n, edges = int(words[2]), [(int(a) - 1, int(b) - 1) for a, b in map(str.split, lines[1:])]
-        pairs = [(a, b, -2.0) for a, b in edges]
-        return Partition(n, pairs, decimals, missing=1.0), 1, float(len(edges)), [str(a) for a in range(n)]
+        n, edges = int(words[2]), [(int(a) - 1, int(b) - 1, -2.0) for a, b in map(str.split, lines[1:])]
+        return Partition(n, edges, decimals, missing=1.0), 1, float(len(edges)), [str(a) for a in range(n)]
     elif lines and lines[0].replace('"', "").lower() in ("u,v,cost", "u,v,weight"):
         lists = list(csv.reader(lines[1:], skipinitialspace=True))
         if any(len(row) != 3 or not (row[0] and (row[1] or not row[2])) for row in lists):
@@ -676,7 +631,11 @@ def read_instance(path: str, decimals: int | None) -> tuple[Partition | Energy, 
         return _partition(len(names), costs, decimals, None), 1, 0.0, names
     elif len(words) == 1 and words[0].isdigit():
         n, weights = int(words[0]), map(float, text.split()[1:])
-        pairs, sense, offset = [(a, b, -w) for (a, b), w in zip(_all(n), weights, strict=True)], -1, 0.0
+        pairs, sense, offset = (
+            [(a, b, -w) for (a, b), w in zip(itertools.combinations(range(n), 2), weights, strict=True)],
+            -1,
+            0.0,
+        )
     else:
         raise Refused(f"{path} is in no format that check.py reads: check the certificate by graphpart verify --exact")
     return _partition(n, pairs, decimals, base), sense, offset, [str(a) for a in range(n)]
@@ -686,10 +645,6 @@ def _text(path: str) -> str:
     with open(path, "rb") as stream:
         content = stream.read()
     return (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode()
-
-
-def _all(n: int) -> Iterator[Pair]:
-    return itertools.combinations(range(n), 2)
 
 
 def _partition(n: int, pairs: list[tuple[int, int, float]], decimals: int | None, base: Any) -> Partition:
@@ -739,7 +694,17 @@ def main(arguments: Sequence[str]) -> int:
             raise Refused(f"{arguments[2]} is no certificate of an optimal solution")
         problem, sense, offset, names = read_instance(arguments[0], certificate.get("decimals"))
         report = check(problem, certificate, read_labels(arguments[1], names))
-    except (Refused, OSError, EOFError, ValueError, TypeError, KeyError, IndexError, StopIteration) as error:
+    except (
+        Refused,
+        OSError,
+        EOFError,
+        zlib.error,
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        StopIteration,
+    ) as error:
         print(f"check.py: {str(error) or 'a file ends early'}".splitlines()[0][:300], file=sys.stderr)
         return 1
     print(report.text(sense, offset))

@@ -32,6 +32,7 @@ __all__ = ["prove_labels"]
 
 NODES = 20_000  # most nodes of a tree: a file of some megabytes
 LARGEST_PROBLEM = 1 << 22  # most entries of all tables, which plain Python holds in some hundred megabytes
+DEPTH = 300  # most decisions on a path: the check follows a path by recursion
 NEAR = 1e-9  # share of the absolute costs that a bound may miss if costs have no common step
 
 
@@ -152,11 +153,13 @@ class Making:
 
     def _prove(self, state: Conditioned, goal: Value) -> None:
         """Append the nodes of a part."""
-        open_, first_node = [state], len(self.out)
+        open_, first_node = [(state, 0)], len(self.out)
         while open_:
-            state = open_.pop()
+            state, depth = open_.pop()
             if len(self.out) >= NODES:
                 raise Unproven(f"a proof would have more than {NODES} nodes")
+            if depth > DEPTH:
+                raise Unproven(f"a proof would have more than {DEPTH} decisions on a path")
             node = self.leaves.find(state, goal, len(self.out) == first_node)
             if node is not None:
                 self.out.append(node)
@@ -167,7 +170,7 @@ class Making:
                 raise Unproven("a labeling was found that costs less")
             self.out.append(node)
             first, second = self.energy.children(node, state)
-            open_ += [second, first]
+            open_ += [(second, depth + 1), (first, depth + 1)]
 
     def _branch(self, state: Conditioned) -> list[Any] | None:
         """The variable in most factors, and its label, or its first one if this is excluded; None if all is known."""

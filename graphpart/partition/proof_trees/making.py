@@ -38,6 +38,7 @@ __all__ = ["prove"]
 
 WRITTEN_OUT = 3000  # most elements for which a background is written out as a matrix: 72 MB
 NODES = 20_000  # most nodes of a tree: a file of some megabytes
+DEPTH = 300  # most decisions on a path: the check follows a path by recursion
 NEAR = 1e-9  # share of the absolute costs that a bound may miss if costs have no common step
 
 
@@ -157,6 +158,8 @@ class Making:
             joins, cuts = open_.pop()
             if len(self.out) >= NODES:
                 raise Unproven(f"a proof would have more than {NODES} nodes")
+            if len(joins) + len(cuts) > DEPTH:
+                raise Unproven(f"a proof would have more than {DEPTH} decisions on a path")
             decided = Decided(p, joins, cuts)
             if (node := decided.contradiction()) is not None:
                 self.out.append(self._renamed(node, named))

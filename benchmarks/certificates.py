@@ -1,0 +1,95 @@
+"""Certificates of optimal results: how many can be made and check exactly, in how much time, and how large they are.
+
+    python benchmarks/certificates.py                         the shipped instances, 20 s for each result
+    python benchmarks/certificates.py FOLDER --seconds 20 --csv certificates.csv
+
+Each instance is solved by `graphpart.solve` with a time limit. If the result is optimal, its certificate is made (with
+the same limit again), written to a compressed file, read, and checked in exact arithmetic, labels included. Seconds are
+those of the processor. Bytes are those of the compressed file; an item is an inequality with its elements, or a
+message. A long run can be made in pieces: instances that are already in the file of ``--csv`` are not solved again, and
+none is begun after the seconds of ``--at-most``. A summary of all rows comes at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import graphpart as gp
+from graphpart.solve import problem_kind, with_certificate
+
+SHIPPED = Path(__file__).parent.parent / "instances"
+COLUMNS = [
+    "instance", "status", "solve seconds", "certificate", "make seconds", "check seconds", "nodes", "inequalities",
+    "bytes", "bytes per item",
+]  # fmt: skip
+
+
+def measure(path: Path, limit: float) -> dict[str, Any]:
+    """One row of the table."""
+    problem = gp.read(path)
+    start = time.process_time()
+    result = gp.solve(problem, time_limit=limit)
+    solved = time.process_time()
+    row = dict.fromkeys(COLUMNS, "") | {"instance": path.name, "status": str(result.status)}
+    row["solve seconds"] = f"{solved - start:.2f}"
+    if result.status != "optimal":
+        return row
+    result = with_certificate(problem, result, limit)
+    made = time.process_time()
+    row["make seconds"] = f"{made - solved:.2f}"
+    if result.certificate is None:
+        return row | {"certificate": result.message.rpartition("no certificate: ")[2]}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "certificate.json.gz"
+        result.certificate.save(file)
+        size = file.stat().st_size
+        proof = type(result.certificate).load(file)
+    made = time.process_time()
+    report = proof.report(problem, result.labels.tolist())
+    row["check seconds"] = f"{time.process_time() - made:.2f}"
+    items = sum(len(node[2]) for node in proof.nodes if node[0] in ("inequalities", "messages"))
+    row |= {"certificate": "checks" if report.optimal else "wrong", "nodes": len(proof.nodes), "bytes": size}
+    row["inequalities"] = proof.inequalities if problem_kind(problem) == "partition" else ""
+    return row | {"bytes per item": f"{size / items:.1f}" if items > 100 else ""}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, default=SHIPPED, metavar="FOLDER")
+    parser.add_argument("--seconds", type=float, default=20, help="limit of each result and certificate; default: 20")
+    parser.add_argument("--csv", type=Path, help="rows are kept here, and read from here")
+    parser.add_argument("--at-most", type=float, default=float("inf"), metavar="SECONDS", help="begin none later")
+    options = parser.parse_args()
+    rows: dict[str, dict[str, Any]] = {}
+    if options.csv is not None and options.csv.exists():
+        with options.csv.open(newline="", encoding="utf-8") as stream:
+            rows = {row["instance"]: dict(row) for row in csv.DictReader(stream)}
+    begin = time.perf_counter()
+    others = {"make.py", "manifest.csv", "LICENSE", "README.md", "best_known.csv"}
+    paths = [path for path in sorted(options.folder.iterdir()) if path.is_file() and path.name not in others]
+    for path in paths:
+        if path.name in rows:
+            continue
+        if time.perf_counter() - begin > options.at_most:
+            break
+        rows[path.name] = measure(path, options.seconds)
+        print(*rows[path.name].values(), sep="\t", flush=True)
+        if options.csv is not None:
+            with options.csv.open("w", newline="", encoding="utf-8") as stream:
+                writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows[name] for name in sorted(rows))
+    optimal = [row for row in rows.values() if row["status"] == "optimal"]
+    whole = [row for row in optimal if row["certificate"] == "checks"]
+    print(f"{len(optimal)} of {len(rows)} results optimal, {len(whole)} of these have certificates that check exactly")
+    for name in ("solve seconds", "make seconds", "check seconds"):
+        print(f"{name}, together, with certificates: {sum(float(row[name]) for row in whole):.1f}")
+
+
+if __name__ == "__main__":
+    main()
