@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from graphpart.check import Conditioned, Energy, Refused, Value
 from graphpart.common.proof_tree import units, whole
 from graphpart.crf.bounds.lower_bound import BOUNDS
+from graphpart.crf.bounds.message_passing import Ascent
 from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.certificates.certificate import Certificate, certify
 from graphpart.crf.graph_cuts.graph_cut import cut_messages, is_cuttable
@@ -27,6 +28,7 @@ __all__ = ["Leaves"]
 
 LARGEST = 1 << 16  # entries of a table of elimination
 ENTRIES = 1 << 21  # entries of all tables of an elimination; the check takes about a microsecond for each
+SMALL_DOMAIN = 12  # most labels of a variable for which nodes below the root add triplets: tables of 1728 entries
 ITERATIONS, ROOT_ITERATIONS = 60, 3000  # most iterations of message passing at a node, and at the root
 
 
@@ -101,12 +103,22 @@ class Leaves:
                     simple, _, messages, _ = cut_messages(f, self.stopping.child())
                     if simple is f:  # else factors were merged
                         yield certify(f, messages, "cut")
-                limit = ROOT_ITERATIONS if is_root else ITERATIONS
-                yield BOUNDS[name](f, self.stopping.child(iterations=limit))
+                if name == "message-passing":
+                    yield self._messages(f, is_root)
+                else:
+                    yield BOUNDS[name](f, self.stopping.child())
             except InfeasibleProblem:
                 continue  # of which messages would be a proof, but are not handed over
             except GraphPartError:
                 continue  # the method is not for this factor graph
+
+    def _messages(self, f: FactorGraph, is_root: bool) -> Certificate:
+        """Messages by message passing, with cycles of not too large tables."""
+        limit = ROOT_ITERATIONS if is_root else ITERATIONS
+        tightening = is_root or int(f.domains.max(initial=0)) <= SMALL_DOMAIN
+        ascent = Ascent(f, self.stopping.child(iterations=limit), tightening=tightening)
+        ascent.run()
+        return ascent.certificate("message-passing")
 
 
 def _count(state: Conditioned) -> int:

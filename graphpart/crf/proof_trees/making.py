@@ -4,8 +4,8 @@
 2. A node of small width is a leaf, whose value elimination computes. Forests have width 1.
 3. For other nodes, bounds are tried one after another (see `leaves`): maximum flows, message passing with
    cycles. If one reaches the energy, its messages are a leaf.
-4. Otherwise the variable in most factors gets its label in one child, and another label in the other. As variables are
-   decided, the width falls, so a tree ends with eliminations at the latest.
+4. Otherwise a variable with few labels and many factors gets its label in one child, and another label in the other.
+   As variables are decided, the width falls, so a tree ends with eliminations at the latest.
 """
 
 from __future__ import annotations
@@ -173,10 +173,13 @@ class Making:
             open_ += [(second, depth + 1), (first, depth + 1)]
 
     def _branch(self, state: Conditioned) -> list[Any] | None:
-        """The variable in most factors, and its label, or its first one if this is excluded; None if all is known."""
+        """A variable with few labels and many factors, and its label, or its first one if this is excluded.
+
+        The ratio of both decides (Bessiere & Regin 1996). None if no factor has two variables.
+        """
         degree = Counter(v for scope, _ in state.factors if len(scope) > 1 for v in scope)
         if not degree:
             return None  # the value of a leaf is the least energy
-        v = min(degree, key=lambda v: (-degree[v], v))
+        v = min(degree, key=lambda v: (len(state.labels[v]) / degree[v], v))
         own = state.labels[v]
         return ["branch", v, self.labels[v] if self.labels[v] in own else own[0]]
