@@ -26,7 +26,7 @@ __all__ = [
     "whole",
 ]
 
-KINDS = {"partition": "set partition problems", "crf": "factor graphs"}
+KINDS = {"partition": "set partition problems", "crf": "factor graphs", "labeled": "labelled partitions"}
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:

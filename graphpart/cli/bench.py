@@ -27,7 +27,7 @@ from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
 from graphpart.cli.files import check_reports, check_writable, read_problem, write_benchmark, write_text
 from graphpart.cli.interrupt import Interrupt
-from graphpart.cli.kinds import columns, is_factor_graph, size
+from graphpart.cli.kinds import columns, is_factor_graph, is_labeled, size
 from graphpart.cli.manifest import Manifests
 from graphpart.cli.summary import Summary, family_of
 from graphpart.errors import GraphPartWarning, InvalidOption
@@ -106,7 +106,8 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
                         best, gap = manifests.compare(file, problem, result.cost)
                         row = facts | {"elements": problem.n, "pairs": problem.m, "method": method}
                         row |= {"instance": file, "best known": best, "gap": gap, "family": families[file]}
-                        row |= {"kind": KINDS[is_factor_graph(problem)], "history": result.history}
+                        kind = "labelled partitions" if is_labeled(problem) else KINDS[is_factor_graph(problem)]
+                        row |= {"kind": kind, "history": result.history}
                         rows.append(row)
                         if args.json:
                             emit_json(facts)

@@ -172,9 +172,12 @@ def obeying(problem: Any, given: Mapping[str, Any], file: str) -> Any:
 
     if not given:
         return problem
-    if problem_kind(problem) != "partition":
+    kind = problem_kind(problem)
+    if kind == "crf":
         raise InvalidOption(f"{flag(given)} is for set partition problems: {file} is a factor graph")
-    options = options_of(given)
+    if kind == "labeled" and "elements" in given:
+        raise InvalidOption(f"--elements is for set partition problems: {file} is a labelled partition")
+    options = {name: value for name, value in options_of(given).items() if value is not None}
     if "elements" in given:
         check_input(given["elements"])
         names, groups = read_elements(given["elements"], given.get("id"), given.get("groups", []))

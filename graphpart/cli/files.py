@@ -99,7 +99,7 @@ def read_start(file: str, problem: Any) -> Any:
 def read_old(file: str, problem: Any) -> Any:
     """The labels of an old partition as they are, by the names of the problem; other elements are left out."""
     if problem_kind(problem) != "partition":
-        raise InvalidOption("--extend is for set partition problems: the instance is a factor graph")
+        raise InvalidOption("--extend is for set partition problems: the instance is of another kind")
     labels = read_labels(file)
     if isinstance(labels, dict):
         by_text = {str(node): node for node in problem.nodes}
@@ -205,6 +205,8 @@ def find_certificate(problem: Any, time_limit: float | None) -> Any:
     """A lower bound with its proof, by the best method for this kind of problem."""
     from graphpart import crf, partition
 
+    if problem_kind(problem) == "labeled":
+        raise InvalidOption("no certificates are written for labelled partitions; in Python, gp.labeled.lower_bound(q)")
     if problem_kind(problem) == "crf":
         return crf.lower_bound(problem, time_limit=time_limit)
     return partition.lower_bound(problem, "auto", time_limit=time_limit)

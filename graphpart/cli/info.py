@@ -17,7 +17,7 @@ from graphpart.cli import arguments, demands
 from graphpart.cli.console import Batch, emit_json
 from graphpart.cli.display import Table, percent
 from graphpart.cli.files import read_problem
-from graphpart.cli.kinds import describe, is_factor_graph
+from graphpart.cli.kinds import describe, is_factor_graph, is_labeled
 from graphpart.folders import instances_in
 
 NAME = "info"
@@ -30,6 +30,16 @@ FACTOR_COLUMNS = [
     "variables", "factors", "arities:", "largest domain", "table entries", "forbidden", "lowest cost.", "highest cost.",
     "acyclic", "components", "largest",
 ]  # fmt: skip
+LABELED_COLUMNS = [
+    "elements",
+    "classes",
+    "pairs",
+    "forbidden",
+    "lowest cost.",
+    "highest cost.",
+    "components",
+    "largest",
+]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,6 +70,8 @@ def run(args: argparse.Namespace) -> int:
                     arities = " ".join(f"{k}:{count}" for k, count in facts["arities"].items())
                     row |= {"variables": facts["n"], "arities": arities or "-"}
                     table.add(file, row | {"acyclic": "yes" if facts["acyclic"] else "no"}, FACTOR_COLUMNS)
+                elif is_labeled(problem):
+                    table.add(file, row | {"elements": facts["n"]}, LABELED_COLUMNS)
                 else:
                     if "lifted" in facts:
                         row["storage"] = f"{facts['lifted']} lifted"

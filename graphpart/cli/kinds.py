@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from graphpart.errors import InvalidOption
 from graphpart.solve import problem_kind
 
-__all__ = ["CALLED", "columns", "describe", "evaluate", "is_factor_graph", "rounding", "size"]
+__all__ = ["CALLED", "columns", "describe", "evaluate", "is_factor_graph", "is_labeled", "rounding", "size"]
 
 CALLED = {"elements": "variables", "pairs": "factors"}  # in factor graphs
 
@@ -18,6 +19,11 @@ CALLED = {"elements": "variables", "pairs": "factors"}  # in factor graphs
 def is_factor_graph(problem: Any) -> bool:
     """Whether a problem is a factor graph; if not, it is a set partition problem."""
     return problem_kind(problem) == "crf"
+
+
+def is_labeled(problem: Any) -> bool:
+    """Whether a problem is a labelled partition, with clusters and classes."""
+    return problem_kind(problem) == "labeled"
 
 
 def size(problem: Any) -> dict[str, int]:
@@ -35,6 +41,11 @@ def columns(problem: Any, names: Sequence[str]) -> list[str]:
 
 def evaluate(file: str, problem: Any, labels: Any) -> dict[str, Any]:
     """The record of given labels; InvalidPartition if they do not fit, or a requirement or factor forbids them."""
+    if is_labeled(problem):
+        raise InvalidOption(
+            f"{file} is a labelled partition: expected a set partition problem or a factor graph; in Python, "
+            "q.evaluate(labels, classes) has the cost"
+        )
     started = time.perf_counter()
     labels = problem.labels(labels)
     if is_factor_graph(problem):
@@ -72,7 +83,28 @@ def rounding(problem: Any) -> float:
 
 def describe(problem: Any) -> dict[str, Any]:
     """The facts that `info` prints, by name, in one pass over the costs."""
+    if is_labeled(problem):
+        return describe_labeled(problem)
     return describe_factor_graph(problem) if is_factor_graph(problem) else describe_partition(problem)
+
+
+def describe_labeled(q: Any) -> dict[str, Any]:
+    """Elements, classes, pairs, costs, components. O(n L + m L^2)"""
+    from graphpart.kernels._pairs import connected_components
+
+    costs = np.concatenate([q.label_costs.ravel(), q.joined.ravel(), q.parted.ravel()])
+    finite = costs[np.isfinite(costs)]
+    sizes = np.bincount(connected_components(q.n, q.u, q.v))
+    return {
+        "n": q.n,
+        "classes": q.n_classes,
+        "pairs": q.m,
+        "forbidden": len(costs) - len(finite),
+        "lowest_cost": float(finite.min()) if len(finite) else None,
+        "highest_cost": float(finite.max()) if len(finite) else None,
+        "components": len(sizes),
+        "largest_component": int(sizes.max(initial=0)),
+    }
 
 
 def describe_factor_graph(f: Any) -> dict[str, Any]:

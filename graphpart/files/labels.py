@@ -214,7 +214,8 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
         nodes are 0, 1, ... in order. ``.json`` and ``.npz``: the nodes and the labels. ``.mpe`` and ``.map``: a line
         ``MPE`` or ``MAP``, then ``n l1 ... ln``. Any other suffix: one label on each line. With ``.gz`` or ``.xz``
         added, files other than ``.npz`` are compressed. Files with names can also be used as a start for problems with
-        other elements. ``"-"`` is standard output.
+        other elements. Of a result with classes, tables have the column ``class``, JSON and archives have ``classes``,
+        and all other files are tables. ``"-"`` is standard output.
     problem : SetPartition or FactorGraph, optional
         The problem that gives names to the elements. Not needed for a Result, which contains the names.
 
@@ -237,18 +238,21 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
             raise InvalidPartition(f"labels have shape {array.shape} and dtype {array.dtype}: expected n integers")
         array, nodes = array.astype(np.int64), range(len(array))
     check_layout(path)
-    name = bare_name(path)
-    if name.endswith(".csv") or (name.endswith(".labels") and not _numbered(nodes)):
+    name, classes = bare_name(path), getattr(labels, "classes", None)
+    is_table = name.endswith(".csv") or (name.endswith(".labels") and not _numbered(nodes))
+    if is_table or (classes is not None and not name.endswith((".json", ".npz"))):
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
         columns = _table_of(nodes, array, isinstance(labels, LabelingResult) or hasattr(problem, "condition"))
+        if classes is not None:
+            columns["class"] = classes.tolist()
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))
         with replacing(path) as stream:
             stream.write(text.getvalue().encode())
         return
     named = {".json": json_of, ".npz": npz_of}.get(os.path.splitext(name)[1])
-    content = b"" if named is None else named(nodes, array)
+    content = b"" if named is None else named(nodes, array, classes)
     with replacing(path) as stream:
         if named is not None:
             stream.write(content)

@@ -23,7 +23,8 @@ __all__ = ["ARCHIVE", "json_of", "npz_of", "read_json", "read_npz"]
 
 ARCHIVE = b"PK\x03\x04"
 SHAPE = '{"nodes": [...], "labels": [...]}'
-KINDS = {"nodes": ("iuU", "integers or text"), "labels": ("iuU", "integers or text")}
+KINDS = dict.fromkeys(("nodes", "labels", "classes"), ("iuU", "integers or text"))
+NEEDED = ("nodes", "labels")  # classes, of a labelled partition, may be there besides
 
 
 def read_json(source: Source) -> dict[Hashable, Any]:
@@ -61,7 +62,7 @@ def read_npz(source: Source) -> dict[Hashable, Any]:
         raise
     except DAMAGED as error:
         raise source.error(None, f"the archive is damaged ({error}): expected a zip file of NumPy arrays") from None
-    if len(arrays) < len(KINDS):
+    if not arrays.keys() >= set(NEEDED):
         raise source.error(None, f"found the arrays {', '.join(arrays) or 'none'}: expected nodes and labels")
     return _paired(source, arrays["nodes"].tolist(), arrays["labels"].tolist())
 
@@ -79,13 +80,14 @@ def _paired(source: Source, nodes: Sequence[Hashable], labels: Sequence[Any]) ->
     return paired
 
 
-def json_of(nodes: Sequence[Hashable], labels: NDArray[Any]) -> bytes:
+def json_of(nodes: Sequence[Hashable], labels: NDArray[Any], classes: NDArray[Any] | None = None) -> bytes:
     """The content of a JSON file; InvalidProblem for a name that it cannot hold."""
     names = ", ".join([encoded(node) for node in nodes])
-    return f'{{"nodes": [{names}],\n"labels": {json.dumps(labels.tolist())}}}\n'.encode()
+    more = "" if classes is None else f',\n"classes": {json.dumps(classes.tolist())}'
+    return f'{{"nodes": [{names}],\n"labels": {json.dumps(labels.tolist())}{more}}}\n'.encode()
 
 
-def npz_of(nodes: Sequence[Hashable], labels: NDArray[Any]) -> bytes:
+def npz_of(nodes: Sequence[Hashable], labels: NDArray[Any], classes: NDArray[Any] | None = None) -> bytes:
     """The content of a zip archive of NumPy arrays; InvalidProblem for names that are neither integers nor text."""
     kinds = {type(node) for node in nodes} if not isinstance(nodes, range) else {int}
     fits = kinds <= {int} or kinds <= {str}
@@ -97,8 +99,10 @@ def npz_of(nodes: Sequence[Hashable], labels: NDArray[Any]) -> bytes:
         raise InvalidProblem("format npz holds nodes that are all integers of 64 bits or all text: expected .json")
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, array in (("nodes", names), ("labels", np.asarray(labels))):
+        for name, array in (("nodes", names), ("labels", np.asarray(labels)), ("classes", classes)):
+            if array is None:
+                continue
             # The time of writing is left out, so that equal labels make equal files.
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
+                np.lib.format.write_array(member, np.asarray(array), version=(1, 0), allow_pickle=False)
     return content.getvalue()

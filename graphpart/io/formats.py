@@ -34,13 +34,13 @@ class Format:
 
     name: str
     suffixes: tuple[str, ...]
-    problem: str  #: "partition", "crf" or "either"
+    problem: str  #: "partition", "crf" or "either"; a format of LABELED also holds labelled partitions
     module: str
     summary: str
 
     def holds(self, problem: str) -> bool:
-        """Whether a "partition" or "crf" problem can be in such a file."""
-        return self.problem in (problem, "either")
+        """Whether a "partition", "crf" or "labeled" problem can be in such a file."""
+        return self.name in LABELED if problem == "labeled" else self.problem in (problem, "either")
 
     @property
     def sniff(self) -> Callable[[bytes], bool]:
@@ -122,7 +122,7 @@ def format_of_source(source: Source) -> Format:
 
 
 def format_of_target(path: PathOrStream, problem: str) -> Format:
-    """The format to write a "partition" or "crf" problem in, by the suffix."""
+    """The format to write a "partition", "crf" or "labeled" problem in, by the suffix."""
     candidates = [known for known in _by_suffix(path) if known.holds(problem)]
     if candidates:
         return candidates[0]
@@ -131,6 +131,7 @@ def format_of_target(path: PathOrStream, problem: str) -> Format:
     raise InvalidOption(f"{found}: expected {suffixes}, or the name of a format")
 
 
+LABELED = ("json", "npz")  # formats of labelled partitions
 HOLDS_LIFTED = ("json", "multicut", "npz")  # formats of problems whose clusters have to be connected
 LISTS_PAIRS = ("csv", "json", "metis", "multicut", "npz")  # formats of problems that need not list all pairs
 
@@ -153,7 +154,7 @@ def read(path: PathOrStream, format: str | None = None, *, missing: float | None
 
     Returns
     -------
-    SetPartition or FactorGraph
+    SetPartition, FactorGraph or LabeledPartition
         The kind of problem depends on the format. The method ``objective`` gives values in the convention of the file.
 
     Raises
@@ -199,7 +200,8 @@ def _with_missing(problem: Any, known: Format, missing: float) -> Any:
     from graphpart.partition.problem.set_partition import SetPartition
 
     if not isinstance(problem, SetPartition):
-        raise InvalidOption("missing is a cost of pairs: the file holds a factor graph")
+        held = "labelled partition" if hasattr(problem, "label_costs") else "factor graph"
+        raise InvalidOption(f"missing is a cost of pairs: the file holds a {held}")
     if known.name not in LISTS_PAIRS:
         raise InvalidOption(f"missing is for files that need not list all pairs: format {known.name} has all of them")
     if problem.matrix is not None and known.name == "npz":
@@ -216,7 +218,7 @@ def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
 
     Parameters
     ----------
-    problem : SetPartition, networkx graph or FactorGraph
+    problem : SetPartition, networkx graph, FactorGraph or LabeledPartition
     path : str, path-like or binary stream
         ``"-"`` is standard output. A file whose name ends in ``.gz`` or ``.xz`` is compressed.
     format : str, optional
@@ -245,8 +247,9 @@ def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
     ['MULTICUT', '0', '1', '2.5', '1', '2', '-1']
     """
     from graphpart.crf.problem import FactorGraph
+    from graphpart.labeled.joint_costs import JointCosts
 
-    kind = "crf" if isinstance(problem, FactorGraph) else "partition"
+    kind = "crf" if isinstance(problem, FactorGraph) else "labeled" if isinstance(problem, JointCosts) else "partition"
     if kind == "partition":
         problem = as_problem(problem)
     known = format_of_target(path, kind) if format is None else find_format(format)

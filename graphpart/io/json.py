@@ -1,6 +1,7 @@
 """networkx node-link data: a graph whose edges have the attribute ``cost``.
 
-A file whose nodes have tables or domains is a factor graph instead, see :mod:`graphpart.io.json_factors`.
+A file whose nodes have tables or domains is a factor graph instead, see :mod:`graphpart.io.json_factors`, and one whose
+nodes have ``label_costs`` is a labelled partition, see :mod:`graphpart.io.json_labeled`.
 
 The object that ``json.dump(networkx.node_link_data(G), file)`` writes: ``nodes`` is a list of objects with ``id``,
 ``edges`` (before networkx 3.6 ``links``) one of objects with ``source``, ``target`` and ``cost``. An edge with cost
@@ -28,6 +29,7 @@ from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.files.json_values import NONE, encoded, hashable, kind_of, load, number, shown
 from graphpart.files.text import ROWS, numbers
 from graphpart.io.json_factors import has_factors, read_factors, write_factors
+from graphpart.io.json_labeled import has_classes, read_labeled, write_labeled
 from graphpart.io.pairs import lifted_pairs, stored_pairs
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.background import background_of
@@ -39,6 +41,7 @@ from graphpart.partition.problem.rules import Rules
 if TYPE_CHECKING:
     from graphpart.crf.problem import FactorGraph
     from graphpart.files.source import Source
+    from graphpart.labeled.labeled_partition import LabeledPartition
 
 SHAPE = 'an object {"nodes": [{"id": ...}, ...], "edges": [{"source": ..., "target": ..., "cost": ...}, ...]}'
 
@@ -48,9 +51,12 @@ def sniff(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{"
 
 
-def read(source: Source) -> SetPartition | FactorGraph:
-    """Read a problem: a factor graph if a node has a `table` or a `domain`, else a set partition problem."""
+def read(source: Source) -> SetPartition | FactorGraph | LabeledPartition:
+    """Read a problem: a factor graph if a node has a `table` or a `domain`, a labelled partition if one has
+    `label_costs`, else a set partition problem."""
     data = load(source, SHAPE)
+    if has_classes(data):
+        return read_labeled(source, data)
     if has_factors(data):
         return read_factors(source, data)
     if data.get("directed"):
@@ -176,8 +182,11 @@ def _limits(source: Source, attributes: dict[str, Any]) -> Limits | None:
         raise source.error(None, f"of the graph, {error}") from None
 
 
-def write(problem: SetPartition | FactorGraph, stream: BinaryIO) -> None:
+def write(problem: SetPartition | FactorGraph | LabeledPartition, stream: BinaryIO) -> None:
     """Write a problem."""
+    if hasattr(problem, "label_costs"):
+        write_labeled(problem, stream)
+        return
     if not isinstance(problem, SetPartition):
         write_factors(problem, stream)
         return

@@ -7,7 +7,8 @@ A background has the arrays ``beta`` (k), ``x`` and ``y`` (k, n). Each of its k 
 the most clusters, 0 where there is no limit. If subsets have to be connected, the array ``lifted`` (bool) tells which
 pairs are lifted; all others are base pairs. The format stores every part of a problem whose nodes are all integers or
 all text: pairs of indices from 0 with ``cost`` (``inf``: must be cut, ``-inf``: must be joined), `offset` and `sense`
-of ``objective``, and `must_join`, pairs that must be joined and have a cost besides. Nothing is ever unpickled.
+of ``objective``, and `must_join`, pairs that must be joined and have a cost besides. An archive with the array
+``label_costs`` is a labelled partition instead, see :mod:`graphpart.io.npz_labeled`. Nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import FormatError, InvalidProblem
 from graphpart.files.arrays import DAMAGED, read_data, read_header
+from graphpart.io.npz_labeled import read_archive, write_archive
 from graphpart.kernels import LARGEST_INDEX
 from graphpart.partition.inputs.arrays import names_of
 from graphpart.partition.problem import SetPartition, check_matrix_fits
@@ -34,6 +36,7 @@ from graphpart.partition.problem.rules import Rules
 
 if TYPE_CHECKING:
     from graphpart.files.source import Source
+    from graphpart.labeled.labeled_partition import LabeledPartition
 
 GROUPS = ("group_starts", "group", "group_price")
 KEYS = (
@@ -47,10 +50,12 @@ def sniff(head: bytes) -> bool:
     return head.startswith((b"PK\x03\x04", b"PK\x05\x06"))
 
 
-def read(source: Source) -> SetPartition:
+def read(source: Source) -> SetPartition | LabeledPartition:
     """Read a problem."""
     try:
         with zipfile.ZipFile(io.BytesIO(source.read())) as archive:
+            if "label_costs.npy" in archive.namelist():
+                return read_archive(source, archive)
             return _problem(source, _arrays(source, archive))
     except (FormatError, InvalidProblem):
         raise
@@ -195,8 +200,11 @@ def _limits(source: Source, arrays: dict[str, NDArray[Any]]) -> Limits | None:
     return limits_of(size, (least, most))
 
 
-def write(problem: SetPartition, stream: BinaryIO) -> None:
+def write(problem: SetPartition | LabeledPartition, stream: BinaryIO) -> None:
     """Write a problem."""
+    if not isinstance(problem, SetPartition):
+        stream.write(write_archive(problem, None if isinstance(problem.nodes, range) else _named(problem.nodes)))
+        return
     arrays: dict[str, Any] = {}
     problem = with_groups_apart(problem)
     if not isinstance(problem.nodes, range):

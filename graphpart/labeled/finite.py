@@ -110,14 +110,15 @@ class Tables:
 def tables_of(q: LabeledPartition) -> Tables:
     """The tables of a problem, with a penalty in place of inf. O(n L + m L^2)"""
     arrays = (q.label_costs, np.stack([q.joined, q.parted], axis=1).reshape(q.m, 2 * q.n_classes**2))
-    least = most = 0.0
+    least = most = largest = 0.0
     for array in arrays:
         if array.size:
             finite = np.isfinite(array)
             least += float(array.min(axis=1).sum())
             most += float(array.max(axis=1, where=finite, initial=-math.inf).sum())
-    spread = max(most - least, 1e-9 * (abs(most) + abs(least))) or 1.0
-    penalty = 2.0 * spread + max(abs(most), abs(least))
+            largest = max(largest, float(np.abs(array).max(where=finite, initial=0.0)))
+    spread = max(most - least, 1e-9 * largest * (q.n + q.m)) or 1.0
+    penalty = 2.0 * spread + largest  # in place of any entry of a table
     joined, parted = (np.where(np.isfinite(x), x, penalty) for x in (q.joined, q.parted))
     own = np.where(np.isfinite(q.label_costs), q.label_costs, penalty)
     return Tables(own, q.u, q.v, joined, parted, most + 0.25 * spread, FINEST * penalty)

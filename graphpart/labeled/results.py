@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 
 from graphpart.common.finishing import MESSAGES, Ending, result_of
 from graphpart.display import number, plural
+from graphpart.errors import InvalidOption
 from graphpart.kernels._pairs import connected_components
 from graphpart.partition.problem.labels import canonical
 from graphpart.result import PartitionResult, Status, sizes_of
 from graphpart.stopping import Stopping
 
 if TYPE_CHECKING:
+    import networkx as nx
+
     from graphpart.labeled.joint_costs import JointCosts
 
 __all__ = ["LabeledResult", "finish"]
@@ -54,6 +57,36 @@ class LabeledResult(PartitionResult):
     def labeling(self) -> dict[Hashable, int]:
         """The class of each element by its name."""
         return dict(zip(self.nodes, self.classes.tolist(), strict=True))
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Not possible: an InvalidOption, which says what to draw instead."""
+        raise InvalidOption(
+            "there are no pictures of labelled partitions: expected SetPartition(G).plot(result.labels), with a graph "
+            "G, or plt.imshow(result.labels.reshape(shape)) for pixels"
+        )
+
+    def to_networkx(self) -> nx.Graph:
+        """The problem as a networkx graph, its nodes with `cluster` and `class`, its edges with the flag `together`.
+
+        Raises
+        ------
+        InvalidOption
+            If the result has come without its problem.
+        """
+        import networkx as nx
+
+        G = self._problem().graph
+        label = dict(zip(self.nodes, self.labels.tolist(), strict=True))
+        nx.set_node_attributes(G, label, "cluster")
+        nx.set_node_attributes(G, self.labeling, "class")
+        nx.set_edge_attributes(G, {(a, b): label[a] == label[b] for a, b in G.edges()}, "together")
+        return G
+
+    def to_igraph(self, graph: Any = None) -> Any:
+        """The clusters as an ``igraph.VertexClustering`` of a graph that is given."""
+        if graph is None:
+            raise InvalidOption("graph is missing: expected an igraph.Graph whose vertices are the elements")
+        return super().to_igraph(graph)
 
     def _columns(self) -> dict[str, Any]:
         return {"element": self.nodes, "cluster": self.labels, "class": self.classes, "size": sizes_of(self.labels)}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidPartition
 from graphpart.labeled.results import LabeledResult
-from graphpart.partition.problem.labels import labels_of
+from graphpart.partition.problem.labels import canonical, labels_of
 
 if TYPE_CHECKING:
     from graphpart.labeled.joint_costs import JointCosts
@@ -49,13 +49,14 @@ def start_of(q: JointCosts, initial: Any) -> tuple[Elements, Elements]:
     """Clusters and classes of a start: a result of this kind, a pair (labels, classes), or clusters alone.
 
     With clusters alone, which may be in any form that ``SetPartition.labels`` takes, classes are those of least label
-    cost.
+    cost. Elements that clusters leave out, or give the label -1, are alone.
     """
     if isinstance(initial, LabeledResult):
         return labels_of(q, initial), classes_of(q, initial)  # type: ignore[arg-type]
-    if isinstance(initial, tuple) and len(initial) == 2:
-        return labels_of(q, initial[0]), classes_of(q, initial[1])  # type: ignore[arg-type]
-    return labels_of(q, initial), best_classes(q)  # type: ignore[arg-type]
+    given, classes = initial if isinstance(initial, tuple) and len(initial) == 2 else (initial, None)
+    labels = labels_of(q, given, partial=True).astype(np.int64)  # type: ignore[arg-type]
+    labels = np.where(labels < 0, q.n + np.arange(q.n), labels)
+    return canonical(labels), best_classes(q) if classes is None else classes_of(q, classes)
 
 
 def best_classes(q: JointCosts) -> Elements:

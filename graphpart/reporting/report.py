@@ -100,6 +100,8 @@ def report(
     if not isinstance(result, Result):
         raise InvalidOption(f"result is of type {type(result).__name__}: expected what a solver returned, a Result")
     is_partition = problem_kind(problem) == "partition"
+    if problem_kind(problem) == "labeled":
+        raise InvalidOption("reports are of set partition problems and factor graphs: this is a LabeledPartition")
     origin = rows = None
     if is_partition:
         problem = as_problem(problem)
