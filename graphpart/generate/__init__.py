@@ -9,6 +9,7 @@ from graphpart.generate.factor_tree import factor_tree
 from graphpart.generate.families import FAMILIES, Family, Parameter, find_family
 from graphpart.generate.grid import grid
 from graphpart.generate.instance import FactorInstance, Instance
+from graphpart.generate.labeled_grid import LabeledInstance, labeled_grid
 from graphpart.generate.lifted import lifted_grid, lifted_random
 from graphpart.generate.machine_parts import machine_parts
 from graphpart.generate.max_cut import max_cut
@@ -31,6 +32,7 @@ __all__ = [
     "FactorInstance",
     "Family",
     "Instance",
+    "LabeledInstance",
     "Parameter",
     "PersonRecords",
     "cluster_editing",
@@ -41,6 +43,7 @@ __all__ = [
     "factor_tree",
     "find_family",
     "grid",
+    "labeled_grid",
     "lifted_grid",
     "lifted_random",
     "machine_parts",

@@ -24,8 +24,6 @@ from graphpart.partition.problem.requirements import RequirementOptions, Require
 if TYPE_CHECKING:
     import networkx as nx
 
-    from graphpart.partition.problem.groups import Groups
-
 __all__ = ["LabeledPartition", "as_labeled"]
 
 Elements = NDArray[np.int32]
@@ -251,29 +249,13 @@ class LabeledPartition(JointCosts):
             if getattr(asked, name) not in (None, False):
                 raise InvalidProblem(f"{name} is given: a labelled partition can only require {OBEYED}")
         joins, cuts = (indices_of(self._places, getattr(asked, name), name) for name in ("together", "apart"))
-        members = _members_of(asked.groups_of(self.nodes))
-        pairs = np.concatenate([joins, cuts, members[0]])
+        groups = asked.groups_of(self.nodes)
+        a, b, prices = (joins[:0, 0], joins[:0, 1], np.zeros(0)) if groups is None else groups.pairs(GROUPED_PAIRS)
+        pairs = np.concatenate([joins, cuts, np.stack([a, b], 1)])
         joined, parted = np.zeros(len(pairs)), np.zeros(len(pairs))
         parted[: len(joins)] = joined[len(joins) : len(joins) + len(cuts)] = math.inf
-        joined[len(joins) + len(cuts) :] = members[1]
+        joined[len(joins) + len(cuts) :] = prices
         return type(self)._of(self.nodes, with_pairs(self._arrays, self.n, pairs, joined, parted))
-
-
-def _members_of(groups: Groups | None) -> tuple[Elements, Floats]:
-    """The pairs of members of one group, and the price of each pair."""
-    if groups is None:
-        return np.zeros((0, 2), np.int32), np.zeros(0)
-    first, member, _ = groups.by_group
-    sizes = np.diff(first)
-    if (count := int((sizes * (sizes - 1) // 2).sum())) > GROUPED_PAIRS:
-        raise InvalidProblem(f"groups have {count} pairs of members: expected at most {GROUPED_PAIRS}")
-    rows, prices = [np.zeros((0, 2), np.int32)], [np.zeros(0)]
-    for g in np.flatnonzero(sizes > 1).tolist():
-        members = np.sort(member[first[g] : first[g + 1]])
-        a, b = np.triu_indices(len(members), 1)
-        rows.append(np.stack([members[a], members[b]], 1).astype(np.int32))
-        prices.append(np.full(len(a), float(groups.price[g])))
-    return np.concatenate(rows), np.concatenate(prices)
 
 
 def as_labeled(problem: Any) -> LabeledPartition:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,14 @@ from numpy.typing import NDArray
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.kernels import _pairs
 
-__all__ = ["asked_for", "check_joins", "linked_parts", "unlinked", "with_lifted"]
+if TYPE_CHECKING:
+    from graphpart.partition.problem.groups import Groups
+
+__all__ = ["asked_for", "check_joins", "linked_parts", "unlinked", "with_groups_listed", "with_lifted"]
 
 Triples = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
 Integers = NDArray[np.int32]
+GROUPED_PAIRS = 5_000_000  # pairs of members of groups, at most, that become lifted pairs
 SHOWN = 6  # elements of a path that a message names at most
 
 
@@ -59,6 +63,18 @@ def with_lifted(
     flags[len(u) :] = True
     a, b, c = (np.concatenate(arrays) for arrays in zip((u, v, costs), more, strict=True))
     return a, b, c, flags
+
+
+def with_groups_listed(
+    pairs: tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]], flags: NDArray[np.bool_], groups: Groups
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]]:
+    """The same pairs and flags, with the pairs of members of one group as lifted pairs at their price.
+
+    A pair at price ``inf`` must be apart, so it does not connect, also if it is a base pair.
+    """
+    more = groups.pairs(GROUPED_PAIRS)
+    u, v, costs = (np.concatenate([a, b]) for a, b in zip(pairs, more, strict=True))
+    return u, v, costs, np.concatenate([flags, np.ones(len(more[0]), bool)])
 
 
 def linked_parts(p: Linked, labels: Integers) -> Integers:

@@ -14,7 +14,7 @@ from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import frozen, pairs_and_costs_of
 from graphpart.partition.inputs.unlisted import derived_cost
 from graphpart.partition.problem.background import Background, background_of
-from graphpart.partition.problem.connectedness import linked_parts
+from graphpart.partition.problem.connectedness import linked_parts, with_groups_listed
 from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 from graphpart.partition.problem.requirements import Requirements, indices_of
@@ -157,9 +157,9 @@ def requiring(p: Problem, asked: Requirements) -> Problem:
     if derived_cost(p) is not None and p.background is not None and (groups is not None or asked.connects):
         p = _without_derived(p)
     if asked.connects or p.lifted is not None:
-        check_alone(False, Background(groups=groups or p.groups), rules.limits)
-    if asked.connects:
-        p = _connecting(p, asked)
+        check_alone(False, None, rules.limits)
+        if asked.connects or groups is not None:
+            p, groups = _connecting(p, asked, groups), None
     return with_rules(p, rules, groups)
 
 
@@ -244,8 +244,11 @@ def _store_with(q: PairCosts, p: PairCosts, pairs: NDArray[np.integer[Any]], cos
     q.cost = frozen(cost)
 
 
-def _connecting(p: Problem, asked: Requirements) -> Problem:
-    """The problem whose listed pairs connect clusters, with more pairs that do not."""
+def _connecting(p: Problem, asked: Requirements, groups: Groups | None) -> Problem:
+    """The problem whose listed pairs connect clusters, with more pairs that do not: lifted ones, and those of groups."""
+    every = [one for one in (p.groups, groups) if one is not None]
+    if p.groups is not None:
+        p = _without_groups(p)
     if p._zeros is None or p.background is not None:
         raise InvalidProblem(
             "connected or lifted together with missing or background is not possible: expected a problem without them"
@@ -262,7 +265,20 @@ def _connecting(p: Problem, asked: Requirements) -> Problem:
         a, b, more = pairs_and_costs_of(lifted, p.n)
         u, v, cost = np.concatenate([u, a]), np.concatenate([v, b]), np.concatenate([cost, more])
         flags = np.concatenate([flags, np.ones(len(a), bool)])
+    for one in every:
+        u, v, cost, flags = with_groups_listed((u, v, cost), flags, one)
     return p._of_pairs(p.nodes, u, v, cost, rules=Rules(p.must_join, limits=p._limits, lifted=flags))._as(p)
+
+
+def _without_groups(p: Problem) -> Problem:
+    """The problem without its groups, from the pairs that it lists; itself if it also has another background."""
+    source = p if p.matrix is None or p._source is None else p._source
+    if source.background is None or len(source.background.beta):
+        return p
+    u, v, cost = source.pairs()
+    q = p._of_pairs(p.nodes, u, v, cost, None, replace(p._rules, lifted=None), dense=False)._as(p)
+    q._zeros = source._zeros if source._zeros is not None else p._zeros
+    return q
 
 
 def _without_derived(p: Problem) -> Problem:

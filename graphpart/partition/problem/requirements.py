@@ -119,7 +119,7 @@ class Requirements:
         The number of clusters; in a pair, None stands for no limit.
     connected : bool
         Whether every cluster must be connected by listed pairs of any cost but ``inf``. Not together with `missing`,
-        `background`, `groups`, `max_size` and `n_clusters`.
+        `background`, `max_size` and `n_clusters`. The pairs of members of `groups` are listed then, as lifted pairs.
     lifted : optional
         Lifted pairs with their costs, in the form of the data of the constructor. They do not connect; all other listed
         pairs do, and every cluster must be connected by them.

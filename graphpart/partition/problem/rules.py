@@ -65,7 +65,7 @@ def check_alone(dense: bool | None, background: Background | None, limits: Limit
         if given:
             instead = {
                 "dense=True": "pairs, since a matrix has no base pairs",
-                "groups": "apart= with the pairs of each group",
+                "groups": "the pairs of each group as lifted pairs, as constructors make them of groups=",
             }.get(name, f"a problem without {name}")
             raise InvalidProblem(f"connected or lifted together with {name} is not possible: expected {instead}")
 

@@ -204,7 +204,6 @@ PATH = [(0, 1), (1, 2), (2, 3)]
         ({"dense": True}, "connected or lifted together with dense=True is not possible: expected pairs"),
         ({"missing": 0.5}, "together with missing is not possible"),
         ({"background": (1.0, np.ones(5))}, "together with background"),
-        ({"groups": [0, 0, 1, 1, 1]}, "together with groups .*: expected apart="),
         ({"max_size": 3}, "together with max_size or n_clusters"),
         ({"lifted": [(0, 2)]}, "lifted is of type list: expected a tuple"),
         ({"lifted": ([(0, 5)], [1.0])}, r"lifted pair 0 is \(0, 5\): expected indices from 0 to 4"),
@@ -239,8 +238,6 @@ def test_requirements_are_checked():
     assert q._connected and q.lifted is p.lifted
     with pytest.raises(gp.errors.InfeasibleProblem, match="no path of base pairs"):
         p.require(together=[(0, 4)])
-    with pytest.raises(gp.errors.InvalidProblem, match="together with groups"):
-        p.require(groups=[0, 0, 1, 1, 1])
     with pytest.raises(gp.errors.InvalidProblem, match="together with max_size"):
         p.require(max_size=2)
     with pytest.raises(gp.errors.InvalidProblem, match="does not tell base pairs"):
