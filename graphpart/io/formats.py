@@ -247,9 +247,8 @@ def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
     ['MULTICUT', '0', '1', '2.5', '1', '2', '-1']
     """
     from graphpart.crf.problem import FactorGraph
-    from graphpart.labeled.joint_costs import JointCosts
 
-    kind = "crf" if isinstance(problem, FactorGraph) else "labeled" if isinstance(problem, JointCosts) else "partition"
+    kind = "labeled" if hasattr(problem, "label_costs") else "crf" if isinstance(problem, FactorGraph) else "partition"
     if kind == "partition":
         problem = as_problem(problem)
     known = format_of_target(path, kind) if format is None else find_format(format)

@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
@@ -185,7 +185,7 @@ def _limits(source: Source, attributes: dict[str, Any]) -> Limits | None:
 def write(problem: SetPartition | FactorGraph | LabeledPartition, stream: BinaryIO) -> None:
     """Write a problem."""
     if hasattr(problem, "label_costs"):
-        write_labeled(problem, stream)
+        write_labeled(cast("LabeledPartition", problem), stream)
         return
     if not isinstance(problem, SetPartition):
         write_factors(problem, stream)

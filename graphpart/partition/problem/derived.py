@@ -245,7 +245,7 @@ def _store_with(q: PairCosts, p: PairCosts, pairs: NDArray[np.integer[Any]], cos
 
 
 def _connecting(p: Problem, asked: Requirements, groups: Groups | None) -> Problem:
-    """The problem whose listed pairs connect clusters, with more pairs that do not: lifted ones, and those of groups."""
+    """The problem whose listed pairs connect clusters, with more pairs that do not: lifted ones, those of groups."""
     every = [one for one in (p.groups, groups) if one is not None]
     if p.groups is not None:
         p = _without_groups(p)

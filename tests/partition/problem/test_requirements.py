@@ -196,8 +196,8 @@ def test_connectedness_is_refused_beside_unlisted_costs_also_of_a_matrix():
         plain = {"n": 4, "pairs": [(0, 1), (1, 2)], "costs": [-1.0, 2.0], "dense": dense}
         with pytest.raises(gp.InvalidProblem, match="together with missing"):
             gp.SetPartition.from_pairs(**plain, missing=0.5).require(connected=True)
-        with pytest.raises(gp.InvalidProblem, match="together with groups"):
-            gp.SetPartition.from_pairs(**plain, groups=[0, 0, 1, 1], group_cost=3.0).require(connected=True)
+        with pytest.raises(gp.InvalidProblem, match="together with missing or background"):
+            gp.SetPartition.from_pairs(**plain, missing=0.5, groups=[0, 0, 1, 1]).require(connected=True)
 
 
 @pytest.mark.parametrize("options", COMBINATIONS, ids=lambda options: "+".join(options) or "none")
