@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("--csv", metavar="FILE")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
-    size, seeds, seconds = (10, range(2), 2.0) if args.quick else (40, range(20), 30.0)
+    size, seeds, seconds = (6, range(1), 0.5) if args.quick else (40, range(20), 30.0)
     rows = []
     for seed in seeds:
         rows.append(run(seed, size, 0.7 if seed % 2 else 1.0, seconds))

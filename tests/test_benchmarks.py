@@ -283,3 +283,11 @@ def test_micro_benchmarks_of_kernels_run():
     command = [sys.executable, "-m", "pytest", *options, "-k", "grid-100 or complete-300", str(script)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0 and " passed" in done.stdout, done.stdout
+
+
+@ON_LINUX
+def test_labeled_quick(tmp_path):
+    done = peers("--quick", "--csv", str(tmp_path / "labeled.csv"), script=PEERS.with_name("labeled.py"))
+    assert done.returncode == 0, done.stderr
+    (row,) = csv.DictReader((tmp_path / "labeled.csv").open())
+    assert float(row["cost"]) < 0 and row["gap"].endswith("%")

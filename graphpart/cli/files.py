@@ -141,7 +141,8 @@ def write_certificate(problem: Any, result: Any, file: str, time_limit: float | 
     """
     from graphpart.solve import with_certificate
 
-    if result.status is Status.OPTIMAL and is_whole and not file.endswith(".npz"):
+    has_proofs = problem_kind(problem) != "labeled"
+    if result.status is Status.OPTIMAL and is_whole and has_proofs and not file.endswith(".npz"):
         result = with_certificate(problem, result, time_limit)
         if result.certificate is not None:
             with writing(file):
