@@ -44,7 +44,7 @@ def classes_first(q: gp.LabeledPartition) -> float:
 
 
 def run(seed: int, size: int, sigma: float, seconds: float) -> dict[str, object]:
-    q, labels, classes = gp.generate.labeled_grid(size, size, 3, size * size // 40, sigma, seed=seed)
+    q, labels, classes = gp.generate.labeled_grid(size, size, 3, max(2, size * size // 40), sigma, seed=seed)
     began = time.perf_counter()
     r = gp.solve(q, time_limit=seconds)
     took = time.perf_counter() - began
