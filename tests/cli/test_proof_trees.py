@@ -37,3 +37,13 @@ def test_solve_and_verify(run, tmp_path, name):
     proof.write_text(json.dumps(data | {"bound": data["bound"] - 1}))
     status, out, err = run("verify", instance, labels, proof)
     assert (status, out) == (1, "") and "the seal does not fit" in err and err.count("\n") == 1
+
+
+def test_without_a_whole_proof_there_is_a_lower_bound(run, tmp_path, monkeypatch):
+    (tmp_path / "x.csv").write_text("u,v,cost\na,b,-2\nb,c,-3\na,c,4\n")
+    monkeypatch.setattr("graphpart.partition.proof_trees.making.NODES", 0)
+    proof = tmp_path / "c.json"
+    status, _, err = run("solve", tmp_path / "x.csv", "-o", tmp_path / "l", "--certificate", proof)
+    assert status == 0 and err.endswith(f"more than 0 nodes: {proof} has a lower bound only\n") and err.count("\n") == 1
+    assert json.loads(proof.read_text())["format"] == "graphpart-certificate"
+    assert run("verify", tmp_path / "x.csv", tmp_path / "l", proof, "--exact")[0] == 0

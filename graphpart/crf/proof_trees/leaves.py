@@ -53,7 +53,7 @@ class Leaves:
         """A leaf whose value is at least the goal; None if there is none. More effort is spent at the root."""
         self.best = -math.inf
         if state.constant == math.inf or not state.labels:
-            node = ["eliminate", []] if not state.labels else ["messages", 0, [0] * _count(state)]
+            node = ["eliminate", []] if not state.labels else ["messages", 0, []]
             self.best = self.value(node, state)
             return node if self.best >= goal else None
         f, names = self.factor_graph(state)
@@ -62,6 +62,10 @@ class Leaves:
             node = ["eliminate", [names[i] for i in order.tolist()]]
             self.best = self.value(node, state)
             return node if self.best >= goal else None
+        node = ["messages", 0, [0] * _count(state)]  # exact where no table has two variables, also if all is forbidden
+        self.best = self.value(node, state)
+        if self.best >= goal:
+            return node
         for certificate in self._bounds(f, is_root):
             for node in _rounded(certificate, names):
                 try:
@@ -94,7 +98,7 @@ class Leaves:
     def _bounds(self, f: FactorGraph, is_root: bool) -> Iterator[Certificate]:
         """Reparametrisations that prove bounds, the quick ones first."""
         is_binary = bool((f.domains == 2).all()) and int(np.diff(f.scope_start).max(initial=0)) <= 2
-        methods = ["negative-sum", *(["roof-duality"] if is_binary else []), "message-passing"]
+        methods = ["roof-duality", "message-passing"] if is_binary else ["message-passing"]
         for name in methods:
             if self.stopping.check(math.inf):
                 return

@@ -26,7 +26,7 @@ from graphpart.crf.problem import as_factor_graph
 from graphpart.crf.proof_trees.leaves import Leaves
 from graphpart.crf.proof_trees.tree import LabelingProof, plain_energy
 from graphpart.display import number
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["prove_labels"]
 
@@ -36,6 +36,7 @@ DEPTH = 300  # most decisions on a path: the check follows a path by recursion
 NEAR = 1e-9  # share of the absolute costs that a bound may miss if costs have no common step
 
 
+@interruptible
 def prove_labels(
     problem: Any, labels: NDArray[np.int32], method: str, time_limit: float | None = None
 ) -> LabelingProof:
@@ -53,7 +54,7 @@ def prove_labels(
     Raises
     ------
     Unproven
-        If the time is over, the tree or the problem is too large, or a better labeling was found.
+        If the time is over, or Ctrl-C is pressed, the tree or the problem is too large, or a better labeling was found.
     """
     given = as_factor_graph(problem)
     f = given.decomposed()
@@ -165,7 +166,9 @@ class Making:
                 self.out.append(node)
                 continue
             if self.stopping.check(math.inf):
-                raise Unproven(f"no proof within the time limit: {len(self.out)} nodes, {len(open_) + 1} open")
+                raise Unproven(
+                    f"no proof when the time was over or Ctrl-C pressed: {len(self.out)} nodes, {len(open_) + 1} open"
+                )
             if not state.labels or (node := self._branch(state)) is None:
                 raise Unproven("a labeling was found that costs less")
             self.out.append(node)

@@ -32,7 +32,7 @@ from graphpart.partition.problem.derived import connected
 from graphpart.partition.proof_trees.decisions import Decided
 from graphpart.partition.proof_trees.relaxed import Bounding
 from graphpart.partition.proof_trees.tree import PartitionProof, plain_problem
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["prove"]
 
@@ -42,6 +42,7 @@ DEPTH = 300  # most decisions on a path: the check follows a path by recursion
 NEAR = 1e-9  # share of the absolute costs that a bound may miss if costs have no common step
 
 
+@interruptible
 def prove(p: SetPartition, labels: Labels, method: str, time_limit: float | None = None) -> PartitionProof:
     """A certificate that labels are optimal.
 
@@ -57,7 +58,7 @@ def prove(p: SetPartition, labels: Labels, method: str, time_limit: float | None
     Raises
     ------
     Unproven
-        If the time is over, the tree has too many nodes, or a better partition was found.
+        If the time is over, or Ctrl-C is pressed, the tree has too many nodes, or a better partition was found.
     """
     stopping = Stopping(time_limit)
     if p.background is not None and p.n > WRITTEN_OUT:
@@ -167,7 +168,9 @@ class Making:
             bounding.decide(decided)
             closed = bounding.closes()
             if closed is None:
-                raise Unproven(f"no proof within the time limit: {len(self.out)} nodes, {len(open_) + 1} open")
+                raise Unproven(
+                    f"no proof when the time was over or Ctrl-C pressed: {len(self.out)} nodes, {len(open_) + 1} open"
+                )
             if closed:
                 self.out.append(bounding.leaf(named.astype(np.int32)))
                 continue
