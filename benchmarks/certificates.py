@@ -35,7 +35,7 @@ def measure(path: Path, limit: float) -> dict[str, Any]:
     start = time.process_time()
     result = gp.solve(problem, time_limit=limit)
     solved = time.process_time()
-    row = dict.fromkeys(COLUMNS, "") | {"instance": path.name, "status": str(result.status)}
+    row: dict[str, Any] = dict.fromkeys(COLUMNS, "") | {"instance": path.name, "status": str(result.status)}
     row["solve seconds"] = f"{solved - start:.2f}"
     if result.status != "optimal":
         return row
