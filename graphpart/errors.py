@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ParamSpec, TypeVar
 
 __all__ = [
+    "NO_PROBLEM",
     "CyclicGraph",
     "DownloadFailed",
     "FormatError",
@@ -193,6 +194,8 @@ ELSEWHERE = {
     "weight": ("costs",),
     "weights": ("costs",),
 }
+#: What to do with a result that does not hold its problem.
+NO_PROBLEM = "results that were pickled do not hold their problem: give the one that was solved"
 #: Names of columns of values in tables, and the line that explains them.
 COLUMNS_OF_VALUES = ("dist", "distance", "distances", "score", "scores", "sim", "value", "values", "weights")
 VALUES = (

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import Facts, Shown, frame_of, number, percent, plural, series_of
-from graphpart.errors import InvalidOption, deprecated
+from graphpart.errors import NO_PROBLEM, InvalidOption, deprecated
 from graphpart.kernels.overlaps import matched
 
 if TYPE_CHECKING:
@@ -147,10 +147,7 @@ class Result(Shown):
 
     def _problem(self) -> Any:
         if self.problem is None:
-            raise InvalidOption(
-                "the result does not hold its problem any more: "
-                "use the one that solve has returned, or problem.plot(result)"
-            )
+            raise InvalidOption(f"the problem of this result is None; {NO_PROBLEM}, as in problem.plot(result)")
         return self.problem
 
     def _counts(self) -> dict[str, Any]:

@@ -277,7 +277,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Near pairs, and a constant cost of others, as `partition/inputs/embeddings.py` says."""
         P = points(X, self.metric)
         if isinstance(self.threshold, str) and self.threshold == "auto":
-            self.threshold_ = chosen(None, P, self.metric)
+            self.threshold_, _ = chosen(None, P, self.metric)
         elif isinstance(self.threshold, str):
             D = sample_of_distances(P, self.metric)[1]
             self._choose(D[np.isfinite(D)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InvalidOption, InvalidProblem, warn
 from graphpart.estimators.solving import clustered, seed
 from graphpart.learn import LogisticRegression, MaxMarginPartition, pairs
 from graphpart.learn.attributes import total_width
@@ -19,11 +19,26 @@ from graphpart.learn.rich_attributes import NAMES, RichAttributes
 from graphpart.learn.thresholds import ThresholdSelection, cross_validate_threshold
 from graphpart.partition.problem import SetPartition
 from graphpart.result import PartitionResult
+from graphpart.stopping import Stopping
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Labels = NDArray[np.int64]
 Model = LogisticRegression | MaxMarginPartition
+SPLITS = 5  # of the classes, to choose the threshold
+
+
+class _Time(NamedTuple):
+    """A share of what is left of the time when it is needed, after attributes were computed."""
+
+    whole: Stopping
+    share: float
+
+    @property
+    def left(self) -> float | None:
+        """Seconds; None without a limit."""
+        left: float | None = self.whole.remaining
+        return None if left is None else left * self.share
 
 
 class LearnedPartition(BaseEstimator):  # type: ignore[misc]
@@ -59,8 +74,12 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
     n_neighbors : int, optional
         In `predict`, only pairs in which one element is among the nearest neighbours of the other get a cost. Default:
         all pairs.
-    method, time_limit
+    method
         As for :func:`graphpart.solve`, but without a limit, ``"auto"`` proves for no longer than it has searched.
+    time_limit : float, optional
+        Seconds for `fit`, and for each partition of new elements. Half of those of `fit` are for the costs, the others
+        for the threshold, which is chosen by as many splits as there is time for, at least one. The attributes of
+        ``kind="auto"`` are computed in any case, which takes seconds for thousands of elements.
     random_state : int, RandomState or None
         For draws, and for methods that draw random numbers. None: 0 for samples, so that fits can be repeated.
     progress : bool
@@ -133,6 +152,11 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
             The weights of the elements, at least 0. The weight of a pair is the product of the weights of its elements.
             Equal elements of one class are merged into one element with the sum of their weights, so that repeating an
             element has the same effect as a larger weight.
+
+        Warns
+        -----
+        GraphPartWarning
+            If `time_limit` is so short that no costs were learned.
         """
         if self.loss not in ("max-margin", "logistic"):
             raise InvalidOption(f"loss is {self.loss!r}: expected max-margin or logistic")
@@ -157,12 +181,16 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
             chosen = np.sort(rng.choice(chosen, self.max_elements, replace=False))
         X, classes, weights = _merged(X[chosen], classes[chosen], None if weights is None else weights[chosen])
 
-        self.attributes_, self.model_ = self._learn(X, classes, weights, drawn_by)
-        self.threshold_, self.selection_ = self._threshold(X, classes, weights, drawn_by)
+        stopping = Stopping(self.time_limit)
+        some = _Time(stopping, 0.5 if isinstance(self.threshold, str) else 1.0)
+        self.attributes_, self.model_ = self._learn(X, classes, weights, drawn_by, some)
+        self.threshold_, self.selection_ = self._threshold(X, classes, weights, drawn_by, stopping)
+        if self.time_limit is not None and not self.model_.theta_.any():
+            warn(f"time_limit is {self.time_limit:g}: no costs were learned in that time; all pairs cost the same")
         return self
 
     def _learn(
-        self, X: Array, y: NDArray[Any], weights: Array | None, drawn_by: int | None
+        self, X: Array, y: NDArray[Any], weights: Array | None, drawn_by: int | None, time: _Time
     ) -> tuple[RichAttributes | None, Model]:
         """Attributes and costs from elements of known classes."""
         rich = RichAttributes().fit(X, y, weights) if self._automatic else None
@@ -175,14 +203,15 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
             number = int(np.clip(np.ceil(len(y) / 6), 5, 50))  # an element is in about 10, of 60 elements each
             samples = pairs.cut_into_problems(y, number, seed=drawn_by or 0, missing=None)
             if samples:
-                return rich, self._learn_from_partitions(X, y, weights, samples, rich, names)
+                return rich, self._learn_from_partitions(X, y, weights, samples, rich, names, time)
         train, same = pairs.training_pairs(y, self.max_pairs, seed=drawn_by, missing=None)
         w = self._pair_weights(y, train, same, weights)
         model = LogisticRegression(1.0 if self.sigma is None else self.sigma, intercept=self.intercept)
         if rich is not None:
-            return rich, model.fit(rich.of_pairs(X, train), same, w, attributes=names)
-        blocks = pairs.sample_blocks(X, train, same, self.kind, w)
-        return None, model.fit_blocks(blocks, total_width(self.kind, X), attributes=names)
+            rows = rich.of_pairs(X, train)
+            return rich, model.fit(rows, same, w, attributes=names, time_limit=time.left)
+        blocks, width = pairs.sample_blocks(X, train, same, self.kind, w), total_width(self.kind, X)
+        return None, model.fit_blocks(blocks, width, attributes=names, time_limit=time.left)
 
     def _learn_from_partitions(
         self,
@@ -192,6 +221,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         samples: list[Indices],
         rich: RichAttributes | None,
         names: list[str] | None,
+        time: _Time,
     ) -> MaxMarginPartition:
         places, decisions = [], []
         for sample in samples:
@@ -207,7 +237,8 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         model = MaxMarginPartition(
             10.0 if self.sigma is None else self.sigma, start=None, intercept=self.intercept, seed=0
         )
-        return model.fit(rows, np.concatenate(decisions), every, number, w, attributes=names)
+        y_pairs = np.concatenate(decisions)
+        return model.fit(rows, y_pairs, every, number, w, attributes=names, time_limit=time.left)
 
     def _pair_weights(self, y: NDArray[Any], train: Indices, same: NDArray[np.int8], weights: Array | None) -> Any:
         """Weights of training pairs: of their elements, and such that drawn pairs count as all."""
@@ -222,17 +253,18 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         return w
 
     def _threshold(
-        self, X: Array, y: NDArray[Any], weights: Array | None, drawn_by: int | None
+        self, X: Array, y: NDArray[Any], weights: Array | None, drawn_by: int | None, stopping: Stopping
     ) -> tuple[float, ThresholdSelection | None]:
         if not isinstance(self.threshold, str):
             return float(self.threshold), None
 
         def costs(learn: Indices, held: Indices) -> Array:
             w = None if weights is None else weights[learn]
-            return self._cost_matrix(X[held], *self._learn(X[learn], y[learn], w, drawn_by))
+            some = _Time(stopping, 0.5 / SPLITS)  # half of it is for partitions
+            return self._cost_matrix(X[held], *self._learn(X[learn], y[learn], w, drawn_by, some))
 
         classes, codes = np.unique(y, return_inverse=True)  # -1 is a class here
-        found = cross_validate_threshold(costs, codes, splits=5, seed=drawn_by or 0)
+        found = cross_validate_threshold(costs, codes, splits=SPLITS, seed=drawn_by or 0, time_limit=stopping.remaining)
         found.held_out = [tuple(classes[list(held)].tolist()) for held in found.held_out]
         return found.threshold, found
 

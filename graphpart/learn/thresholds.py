@@ -210,7 +210,8 @@ def cross_validate_threshold(
     seed : int, optional
         Of the splits.
     time_limit : float, optional
-        Seconds; after that, no other split is begun.
+        Seconds. After half of them, no other split is begun. Splits whose partitions are not found in time do not
+        count, except for the first one.
 
     Returns
     -------
@@ -241,6 +242,7 @@ def cross_validate_threshold(
     least = 2 if len(classes) >= 4 else 1
     size = int(np.clip(round(0.5 * len(classes)), 2, len(classes) - least))
     stopping = Stopping(time_limit)
+    learning = stopping.child(None if time_limit is None else time_limit / 2)
     problems = []
     for held in _choices(classes, size, splits, seed):
         outside = np.isin(codes, held)
@@ -250,7 +252,7 @@ def cross_validate_threshold(
         if problem.n != len(left):
             raise InvalidProblem(f"costs are those of {problem.n} elements: expected {len(left)}")
         problems.append((held, left, problem))
-        if stopping.check(0.0):
+        if learning.check(0.0):
             break
     stopping.reraise()
     if thresholds is None:
@@ -259,10 +261,16 @@ def cross_validate_threshold(
         grid = np.unique(SPREAD * np.sqrt(np.mean(squares))) if squares else np.zeros(1)
     else:
         grid = np.unique(np.asarray(thresholds, np.float64))
-    scores = np.array(
-        [[measure(codes[left], labels) for labels in threshold_path(problem, grid)] for _, left, problem in problems]
-    )
-    names = [tuple(_names(y, codes, held)) for held, _, _ in problems]
+    rows: list[list[float]] = []
+    names: list[tuple[Any, ...]] = []
+    for held, left, problem in problems:
+        path = threshold_path(problem, grid, time_limit=stopping.remaining if rows else None)
+        if rows and stopping.check(0.0):
+            break  # partitions for some thresholds are missing
+        rows.append([measure(codes[left], labels) for labels in path])
+        names.append(tuple(_names(y, codes, held)))
+    stopping.reraise()
+    scores = np.array(rows)
     return ThresholdSelection(_select(grid, scores), grid, scores, names)
 
 

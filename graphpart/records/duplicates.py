@@ -11,6 +11,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
+from numbers import Real
 from typing import Any, Unpack
 
 import numpy as np
@@ -19,7 +21,7 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidOption, InvalidProblem, unknown, warn
 from graphpart.machine import CHUNK
 from graphpart.partition.inputs.arrays import names_of
-from graphpart.partition.inputs.embeddings import METRICS, points, scaled
+from graphpart.partition.inputs.embeddings import METRICS, chosen, points, sample_of_distances, scaled
 from graphpart.partition.inputs.neighbors import MIX, distances_of, equal_keys, near_pairs
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.background import background_of
@@ -33,12 +35,15 @@ __all__ = ["near_duplicates"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 WHOLE = 300  # elements of a component of which all pairs are listed
+GAP = 2.0  # ratio of the distances beside a gap between copies and others
+FEW, COPIES = 0.01, 20  # pairs below the gap at least and at most, per element that is looked at; more are no copies
+EQUAL = 0.001  # share of the mean distance below which distances count as equal
 
 
 @with_options(RequirementOptions)
 def near_duplicates(
     X: Any,
-    threshold: float,
+    threshold: float | None = None,
     metric: str = "cosine",
     nodes: Iterable[Hashable] | None = None,
     *,
@@ -53,8 +58,10 @@ def near_duplicates(
     X : array_like or sparse matrix, shape (n, d), or sequence of n str
         Vectors, such as embeddings of texts or pictures; or the hash values of MinHash signatures. Of texts, the
         vectors say which pieces of two and three characters are in them.
-    threshold : float
-        The distance up to which two elements count as near duplicates: 1 - the similarity, unless Euclidean.
+    threshold : float, optional
+        The distance up to which two elements count as near duplicates: 1 - the similarity, unless Euclidean. Default:
+        for texts and sparse matrices, as in :meth:`graphpart.SetPartition.from_embeddings`; for vectors, in the gap
+        between the distances of copies and all others. If there is none, or the metric is ``"minhash"``, give it.
     metric : {"cosine", "euclidean", "minhash"}
         With ``"minhash"``, rows of X are signatures, and the distance is the share of different hash values: an
         estimate of 1 - the Jaccard similarity of the hashed sets.
@@ -75,7 +82,7 @@ def near_duplicates(
     InvalidProblem
         If X has not the shape (n, d), or a number is not finite; the message names the row.
     InvalidOption
-        If the metric is unknown, or the threshold is not positive.
+        If the metric is unknown, the threshold is not positive, or none is given and the distances have no gap.
 
     Warns
     -----
@@ -92,16 +99,19 @@ def near_duplicates(
     Examples
     --------
     >>> X = [[1.0, 0.0], [1.0, 0.01], [0.0, 1.0], [1.0, 0.02]]
-    >>> r = near_duplicates(X, 0.001)
+    >>> r = near_duplicates(X)  # in the gap between 0.0001 and 0.98
     >>> r.labels.tolist(), r.kept
     ([0, 0, 1, 0], [1, 2])
     """
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold < np.inf:
+    given = threshold is not None
+    if given and (isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 < threshold < np.inf):
         raise InvalidOption(f"threshold is {threshold!r}: expected a distance above 0")
     if nodes is None and hasattr(getattr(X, "index", None), "tolist"):
         nodes = X.index.tolist()
     P: Any
     if metric == "minhash":
+        if threshold is None:
+            raise InvalidOption("minhash without threshold: expected the largest share of different values, as 0.2")
         P = _signatures(X)
         _check_threshold(P, threshold, _differing, similarity=True)
         u, v = _equal_bands(P, 1 - threshold)
@@ -112,7 +122,10 @@ def near_duplicates(
         def distance(P: Any, u: Ints, v: Ints) -> Floats:
             return scaled(distances_of(P, u, v), metric)
 
-        _check_threshold(P, threshold, distance, similarity=metric == "cosine")
+        if threshold is None:
+            threshold = _chosen(P, metric)
+        else:
+            _check_threshold(P, threshold, distance, similarity=metric == "cosine")
         u, v, _ = near_pairs(P, float(np.sqrt(2 * threshold)) if metric == "cosine" else threshold)
     else:
         raise unknown("metric", metric, (*METRICS, "minhash"))
@@ -125,8 +138,31 @@ def near_duplicates(
     costs = np.concatenate([costs, np.minimum(distance(P, a, b) - threshold, threshold)])
     problem = SetPartition._of_pairs(names, *pairs, costs, background_of(names, threshold), dense=False)
     result = run(problem.require(**requirements), method, time_limit=time_limit)
+    if not given:
+        result = replace(result, message=f"{result.message}; threshold {threshold:.4g} (from the data)")
     medoids = _medoids(P, result.labels, distance)
     return extended(NearDuplicates, result, representatives=medoids)  # type: ignore[arg-type]
+
+
+def _chosen(P: Any, metric: str) -> float:
+    """The threshold of texts as for their clusters; else in the lowest gap of the distances, if copies are below it."""
+    if not isinstance(P, np.ndarray):
+        return chosen(None, P, metric)[0]
+    rows, D = sample_of_distances(P, metric)
+    values = np.sort(D[np.isfinite(D)])
+    if not len(values) or not values[-1]:
+        return 1.0  # a single element, or only equal ones
+    values = np.maximum(values, EQUAL * float(values.mean()))
+    gaps = np.flatnonzero(values[1:] >= GAP * values[:-1])
+    gaps = gaps[(gaps + 1 >= max(2, FEW * len(rows))) & (gaps < COPIES * len(rows))]
+    if len(gaps):
+        return float(np.sqrt(values[gaps[0]] * values[gaps[0] + 1]))
+    low, middle = np.quantile(np.min(D, axis=1), [0.1, 0.5])
+    raise InvalidOption(
+        "near_duplicates has no threshold, and no gap in the distances tells copies from others: expected the largest "
+        f"distance of near duplicates; of one element in ten, the nearest other one is within {low:.3g}, of half of "
+        f"them within {middle:.3g}"
+    )
 
 
 def _check_threshold(P: Any, threshold: float, distance: Any, *, similarity: bool) -> None:

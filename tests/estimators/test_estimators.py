@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from graphpart.estimators import CorrelationClustering, LearnedPartition, otsu_threshold
-from graphpart.learn import pairs
+from graphpart.learn import MaxMarginPartition, pairs
 
 # A partition is of all elements together: the label of one depends on which others there are, and in which order.
 WHOLE = "labels name subsets of the whole set given, in order of first appearance"
@@ -468,3 +468,25 @@ def test_copies_are_kept_where_only_they_are_joins():
 def test_options_without_meaning(option):
     with pytest.raises(InvalidOption, match=next(iter(option))):
         LearnedPartition(**option).fit(*blobs(0))
+
+
+def test_the_time_limit_of_learning(monkeypatch):
+    """Whatever learns gets a share of the time that is left; without time, the costs are told to be worth nothing."""
+    limits = []
+    fit = MaxMarginPartition.fit
+
+    def told(self, *args, time_limit=None, **options):
+        limits.append(time_limit)
+        return fit(self, *args, time_limit=time_limit, **options)
+
+    monkeypatch.setattr(MaxMarginPartition, "fit", told)
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(6), 8)
+    X = 5.0 * rng.normal(size=(6, 3))[y] + rng.normal(size=(48, 3))
+    model = LearnedPartition(time_limit=1000.0).fit(X, y)
+    assert 400 < limits[0] <= 500 and len(limits) == 6 and all(50 < limit <= 100 for limit in limits[1:])
+    unlimited = LearnedPartition().fit(X, y)
+    assert limits[6:] == [None] * 6 and unlimited.threshold_ == model.threshold_
+    with pytest.warns(gp.GraphPartWarning, match="time_limit is 0: no costs were learned"):
+        model.set_params(time_limit=0).fit(X, y)
+    assert len(limits) == 14 and len(model.selection_.scores) == 1

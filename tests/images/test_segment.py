@@ -313,8 +313,8 @@ def test_arguments_by_position_and_by_name():
         gp.images.segment(boundary, boundary)
     with pytest.raises(gp.InvalidOption, match=r"boundaries has 2 arguments by position: expected .*image, width="):
         gp.images.boundaries(boundary, 2.0)
-    with pytest.raises(gp.InvalidOption, match=r"near_duplicates lacks threshold: expected near_duplicates\(X, thr"):
-        gp.near_duplicates(["one title", "one tilte"])
+    with pytest.raises(gp.InvalidOption, match=r"near_duplicates lacks X: expected near_duplicates\(X, thr"):
+        gp.near_duplicates()
     with pytest.raises(gp.InvalidOption, match=r"from_matrix has 3 arguments by position: expected from_matrix\(matr"):
         gp.SetPartition.from_matrix(boundary, None, 0.0)
     with pytest.raises(gp.InvalidProblem, match=r"from 0 to 200: .* divide by 255 if 255"):

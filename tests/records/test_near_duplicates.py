@@ -103,3 +103,20 @@ def test_similarities_given_as_thresholds_are_warned_of():
     with pytest.warns(gp.GraphPartWarning, match="give 0.05"):
         gp.near_duplicates(np.random.default_rng(0).integers(0, 4, (60, 32)), 0.95, "minhash")
     assert gp.near_duplicates(X, 0.05).n_clusters == 60  # no warning
+
+
+def test_without_a_threshold():
+    """It is in the gap between copies and others, whether or not others have clusters; a message helps without one."""
+    for k, noise in ((1, 1.0), (10, 0.3)):
+        rng = np.random.default_rng(k)
+        X = rng.normal(size=(k, 32))[rng.integers(0, k, 300)] + noise * rng.normal(size=(300, 32))
+        r = gp.near_duplicates(np.concatenate([X, X[:30] + 0.03 * rng.normal(size=(30, 32))]))
+        assert r.n_clusters == 300 and (r.labels[:30] == r.labels[300:]).all() and "(from the data)" in r.message
+    with pytest.raises(
+        gp.InvalidOption, match=r"no gap in the distances .* one element in ten, .* within 0\.\d+, of half"
+    ):
+        gp.near_duplicates(X)
+    with pytest.raises(gp.InvalidOption, match="minhash without threshold: expected the largest share"):
+        gp.near_duplicates(np.ones((3, 8), int), metric="minhash")
+    assert gp.near_duplicates(["one title", "one tilte", "another"]).n_clusters == 2
+    assert gp.near_duplicates([[1.0, 2.0]]).n_clusters == gp.near_duplicates(np.ones((4, 2))).n_clusters == 1

@@ -25,7 +25,7 @@ from graphpart.crf.problem.given_labels import in_grid, labels_of
 from graphpart.crf.problem.quadratic import field_comes_first, from_ising_model, from_qubo
 from graphpart.crf.problem.with_functions import WithFunctions
 from graphpart.display import plural
-from graphpart.errors import CyclicGraph, InvalidProblem, deprecated, known_arguments
+from graphpart.errors import NO_PROBLEM, CyclicGraph, InvalidProblem, deprecated, known_arguments
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -512,4 +512,5 @@ def as_factor_graph(problem: Any) -> FactorGraph:
         return problem.decomposed()
     if hasattr(problem, "is_directed"):
         return FactorGraph(problem)
-    raise InvalidProblem(f"got {type(problem).__name__}: expected a FactorGraph or a bipartite networkx graph")
+    hint = f"; {NO_PROBLEM}, as in gp.crf.doubts(problem, result)" if problem is None else ""
+    raise InvalidProblem(f"got {type(problem).__name__}: expected a FactorGraph or a bipartite networkx graph{hint}")

@@ -22,8 +22,9 @@ from graphpart.learn.max_margin.training import TrainingProblem
 from graphpart.learn.objective import Array
 from graphpart.partition.bounds.lower_bound import lower_bound
 from graphpart.partition.bounds.relaxation import Relaxation
-from graphpart.partition.local_search.kernighan_lin import kernighan_lin
-from graphpart.partition.problem import SetPartition
+from graphpart.partition.local_search.greedy_joining import joined
+from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
+from graphpart.partition.problem import SetPartition, canonical
 from graphpart.partition.proving import exact
 from graphpart.stopping import Stopping
 
@@ -42,9 +43,11 @@ class Answer:
 
 
 def _local_search(training: TrainingProblem, problem: SetPartition, seconds: float | None) -> Answer:
-    first = kernighan_lin(problem, time_limit=seconds)
-    second = kernighan_lin(problem, training.labels, time_limit=seconds)
-    return Answer(training.decisions(min(first, second, key=lambda result: result.cost).labels))
+    stopping = Stopping(seconds)
+    starts = canonical(joined(problem, stopping)), canonical(training.labels.astype(np.int32))
+    found = [improve_by_sequences(problem, start, stopping) for start in starts]  # one reason for both to end
+    stopping.reraise()
+    return Answer(training.decisions(min(found, key=problem._evaluate_labels)))
 
 
 def _exact(training: TrainingProblem, problem: SetPartition, seconds: float | None) -> Answer:

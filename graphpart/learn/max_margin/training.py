@@ -71,6 +71,7 @@ class TrainingProblem:
         self.signed_loss = np.where(same, self.loss, -self.loss)
         self.truth = (self.share * same) @ X  # sum of a_p x_p over true joins
         self.constant = float(self.loss[same].sum())  # the loss of cutting every pair
+        self._lists_all = 2 * len(pairs) == self.n * (self.n - 1)
 
     def costs(self, theta: Array) -> Array:
         """a_p c_p for each pair, without the loss."""
@@ -86,7 +87,12 @@ class TrainingProblem:
 
     def problem(self, costs: Array) -> SetPartition:
         """The set partition problem with given costs of the pairs."""
-        return SetPartition.from_pairs(self.n, self.pairs, costs)
+        if not self._lists_all or not np.isfinite(costs).all():
+            return SetPartition.from_pairs(self.n, self.pairs, costs)
+        matrix = np.zeros((self.n, self.n))
+        u, v = self.pairs.T
+        matrix[u, v] = matrix[v, u] = costs
+        return SetPartition._of_symmetric(range(self.n), matrix, {"dense": True})
 
     def decisions(self, labels: NDArray[np.integer[Any]]) -> Flags:
         """Which of the pairs a partition joins."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from graphpart import machine
 from graphpart.display import plural
-from graphpart.errors import InvalidProblem
+from graphpart.errors import NO_PROBLEM, InvalidProblem
 from graphpart.kernels import LARGEST_INDEX, _pairs
 
 if TYPE_CHECKING:
@@ -289,6 +289,8 @@ def _present(graph: Any, attribute: str, advised: bool) -> str:
 
 def advice(thing: Any) -> str:
     """The function for an object that is no graph, as the end of a message; empty if there is none."""
+    if thing is None:
+        return f"; {NO_PROBLEM}, as in gp.partition.doubts(problem, result)"
     if isinstance(thing, str | os.PathLike):
         path = os.fspath(thing)
         call = "gp.solve_files(folder)" if os.path.isdir(path) or path.endswith(("/", os.sep)) else ""

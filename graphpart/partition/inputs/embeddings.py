@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem, unknown
 from graphpart.partition.inputs.arrays import check_matrix_fits, float_array
+from graphpart.partition.inputs.far_thresholds import told_threshold
 from graphpart.partition.inputs.neighbors import blocks_of_squares, distances_of, neighbor_pairs, squares_of
 from graphpart.partition.inputs.texts import are_texts, vectors_of_texts
 from graphpart.partition.inputs.thresholds import drawn, threshold_of_points
@@ -248,33 +249,37 @@ def matrix_of_distances(P: Any, metric: str) -> Floats:
     return out
 
 
-def chosen(threshold: Any, P: Any, metric: str) -> float:
-    """The threshold, by default from the distances of some points."""
+def chosen(threshold: Any, P: Any, metric: str) -> tuple[float, str]:
+    """The threshold, by default from the distances of some points, and what the problem tells of it."""
     if threshold is None:
         rows, D = sample_of_distances(P, metric)
-        return threshold_of_points(rows, D, copies=not isinstance(P, np.ndarray))
+        found = threshold_of_points(rows, D, copies=not isinstance(P, np.ndarray))
+        return found, f"{found:.4g} (from the data)"
     if isinstance(threshold, bool) or not isinstance(threshold, Real) or not math.isfinite(threshold):
         raise InvalidOption(
             f"threshold is {threshold!r}: expected a finite number, or None to choose one from the data"
         )
-    return float(threshold)
+    given = float(threshold)
+    if not isinstance(P, np.ndarray):  # texts, of whose topics and copies either may be meant
+        return given, f"{given:.4g}"
+    return given, told_threshold(given, sample_of_distances(P, metric)[1])
 
 
 def costs_of_points(
     X: Any, threshold: Any, n_neighbors: Any, metric: str
-) -> tuple[Floats | None, tuple[Any, ...], float, float]:
-    """(matrix of costs, or None, (u, v, costs) of listed pairs, cost of all other pairs, threshold)."""
+) -> tuple[Floats | None, tuple[Any, ...], float, str]:
+    """(matrix of costs, or None, (u, v, costs) of listed pairs, cost of all other pairs, words about the threshold)."""
     P = points(X, metric)
     n = P.shape[0]
     k = uses_neighbors(n, n_neighbors)
-    limit = chosen(threshold, P, metric)
+    limit, words = chosen(threshold, P, metric)
     if k is not None:
         u, v = with_others(n, *neighbor_pairs(P, k))
-        return None, (u, v, scaled(distances_of(P, u, v), metric) - limit), 0.0, limit
+        return None, (u, v, scaled(distances_of(P, u, v), metric) - limit), 0.0, words
     if n > ALL_PAIRS:
         u, v, costs, background = drawn_pairs(P, metric, limit)
-        return None, (u, v, costs), background, limit
+        return None, (u, v, costs), background, words
     matrix = matrix_of_distances(P, metric)
     matrix -= limit
     np.fill_diagonal(matrix, 0.0)
-    return matrix, (), 0.0, limit
+    return matrix, (), 0.0, words

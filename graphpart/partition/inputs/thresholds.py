@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem
 
-__all__ = ["drawn", "otsu_threshold", "path_threshold", "tail_threshold", "threshold_of_points"]
+__all__ = ["Path", "drawn", "otsu_threshold", "path_of", "path_threshold", "tail_threshold", "threshold_of_points"]
 
 ELEMENTS = 500  # of which the path is walked, at most
 SHORTEST = 0.01  # share of the mean distance below which distances count as equal
+#: Share of the variance above which a threshold separates clusters. On generated points: at most 0.16 without clusters,
+#: or if few points of each were drawn; else at least 0.23.
+SEPARATES = 0.2
 
 
 def drawn(n: int) -> NDArray[np.int64]:
@@ -94,11 +98,37 @@ def path_threshold(values: NDArray[np.float64], *, similarity: bool = False) -> 
     >>> bool(0.2 < threshold < 1.8)
     True
     """
-    return _path(values, similarity)[0]
+    return path_of(values, similarity).threshold
 
 
-def _path(values: NDArray[np.float64], similarity: bool = False) -> tuple[float, float]:
-    """`path_threshold`, and the share of the variance that lies between joined pairs and cut pairs."""
+@dataclass(frozen=True)
+class Path:
+    """The steps of average linkage, and how well the partition after each of them separates near pairs from far pairs.
+
+    Attributes
+    ----------
+    heights : ndarray of float64, shape (n - 1,)
+        The mean distance of the two clusters that a step joins, in ascending order.
+    shares : ndarray of float64, shape (n - 1,)
+        The share of the variance of logarithms that lies between joined pairs and cut pairs; 0 if joined pairs are not
+        the nearer ones.
+    threshold, share : float
+        The best threshold, and its share.
+    """
+
+    heights: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    threshold: float
+    share: float
+
+    def share_at(self, distance: float) -> float:
+        """The share of the partition into clusters whose mean distances are above a distance."""
+        steps = int(np.searchsorted(self.heights, distance, side="right"))
+        return float(self.shares[steps - 1]) if steps else 0.0
+
+
+def path_of(values: NDArray[np.float64], similarity: bool = False) -> Path:
+    """The path that `path_threshold` walks; of similarities, heights are distances max(s) - s."""
     from scipy.cluster.hierarchy import linkage
 
     some = drawn(len(values))
@@ -106,21 +136,24 @@ def _path(values: NDArray[np.float64], similarity: bool = False) -> tuple[float,
         values = values[np.ix_(some, some)]
     n = len(values)
     among = values[np.triu_indices(n, 1)]
+    none = np.zeros(0)
     if not among.size:
-        return 0.0, 0.0
+        return Path(none, none, 0.0, 0.0)
     if not np.isfinite(among).all():
         raise InvalidProblem("a value is not finite: expected finite ones for a threshold")
     distances = float(among.max()) - among if similarity else among
     if distances.min() == distances.max():
-        return float(among[0]), 0.0
+        return Path(none, none, float(among[0]), 0.0)
     low = min(0.0, float(distances.min()))  # linkage takes no negative ones
     steps = linkage(distances - low, "average")
     logs = np.zeros((n, n))
     least = SHORTEST * float(np.abs(distances).mean())
     logs[np.triu_indices(n, 1)] = np.log(np.maximum(distances, least))
     logs += logs.T
-    middle, share = _middle(steps, logs, least)
-    return (float(among.max()) - middle - low if similarity else middle + low), share
+    shares = _shares(steps, logs)
+    middle, share = _middle(steps, shares, least)
+    found = float(among.max()) - middle - low if similarity else middle + low
+    return Path(steps[:, 2] + low, shares, found, share)
 
 
 def threshold_of_points(rows: NDArray[np.int64], distances: NDArray[np.float64], copies: bool = False) -> float:
@@ -142,10 +175,10 @@ def threshold_of_points(rows: NDArray[np.int64], distances: NDArray[np.float64],
     """
     square = distances[:, rows].copy()
     np.fill_diagonal(square, 0.0)
-    path, share = _path(square)
+    walked = path_of(square)
+    path = walked.threshold
     finite = distances[np.isfinite(distances)]
-    # On generated points: at most 0.16 without clusters, or if few points of each were drawn; else at least 0.23.
-    separates = share > 0.2 and np.count_nonzero(finite <= path) > 0.01 * finite.size
+    separates = walked.share > SEPARATES and np.count_nonzero(finite <= path) > 0.01 * finite.size
     if (len(rows) == distances.shape[1] or separates) and not (copies and len(rows) >= 100):  # fewer tell no chance
         return path
     tail = tail_threshold(finite, path)
@@ -198,7 +231,25 @@ def tail_threshold(values: NDArray[np.float64], path: float) -> float | None:
     return None
 
 
-def _middle(steps: NDArray[np.float64], logs: NDArray[np.float64], least: float) -> tuple[float, float]:
+def _shares(steps: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The share of the variance between joined pairs and cut pairs after each step; 0 if joined pairs are farther."""
+    n = len(logs)
+    members = {a: np.array([a]) for a in range(n)}
+    pairs, total, variance = n * (n - 1) // 2, float(logs.sum()) / 2, float(logs[np.triu_indices(n, 1)].var())
+    joined, inside = 0, 0.0
+    shares = np.zeros(n - 1)
+    for k in range(n - 2):
+        a, b = (members.pop(int(x)) for x in steps[k, :2])
+        inside += float(logs[np.ix_(a, b)].sum())
+        joined += len(a) * len(b)
+        members[n + k] = np.concatenate([a, b])
+        between = inside / joined - (total - inside) / (pairs - joined)
+        if between < 0 < variance:
+            shares[k] = joined / pairs * (1 - joined / pairs) * between**2 / variance
+    return shares
+
+
+def _middle(steps: NDArray[np.float64], shares: NDArray[np.float64], least: float) -> tuple[float, float]:
     """A value between the step of average linkage after which the share of the variance is largest, and the next one;
     and that share.
 
@@ -206,21 +257,10 @@ def _middle(steps: NDArray[np.float64], logs: NDArray[np.float64], least: float)
     Distances below `least` count as that, so equal elements and almost equal ones have the same threshold. Steps that
     differ by rounding only count as one.
     """
-    n = len(logs)
     heights = np.maximum(steps[:, 2], least)
-    higher = heights[1:] > heights[:-1] * (1 + 1e-9)
-    members = {a: np.array([a]) for a in range(n)}
-    pairs, total, variance = n * (n - 1) // 2, float(logs.sum()) / 2, float(logs[np.triu_indices(n, 1)].var())
-    joined, inside = 0, 0.0
-    best, middle = -1.0, 0.5 * float(steps[0, 2])  # if nothing is better: nothing is joined
-    for k in range(n - 2):
-        a, b = (members.pop(int(x)) for x in steps[k, :2])
-        inside += float(logs[np.ix_(a, b)].sum())
-        joined += len(a) * len(b)
-        members[n + k] = np.concatenate([a, b])
-        between = inside / joined - (total - inside) / (pairs - joined)
-        share = joined / pairs * (1 - joined / pairs) * between**2 / variance if between < 0 < variance else -1.0
-        if share > best and higher[k]:
-            low, high = heights[k : k + 2].tolist()
-            best, middle = share, math.cbrt(low) ** 2 * math.cbrt(high)
-    return float(middle), float(best)
+    allowed = np.where(heights[1:] > heights[:-1] * (1 + 1e-9), shares[:-1], 0.0)
+    k = int(allowed.argmax()) if allowed.size else 0
+    if not allowed.size or allowed[k] <= 0:
+        return 0.5 * float(steps[0, 2]), 0.0  # nothing is joined
+    low, high = heights[k : k + 2].tolist()
+    return math.cbrt(low) ** 2 * math.cbrt(high), float(allowed[k])

@@ -216,6 +216,12 @@ class FromData(FromNetworks):
         elements, id
             As for :meth:`from_frame`.
 
+        Warns
+        -----
+        GraphPartWarning
+            If the values of a matrix look like distances, or its threshold is far from the one that separates near
+            pairs from far pairs best, so that clusters chain together or split.
+
         Examples
         --------
         >>> import graphpart as gp
@@ -238,6 +244,7 @@ class FromData(FromNetworks):
             self._build(names, (u, v, costs), options, None, partial(node_attribute, data))
             check_requirements(self, costs)
             return self
+        from graphpart.partition.inputs.far_thresholds import told_threshold
         from graphpart.partition.inputs.frames import is_frame
         from graphpart.partition.inputs.matrices import matrix_and_names, sparse_pairs, symmetric
         from graphpart.partition.inputs.thresholds import path_threshold
@@ -256,14 +263,17 @@ class FromData(FromNetworks):
         given, nodes = matrix_and_names(data, nodes)
         costs, _ = symmetric(given, copy=True, of="similarities")
         check_kind(costs, similarity=True)
-        limit = path_threshold(costs, similarity=True) if threshold is None else threshold
+        if threshold is None:
+            limit = path_threshold(costs, similarity=True)
+            words = f"{limit:.4g} (from the data)"
+        else:
+            limit, words = threshold, told_threshold(threshold, costs, similarity=True)
         np.subtract(limit, costs, out=costs)
         np.fill_diagonal(costs, 0.0)
         if options.get("dense") is None:
             options["dense"] = True
         p = cls._of_symmetric(names_of(nodes, len(costs)), costs, options, zeros=True)
-        if threshold is None:
-            p._told = {"threshold": f"{limit:.4g} (from the data)"}
+        p._told = {"threshold": words}
         return p
 
     @classmethod

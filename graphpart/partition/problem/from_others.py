@@ -68,6 +68,12 @@ class FromOthers(FromData):
         InvalidOption
             If the metric is unknown, or `threshold` or `n_neighbors` has no meaning.
 
+        Warns
+        -----
+        GraphPartWarning
+            If the threshold is far from the one that separates near pairs from far pairs best, so that clusters chain
+            together or split. Thresholds for near copies, of which there are few, are not warned of.
+
         Notes
         -----
         All pairs take O(n^2 d) time. Up to 3000 elements, they are one matrix. Of more, near pairs are listed, and
@@ -87,13 +93,13 @@ class FromOthers(FromData):
 
         if nodes is None and hasattr(getattr(X, "index", None), "tolist"):
             nodes = X.index.tolist()
-        matrix, listed, missing, limit = costs_of_points(X, threshold, n_neighbors, metric)
+        matrix, listed, missing, words = costs_of_points(X, threshold, n_neighbors, metric)
         if matrix is not None:
             p = cls._of_symmetric(names_of(nodes, len(matrix)), matrix, {"dense": True, **options}, zeros=True)
         else:
             names = names_of(nodes, count_of(X))
             p = cls.__new__(cls)._build(names, listed, {"dense": False, "missing": missing, **options})
-        p._told = {"threshold": f"{limit:.4g}" + ("" if threshold is not None else " (from the data)")}
+        p._told = {"threshold": words}
         return p
 
     @classmethod

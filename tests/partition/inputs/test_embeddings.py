@@ -103,7 +103,9 @@ def test_sparse_matrices_are_as_dense_ones(metric, monkeypatch):
         assert p._told == q._told
         one, other = p._listed(), q._listed()
         assert (one[0] == other[0]).all() and (one[1] == other[1]).all() and other[2] == pytest.approx(one[2])
-    one, other = (gp.SetPartition.from_embeddings(M, 0.5, 5, metric)._listed() for M in (X, S))
+    one, other = (
+        gp.SetPartition.from_embeddings(M, 0.5 if metric == "cosine" else 9.0, 5, metric)._listed() for M in (X, S)
+    )
     assert (one[0] == other[0]).all() and other[2] == pytest.approx(one[2])
     assert (neighbors.near_pairs(X, 3.0)[0] == neighbors.near_pairs(S, 3.0)[0]).all()
     S.data[3] = np.nan
