@@ -196,6 +196,12 @@ ELSEWHERE = {
 }
 #: What to do with a result that does not hold its problem.
 NO_PROBLEM = "results that were pickled do not hold their problem: give the one that was solved"
+#: Names of a smallest size of clusters, which nothing takes, and the end of the message.
+SMALLEST_SIZES = ("min_cluster_size", "min_members", "min_samples", "min_size")
+NO_SMALLEST_SIZE = (
+    "clusters have no smallest size here; limit their number instead, by {0}, or join or drop the small clusters of "
+    "the result"
+)
 #: Names of columns of values in tables, and the line that explains them.
 COLUMNS_OF_VALUES = ("dist", "distance", "distances", "score", "scores", "sim", "value", "values", "weights")
 VALUES = (
@@ -220,6 +226,8 @@ def unknown_argument(what: str, name: str, known: Iterable[str], value: object =
     hint = f"; did you mean {meant!r}?" if meant else nearest(name, known)
     if name in COLUMNS_OF_VALUES and {"left", "cost", "similarity", "probability"}.issubset(known):
         return InvalidOption(f"{what} takes no {name}: {VALUES}")
+    if name in SMALLEST_SIZES and "n_clusters" in known:
+        return InvalidOption(f"{what} takes no {name}: {NO_SMALLEST_SIZE.format('n_clusters=(1, most)')}")
     if name == "weight" and {"graph", "cost"}.issubset(known):
         return InvalidOption(f"{what} takes no weight: {ways_of_weights(value)}")
     return InvalidOption(f"{what} takes no {name}: expected one of {', '.join(known)}{hint}")

@@ -122,7 +122,8 @@ class Result(Shown):
         if self.objective != self.cost:
             facts["objective"] = self.objective
         facts |= {"lower bound": self.lower_bound, "gap": percent(self.gap), "status": str(self.status)}
-        return Facts(facts | {"message": self.message, "iterations": self.iterations, "seconds": self.seconds})
+        counted = {"iterations": self.iterations} if self.iterations else {}  # methods that count none have 0
+        return Facts(facts | {"message": self.message, **counted, "seconds": self.seconds})
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the solution as a graph, a map of clusters, or a picture, as fits; see the problem's method `plot`.

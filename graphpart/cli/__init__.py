@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from graphpart.cli.console import INTERRUPTED, discard_output, emit, say, say_error, say_warning
 from graphpart.cli.interrupt import termination
-from graphpart.errors import GraphPartWarning, nearest
+from graphpart.errors import NO_SMALLEST_SIZE, SMALLEST_SIZES, GraphPartWarning, nearest
 
 __all__ = ["COMMANDS", "main"]
 
@@ -96,7 +96,10 @@ class _Parser(argparse.ArgumentParser):
             del found.parser  # no argument of the command
         if rest:
             options = [one.partition("=")[0] for one in rest if one.startswith("-")]
-            hint = next(filter(None, (nearest(one, parser._option_string_actions) for one in options)), "")
+            known = parser._option_string_actions
+            hint = next(filter(None, (nearest(one, known) for one in options)), "")
+            if "--clusters" in known and any(one[2:].replace("-", "_") in SMALLEST_SIZES for one in options):
+                hint = f": {NO_SMALLEST_SIZE.format('--clusters 1:MOST')}"
             parser.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         return found
 

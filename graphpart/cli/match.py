@@ -6,7 +6,9 @@ install 'graphpart[records]'). With --source, a column names the source of each 
 are put together; several FILEs without a column of sources can be sources themselves: --source FILE.
 
 -o writes a table with the columns element, cluster and size. An element is the text in the column --id names, or the
-number of its row, counted from 0 through all FILEs.
+number of its row, counted from 0 through all FILEs. --doubts writes a CSV table of the least certain decisions, each
+with a pair of records, their columns and scores, and the chance that it is wrong: the columns are those of
+gp.partition.doubts(r.problem, r).to_frame(). Into a folder, it also writes pairs, elements and clusters.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from typing import Any
 
 from graphpart.cli import arguments, demands
 from graphpart.cli.console import check_input, emit, emit_json, say
-from graphpart.cli.files import check_reports, check_writable, write_labels, write_report
+from graphpart.cli.files import check_reports, check_writable, is_folder, write_doubts, write_labels, write_report
 from graphpart.display import plural
-from graphpart.errors import FormatError, InvalidProblem, no_column
+from graphpart.errors import FormatError, InvalidOption, InvalidProblem, no_column
 
 NAME = "match"
 HELP = "find the records that are of the same person or thing"
@@ -34,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--id", metavar="COLUMN", help="names of records; default: rows, from 0")
     parser.add_argument("--source", metavar="COLUMN", help="sources of records, or FILE: each file is a source")
     parser.add_argument("-o", "--output", metavar="PATH", help="labels file, '-' for standard output")
+    parser.add_argument("--doubts", metavar="PATH", help="what is least sure: CSV file or folder")
     parser.add_argument("--report", metavar="PATH", help="write a report, .html, for any browser")
     demands.add_arguments(parser, *DEMANDS)
     arguments.add_limits(parser)
@@ -44,8 +47,11 @@ def run(args: argparse.Namespace) -> int:
     """Match and write."""
     from graphpart.records import match
 
-    for path in (args.output, args.report):
-        if path is not None:
+    paths = {"-o": args.output, "--doubts": args.doubts, "--report": args.report}
+    if len(both := [f"{flag} -" for flag, path in paths.items() if path == "-"] + ["--json"] * args.json) > 1:
+        raise InvalidOption(f"{both[0]} and {both[1]} both write to standard output: expected one of them")
+    for path in paths.values():
+        if path is not None and not (path == args.doubts and is_folder(path)):
             check_writable(path)
     if args.report is not None:
         check_reports()
@@ -54,12 +60,14 @@ def run(args: argparse.Namespace) -> int:
     result = match(frame, on, args.id, source, time_limit=args.time_limit, progress=say, **options)
     if args.output is not None:
         write_labels(result, args.output)
+    if args.doubts is not None:
+        write_doubts(result.problem, result, args.doubts, args.time_limit)
     if args.report is not None:
         write_report(result.problem, result, args.report, Path(args.files[0]).name, args.time_limit)
     if args.json:
         counts = {"records": len(result.labels), "clusters": result.n_clusters, "pairs": result.scores.num_rows}
         emit_json({**counts, "cost": result.cost, "status": str(result.status), "message": result.message})
-    elif args.output != "-":
+    elif "-" not in paths.values():
         emit(
             f"{plural(len(result.labels), 'record')}, {plural(result.n_clusters, 'cluster')}, cost {result.cost:.6g}, "
             f"{result.status}\n"

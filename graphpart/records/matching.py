@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from graphpart.answers.applying import with_answers
 from graphpart.errors import InvalidOption, MissingDependency, unknown
 from graphpart.partition.inputs.frames import table_of
-from graphpart.partition.inputs.origin import Origin
+from graphpart.partition.inputs.origin import Fields, Origin
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.requirements import RequirementOptions, with_options
 from graphpart.records.columns import Column, blocking_rules, comparison, halving, kind_of, most_pairs
@@ -98,7 +98,8 @@ def match(
     Returns
     -------
     Matches
-        A result with `scores`, a row for each candidate, and `settings`. Its message says what was chosen.
+        A result with `scores`, a row for each candidate, and `settings`. Its message says what was chosen. The doubts
+        of its problem, ``gp.partition.doubts(r.problem, r)``, show the compared columns of both records.
 
     Raises
     ------
@@ -160,7 +161,12 @@ def match(
     groups: dict[str, Any] = {} if sources is None else {"groups": sources}  # at most one of each source in a cluster
     problem = SetPartition.from_pairs(len(names), (u, v), -weight, names, dense=False, missing=missing, **groups)
     scores = _scores(scored, names, u, v, weight)
-    problem._origin = Origin("probability", "match_probability", "left", "right", table=table_of(scores))
+    own = {column.name: table[column.name].tolist() for column in columns}
+    if sources is not None and source not in own:
+        own[str(source)] = sources.tolist()
+    problem._origin = Origin(
+        "probability", "match_probability", "left", "right", table=table_of(scores), fields=Fields(names, own)
+    )
     problem = problem.require(**requirements)
     told = ""
     if answers is not None:

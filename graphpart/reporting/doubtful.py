@@ -39,6 +39,7 @@ class PairRows:
         others = [c for c in table.columns if c not in (origin.left, origin.right, origin.column)]
         self.waterfall = [c for c in others if str(c).startswith(WATERFALL)]
         self.columns = [c for c in others if c not in self.waterfall][:6]
+        self.fields = origin.fields
         self.find([])
 
     def find(self, pairs: list[tuple[Hashable, Hashable]]) -> GivenRows:
@@ -83,6 +84,8 @@ def decisions_table(
         name = "score" if origin is None else short(str(origin.column))
         shown.append(column(name, [float(f"{x:.6g}") for x in head["score"]]))
     given = None if rows is None else rows.find(pairs)
+    if rows is not None and rows.fields is not None:
+        shown += [_plain(name, values.tolist()) for name, values in rows.fields.of_pairs(pairs).items()]
     if rows is not None and given is not None:
         shown += [_plain(str(name), given.values(name).tolist()) for name in rows.columns]
     shown += [column("cost", head["cost"].tolist()), column("decision", head["decision"].tolist(), "text")]

@@ -194,3 +194,24 @@ def test_mistakes_that_splink_finds_are_one_line(people):
         gp.records.match(frame[:0], ON)
     with pytest.raises(gp.InvalidProblem, match="no column 'title': the table is empty"):
         gp.records.match(pd.DataFrame(), ["title"])
+
+
+def test_doubts_show_both_records_and_the_chance(people, tmp_path, capsys):
+    """The same columns in Python, in the shell and in a report; records are read as texts by the shell."""
+    frame, _ = people
+    frame = frame.head(80).astype({"key": str})
+    r = gp.records.match(frame, ON[:3], id="key")
+    table = gp.partition.doubts(r.problem, r).to_frame()
+    row = table.iloc[0]
+    for side in ("left", "right"):
+        own = frame.set_index("key").loc[row[side]]
+        assert all(row[f"{name}_{side}"] == own[name] or own[name] is None for name in ON[:3])
+    assert {"match_weight", "match_probability", "mw_given", "decision", "doubt", "chance", "bound"} <= set(table)
+    assert row["chance"] == pytest.approx(1 / (1 + 2 ** row["doubt"]))
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    files = [str(tmp_path / "people.csv"), "--on", ",".join(ON[:3]), "--id", "key"]
+    assert main(["match", *files, "--doubts", str(tmp_path / "d.csv"), "--report", str(tmp_path / "r.html")]) == 0
+    assert list(pd.read_csv(tmp_path / "d.csv").columns) == list(table.columns)
+    assert "given_left" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert main(["match", *files, "--doubts", "-", "--json"]) == 2
+    assert "--doubts - and --json both write to standard output" in capsys.readouterr().err

@@ -145,8 +145,7 @@ def _check_image(graph: Any, unary: Any) -> None:
             f"negative, so label 0 costs least everywhere; expected {wanted}"
         )
         return
-    # Few chains have so many labels and costs of only 0 and 1.
-    if graph is not None or a.ndim != 2 or a.shape[1] <= 20:
+    if graph is not None or a.ndim != 2 or a.shape[1] < 10:
         return
     if ((a != 0) & (a != 1)).any():
         values = np.unique(a)
@@ -155,6 +154,8 @@ def _check_image(graph: Any, unary: Any) -> None:
                 f"unary has shape {a.shape} and only {plural(len(values), 'different integer')}: it is read as a chain "
                 f"of {a.shape[0]} variables of {a.shape[1]} labels; expected {wanted}"
             )
+        return
+    if a.shape[1] <= 20:  # few chains have more labels and costs of only 0 and 1
         return
     ones = np.count_nonzero(a, axis=1)
     if np.isin(ones, (1, a.shape[1] - 1)).all():

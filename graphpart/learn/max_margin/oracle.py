@@ -47,7 +47,7 @@ def _local_search(training: TrainingProblem, problem: SetPartition, seconds: flo
     starts = canonical(joined(problem, stopping)), canonical(training.labels.astype(np.int32))
     found = [improve_by_sequences(problem, start, stopping) for start in starts]  # one reason for both to end
     stopping.reraise()
-    return Answer(training.decisions(min(found, key=problem._evaluate_labels)))
+    return Answer(training.decisions(min(found, key=lambda labels: problem._evaluate_labels(labels))))
 
 
 def _exact(training: TrainingProblem, problem: SetPartition, seconds: float | None) -> Answer:

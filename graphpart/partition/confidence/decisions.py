@@ -170,6 +170,8 @@ def as_given(columns: Columns, origin: Any) -> Columns:
     rows = GivenRows(origin.table, origin.left, origin.right, pairs)
     low, high = (np.where(rows.turned, columns[x], columns[y]) for x, y in (("right", "left"), ("left", "right")))
     given: dict[Any, NDArray[Any]] = {origin.left: low, origin.right: high}
+    if origin.fields is not None:
+        given |= origin.fields.of_pairs(list(zip(low.tolist(), high.tolist(), strict=True)))
     given |= {name: rows.values(name) for name in origin.table.columns if name not in given}
     if origin.kind == "cost":
         given[origin.column] = columns["cost"]

@@ -7,14 +7,43 @@ Where there is no frame, or no row, a score is computed from its cost, which is 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Origin", "chance_of"]
+__all__ = ["Fields", "Origin", "chance_of"]
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Columns of the elements, such as names and addresses, of which a pair shows those of both.
+
+    Attributes
+    ----------
+    names : sequence of n hashables
+    columns : mapping from str to sequence of n
+    """
+
+    names: Sequence[Hashable]
+    columns: Mapping[str, Sequence[Any]]
+
+    def of_pairs(self, pairs: Sequence[tuple[Hashable, Hashable]]) -> dict[str, NDArray[Any]]:
+        """For each column, the values of the left and of the right elements. O(n + pairs)
+
+        Examples
+        --------
+        >>> Fields(["a", "b"], {"town": ["Rome", "Oslo"]}).of_pairs([("b", "a")])
+        {'town_left': array(['Oslo'], dtype=object), 'town_right': array(['Rome'], dtype=object)}
+        """
+        index = {name: k for k, name in enumerate(self.names)}
+        out: dict[str, NDArray[Any]] = {}
+        for column, values in self.columns.items():
+            for side, ends in (("left", 0), ("right", 1)):
+                out[f"{column}_{side}"] = np.array([values[index[pair[ends]]] for pair in pairs] + [None], object)[:-1]
+        return out
 
 
 @dataclass(frozen=True)
@@ -33,6 +62,8 @@ class Origin:
         Of the grid of pixels or voxels.
     table : Table or None
         The frame, as it was given; left out when the problem is pickled.
+    fields : Fields or None
+        Of the elements, if these are records; left out when the problem is pickled.
     """
 
     kind: str = "cost"
@@ -43,9 +74,10 @@ class Origin:
     prior: float = 0.5
     shape: tuple[int, ...] | None = None
     table: Any = field(default=None, repr=False, compare=False)
+    fields: Fields | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "table": None}
+        return {**self.__dict__, "table": None, "fields": None}
 
     def scores(self, costs: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """The scores with these costs, None where costs were given; of pairs in several rows, that of the sum.

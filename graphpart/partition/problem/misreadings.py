@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from graphpart.errors import warn
 from graphpart.partition.inputs.far_thresholds import FAR
 from graphpart.partition.problem.pair_costs import PairCosts
 
-__all__ = ["check_kind", "check_name", "check_requirements", "check_values"]
+__all__ = ["check_kind", "check_name", "check_requirements", "check_unread_signs", "check_values"]
 
 WORDS = {
     "affinities", "affinity", "confidence", "likelihood", "prob", "proba", "probabilities", "probability", "probs",
@@ -118,6 +119,23 @@ def check_values(p: PairCosts) -> None:
         warn(
             f"all {m} costs other than 0 are negative, so all that they connect joins: what shall stay apart needs a "
             "positive cost; for similarities a threshold makes both"
+        )
+
+
+def check_unread_signs(graph: Any, weight: Hashable) -> None:
+    """Warn if edges of a graph of networkx or igraph have signs of both kinds, and another attribute is the weight."""
+    if weight == "sign" or not hasattr(graph, "is_directed"):
+        return
+    if hasattr(graph, "es"):
+        signs = list(graph.es["sign"]) if "sign" in graph.es.attributes() else []
+    else:
+        signs = [value for *_, value in graph.edges(data="sign")]
+    known = [value for value in signs if isinstance(value, Real)]
+    if known and min(known) < 0 < max(known):
+        warn(
+            "the attribute 'sign' of edges is not read, so enemies count as friends: weight='sign' reads it; "
+            "SetPartition.from_similarity(G, 'sign', threshold=0) keeps enemies apart; gp.frustration(G) finds two "
+            "sides"
         )
 
 

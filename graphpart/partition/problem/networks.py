@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.inputs.arrays import Triples, advice, names_of, node_attribute, size_of
+from graphpart.partition.problem.misreadings import check_unread_signs
 from graphpart.partition.problem.pair_costs import PairCosts
 from graphpart.partition.problem.requirements import ProblemOptions, with_options
 
@@ -64,6 +65,11 @@ class FromNetworks(PairCosts):
         InvalidProblem
             If a weight is not a finite number, or all are 0.
 
+        Warns
+        -----
+        GraphPartWarning
+            If edges have an attribute ``sign`` of both signs that is not read.
+
         Notes
         -----
         O(n + m). With ``A`` the adjacency matrix (self-loops counting twice if undirected), ``t`` the sum
@@ -83,6 +89,7 @@ class FromNetworks(PairCosts):
         (4, 0.41979, 'optimal')
         """
         resolution = _resolution(resolution)
+        check_unread_signs(graph, weight)
         g = _network(graph, weight)
         loops = g.u == g.v
         parts, total = [], math.fsum(np.abs(g.weight).tolist()) * (1 if g.directed else 2)
@@ -141,6 +148,7 @@ class FromNetworks(PairCosts):
         (4, 20.0)
         """
         resolution = _resolution(resolution)
+        check_unread_signs(graph, weight)
         g = _network(graph, weight)
         loops = g.u == g.v
         beta = resolution * (2 if g.directed else 1)

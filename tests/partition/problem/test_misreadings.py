@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import graphpart as gp
+from graphpart.cli import main
 from graphpart.partition import turned_signs
 
 ROWS = {"a": ["x", "y", "x"], "b": ["y", "x", "z"], "s": [0.75, 0.25, 0.5]}
@@ -122,3 +123,23 @@ class TestSigns:
             matrix = np.zeros((60, 60))
             matrix[u, v] = matrix[v, u] = costs
             assert (matrix[a, b] == some).all()
+
+
+def test_signs_that_modularity_does_not_read():
+    G = nx.Graph()
+    G.add_edge("a", "b", sign=1)
+    G.add_edge("b", "c", sign=-1)
+    with pytest.warns(gp.GraphPartWarning, match=r"'sign' of edges is not read.*weight='sign' reads it"):
+        gp.SetPartition.from_modularity(G)
+    gp.SetPartition.from_modularity(G, weight="sign")
+    G.edges["b", "c"]["sign"] = 1  # warnings are errors in tests
+    gp.SetPartition.from_modularity(G)
+
+
+def test_smallest_sizes_are_not_offered_largest_ones(capsys):
+    p = gp.SetPartition.from_pairs(3, [(0, 1)], [-1.0])
+    for call in (lambda: gp.solve(p, min_size=2), lambda: p.require(min_cluster_size=2)):
+        with pytest.raises(gp.InvalidOption, match=r"takes no min.*no smallest size.*n_clusters=\(1, m"):
+            call()
+    assert main(["solve", "none.csv", "--min-size", "3"]) == 2
+    assert "clusters have no smallest size here; limit their number instead, by --clusters" in capsys.readouterr().err
