@@ -1,7 +1,8 @@
 """The map of clusters of a partition that is too large for a graph.
 
-The clusters that are drawn are those of which one element is least sure, each with the cluster that attracts it most,
-and the largest ones.
+Up to `LINKED` clusters are drawn with the two clearest lines of each. Of more clusters, those are drawn of which one
+element is least sure, each with a line to the cluster that attracts it most, and the largest ones, without lines: these
+would link all of them to one chain. What is left out is told below the picture.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_map"]
 
 MOST = CLUSTERS // 2  # a picture cannot be zoomed
+LINKED = 15  # clusters between which lines can be followed
 ATTRACT, REPEL = "tab:blue", "tab:red"
 
 
@@ -41,7 +43,8 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
     place[chosen] = np.arange(len(chosen))
     a, b, sums, attract = (array[(place[between[0]] >= 0) & (place[between[1]] >= 0)] for array in between)
     a, b = place[a], place[b]
-    kept = clearest(len(chosen), a, b, -np.abs(sums), -attract)
+    linked = len(sizes) <= LINKED
+    kept = clearest(len(chosen), a, b, -np.abs(sums), -attract) if linked else _nearest(doubt[chosen], a, b, sums)
     few = len(kept) < len(a)
     a, b, sums, attract = (array[kept] for array in (a, b, sums, attract))
     radius = np.maximum(np.sqrt(sizes[chosen] / sizes.max()), 0.15)
@@ -75,19 +78,43 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
                                  ha="center", va="top", fontsize=6, annotation_clip=True))  # fmt: skip
     reach = float(radius.max(initial=1.0)) + 0.6
     ax.set_xlim(x.min() - reach, x.max() + reach)
-    ax.set_ylim(-y.max() - reach, -y.min() + reach)
+    ax.set_ylim(-y.max() - reach - 1.2, -y.min() + reach)  # with room for the names of the last row
     ax.set_aspect("equal")
     ax.set_axis_off()
-    which = "the least sure, the largest" if np.isfinite(doubt).any() else "the largest"
-    some = "" if len(chosen) == len(sizes) else f"{len(chosen)} of {number(len(sizes))} clusters: {which}"
-    some += ("; " if some else "") + "of each, the two clearest lines" if few else ""
-    handles = [Line2D([], [], color=ATTRACT, alpha=0.5), Line2D([], [], color=REPEL, alpha=0.5)]
+    some = "of each, the two clearest lines" if few else ""
+    if not linked:
+        some = _left_out(sizes, chosen, doubt)
+    texts = {ATTRACT: "some pairs between them attract", REPEL: "all of them repel"}
+    handles = [Line2D([], [], color=c, alpha=0.5, label=text) for c, text in texts.items() if c in colours]
     legend = ax.legend(
-        handles, ["some pairs between them attract", "all of them repel"], title=some or None, loc="upper center",
-        bbox_to_anchor=(0.5, 0.0), ncols=2, fontsize="small", title_fontsize="small", frameon=False,
+        handles=handles, title=some or None, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, fontsize="small",
+        title_fontsize="small", frameon=False,
     )  # fmt: skip
     ax.figure.figure.draw_without_rendering()  # only then it is known how large the axes are
     _keep_apart([legend, *(names[k] for k in np.lexsort((doubt[chosen], -sizes[chosen])).tolist())])
+
+
+def _nearest(doubt: Any, a: Any, b: Any, sums: Any) -> Any:
+    """Of each of the least sure clusters, the line to the cluster that attracts it most; indices of lines."""
+    kept = set()
+    for k in np.argsort(doubt, kind="stable")[: MOST // 3].tolist():
+        mine = np.flatnonzero((a == k) | (b == k))
+        if np.isfinite(doubt[k]) and len(mine):
+            kept.add(int(mine[np.argmin(sums[mine])]))
+    return np.array(sorted(kept), np.int64)
+
+
+def _left_out(sizes: Any, chosen: Any, doubt: Any) -> str:
+    """Which clusters are drawn, and how large the others are."""
+    some = f"{len(chosen)} of {number(len(sizes))} clusters: " if len(chosen) < len(sizes) else ""
+    known = np.isfinite(doubt).any()
+    some += "the least sure, each with a line to the nearest, and the largest" if known else "the largest"
+    rest = np.delete(sizes, chosen)
+    if not len(rest):
+        return some if known else ""
+    low, high = int(rest.min()), int(rest.max())
+    members = f"{number(low)} to {number(high)} members" if low < high else _members(low)
+    return f"{some}\nnot drawn: {number(len(rest))}, {members}"
 
 
 def _keep_apart(texts: list[Any]) -> None:

@@ -179,7 +179,22 @@ def test_lifted_pairs_do_not_hide_a_grid():
     assert r.plot().get_images() and r.plot(kind="image").get_images()
     legend = r.plot(kind="map").get_legend()  # without doubts
     title = legend.get_title().get_text()
-    assert r.n_clusters > 36 and title.endswith("clusters: the largest; of each, the two clearest lines")
+    assert r.n_clusters > 36 and "clusters: the largest\nnot drawn: " in title
+    matplotlib.pyplot.close("all")
+
+
+def test_many_clusters_are_not_linked_to_one_chain():
+    """Of 40 clusters that all attract the next one a little, the least sure have a line; of 10, each has."""
+    for count, most in ((40, 12), (10, 10)):
+        labels = np.repeat(np.arange(count), 7)
+        u = np.arange(len(labels) - 1)
+        costs = np.where(labels[u] == labels[u + 1], -3.0, -0.1)
+        p = gp.SetPartition.from_pairs(len(labels), (u, u + 1), costs, missing=0.1)
+        ax = p.plot(labels, kind="map")
+        lines = next(one for one in ax.collections if hasattr(one, "get_segments"))
+        assert 1 <= len(lines.get_segments()) <= most
+        title = ax.get_legend().get_title().get_text()
+        assert ("36 of 40" in title and "not drawn: 4, 7 members" in title) == (count == 40)
     matplotlib.pyplot.close("all")
 
 

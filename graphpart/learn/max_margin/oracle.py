@@ -45,9 +45,10 @@ class Answer:
 def _local_search(training: TrainingProblem, problem: SetPartition, seconds: float | None) -> Answer:
     stopping = Stopping(seconds)
     starts = canonical(joined(problem, stopping)), canonical(training.labels.astype(np.int32))
-    found = [improve_by_sequences(problem, start, stopping) for start in starts]  # one reason for both to end
+    found = [improve_by_sequences(problem, start, stopping) for start in starts]
     stopping.reraise()
-    return Answer(training.decisions(min(found, key=lambda labels: problem._evaluate_labels(labels))))
+    best = int(np.argmin([problem._evaluate_labels(labels) for labels in found]))
+    return Answer(training.decisions(found[best]))
 
 
 def _exact(training: TrainingProblem, problem: SetPartition, seconds: float | None) -> Answer:

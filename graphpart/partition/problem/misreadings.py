@@ -130,7 +130,7 @@ def check_unread_signs(graph: Any, weight: Hashable) -> None:
         signs = list(graph.es["sign"]) if "sign" in graph.es.attributes() else []
     else:
         signs = [value for *_, value in graph.edges(data="sign")]
-    known = [value for value in signs if isinstance(value, Real)]
+    known = [float(value) for value in signs if isinstance(value, Real)]
     if known and min(known) < 0 < max(known):
         warn(
             "the attribute 'sign' of edges is not read, so enemies count as friends: weight='sign' reads it; "
