@@ -14,7 +14,8 @@ import pytest
 
 import graphpart
 
-API = Path(__file__).resolve().parents[1] / "docs" / "reference" / "api"
+ROOT = Path(__file__).resolve().parents[1]
+API = ROOT / "docs" / "reference" / "api"
 ROOMS = (
     "", "partition", "crf", "labeled", "learn", "estimators", "metrics", "plotting", "distributed", "images", "records",
 )  # fmt: skip
@@ -95,3 +96,12 @@ def test_the_inventory_has_the_public_names():
         seen |= set.union(*ways)
     assert {"graphpart.SetPartition.from_frame", "graphpart.PartitionResult.plot"} <= seen & inventory
     assert missing == []
+
+
+def test_links_between_pages_lead_to_files():
+    """Also where pages are read as files: scripts of tutorials become their pages only when the site is built."""
+    link = re.compile(r"\]\(([^()#:]+\.(?:md|py|rst|csv|png))(?:#[^()]*)?\)")
+    pages = [*(ROOT / "docs").glob("**/*.md"), *ROOT.glob("*.md")]
+    links = [(page, target) for page in pages for target in link.findall(page.read_text(encoding="utf-8"))]
+    assert len(links) > 50
+    assert not [(page.name, target) for page, target in links if not (page.parent / target).exists()]

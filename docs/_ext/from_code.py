@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 from graphpart.cli import build_parser
 
 TALL = 25  # rows from which on a table has a height of its own
+TUTORIAL = re.compile(r"(\]\((?:\.\./)?)gallery/(\w+)\.py\)")
 PERCENT = re.compile(r"[-+]?\d+(\.\d+)?%")
 PLAIN = re.compile(r"[-+]?\d+(\.\d+)?(e-?\d+)?")
 
@@ -172,7 +173,13 @@ def inline(text: str) -> list[nodes.Node]:
     return [nodes.literal(text=part) if k % 2 else nodes.Text(part) for k, part in enumerate(parts) if part]
 
 
+def pages_of_tutorials(app: Sphinx, page: str, text: list[str]) -> None:
+    """Links to the scripts of tutorials, which also work where pages are read as files, become links to their pages."""
+    text[0] = TUTORIAL.sub(r"\1tutorials/\2.rst)", text[0])
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("command-line", CommandLine)
     app.add_directive("figures", Figures)
+    app.connect("source-read", pages_of_tutorials)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
