@@ -184,7 +184,7 @@ def test_lifted_pairs_do_not_hide_a_grid():
 
 
 def test_many_clusters_are_not_linked_to_one_chain():
-    """Of 40 clusters that all attract the next one a little, at most 12 have a line of their own; of 10, each has two."""
+    """Of 40 clusters that all attract the next one a little, at most 12 have a line; of 10, each has two."""
     for count, most in ((40, 12), (10, 20)):
         labels = np.repeat(np.arange(count), 7)
         u = np.arange(len(labels) - 1)
