@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart.methods import METHODS, find_method, methods_for
@@ -12,7 +13,7 @@ from graphpart.testing import check_method, check_record, partition_problems
 
 @pytest.mark.parametrize("method", [method.name for method in methods_for("partition")])
 def test_method_conforms(method):
-    check_method(method)
+    check_method(method, problems=trials(30))
 
 
 @pytest.mark.filterwarnings("ignore::graphpart.GraphPartWarning")  # some problems have costs of one sign only

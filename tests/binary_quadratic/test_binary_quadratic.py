@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart.binary_quadratic import _dense, _sparse
@@ -55,7 +56,7 @@ def energies(q):
 
 
 def test_form_equals_the_energy():
-    for seed in range(200):
+    for seed in range(trials(200)):
         rng = np.random.default_rng(seed)
         f = random_factor_graph(rng, int(rng.integers(1, 9)), int(rng.integers(0, 20)))
         q = quadratic_form(f)
@@ -178,7 +179,7 @@ def walkers(q):
 
 @pytest.mark.parametrize("kind", ["whole", "real", "wide"])
 def test_gains_and_energies(kind):
-    for seed in range(60):
+    for seed in range(trials(60)):
         rng = np.random.default_rng(seed)
         q = random_form(rng, int(rng.integers(0, 40)), rng.random(), kind)
         spins = random_spins(rng, q.n)
@@ -316,7 +317,7 @@ def test_thresholds_accept_as_metropolis_does():
 
 
 def test_regions_are_the_best_combination():
-    for seed in range(150):
+    for seed in range(trials(150)):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(1, 40))
         q = random_form(rng, n, 2.0 / n, "whole" if seed % 2 else "real")
@@ -330,7 +331,7 @@ def test_regions_are_the_best_combination():
 
 @pytest.mark.parametrize("dense", [False, True])
 def test_contraction_keeps_energies(dense):
-    for seed in range(100):
+    for seed in range(trials(100)):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(2, 40))
         q = random_form(rng, n, 0.5 if dense or seed % 3 == 0 else 2.0 / n)

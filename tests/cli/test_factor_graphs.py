@@ -129,7 +129,7 @@ def test_evidence_is_kept_and_the_rest_is_best(run, folder, text, pairs, method)
 
 def test_evidence_on_random_factor_graphs():
     rng = np.random.default_rng(0)
-    for _ in range(60):
+    for _ in range(trials(60)):
         n = int(rng.integers(1, 6))
         domains = rng.integers(1, 4, n)
         f = gp.FactorGraph()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from reference_crf import all_energies
 from strategies_crf import random_factor_graph
+from trials import trials
 
 import graphpart as gp
 from graphpart.crf import auto, brute_force, graph_cut, icm, reduce
@@ -173,7 +174,7 @@ def test_forbidden_labelings_are_left():
 
 def test_project_inverts_lift():
     rng = np.random.default_rng(4)
-    for _ in range(100):
+    for _ in range(trials(100)):
         f = random_factor_graph(rng)
         small = reduce(f)
         inner = rng.integers(0, small.problem.domains) if small.problem.n else np.zeros(0, int)
@@ -194,7 +195,7 @@ def test_sum_of_least_entries_is_rounded_down():
 
 def test_a_stopped_cut_of_merged_tables_is_rounded_down():
     rng = np.random.default_rng(6)
-    for _ in range(200):
+    for _ in range(trials(200)):
         f = gp.FactorGraph()
         for name in "uv":
             f.add_variable(name)

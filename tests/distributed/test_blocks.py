@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition.certificates.certificate import reduced_costs
@@ -117,7 +118,7 @@ def random_problem(seed):
 def test_reduced_costs_never_cost_more(method):
     from fractions import Fraction
 
-    for seed in range(60):
+    for seed in range(trials(60)):
         p = random_problem(seed)
         u, v, cost = p.pairs()
         proof = gp.partition.lower_bound(p, method)

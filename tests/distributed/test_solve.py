@@ -523,7 +523,7 @@ def test_workers_that_are_killed_change_nothing(cluster, problem):
     killed, ended = [], threading.Event()
 
     def kill():
-        while not ended.wait(0.6) and len(killed) < 4:
+        while not ended.wait(0.6) and len(killed) < 2:
             # asked of the processes' parent: workers that have just died would not answer
             pids = sorted(nanny.pid for nanny in cluster.cluster.workers.values() if nanny.pid)
             if pids:

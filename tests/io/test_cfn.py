@@ -347,7 +347,7 @@ def test_every_prefix_and_some_damage(seed):
         with pytest.raises(gp.FormatError):
             read(content[:size])
     pieces = [b"", b"{", b"}", b'"', b"-1 ", b"99999999999 ", b"nan ", b"\x00", b"\xff", b"//", b"\n#", b"1e400 "]
-    for _ in range(60):
+    for _ in range(trials(60)):
         at = int(rng.integers(0, len(content)))
         damaged = content[:at] + pieces[rng.integers(len(pieces))] + content[at + int(rng.integers(0, 3)) :]
         with contextlib.suppress(gp.FormatError):

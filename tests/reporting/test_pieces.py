@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart.display import percent
@@ -23,7 +24,7 @@ def with_bound(cost, bound, status=gp.Status.TIME_LIMIT):
 
 def test_the_gap_is_one_number_wherever_it_is():
     rng = np.random.default_rng(1)
-    for _ in range(200):
+    for _ in range(trials(200)):
         cost = float(rng.normal() * 10.0 ** rng.integers(-3, 6))
         result = with_bound(cost, cost - abs(float(rng.normal())) * 10.0 ** rng.integers(-8, 3))
         assert gap_of(result) == f"the gap is {result.summary()['gap']}" == f"the gap is {percent(result.gap)}"

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference_crf import all_energies
 from strategies_crf import factor_graphs, random_factor_graph
+from trials import trials
 
 import graphpart as gp
 from graphpart.common.variates import exponential_variates
@@ -208,7 +209,7 @@ def without_help(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("forbidden", [0.0, 0.3])
 def test_optimal_on_small_random_problems(forbidden: float, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(11)
-    for case in range(60):
+    for case in range(trials(60)):
         f = random_factor_graph(rng, max_arity=4, forbidden=forbidden, whole=bool(case % 2))
         optimum = all_energies(f).min() if f.n else f.constant
         if case == 40:

@@ -70,7 +70,7 @@ def bounds_of(f, iterations):
 @pytest.mark.parametrize("block", range(3))
 def test_the_bounds_are_those_of_the_reference(block):
     rng = np.random.default_rng(block)
-    for case in range(150):
+    for case in range(trials(150)):
         f = random_factor_graph(rng, max_arity=2 + block, max_domain=(3, 5, 9)[case % 3], whole=bool(case % 2))
         np.testing.assert_allclose(bounds_of(f, 4), naive_bounds(f, 4), atol=1e-9 * scale_of(f))
 
@@ -166,7 +166,7 @@ def test_sound_on_many_small_problems(block):
 @pytest.mark.parametrize("forbidden", [0.0, 0.15])
 def test_on_forests_the_bound_is_the_optimum_of_min_sum(forbidden):
     rng = np.random.default_rng(5)
-    for case in range(200):
+    for case in range(trials(200)):
         f = random_factor_graph(rng, n=6, forest=True, max_arity=4, max_domain=4, forbidden=forbidden)
         try:
             best = gp.crf.min_sum(f)
@@ -210,7 +210,7 @@ def test_huge_and_tiny_costs(exponent):
 
 def test_mixed_magnitudes_stay_sound():
     rng = np.random.default_rng(8)
-    for _ in range(60):
+    for _ in range(trials(60)):
         f = random_factor_graph(rng, n=4, max_arity=3, max_domain=3)
         tables = f.tables * 10.0 ** rng.choice([-200, -5, 0, 8, 200], len(f.tables))
         g = gp.FactorGraph.from_csr(f.domains, f.scope_start, f.scope, tables)

@@ -6,6 +6,7 @@ from itertools import pairwise as pairwise_of
 import numpy as np
 import pytest
 from reference_crf import all_energies
+from trials import trials
 
 import graphpart as gp
 from graphpart.crf.bounds import _tightening, tightening
@@ -92,7 +93,7 @@ def test_small_pairwise_problems_are_mostly_solved_and_always_sound(block):
 
 def test_candidates_are_all_triangles_and_chordless_squares():
     rng = np.random.default_rng(4)
-    for _ in range(60):
+    for _ in range(trials(60)):
         n = int(rng.integers(3, 10))
         pairs = random_pairs(rng, n, 0.5)
         if not len(pairs):

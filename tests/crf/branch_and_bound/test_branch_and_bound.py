@@ -85,7 +85,7 @@ def test_random_graphs(arity, eliminate, monkeypatch):
 def test_sparse_graphs(eliminate, monkeypatch):
     if not eliminate:
         monkeypatch.setattr(shrinking, "OPERATIONS", -1)
-    for seed in range(120):
+    for seed in range(trials(120)):
         rng = np.random.default_rng(seed)
         n, domain = [(11, 2), (8, 3), (6, 4)][seed % 3]
         check_tree(sparse_graph(rng, n, domain, float(rng.choice([0.0, 0.2])), bool(seed % 4)), rng)
@@ -216,7 +216,7 @@ def test_what_is_forbidden():
 def test_forbidden_entries_stay_forbidden_beside_negative_costs():
     """Also where tables are added up: an entry that is large instead makes sums overflow, and labelings lost."""
     domains = [2, 3, 2, 3, 2, 3, 2, 3]
-    for seed in range(60):
+    for seed in range(trials(60)):
         rng = np.random.default_rng(seed)
         scopes = [(i, j) for j in range(8) for i in range(j) if rng.random() < 0.6]
         scopes += [tuple(rng.choice(8, int(rng.integers(3, 5)), replace=False).tolist()) for _ in range(8)]

@@ -293,7 +293,7 @@ def test_orders_of_known_graphs():
 
 def test_width_and_sizes_against_sets():
     rng = np.random.default_rng(11)
-    for _ in range(300):
+    for _ in range(trials(300)):
         f = random_factor_graph(rng, n=int(rng.integers(0, 12)), max_arity=4, max_domain=4)
         found = elimination_order(f)
         assert sorted(found.indices.tolist()) == list(range(f.n))
@@ -310,7 +310,7 @@ def test_the_first_order_is_min_fill():
     from graphpart.crf.bucket_elimination import _order
 
     rng = np.random.default_rng(12)
-    for _ in range(300):
+    for _ in range(trials(300)):
         f = random_factor_graph(rng, n=int(rng.integers(2, 12)), max_arity=3, max_domain=3)
         start, neighbour = _order.interactions(f._view(connected=True))
         near = {v: set(neighbour[start[v] : start[v + 1]].tolist()) for v in range(f.n)}
@@ -330,7 +330,7 @@ def test_the_first_order_is_min_fill():
 
 def test_schedules_hold_what_is_alive_and_no_more():
     rng = np.random.default_rng(13)
-    for _ in range(200):
+    for _ in range(trials(200)):
         f = random_factor_graph(rng, n=int(rng.integers(1, 12)), max_arity=4, max_domain=4)
         plan = elimination_order(f).plan
         order, place, entries = plan.scheduled
@@ -384,7 +384,7 @@ def test_what_does_not_fit_is_said_before_it_is_allocated():
 
 def test_plans_use_every_table_once():
     rng = np.random.default_rng(14)
-    for _ in range(200):
+    for _ in range(trials(200)):
         f = random_factor_graph(rng, n=8, max_arity=4, max_domain=3)
         order = rng.permutation(f.n).astype(np.int32)
         for limit in (None, 1, 3, 9):

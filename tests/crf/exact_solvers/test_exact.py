@@ -7,6 +7,7 @@ import pytest
 from reference_crf import all_energies
 from strategies import wide
 from strategies_crf import random_factor_graph
+from trials import trials
 
 import graphpart as gp
 from graphpart.crf import auto, brute_force, ilp
@@ -15,7 +16,7 @@ from graphpart.crf import auto, brute_force, ilp
 @pytest.mark.parametrize("block", range(4))
 def test_brute_force_and_auto_on_random_factor_graphs(block):
     rng = np.random.default_rng(100 + block)
-    for _ in range(200):
+    for _ in range(trials(200)):
         whole = block % 2 == 0
         f = random_factor_graph(rng, whole=whole, forbidden=rng.choice([0, 0, 0.1, 0.4]))
         energies = all_energies(f)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from reference_crf import all_energies
 from strategies_crf import random_factor_graph
+from trials import trials
 
 import graphpart as gp
 from graphpart.crf.graph_cuts._moves import Moves
@@ -55,7 +56,7 @@ def best_swap(energies, labels):
 @pytest.mark.parametrize("whole", [False, True])
 def test_no_expansion_improves_a_fixed_point(whole):
     rng = np.random.default_rng([11, whole])
-    for trial in range(150):
+    for trial in range(trials(150)):
         f = metric_problem(rng, whole)
         energies = all_energies(f)
         start = rng.integers(0, f.domains).astype(np.int32)

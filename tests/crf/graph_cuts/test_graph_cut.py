@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from reference_bounds import bound_of_messages
 from reference_crf import all_energies
+from trials import trials
 
 import graphpart as gp
 from graphpart.crf.graph_cuts._max_flow import max_flow
@@ -27,7 +28,7 @@ def random_network(rng):
 
 def test_flow_against_networkx():
     rng = np.random.default_rng(1)
-    for trial in range(300):
+    for trial in range(trials(300)):
         n, ends, capacity, excess = random_network(rng)
         finished, side, rest, left = max_flow(n, ends, capacity, excess, Stopping())
         graph = nx.DiGraph()

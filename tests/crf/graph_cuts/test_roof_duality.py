@@ -72,7 +72,7 @@ def test_labels_and_bound_against_enumeration(whole, forbidden, probing):
 def test_labels_of_whole_costs_hold_where_a_unit_of_the_network_is_one(beside, probing):
     """A large cost of another variable leaves no bits for halves of units, and integers are still exact."""
     rng = np.random.default_rng(11)
-    for _ in range(200):
+    for _ in range(trials(200)):
         n, top = int(rng.integers(3, 8)), int(rng.choice([1, 2, 7]))
         pairs = np.array([(u, v) for u in range(n) for v in range(u + 1, n)])
         pairs = pairs[rng.random(len(pairs)) < rng.choice([0.5, 1.0])]
@@ -127,7 +127,7 @@ def test_bound_is_that_of_the_linear_relaxation():
     from scipy.optimize import linprog
 
     rng = np.random.default_rng(7)
-    for _ in range(60):
+    for _ in range(trials(60)):
         n = int(rng.integers(2, 7))
         pairs = [(i, j) for i in range(n) for j in range(i) if rng.random() < 0.7]
         if not pairs:

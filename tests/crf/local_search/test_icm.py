@@ -21,7 +21,7 @@ def labels_after(f, start, k):
 def test_the_trajectory_is_that_of_the_reference(block, whole):
     """Whole entries make ties exact, so also the order among ties is compared."""
     rng = np.random.default_rng(block)
-    for _ in range(150):
+    for _ in range(trials(150)):
         f = random_factor_graph(rng, whole=whole, forbidden=0.2 * (block == 3))
         energies = all_energies(f)
         start = np.array([rng.integers(0, d) for d in f.domains], np.int32)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
+from trials import trials
 
 import graphpart as gp
 from graphpart import FormatError, InvalidOption, InvalidProblem, Status
@@ -83,7 +84,7 @@ def test_objective_and_bound_enclose_the_minimum(seed):
 
 def test_hinge_and_its_gradient_are_those_of_enumeration():
     rng = np.random.default_rng(0)
-    for seed in range(60):
+    for seed in range(trials(60)):
         data = tiny(seed, 1)
         (problem,) = training_problems(*data, None, None, (1.0, 2.0), False)
         theta = rng.normal(size=2) * 3

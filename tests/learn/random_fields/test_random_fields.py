@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart.learn import ConditionalRandomField, Structure, chain, grid
@@ -124,7 +125,7 @@ def test_schedule_finds_cycles_and_roots():
     rng = np.random.default_rng(8)
     import networkx as nx
 
-    for _ in range(300):
+    for _ in range(trials(300)):
         n = int(rng.integers(1, 9))
         s = random_structure(rng, n, 1, 0, forest=bool(rng.integers(2)))
         G = nx.MultiGraph(s.pairs.tolist())

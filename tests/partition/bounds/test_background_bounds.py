@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from backgrounds import background_problem
+from trials import trials
 
 import graphpart as gp
 from graphpart.errors import InvalidCertificate, InvalidProblem
@@ -329,7 +330,7 @@ def test_extending_is_that_of_the_dense_form(freeze, monkeypatch):
 
 def test_shares_of_stars_are_a_least_fractional_vertex_cover():
     rng = np.random.default_rng(11)
-    for _ in range(300):
+    for _ in range(trials(300)):
         n = int(rng.integers(1, 8))
         u, v = np.triu_indices(n, 1)
         some = rng.random(len(u)) < rng.random()

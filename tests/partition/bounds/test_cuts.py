@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from trials import trials
 
 from graphpart.partition.bounds import _cuts
 from graphpart.partition.bounds.rows import Rows
@@ -84,7 +85,7 @@ def test_what_is_found_is_valid_and_violated(metric):
 
 def test_nothing_is_found_in_the_polytope():
     rng = np.random.default_rng(2)
-    for _ in range(300):
+    for _ in range(trials(300)):
         n = int(rng.integers(2, 8))
         some = PARTITIONS[n][rng.integers(0, len(PARTITIONS[n]), 4)]
         y = np.tensordot(rng.dirichlet(np.ones(4)), some, 1)

@@ -71,7 +71,7 @@ def scale_of(p: gp.SetPartition) -> float:
 
 def test_pairs_elements_and_clusters_equal_brute_force() -> None:
     rng = np.random.default_rng(11)
-    for case in range(1000):
+    for case in range(trials(1000)):
         p = problem(rng, int(rng.integers(1, 7)))
         brute = Brute(p)
         optimal = bool(rng.random() < 0.6)

@@ -10,6 +10,7 @@ from collections import Counter
 import networkx as nx
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart.generate import cluster_editing, correlations, grid, modularity, planted_partition, sparse_random
@@ -68,7 +69,7 @@ def agree(p, reference, name):
 
 
 def test_with_brute_force():
-    for name, p in random_problems(600, 9, 0):
+    for name, p in random_problems(trials(600), 9, 0):
         agree(p, brute_force(p), name)
 
 

@@ -50,7 +50,7 @@ def test_trivial_bound_is_the_sum_of_negative_costs(p):
 
 @pytest.mark.parametrize("method", ["auto", "exact", "brute-force", "search"])
 def test_bounds_of_stopped_runs_hold_in_exact_arithmetic(method):
-    for seed in range(60):
+    for seed in range(trials(60)):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(3, 7))
         u, v = (index.tolist() for index in np.triu_indices(n, 1))

@@ -29,7 +29,7 @@ from graphpart.testing import check_method, check_result, partition_problems, to
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_agrees_with_brute_force_on_many_problems(seed):
-    for case, p in partition_problems(seed=seed, random=700):
+    for case, p in partition_problems(seed=seed, random=trials(700)):
         r, best = exact(p), brute_force(p)
         assert r.status == "optimal", case
         assert abs(r.cost - best.cost) <= tolerance_of(p), case

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from corrections import random_problem
+from trials import trials
 
 import graphpart as gp
 from graphpart.methods import methods_for
@@ -109,7 +110,7 @@ def test_who_does_not_obey_limits_says_what_does():
 
 
 def test_the_integer_program_without_time_has_a_partition():
-    for seed in range(60):
+    for seed in range(trials(60)):
         problem = random_problem(seed, 7)
         if problem is None:
             continue

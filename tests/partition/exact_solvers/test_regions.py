@@ -178,7 +178,7 @@ def test_bounds_by_regions_are_valid(largest, monkeypatch):
 
 
 def test_blocks_are_those_of_networkx():
-    for seed in range(200):
+    for seed in range(trials(200)):
         rng = np.random.default_rng([3, seed])
         n, edges = (
             tree_of_blocks(rng)

@@ -5,6 +5,7 @@ import itertools
 import networkx as nx
 import numpy as np
 import pytest
+from trials import trials
 
 from graphpart.partition.exact_solvers.separation import all_triangles, violated_cycles, violated_triangles
 
@@ -55,7 +56,7 @@ def test_violated_triangles_are_all_and_the_most_violated_first():
 
 def test_cycles_are_found_exactly_for_the_pairs_that_have_a_violated_one():
     rng = np.random.default_rng(1)
-    for _ in range(60):
+    for _ in range(trials(60)):
         n = int(rng.integers(3, 8))
         G = nx.gnp_random_graph(n, 0.6, seed=int(rng.integers(10**6)))
         edges = sorted(tuple(sorted(e)) for e in G.edges)

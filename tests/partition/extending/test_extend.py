@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition import extend, extending
@@ -123,7 +124,7 @@ def test_where_all_is_touched_it_is_the_whole_problem() -> None:
 
 def test_requirements() -> None:
     rng = np.random.default_rng(24)
-    for case in range(150):
+    for case in range(trials(150)):
         p = problem(rng, int(rng.integers(3, 8)), requirements=True)
         old = rng.integers(-1, 3, p.n)
         loose = extend(p, old, freeze=False, method="exact")

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from trials import trials
 
 import graphpart as gp
 from graphpart import costs_from_probabilities as costs_of
@@ -13,7 +14,7 @@ from graphpart import costs_from_probabilities as costs_of
 
 def test_against_exact_odds():
     rng = np.random.default_rng(0)
-    for seed in range(300):
+    for seed in range(trials(300)):
         p, threshold, prior = rng.uniform(0.001, 0.999, 3).tolist()
         odds = Fraction(1 - Fraction(p)) / Fraction(p) * Fraction(threshold) / (1 - Fraction(threshold))
         odds *= (1 - Fraction(prior)) / Fraction(prior)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import reference
 from backgrounds import background_problem
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition.problem.derived import connected_subsets
@@ -60,7 +61,7 @@ def best_of_all(p):
 @pytest.mark.parametrize("seed", range(3))
 def test_steps_are_those_of_the_dense_form(seed):
     rng = np.random.default_rng(seed)
-    for number in range(200):
+    for number in range(trials(200)):
         p = with_demands(rng, limits=False)
         q = p._to_dense()
         steps = (None, 1, 2, 3)[number % 4]
@@ -91,7 +92,7 @@ def test_sequences_are_those_of_the_definition(monkeypatch):
 
     monkeypatch.setattr(reference, "_best_move", best_move)
     rng = np.random.default_rng(11)
-    for number in range(80):
+    for number in range(trials(80)):
         p = with_demands(rng, limits=False, largest=8)
         q = p._to_dense()
         classes = p._must_join_classes()
@@ -109,7 +110,7 @@ def test_sequences_are_those_of_the_definition(monkeypatch):
 def test_local_optima(method):
     """No move, and no join, of a linked subset lowers the cost; groups and limits are obeyed."""
     rng = np.random.default_rng(5)
-    for number in range(60):
+    for number in range(trials(60)):
         p = with_demands(rng, dense=bool(number % 2), largest=10)
         if best_of_all(p) == math.inf:
             continue

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import reference
 from backgrounds import background_problem
+from trials import trials
 
 import graphpart as gp
 
@@ -30,7 +31,7 @@ def test_steps_are_those_of_the_dense_form(seed):
 
 def test_steps_are_those_of_the_definition():
     rng = np.random.default_rng(11)
-    for number in range(60):
+    for number in range(trials(60)):
         p = background_problem(rng, largest=8)
         q = p._to_dense()
         *_, last = [q._must_join_classes().tolist(), *reference.greedy_joining(q, q._must_join_classes().tolist())]
@@ -93,7 +94,7 @@ def test_where_any_subset_attracts(monkeypatch):
 
 def test_multilevel_without_background():
     rng = np.random.default_rng(6)
-    for number in range(200):
+    for number in range(trials(200)):
         n = int(rng.integers(1, 12))
         u, v = np.triu_indices(n, 1)
         listed = rng.random(len(u)) < 0.6

@@ -10,6 +10,7 @@ import reference as naive
 from lifted import connected_labels, lifted_problem
 from reference_pairs import chained, improve_pairs_alone, reference_chains
 from reference_pairs import reference as reference_pairs
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition.local_search._kernighan_lin_pairs import Pairs
@@ -32,7 +33,7 @@ def numbered(rng: np.random.Generator, most: int, number: int) -> gp.SetPartitio
 @pytest.mark.parametrize("seed", range(3))
 def test_same_trajectory_as_the_naive_reference(name: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    for number in range(60):
+    for number in range(trials(60)):
         p = lifted_problem(
             rng, int(rng.integers(1, 10)), ties=number % 2 == 0, cuts=number % 3 == 0, joins=number % 5 == 0
         )
@@ -59,7 +60,7 @@ def test_same_pairs_and_chains_as_the_references(seed: int) -> None:
 
 def test_subsets_that_only_lifted_pairs_link_by_now_are_not_joined() -> None:
     """What linked two subsets may have left one of them since the pairs of a round were listed."""
-    for seed in range(250):
+    for seed in range(trials(250)):
         rng = np.random.default_rng(seed)
         pairs = np.array([(a, b) for a in range(12) for b in range(a + 1, 12) if rng.random() < 0.5])
         costs, far = rng.normal(size=len(pairs)), rng.random(len(pairs)) < 0.4
@@ -74,7 +75,7 @@ def test_subsets_that_only_lifted_pairs_link_by_now_are_not_joined() -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_nothing_is_left_to_gain_and_subsets_are_connected(name: str) -> None:
     rng = np.random.default_rng(len(name))
-    for number in range(60):
+    for number in range(trials(60)):
         p = lifted_problem(
             rng, int(rng.integers(1, 30)), ties=number % 2 == 0, cuts=number % 3 == 0, joins=number % 5 == 0
         )

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from backgrounds import background_problem
 from scipy.sparse import coo_array
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition.bounds.trivial_bound import trivial_bound
@@ -39,7 +40,7 @@ def exact_cost(p, labels):
 
 def test_evaluate_is_exact_where_terms_cancel():
     rng = np.random.default_rng(1)
-    for _ in range(400):
+    for _ in range(trials(400)):
         n = int(rng.integers(1, 9))
         u, v = np.triu_indices(n, 1)
         w, x, y = (rng.normal(size=n) * 10.0 ** rng.integers(-8, 8, n) for _ in range(3))
@@ -85,7 +86,7 @@ def test_requirements_say_nothing_of_costs():
 @pytest.mark.parametrize("seed", range(4))
 def test_derived_problems_are_those_of_the_dense_form(seed):
     rng = np.random.default_rng(seed)
-    for _ in range(60):
+    for _ in range(trials(60)):
         p = background_problem(rng, repels=bool(rng.integers(2)), requirements=False)
         q = p._to_dense()
         assert q.is_dense and q.background is None and np.array_equal(q.matrix, q.matrix.T)

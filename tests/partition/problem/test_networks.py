@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from scipy.sparse import coo_array
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition.problem.forms import matrix_of
@@ -23,7 +24,7 @@ def random_graph(rng, seed):
 
 def test_modularity_is_that_of_networkx_and_of_the_matrix():
     rng = np.random.default_rng(1)
-    for seed in range(200):
+    for seed in range(trials(200)):
         G = random_graph(rng, seed)
         if not G.number_of_edges():
             with pytest.raises(gp.InvalidProblem, match="the sum of absolute weights is 0"):
@@ -46,7 +47,7 @@ def test_modularity_is_that_of_networkx_and_of_the_matrix():
 
 def test_modularity_of_weights_of_both_signs():
     rng = np.random.default_rng(2)
-    for _ in range(200):
+    for _ in range(trials(200)):
         n = int(rng.integers(2, 12))
         W = np.triu(rng.integers(-3, 4, (n, n)) * (rng.random((n, n)) < 0.5), 1)
         directed = bool(rng.integers(2))
@@ -66,7 +67,7 @@ def test_modularity_of_weights_of_both_signs():
 
 def test_cpm_and_editing_by_their_definitions():
     rng = np.random.default_rng(3)
-    for seed in range(100):
+    for seed in range(trials(100)):
         G = random_graph(rng, seed)
         n = len(G)
         labels = rng.integers(0, 3, n)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from strategies import partitions
+from trials import trials
 
 import graphpart as gp
 from graphpart.partition import brute_force, persistency, reduce
@@ -146,7 +147,7 @@ def test_is_the_same_however_the_problem_is_stored():
 def test_contraction_leaves_nothing_to_do():
     """At the fixed point of the queue, the criteria for pairs prove nothing about the smaller problem."""
     rng = np.random.default_rng(3)
-    for _ in range(60):
+    for _ in range(trials(60)):
         u, v = np.triu_indices(30, 1)
         some = rng.random(len(u)) < 0.15
         cost = rng.integers(-9, 10, int(some.sum())) * 1.0
