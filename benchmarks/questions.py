@@ -34,10 +34,13 @@ Pairs = list[tuple[int, int]]
 
 
 def by_questions(p: gp.SetPartition, r: Any, known: set[tuple[int, int]], said: Any, _: Any) -> Pairs:
-    """The most valuable questions."""
+    """The most valuable questions, with their decisions and chances for the next ones."""
     table = gp.questions(p, r, BATCH + len(known), answers=said, library="dict")
-    pairs = zip(table["left"].tolist(), table["right"].tolist(), strict=True)
-    return [(min(pair), max(pair)) for pair in pairs if (min(pair), max(pair)) not in known][:BATCH]
+    pairs = [(min(a, b), max(a, b)) for a, b in zip(table["left"].tolist(), table["right"].tolist(), strict=True)]
+    fresh = [k for k, pair in enumerate(pairs) if pair not in known][:BATCH]
+    for name in ("decision", "chance"):
+        said.setdefault(name, []).extend(table[name][fresh].tolist())
+    return [pairs[k] for k in fresh]
 
 
 def by_half(p: gp.SetPartition, r: Any, known: set[tuple[int, int]], _: Any, rng: np.random.Generator) -> Pairs:
@@ -74,7 +77,7 @@ def simulate(match: Any, person: Any, way: str, error: float, seed: int) -> dict
         pairs = WAYS[way](r.problem, r, known, said, rng)
         for a, b in pairs:
             same = (person[a] == person[b]) != (rng.random() < error)
-            for name, value in zip(said, (a, b, "together" if same else "apart"), strict=True):
+            for name, value in zip(("left", "right", "answer"), (a, b, "together" if same else "apart"), strict=True):
                 said[name].append(value)
         known |= set(pairs)
         r = gp.solve(p, METHOD, initial=r, answers=said, error=error)

@@ -9,8 +9,9 @@ here; the page on which people answer is in `reviewing`.
 from graphpart.answers.applying import answered
 from graphpart.answers.asking import questions
 from graphpart.answers.contradicting import contradictions
+from graphpart.answers.estimating import Quality, expected_f1, random_pairs
 
-__all__ = ["answered", "contradictions", "questions"]
+__all__ = ["Quality", "answered", "contradictions", "expected_f1", "questions", "random_pairs"]
 
 
 def __dir__() -> list[str]:

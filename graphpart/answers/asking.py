@@ -8,7 +8,9 @@
    mean of both is the evidence b for the decision (a logarithmic opinion pool of equal weights; Genest & Zidek 1986),
    and the chance is 1 / (1 + 2**b). It ranks questions; it is not calibrated.
 3. The gain of a question is the chance times the number of pairs of elements that the change decides otherwise: the
-   expected number of corrected pairs.
+   expected number of corrected pairs. If earlier answers come with the decisions and chances of their questions, the
+   gain is also multiplied by (1 + wrong decisions) / (1 + the sum of their chances), for joins and cuts separately: a
+   matcher that joins too much is mostly asked about its joins.
 4. Questions are chosen by gain, one after the other. Each earlier question about one of the two clusters halves the
    gain, since its answer may settle both. No question can follow from the answers to others: the pairs are a forest
    over the must-join classes, also together with one pair that is known to be apart.
@@ -26,11 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.answers.bits import bit_of, chance_otherwise
-from graphpart.answers.given import APART, NOT_KNOWN, TOGETHER, answers_of
+from graphpart.answers.given import APART, NOT_KNOWN, TOGETHER, Answers, answers_of, listed
 from graphpart.answers.sides import sides_of
 from graphpart.common.columns import Columns, named
 from graphpart.errors import InvalidOption, known_arguments
 from graphpart.partition.confidence.examining import likely_decisions
+from graphpart.partition.inputs.frames import table_of
 from graphpart.partition.problem import Labels, SetPartition, as_problem
 from graphpart.partition.problem.derived import connected
 
@@ -66,10 +69,11 @@ def questions(
         The number of questions; fewer if there are not as many.
     answers : DataFrame or mapping, optional
         Earlier answers, as :func:`graphpart.solve` takes them. What follows from them, and pairs that the person does
-        not know, are not asked again.
+        not know, are not asked again. If they have the columns `decision` and `chance` of their questions, the gain
+        takes into account which decisions turned out to be wrong.
     records : DataFrame, optional
         A table with a row for each element, whose columns are added. Default: the records of a result of
-        :func:`graphpart.match`.
+        :func:`graphpart.match`, or the place and the size of each region of a segmentation.
     id : str, optional
         The column of `records` with the names of elements; default: rows are in the order of the elements.
     library : {"pandas", "polars", "dict"}, optional
@@ -107,7 +111,7 @@ def questions(
     p = problem_of(problem)
     found = ask(p, result, n, answers)
     if records is None:
-        records = getattr(result, "records", None)
+        records = getattr(result, "records", getattr(problem, "records", None))
     names = {side: named(p.nodes, ends) for side, ends in zip(("left", "right"), found.pairs.T, strict=True)}
     shown = sides_of(p, found.pairs, records, id)
     decision = np.where(found.together, "together", "apart")
@@ -152,7 +156,7 @@ def ask(p: SetPartition, result: Any, n: int = 20, answers: Any = None) -> Asked
     own = np.where(together, -decisions["cost"], decisions["cost"]) / bit_of(p)
     bits = (decisions["doubt"] / bit_of(p) / np.sqrt(changed) + own) / POOL
     chance = chance_otherwise(bits)
-    gain = chance * changed
+    gain = chance * changed * np.where(together, *_turned_out(answers))
     pairs = np.stack([decisions["left"], decisions["right"]], 1)
     joins = np.concatenate([p.must_join, given.of(TOGETHER)]).astype(np.int32)
     classes = connected(p.n, joins[:, 0], joins[:, 1])
@@ -163,6 +167,23 @@ def ask(p: SetPartition, result: Any, n: int = 20, answers: Any = None) -> Asked
     chosen = _chosen(likely, gain, pairs, clusters, forest, skipped, int(n))
     columns = {"pairs": pairs, "together": together, "chance": chance, "gain": gain, "clusters": clusters}
     return Asked({name: values[chosen] for name, values in columns.items()}, labels)
+
+
+def _turned_out(answers: Any) -> tuple[float, float]:
+    """How much more often decisions turned out to be wrong than their chances say: of joins, and of cuts."""
+    if answers is None or isinstance(answers, Answers):
+        return 1.0, 1.0
+    table = table_of(answers)
+    if not {"answer", "decision", "chance"} <= set(table.columns):
+        return 1.0, 1.0
+    factors = []
+    rows = list(zip(*(listed(table, name) for name in ("decision", "answer", "chance")), strict=True))
+    for kind, other in (("together", "apart"), ("apart", "together")):
+        chances = [(float(chance), said) for was, said, chance in rows if was == kind and said in (kind, other)]
+        known = [(chance, said) for chance, said in chances if 0 <= chance <= 1]
+        wrong = sum(said == other for _, said in known)
+        factors.append((1 + wrong) / (1 + sum(chance for chance, _ in known)))
+    return factors[0], factors[1]
 
 
 def problem_of(problem: Any) -> SetPartition:

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from graphpart.display import plural
 from graphpart.errors import InvalidProblem, no_column, warn
-from graphpart.partition.inputs.frames import is_frame, table_of
+from graphpart.partition.inputs.frames import Table, is_frame, table_of
 from graphpart.partition.problem import SetPartition
 
-__all__ = ["APART", "COLUMNS", "NOT_KNOWN", "TOGETHER", "Answers", "answers_of"]
+__all__ = ["APART", "COLUMNS", "NOT_KNOWN", "TOGETHER", "Answers", "answers_of", "listed"]
 
 COLUMNS = ("left", "right", "answer")
 APART, TOGETHER, NOT_KNOWN = 0, 1, -1
@@ -85,7 +85,7 @@ def answers_of(p: SetPartition, table: Any) -> Answers:
     for name in COLUMNS:
         if name not in frame.columns:
             raise InvalidProblem(f"answers has {no_column(name, frame.columns)}")
-    left, right, answer = (list(frame.values(name)) for name in COLUMNS)
+    left, right, answer = (listed(frame, name) for name in COLUMNS)
     place = _Finder(p)
     pairs, said, rows = [], [], []
     unknown: dict[Hashable, None] = {}
@@ -114,6 +114,12 @@ def answers_of(p: SetPartition, table: Any) -> Answers:
     return Answers(
         np.array(pairs, np.int32).reshape(-1, 2), np.array(said, np.int8), np.array(rows, np.int64), tuple(unknown)
     )
+
+
+def listed(table: Table, column: Hashable) -> list[Any]:
+    """The values of a column as objects of Python."""
+    values = table.values(column)
+    return list(values.tolist() if hasattr(values, "tolist") else values)
 
 
 def _meaning(word: Any) -> int | None:

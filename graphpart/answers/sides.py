@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.answers.given import listed
 from graphpart.errors import InvalidProblem
 from graphpart.partition.inputs.frames import elements_of, table_of
 from graphpart.partition.problem import SetPartition
@@ -31,14 +32,14 @@ def record_columns(p: SetPartition, records: Any, id: str | None = None) -> dict
     if id is None:
         if table.rows != p.n:
             raise InvalidProblem(f"records has {table.rows} rows for {p.n} elements: expected a row for each, or id=")
-        return {str(name): list(table.values(name)) for name in names}
-    listed, _ = elements_of(records, id)
-    place = {name: k for k, name in enumerate(listed)}
-    texts = {str(name): k for k, name in enumerate(listed)}
+        return {str(name): listed(table, name) for name in names}
+    known, _ = elements_of(records, id)
+    place = {name: k for k, name in enumerate(known)}
+    texts = {str(name): k for k, name in enumerate(known)}
     rows = [place.get(node, texts.get(str(node), -1)) for node in p.nodes]
     if -1 in rows:
         raise InvalidProblem(f"records has no row for {p.nodes[rows.index(-1)]!r} in {id!r}: expected all elements")
-    columns = {str(name): list(table.values(name)) for name in names}
+    columns = {str(name): listed(table, name) for name in names}
     return {name: [values[k] for k in rows] for name, values in columns.items() if name != id}
 
 

@@ -149,10 +149,14 @@ def answers_in(files: Sequence[str]) -> dict[str, list[Any]]:
     from graphpart.io.elements import read_answers
 
     found: dict[str, list[Any]] = {}
+    tables: list[dict[str, list[Any]]] = []
     for file in files:
         check_input(file)
-        for name, values in read_answers(file).items():
-            found.setdefault(name, []).extend(values)
+        tables.append(read_answers(file))
+    for name in ("left", "right", "answer", "decision", "chance"):
+        if any(name in table for table in tables):
+            blank = "" if name == "decision" else math.nan
+            found[name] = [x for table in tables for x in table.get(name, [blank] * len(table["left"]))]
     return found
 
 

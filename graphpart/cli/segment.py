@@ -3,7 +3,8 @@
 FILE is a zarr array, a npy file, or a picture or stack of pictures that ends in .tif, .png or .jpg. It holds the
 probability of a boundary, from 0 to 1; integers of 8 or 16 bits are divided by 255 or 65535. A photograph in colour
 becomes a boundary map first, and so does a picture in grey with --image. Labels from 1 on are written by -o, as .zarr,
-.npy, .tif or .png; 0 is no segment.
+.npy, .tif or .png; 0 is no segment. --answers names a table left,right,answer whose elements are numbers of regions,
+from 0, or places such as "(12, 30)": row and column, or plane, row and column.
 
 With --workers, --blocks or --work-folder, a zarr array or npy file is processed block by block, by processes of limited
 memory. With --work-folder, a run that ended early is continued.
@@ -14,7 +15,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from graphpart.cli import arguments
+from graphpart.cli import arguments, demands
 from graphpart.cli.console import emit, emit_json
 from graphpart.errors import InvalidOption
 
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the boundary probability from which on regions are kept apart; default: 0.5",
     )  # fmt: skip
     parser.add_argument("--spacing", type=numbers, metavar="Z,Y,X", help="the size of a voxel along each axis")
+    demands.add_arguments(parser, "answers", "error")
     arguments.add_limits(parser)
     group = parser.add_argument_group("volumes larger than memory")
     group.add_argument("--workers", type=arguments.whole, metavar="INTEGER", help="processes; 0: this one does it all")
@@ -57,10 +59,16 @@ def run(args: argparse.Namespace) -> int:
     }
     given = {name: value for name, value in by_block.items() if value is not None}
     options: dict[str, Any] = {"threshold": args.threshold, "spacing": args.spacing, "time_limit": args.time_limit}
+    said = demands.wanted(args, "answers", "error")
     if given:
         from graphpart.images import segment_blocks
 
-        for flag, value in (("--regions", args.regions), ("--image", args.image), ("--seed", args.seed)):
+        for flag, value in (
+            ("--answers", args.answers),
+            ("--regions", args.regions),
+            ("--image", args.image),
+            ("--seed", args.seed),
+        ):
             if value:
                 other = "--" + next(iter(given)).replace("_", "-")
                 raise InvalidOption(f"{flag} is given with {other}: expected one of them")
@@ -87,6 +95,8 @@ def run(args: argparse.Namespace) -> int:
         boundary = boundaries(picture) if args.image else map_of(picture, args.file)
         regions = None if args.regions is None else read_array(args.regions)
         mask = None if args.mask is None else read_array(args.mask) > 0
+        if said:
+            options |= {"answers": demands.answers_in(said["answers"]), "error": said.get("error", 0.0)}
         found = segment(boundary, regions=regions, mask=mask, seed=args.seed, **options)
         write_labels(found.labels, args.output)
         r = found.result

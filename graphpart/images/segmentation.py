@@ -18,8 +18,10 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphpart.answers.applying import answered
 from graphpart.display import html_of, plural
 from graphpart.errors import InvalidOption, InvalidProblem, warn
+from graphpart.images.answers import by_region
 from graphpart.images.checks import affinities_of, mask_of, probabilities_of, spacing_of
 from graphpart.images.files import is_picture, read_array
 from graphpart.images.flooding import flooded
@@ -111,6 +113,18 @@ class Segmentation:
             below = self.boundary
         return plot_segments(self.labels, below, ax, slice=slice, axis=axis)
 
+    @property
+    def records(self) -> dict[str, list[Any]]:
+        """For questions: the `place` of each region, that of its first pixel or voxel, and its `size`."""
+        place = np.full(self.graph.n, -1, np.int64)
+        flat = np.searchsorted(self.graph.labels, self.regions.ravel())
+        flat = np.minimum(flat, self.graph.n - 1)
+        known = np.flatnonzero(self.graph.labels[flat] == self.regions.ravel())
+        present, first = np.unique(flat[known], return_index=True)
+        place[present] = known[first]
+        axes = (axis.tolist() for axis in np.unravel_index(place, self.regions.shape))
+        return {"place": [str(one) for one in zip(*axes, strict=True)], "size": self.graph.sizes.tolist()}
+
     def outlines(self) -> tuple[str, bytes]:
         """The contents for a report: a caption, and the picture of :meth:`plot` as PNG."""
         figure = picture()
@@ -134,6 +148,8 @@ def segment(
     threshold: float = 0.5,
     spacing: Sequence[float] | None = None,
     mask: ArrayLike | None = None,
+    answers: Any = None,
+    error: float = 0.0,
     method: str = "auto",
     time_limit: float | None = None,
     seed: int | None = None,
@@ -173,6 +189,10 @@ def segment(
         True where there is something to segment; elsewhere the label is 0.
     method, time_limit, seed, callback
         As for :func:`graphpart.solve`.
+    answers, error
+        Answers of people about pairs of regions, as :func:`graphpart.answers.answered` takes them. Elements are
+        regions, numbered from 0, or places: tuples such as (row, column), or their texts, which remain valid if regions
+        change. Not with `blocks`.
     blocks : sequence of int, optional
         The shape of blocks in which a large volume is processed; then `boundary` is any array with a shape that can be
         sliced, such as a zarr array, or the path of one. See :func:`segment_blocks`, also for what follows.
@@ -216,6 +236,7 @@ def segment(
         from graphpart.images.blockwise import segment_blocks
 
         beside: dict[str, Any] = {"affinities": affinities, "offsets": offsets, "regions": regions, "image": image}
+        beside["answers"] = answers
         for name, value in {**beside, **requirements}.items():
             if value is not None:
                 raise InvalidOption(f"{name} is given with blocks: expected a boundary map only")
@@ -256,6 +277,8 @@ def segment(
         chosen = np.where(inside, chosen, 0)
     graph = region_graph(chosen, **evidence, image=image, spacing=sizes)
     problem = graph.problem(graph.costs(threshold), **requirements)
+    if answers is not None:
+        problem = answered(problem, by_region(answers, graph, chosen), error=error)
     result = run(problem, method, time_limit=time_limit, seed=seed, callback=callback)
     assert isinstance(result, PartitionResult)
     if graph.n == 1 and regions is None and heights.size > 1:

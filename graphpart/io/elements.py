@@ -5,6 +5,7 @@ A table is CSV or Parquet. In CSV, an identifier that is written like an integer
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from graphpart.partition.inputs.frames import elements_of, table_of
 __all__ = ["read_answers", "read_elements", "read_named_pairs"]
 
 ANSWERS = ("left", "right", "answer")  # columns of a table of answers
+ASKED = ("decision", "chance")  # columns that it has if its questions come from graphpart
 
 
 def read_elements(path: PathOrStream, id: str | None, columns: Sequence[str]) -> tuple[list[Hashable], list[Any]]:
@@ -79,6 +81,8 @@ def read_named_pairs(path: PathOrStream) -> list[tuple[Hashable, Hashable]]:
 def read_answers(path: PathOrStream) -> dict[str, list[Any]]:
     """The answers of people in a table, CSV or Parquet: its columns left, right and answer; answers may be empty.
 
+    Of CSV, also the columns `decision` and `chance` of the questions, where they are there.
+
     Raises
     ------
     FormatError
@@ -92,14 +96,24 @@ def read_answers(path: PathOrStream) -> dict[str, list[Any]]:
             table = table_of(columns.table(list(ANSWERS)))
             return {name: list(table.values(name)) for name in ANSWERS}
         reader = TableReader(source)
-        found: dict[str, list[Any]] = {name: [] for name in ANSWERS}
-        for lines, _, fields in reader.blocks([], ANSWERS, blank=ANSWERS[2:]):
-            for line, (left, right, answer) in zip(lines, fields, strict=True):
+        more = [name for name in ASKED if name in reader.columns]
+        found: dict[str, list[Any]] = {name: [] for name in (*ANSWERS, *more)}
+        for lines, _, fields in reader.blocks([], [*ANSWERS, *more], blank=[ANSWERS[2], *more]):
+            for line, (left, right, answer, *rest) in zip(lines, fields, strict=True):
                 if answer.strip().lower() not in ("together", "apart", ""):
                     raise source.error(line, f"found the answer {answer!r}: expected together, apart or nothing")
-                for name, value in zip(ANSWERS, (identifier(left), identifier(right), answer), strict=True):
-                    found[name].append(value)
+                values = (identifier(left), identifier(right), answer.strip().lower(), *rest)
+                for name, value in zip(found, values, strict=True):
+                    found[name].append(number_of(value) if name == "chance" else value)
         return found
+
+
+def number_of(text: str) -> float:
+    """A number, or NaN."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _texts(table: TableReader, ids: list[str], blank: list[str]) -> dict[str, list[Any]]:

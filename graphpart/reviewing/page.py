@@ -98,7 +98,7 @@ def review(
     if not len(asked.pairs):
         raise InvalidProblem("there is no pair to ask about: all pairs that the problem lists are decided beforehand")
     if records is None:
-        records = getattr(result, "records", None)
+        records = getattr(result, "records", getattr(problem, "records", None))
     if title is None:
         name = "" if hasattr(path, "write") or os.fspath(path) == "-" else os.path.basename(os.fspath(path))  # type: ignore[arg-type]
         title = os.path.splitext(name)[0] or "Questions"

@@ -5,20 +5,9 @@ import itertools
 import networkx as nx
 import numpy as np
 import pytest
+from planted_scores import planted
 
 import graphpart as gp
-
-
-def planted(seed, n=60, k=12):
-    """Scored pairs of elements of planted clusters, as probabilities."""
-    rng = np.random.default_rng(seed)
-    truth = rng.integers(0, k, n)
-    u, v = np.array(list(itertools.combinations(range(n), 2))).T
-    kept = (truth[u] == truth[v]) | (rng.random(len(u)) < 0.2)
-    u, v = u[kept], v[kept]
-    bits = np.where(truth[u] == truth[v], rng.normal(1.5, 2, len(u)), rng.normal(-1.5, 2, len(u)))
-    frame = {"a": u, "b": v, "p": 1 / (1 + np.exp2(-bits))}
-    return gp.SetPartition.from_frame(frame, "a", "b", probability="p", missing=0), truth
 
 
 def asked_pairs(frame):
@@ -120,3 +109,17 @@ def test_wrong_arguments_and_nothing_to_ask():
     assert len(gp.questions(q, gp.solve(q))) == 0
     alone = gp.SetPartition.from_pairs(1, [], [])
     assert len(gp.questions(alone, [0])) == 0
+
+
+def test_decisions_that_turned_out_right_are_asked_less():
+    p, _ = planted(2)
+    r = gp.solve(p, "kernighan-lin-pairs")
+    first = gp.questions(p, r, 20)
+    rows = {"left": [0] * 9, "right": [1] * 9, "answer": ["apart"] * 9, "decision": ["apart"] * 9, "chance": [0.9] * 9}
+    after = gp.questions(p, r, 20, answers=rows)
+    share = [(frame["decision"] == "apart").mean() for frame in (first, after)]
+    assert 0 < share[0] and share[1] < share[0]
+    cut = after[after["decision"] == "apart"]
+    gain = dict(zip(zip(first["left"], first["right"], strict=True), first["gain"], strict=True))
+    for left, right, value in zip(cut["left"], cut["right"], cut["gain"], strict=True):
+        assert value == pytest.approx(gain.get((left, right), value * 9.1) / 9.1)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import graphpart as gp
-from graphpart import images
+from graphpart import cli, images
 from graphpart.display import plural
 
 pytest.importorskip("skimage")
@@ -338,3 +338,36 @@ def test_the_file_of_a_picture(tmp_path):
     assert found.n_segments == 2 and found.boundary.max() == np.float32(230) / np.float32(255)
     with pytest.raises(gp.errors.MissingFile, match=r"none\.png"):
         gp.images.segment(tmp_path / "none.png")
+
+
+def test_answers_by_number_and_by_place(tmp_path, capsys):
+    boundary = np.zeros((10, 30))
+    boundary[:, 10], boundary[:, 20] = 0.45, 0.9
+    regions = np.repeat([[4, 7, 9]], 10, axis=0).repeat(10, axis=1)
+    s = images.segment(boundary, regions=regions)
+    assert s.n_segments == 2
+    asked = gp.questions(s, s.result, 5)
+    assert asked["place_left"][0].startswith("(") and (asked["size_left"] > 0).all()
+    left, right = (
+        tuple(int(x) for x in asked[f"place_{side}"][0].strip("()").split(",")) for side in ("left", "right")
+    )
+    assert s.regions[left] != s.regions[right]
+    for said in ([(0, 2)], [(0, 15)]), (["(0, 2)"], ["(0, 15)"]), ([0], [1]):
+        apart = images.segment(
+            boundary, regions=regions, answers={"left": said[0], "right": said[1], "answer": ["apart"]}
+        )
+        assert apart.n_segments == 3
+    for place, says in {
+        (0, 40): "expected one in an array of the shape",
+        (1, 2, 3): "expected one in an array",
+    }.items():
+        with pytest.raises(gp.InvalidProblem, match=says):
+            images.segment(boundary, regions=regions, answers={"left": [place], "right": [0], "answer": ["apart"]})
+    np.save(tmp_path / "boundary.npy", boundary)
+    np.save(tmp_path / "regions.npy", regions)
+    (tmp_path / "said.csv").write_text('left,right,answer\n"(0, 2)","(0, 15)",apart\n')
+    call = ["segment", str(tmp_path / "boundary.npy"), "-o", str(tmp_path / "out.npy"), "--json"]
+    answered = [*call, "--answers", str(tmp_path / "said.csv")]
+    assert cli.main([*answered, "--regions", str(tmp_path / "regions.npy")]) == 0
+    assert '"segments": 3' in capsys.readouterr().out
+    assert cli.main([*answered, "--blocks", "5,5"]) == 2

@@ -23,6 +23,23 @@ def people():
     return frame, person
 
 
+def test_answers_decide_and_questions_have_records(people):
+    frame, _person = people
+    r = gp.match(frame, ON, id="key")
+    asked = gp.questions(r.problem, r, 5)
+    assert list(asked.columns[:4]) == ["left", "right", "given_left", "given_right"]
+    row = {name: k for k, name in enumerate(frame["key"])}
+    assert asked["street_left"].tolist() == [frame["street"][row[name]] for name in asked["left"]]
+    doubts = gp.partition.doubts(r.problem, r, method="local-search").to_frame()
+    assert {"match_probability", "mw_given", "chance"} <= set(doubts.columns)
+    said = asked.assign(answer=["apart" if word == "together" else "together" for word in asked["decision"]])
+    s = gp.match(frame, ON, id="key", answers=said)
+    label = dict(zip(s.nodes, s.labels.tolist(), strict=True))
+    for left, right, word in zip(said["left"], said["right"], said["answer"], strict=True):
+        assert (label[left] == label[right]) == (word == "together")
+    assert s.message.count("5 answers: ") == 1
+
+
 def test_kinds_of_columns():
     assert kind_of(["2001-02-03", None, "1999-12-31"]) == "date"
     assert kind_of(["12345", "0815 33"]) == "code"

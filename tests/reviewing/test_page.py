@@ -199,6 +199,8 @@ def test_files_of_answers_are_read_and_nothing_is_lost(driver, tmp_path):
     assert gp.review(p, gp.solve(p), path) == 3
     opened(driver, path)
     (left, right) = driver.execute_script("return names(0)")
+    decision, chance = driver.execute_script("return answers.asked(...names(0))")
+    assert decision in ("together", "apart") and 0 < float(chance) < 1
     press(driver, "t")
     for content, says in {
         "": "The file is empty: nothing was changed.",
@@ -210,9 +212,9 @@ def test_files_of_answers_are_read_and_nothing_is_lost(driver, tmp_path):
     file.write_text(f'answer,left,right\nTogether,zoe,"d,""e"""\napart,{right},{left}\n')
     assert uploaded(driver, file) == "1 of 2 answers are new. 1 differ from answers that are here, which stay."
     assert driver.execute_script("return answers.text()").splitlines() == [
-        "left,right,answer",
-        f"{left},{right},together",
-        'zoe,"d,""e""",together',
+        "left,right,answer,decision,chance",
+        f"{left},{right},together,{decision},{chance}",
+        'zoe,"d,""e""",together,,',
     ]
     # Contradictions are told at once, with the answers that they contradict.
     driver.execute_script(

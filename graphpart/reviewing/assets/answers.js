@@ -10,6 +10,7 @@ class Answers {
     this.said = new Map(); // of a pair: [left, right, answer]
     this.past = []; // what to do to undo: [pair, the entry before it]
     this.kept = true;
+    this.asked = () => ["", ""]; // the decision and the chance of the question about two elements, as texts
   }
 
   static pair(left, right) {
@@ -92,7 +93,8 @@ class Answers {
   }
 
   text() {
-    return tableText([["left", "right", "answer"], ...this.said.values()]);
+    const rows = [...this.said.values()].map((row) => [...row, ...this.asked(row[0], row[1])]);
+    return tableText([["left", "right", "answer", "decision", "chance"], ...rows]);
   }
 
   /** Answers that contradict the one about a pair: a path of pairs, or null if all agree. */

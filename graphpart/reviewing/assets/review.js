@@ -132,6 +132,8 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+const asked = new Map(data.questions.map((question, k) => [Answers.pair(...names(k)), [question[2] ? "together" : "apart", String(question[3])]]));
+answers.asked = (left, right) => asked.get(Answers.pair(left, right)) ?? ["", ""];
 const known = answers.recall();
 at = data.questions.findIndex((_, k) => said(k) === undefined);
 if (at < 0) at = data.questions.length;
