@@ -7,7 +7,8 @@ from the truth, with or without errors, and the problem is solved again from the
 * half: the pairs whose scores are nearest to one half, as uncertainty sampling takes them (Lewis & Gale 1994);
 * random: pairs at random among the candidates.
 
-Without errors, answers are required. With errors, each answer is wrong with this probability, and is taken as evidence.
+Answers are required, without the smallest set that contradicts, or taken as evidence. With errors, each answer is wrong
+with this probability.
 
     python benchmarks/questions.py --seeds 3 --csv docs/benchmarks/questions.csv
 
@@ -65,7 +66,10 @@ def open_pairs(p: gp.SetPartition, known: set[tuple[int, int]], order: Any) -> P
 WAYS = {"questions": by_questions, "half": by_half, "random": by_chance}
 
 
-def simulate(match: Any, person: Any, way: str, error: float, seed: int) -> dict[int, float]:
+RUNS = [(error, "required", way) for error in (0.0, 0.05) for way in WAYS] + [(0.05, "evidence", "questions")]
+
+
+def simulate(match: Any, person: Any, way: str, error: float, taken: str, seed: int) -> dict[int, float]:
     """F1 after each number of answers."""
     rng = np.random.default_rng(seed)
     p = match.problem
@@ -80,7 +84,12 @@ def simulate(match: Any, person: Any, way: str, error: float, seed: int) -> dict
             for name, value in zip(("left", "right", "answer"), (a, b, "together" if same else "apart"), strict=True):
                 said[name].append(value)
         known |= set(pairs)
-        r = gp.solve(p, METHOD, initial=r, answers=said, error=error)
+        if taken == "required":
+            dropped = set(gp.answers.contradictions(p, said, library="dict")["row"].tolist())
+            kept = {name: [x for k, x in enumerate(values) if k not in dropped] for name, values in said.items()}
+            r = gp.solve(p, METHOD, initial=r, answers=kept)
+        else:
+            r = gp.solve(p, METHOD, initial=r, answers=said, error=error)
         found[len(known)] = gp.metrics.compare(person, r.labels).joins_f1
     return found
 
@@ -91,19 +100,18 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--csv", type=Path)
     args = parser.parse_args()
-    scores: dict[tuple[float, str], list[list[float]]] = {}
+    scores: dict[tuple[float, str, str], list[list[float]]] = {}
     for seed in range(args.seeds):
         columns, person = gp.generate.person_records(args.records, seed=seed)
         match = gp.match(pandas.DataFrame(columns), on=COLUMNS)
-        for error in (0.0, 0.05):
-            for way in WAYS:
-                found = simulate(match, person, way, error, seed)
-                scores.setdefault((error, way), []).append([found[count] for count in COUNTS])
-                print(seed, error, way, [round(found[count], 4) for count in COUNTS], flush=True)
+        for error, taken, way in RUNS:
+            found = simulate(match, person, way, error, taken, seed)
+            scores.setdefault((error, taken, way), []).append([found[count] for count in COUNTS])
+            print(seed, error, taken, way, [round(found[count], 4) for count in COUNTS], flush=True)
     rows = [
-        {"errors": f"{100 * error:g}%", "questions": way}
+        {"errors": f"{100 * error:g}%", "answers": taken, "questions": way}
         | {f"F1 after {count}": f"{mean:.3f}" for count, mean in zip(COUNTS, np.mean(found, axis=0), strict=True)}
-        for (error, way), found in scores.items()
+        for (error, taken, way), found in scores.items()
     ]
     for row in rows:
         print(row)

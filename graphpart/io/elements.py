@@ -102,7 +102,7 @@ def read_answers(path: PathOrStream) -> dict[str, list[Any]]:
             for line, (left, right, answer, *rest) in zip(lines, fields, strict=True):
                 if answer.strip().lower() not in ("together", "apart", ""):
                     raise source.error(line, f"found the answer {answer!r}: expected together, apart or nothing")
-                values = (identifier(left), identifier(right), answer.strip().lower(), *rest)
+                values: list[Any] = [identifier(left), identifier(right), answer.strip().lower(), *rest]
                 for name, value in zip(found, values, strict=True):
                     found[name].append(number_of(value) if name == "chance" else value)
         return found
