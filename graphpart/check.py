@@ -251,7 +251,7 @@ class Partition:
 
     def leaf(self, node: list[Any], state: State, counts: Counter[str]) -> Value:
         """The value of a leaf."""
-        classes = _classes(state.elements, [*self.joins, *state.joins])
+        classes = _classes(state.elements, [*self.joins, *state.joins, *self._same_side(state)])
         if node[0] == "contradiction":
             if not self._contradicts(node[1], node[2:], state, classes):
                 raise Refused(f"the contradiction {str(node[1:])[:60]} does not hold")
@@ -260,6 +260,21 @@ class Partition:
             raise Refused(f"a node of the kind {str(node[0])[:40]!r}: expected one that check.py describes")
         counts["rows"] += len(node[2])
         return self._bound(state, classes, node[1], node[2])
+
+    def _same_side(self, state: State) -> list[Pair]:
+        """What follows if there are two clusters: elements that an even number of cuts connects are together."""
+        if self.most != 2:
+            return []
+        cuts = [*state.cuts, *(pair for pair in self.never if {*pair} <= state.elements)]
+        joined = [pair for pair in (*self.joins, *state.joins) if {*pair} <= state.elements]
+        n, found = self.n, list[Pair]()  # a + n: the side where a is not
+        links = [(a + s, b + s) for a, b in joined for s in (0, n)]
+        links += [(a + s, b + n - s) for a, b in cuts for s in (0, n)]
+        both = _classes((a + s for a in state.elements for s in (0, n)), links)
+        first: dict[int, int] = {}
+        for a in state.elements:
+            found.append((a, first.setdefault(both[a], a)))
+        return found
 
     def _apart(self, state: State, classes: dict[int, int]) -> set[Pair]:
         """The pairs of classes that must be in different clusters."""
@@ -320,7 +335,7 @@ class Partition:
         for kind, split, multiplier, *some in map(_whole, rows):
             if multiplier < 0:
                 raise Refused(f"a multiplier is {multiplier}: expected at least 0")
-            if not classes.keys() >= {*some} or (kind != 5 and len({*some}) < len(some)):
+            if not classes.keys() >= {*some} or (kind < 5 and len({*some}) < len(some)):
                 raise Refused(f"an inequality is over {some[:12]}: expected different elements of its part")
             amount = multiplier * unit
             total -= amount * self._right(kind, split, some)
@@ -340,6 +355,10 @@ class Partition:
             return (size - 2) // 2
         if kind == 2 and 0 < split < size:
             return min(split, size - split)
+        if kind == 6 and self.most == 2 and size % 2 == 0 and split % 2 == 1 and 2 * split <= size:
+            even = not any(count % 2 for count in Counter(some).values())
+            if even and all(a != b for a, b in zip(some[::2], some[1::2], strict=True)):
+                return size // 2 - split - 1
         is_cut = kind == 5 and split == 2 and size >= 2 and size % 2 == 0 and self.base is not None
         if is_cut and not self._is_linked(some):
             return 0
@@ -410,6 +429,8 @@ def _left(kind: int, split: int, some: list[int]) -> Iterator[tuple[int, int, in
     elif kind == 2:  # a 2-partition: the pairs between S and T, less those within
         for (i, a), (j, b) in itertools.combinations(enumerate(some), 2):
             yield (1 if i < split <= j else -1), a, b
+    elif kind == 6:  # pairs with each element an even number of times: others, less an odd number of them
+        yield from ((-1 if i < 2 * split else 1, some[i], some[i + 1]) for i in range(0, len(some), 2))
     else:  # a cut: the pair that it separates, less its pairs
         yield from ((-1 if i else 1, some[i], some[i + 1]) for i in range(0, len(some), 2))
 

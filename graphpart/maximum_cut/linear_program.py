@@ -152,12 +152,11 @@ class LinearProgram:
         self.slack = found.ineqlin.residual > 1e-9 if len(rows) else np.zeros(0, bool)
         return True
 
-    def bound(self, cost: Floats) -> tuple[float, Floats]:
-        """A lower bound for other costs that the multipliers prove, rounded down, and the reduced costs. O(entries)"""
-        return self._proven(cost, self.multipliers)
+    def bound(self, cost: Floats, multipliers: Floats) -> tuple[float, Floats]:
+        """A lower bound that multipliers prove for any costs, rounded down, and the reduced costs. O(entries)
 
-    def _proven(self, cost: Floats, multipliers: Floats) -> tuple[float, Floats]:
-        """The bound and the reduced costs for other costs and multipliers. Entries are 1 and -1. O(entries)"""
+        Entries of the rows are 1 and -1.
+        """
         rows = self.rows
         reduced = cost - rows.sums(multipliers, len(cost))
         parts = np.where(reduced > 0, reduced * self.lower, reduced * self.upper)
@@ -168,7 +167,7 @@ class LinearProgram:
     def _contradiction(self, ray: Floats) -> Floats:
         """Multipliers whose bound exceeds all costs, from a ray that proves that no x obeys all rows; else zeros."""
         ray = np.maximum(ray, 0.0)
-        excess = self._proven(np.zeros(len(self.cost)), ray)[0]  # how far the sum of the rows is out of reach
+        excess = self.bound(np.zeros(len(self.cost)), ray)[0]  # how far the sum of the rows is out of reach
         return 4.0 * float(np.abs(self.cost).sum()) / excess * ray if excess > 1e-9 * ray.sum() else np.zeros(len(ray))
 
 

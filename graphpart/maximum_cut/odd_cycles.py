@@ -95,7 +95,7 @@ class OddCycles:
         """Solve the linear program; False if it was interrupted or failed. `bound` is valid in any case."""
         self.rounds += 1
         solved = self.program.solve()
-        bound, reduced = self.program.bound(self._cost)
+        bound, reduced = self.program.bound(self._cost, self.program.multipliers)
         self.bound, self.reduced = self.g.least + self._scale * bound, self._scale * reduced
         if solved:
             self.values = self.program.x
@@ -105,6 +105,15 @@ class OddCycles:
                 self.program.keep(kept)
                 self._slack = self._slack[kept]
         return solved
+
+    @property
+    def multipliers(self) -> Floats:
+        """Multipliers of the inequalities, for the weights of the graph."""
+        return self._scale * self.program.multipliers
+
+    def proves(self, multipliers: Floats) -> float:
+        """The bound that multipliers of the inequalities prove, at least 0."""
+        return self.g.least + self._scale * self.program.bound(self._cost, multipliers / self._scale)[0]
 
     def separate(self, stopping: Stopping) -> int:
         """Add violated inequalities; return their number."""

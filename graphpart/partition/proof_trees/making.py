@@ -2,7 +2,8 @@
 
 1. Required joins are contracted, and a background is written out for up to some thousand elements.
 2. If only costs and no limits connect them, components of attracting pairs are proven one by one.
-3. The relaxation bounds a node (see `relaxed`). If the bound reaches the cost, the multipliers are a leaf.
+3. The relaxation bounds a node (see `relaxed`, and `sides` for at most two clusters and few pairs). If the bound
+   reaches the cost, the multipliers are a leaf.
 4. Otherwise two children are made: a pair is together in one, and apart in the other. The pair is that of the solver's
    branch and cut (pseudo-costs of the relaxation); if all variables are decided, it is the first undecided pair. So a
    tree ends with nodes in which everything is decided, at the latest.
@@ -25,12 +26,14 @@ from graphpart.common.proof_tree import Unproven, decimals_of, tolerance_of
 from graphpart.display import number
 from graphpart.partition.certificates.certificate import fingerprint
 from graphpart.partition.certificates.judging import judge_of_partition
+from graphpart.partition.exact_solvers.two_clusters import TwoClusters
 from graphpart.partition.pieces.components import split
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import connected
 from graphpart.partition.proof_trees.decisions import Decided
 from graphpart.partition.proof_trees.relaxed import Bounding
+from graphpart.partition.proof_trees.sides import SidesBounding
 from graphpart.partition.proof_trees.tree import PartitionProof, plain_problem
 from graphpart.stopping import Stopping, interruptible
 
@@ -152,7 +155,9 @@ class Making:
         cost = p._evaluate_labels(np.ascontiguousarray(labels))
         share = self.judge.resolution if self.judge.step else self.judge.resolution / (2 * parts)
         goal = cost - share
-        bounding = Bounding(p, goal, self.stopping)
+        bounding: Bounding | SidesBounding = (SidesBounding if TwoClusters.fits(p) else Bounding)(
+            p, goal, self.stopping
+        )
         named = self.first[names]
         open_: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = [((), ())]
         while open_:
@@ -176,7 +181,7 @@ class Making:
                 continue
             pair = bounding.choice() or decided.open_pair()
             if pair is None:
-                raise Unproven(f"a partition of cost {number(bounding.relaxation.bound)} was found, which costs less")
+                raise Unproven(f"a partition of cost {number(bounding.bound)} was found, which costs less")
             self.out.append(["branch", int(named[pair[0]]), int(named[pair[1]])])
             open_ += [(joins, (*cuts, pair)), ((*joins, pair), cuts)]
 

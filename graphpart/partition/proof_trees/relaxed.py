@@ -46,6 +46,11 @@ class Bounding:
         self.pseudo_costs = PseudoCosts(r)
         self.simplex = simplex.Simplex(1) if simplex.is_available() else None
 
+    @property
+    def bound(self) -> float:
+        """The bound of the node that was decided last."""
+        return self.relaxation.bound
+
     def decide(self, decided: Decided) -> None:
         """Set the bounds of variables that follow from decisions."""
         r, n = self.relaxation, self.p.n

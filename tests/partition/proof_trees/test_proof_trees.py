@@ -94,6 +94,33 @@ def test_a_tree_that_divides():
     assert proven(odd_wheel()).cost == -2.0
 
 
+def test_two_clusters_are_proven_by_odd_sets():
+    for seed, n in enumerate((9, 12, 27, 60)):
+        rng = np.random.default_rng(seed)
+        u, v = np.triu_indices(n, 1)
+        kept = rng.random(len(u)) < (0.6 if n < 50 else 0.08)
+        costs = rng.choice([-1.0, 1.0], np.count_nonzero(kept))
+        p = gp.SetPartition.from_pairs(n, (u[kept], v[kept]), costs, n_clusters=(1, 2))
+        certificate = prove(p, gp.partition.exact(p).labels, "exact")
+        assert certificate.verify(p, exact=True), seed
+        if n > 9:
+            assert {row[0] for node in certificate.nodes if node[0] == "inequalities" for row in node[2]} == {6}
+        assert not certificate.verify(p.require(n_clusters=(1, 3)))
+
+
+def test_odd_sets_hold_for_two_clusters_only_and_for_even_degrees():
+    triangle = [0, 1, 1, 2, 0, 2]
+    two = checker.Partition(3, [(0, 1, 1.0), (1, 2, 1.0), (0, 2, 1.0)], 0, limits=(None, 1, 2))
+    three = checker.Partition(3, [(0, 1, 1.0), (1, 2, 1.0), (0, 2, 1.0)], 0)
+    assert two._right(6, 3, triangle) == -1 and two._right(6, 1, triangle) == 1
+    for problem, split, some in [
+        (three, 3, triangle), (two, 2, triangle), (two, 0, triangle), (two, 3, triangle[:4]), (two, 5, triangle),
+        (two, 1, [0, 1, 1, 2]), (two, 1, [0, 0]), (two, 1, [0, 1, 1]),
+    ]:  # fmt: skip
+        with pytest.raises(checker.Refused, match="does not hold for every partition"):
+            problem._right(6, split, some)
+
+
 def test_costs_without_a_common_step():
     rng = np.random.default_rng(2)
     r = proven(gp.SetPartition.from_matrix(np.triu(x := rng.normal(size=(12, 12)), 1) + np.triu(x, 1).T))
