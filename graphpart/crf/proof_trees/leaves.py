@@ -28,6 +28,7 @@ __all__ = ["Leaves"]
 
 LARGEST = 1 << 16  # entries of a table of elimination
 ENTRIES = 1 << 21  # entries of all tables of an elimination; the check takes about a microsecond for each
+NEAR = 1e-6  # a bound in floating point that misses the goal by more than this share, and a step, is not evaluated
 SMALL_DOMAIN = 12  # most labels of a variable for which nodes below the root add triplets: tables of 1728 entries
 ITERATIONS, ROOT_ITERATIONS = 60, 3000  # most iterations of message passing at a node, and at the root
 
@@ -66,7 +67,11 @@ class Leaves:
         self.best = self.value(node, state)
         if self.best >= goal:
             return node
+        costs = self.energy.costs
+        room = (state.constant + costs.step) / costs.scale + NEAR * (1.0 + abs(float(goal)))
         for certificate in self._bounds(f, is_root):
+            if certificate.bound + room < goal:  # exact arithmetic cannot change that
+                continue
             for node in _rounded(certificate, names):
                 try:
                     value = self.value(node, state)

@@ -22,6 +22,7 @@ from graphpart.stopping import Stopping
 __all__ = ["Bounding", "node_of"]
 
 PARAMETERS_OF_TREE = TreeParameters()  # of branch and cut, which decides in the same way when to divide a node
+TINY, ROUNDS = 12, 4  # most elements, and rounds at a node of such a problem if limits may keep the gap open
 CLOSE = 1e-5  # share of the goal that is missing when a vertex is computed whatever the number of terms is
 
 
@@ -70,6 +71,7 @@ class Bounding:
         r, a, idle, vertex, failed = self.relaxation, PARAMETERS_OF_TREE, 0, False, False
         r.tolerance = PARAMETERS.violated
         bounds: list[float] = []
+        is_limited = self.p._limits is not None and self.p.n <= TINY
         while r.bound < self.goal:
             if self.stopping.check(math.inf):
                 return None
@@ -94,6 +96,8 @@ class Bounding:
                 return False
             idle = 0 if r.bound - before > a.progress * missing else idle + 1
             bounds.append(r.bound)
+            if is_limited and len(bounds) >= ROUNDS:
+                return False
             close = missing <= CLOSE * abs(self.goal)
             if idle <= a.idle and not (r.complete and self._is_slow(bounds, missing)):
                 continue
