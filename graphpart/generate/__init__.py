@@ -23,6 +23,7 @@ from graphpart.generate.scene import scene
 from graphpart.generate.soft_requirements import soft_requirements
 from graphpart.generate.sparse_random import sparse_random
 from graphpart.generate.spin_glass import spin_glass
+from graphpart.generate.tracks import Tracks, tracks
 from graphpart.generate.uniform_integers import uniform_integers
 from graphpart.generate.volume import volume
 
@@ -35,6 +36,7 @@ __all__ = [
     "LabeledInstance",
     "Parameter",
     "PersonRecords",
+    "Tracks",
     "cluster_editing",
     "correlations",
     "digits",
@@ -58,6 +60,7 @@ __all__ = [
     "soft_requirements",
     "sparse_random",
     "spin_glass",
+    "tracks",
     "uniform_integers",
     "volume",
 ]
