@@ -313,14 +313,14 @@ class _Joint:
                         break
             if self._ended():
                 break
+            variables = self.q.n * self.q.n_classes + self.q.m * (2 * self.q.n_classes**2 + 1)
+            if bounding.done and self.how == "search" and variables <= SMALL:
+                self._program()
             if limited or turns < TURNS:
                 self.shake()
                 turns += 1
             elif bounding.done:
                 break
-            variables = self.q.n * self.q.n_classes + self.q.m * (2 * self.q.n_classes**2 + 1)
-            if bounding.done and self.how == "search" and variables <= SMALL:
-                self._program()
         if self.proven and self.how == "search":
             self.how = "bounds by both halves"
 
