@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from graphpart.errors import warn
 from graphpart.partition.inputs.thresholds import drawn, path_of
 
-__all__ = ["FAR", "told_threshold"]
+__all__ = ["told_threshold"]
 
-FAR = "far from"  # in what the problem's `repr` tells of such a threshold
 FEWEST = 30  # elements: among fewer, any partition may be meant
 WORSE = 0.5  # of the share of the variance of the best threshold
 #: Share of the variance from which on the best threshold says something. Points without clusters have 0.3 at most in 16
@@ -78,7 +77,7 @@ def told_threshold(given: float, values: NDArray[np.float64], *, similarity: boo
         f"threshold is {given:g}, and {effect}: the {what} suggest {path.threshold:.3g}, which separates near pairs "
         "from far pairs at least twice as well; without a threshold, it is chosen so"
     )
-    return f"{told}, {FAR} {path.threshold:.3g} that the data suggest"
+    return f"{told}, far from {path.threshold:.3g} that the data suggest"  # "far from": see `misreadings`
 
 
 def _in_gap(distances: NDArray[np.float64], limit: float) -> bool:
