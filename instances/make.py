@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import graphpart as gp
-from graphpart.crf.binary_quadratic.form import quadratic_form
+from graphpart.crf.problem.quadratic_form import quadratic_form
 from graphpart.crf.binary_quadratic.quadratic_search import BinarySearch
 from graphpart.stopping import Stopping
 
