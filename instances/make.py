@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 import graphpart as gp
+from graphpart.binary_quadratic.quadratic_search import BinarySearch
 from graphpart.crf.problem.quadratic_form import quadratic_form
-from graphpart.crf.binary_quadratic.quadratic_search import BinarySearch
 from graphpart.stopping import Stopping
 
 HERE = Path(__file__).resolve().parent
@@ -205,8 +205,8 @@ def work_on_factor_graph(
             labels, before, found_by = r.labels, r.cost, "min-sum" if f.is_acyclic else "auto"
         if r.status == "optimal" and proven == "no":
             proven = r.message.removeprefix("proven optimal: ")
-    if seconds and proven == "no" and quadratic_form(f) is not None:
-        search = BinarySearch(f, labels, seed=1)
+    if seconds and proven == "no" and (q := quadratic_form(f)) is not None:
+        search = BinarySearch(q, labels, seed=1, evaluate=f.evaluate_labels)
         search.run(Stopping(time_limit=seconds))
         if search.cost < before - EXACT:
             labels, before, found_by = search.labels, search.cost, "binary quadratic search"
