@@ -158,13 +158,14 @@ class BuildExtensions(build_ext):
         sources = {extension.name: extension.sources for extension in written}
         for extension in self.extensions:
             extension.sources = sources[extension.name]
+        self.parallel = self.parallel or CORES  # an editable installation forgets the option of `setup`
         super().run()
 
 
 setup(
     long_description=long_description(),
     long_description_content_type="text/markdown",
-    options={"build_ext": {"parallel": CORES}} | ({"bdist_wheel": {"py_limited_api": "cp311"}} if LIMITED else {}),
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if LIMITED else {},
     cmdclass={"build_ext": BuildExtensions},
     ext_modules=extensions,
 )

@@ -20,7 +20,8 @@ with atheris.instrument_imports(include=["graphpart.io"]):
 
     import graphpart as gp
     from graphpart import machine
-    from graphpart.io import FORMATS, cplib, csv, json, labels, metis, multicut, npy, npz, pace, qubo, uai, wcsp  # noqa: F401  be traced
+    from graphpart.files import labels  # noqa: F401  be traced
+    from graphpart.io import FORMATS, cplib, csv, json, metis, multicut, npy, npz, pace, qubo, uai, wcsp  # noqa: F401  be traced
 
 STATED = (gp.FormatError, gp.InfeasibleProblem)
 MEMORY = 64 << 20  # pretend that the machine is small, such that nothing honest but large slows the run
