@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from graphpart.common.proof_tree import Unproven
 from graphpart.display import plural
 from graphpart.errors import InvalidOption, InvalidProblem, check_callback, unknown_argument, warn, ways_of_weights
 from graphpart.methods import find_method, methods_for
@@ -22,8 +21,6 @@ from graphpart.partition.problem.requirements import NAMES, OLDER
 from graphpart.result import PartitionResult, Result, Status
 
 __all__ = ["problem_kind", "solve", "with_certificate"]
-
-LEAST_SECONDS, TIMES = 60.0, 10.0  # limits of the time for a certificate: seconds, and the time of the method
 
 ANSWERS = ("answers", "error")
 
@@ -80,10 +77,10 @@ def solve(
         60 s or ten times as long as the method, whichever is longer. If no certificate can be made, it is None, and the
         `message` says why.
     **options
-        What clusters must obey, for a set partition problem of any form (of a labelled partition, `together`, `apart`
-        and groups): `together`, `apart`, `groups`, `group_cost`, `max_size`, `n_clusters`, `connected` and `lifted`, as
-        :meth:`SetPartition.require` takes them. For a set partition problem, answers of people about pairs: `answers`,
-        a table, and `error`, as :func:`graphpart.answers.answered` takes them. For a factor graph `evidence`: the
+        What clusters must obey: `together`, `apart`, `groups`, `group_cost`, `max_size`, `n_clusters`, `connected` and
+        `lifted`, as :meth:`SetPartition.require` takes them; for a labelled partition, the first four of these. For a
+        set partition problem, answers of people about pairs: `answers`, a table, and `error`, as
+        :func:`graphpart.answers.answered` takes them. For a factor graph `evidence`: the
         labels of some variables, given beforehand, as a mapping. Also further options of the method. ``auto`` and
         ``search`` take two more: `checkpoint`, a labels file that they keep up to date, and resume from if it exists;
         and, for set partition problems, `parameters`, a `gp.partition.SearchParameters`.
@@ -174,9 +171,11 @@ def solve(
 
 def with_certificate(problem: Any, result: Result, time_limit: float | None = None) -> Result:
     """The result with a proof that anyone can check, or with a message that says why there is none."""
+    from graphpart.common.proof_tree import Unproven
+
     if result.status is not Status.OPTIMAL:
         return replace(result, message=f"{result.message}; no certificate, since the result is not proven optimal")
-    seconds = max(LEAST_SECONDS, TIMES * result.seconds) if time_limit is None else time_limit
+    seconds = max(60.0, 10.0 * result.seconds) if time_limit is None else time_limit
     kind = problem_kind(problem)
     try:
         if kind == "labeled":

@@ -7,6 +7,7 @@ import pytest
 
 HEAVY = (
     "bokeh",
+    "graphpart.check",
     "highspy",
     "igraph",
     "matplotlib",

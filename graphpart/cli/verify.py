@@ -17,7 +17,6 @@ from graphpart.cli.console import emit_json, say
 from graphpart.cli.display import Table, percent
 from graphpart.cli.files import read_certificate, read_labels, read_problem
 from graphpart.cli.kinds import columns, evaluate, rounding
-from graphpart.common.proof_tree import ProofTree
 from graphpart.errors import InvalidCertificate
 
 NAME = "verify"
@@ -39,14 +38,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Verify both."""
+    from graphpart.common.proof_tree import ProofTree
+
     arguments.check_one_input(args.file, args.labels, args.certificate)
     problem = read_problem(args.file, args.format, arguments.columns_of(args), args.missing, demands.wanted(args))
-    facts = evaluate(args.file, problem, read_labels(args.labels, problem))
+    labels = read_labels(args.labels, problem)
+    facts = evaluate(args.file, problem, labels)
     certificate = read_certificate(args.certificate, problem)
     checked = None
     if isinstance(certificate, ProofTree):
-        labels = problem.labels(read_labels(args.labels, problem)).tolist()
-        checked = certificate.report(problem, labels).text(problem.sense, problem.offset)
+        report = certificate.report(problem, problem.labels(labels).tolist())
+        checked = report.text(problem.sense, problem.offset)
     else:
         certificate.check(problem, exact=args.exact)
     cost, bound = facts["cost"], certificate.bound

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.steps import round_up
 from graphpart.maximum_cut import _odd_walks
-from graphpart.maximum_cut.odd_cycles import INTEGRAL, OddCycles
+from graphpart.maximum_cut.odd_cycles import OddCycles, is_steady
 from graphpart.maximum_cut.reduction import Reduction
 from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
 from graphpart.stopping import Stopping
@@ -34,8 +34,6 @@ __all__ = ["WORK", "BranchAndCut"]
 
 Floats = NDArray[np.float64]
 WORK = 20_000  # iterations of the simplex method of a turn without a time limit: some seconds
-STEADY = 5  # rounds whose gain tells whether to go on,
-GAIN = 0.02  # if it is at least this share of what is missing
 
 
 @dataclass(order=True)
@@ -170,7 +168,7 @@ class BranchAndCut:
         values.append(node.bound)
         missing = self.cost - node.bound
         fractional = relaxation.fractional
-        steady = len(values) > STEADY and values[-1] - values[-1 - STEADY] < GAIN * missing
+        steady = is_steady(values, missing)
         if steady and not relaxation.tilted:
             relaxation.tilt()
             values.clear()
@@ -221,18 +219,15 @@ class BranchAndCut:
         return lower, upper
 
     def _divide(self, node: _Node) -> None:
-        """Divide a node by a free edge of large weight whose value is far from 0 and 1."""
+        """Divide a node by a free edge."""
         relaxation = self._relaxation
-        free = relaxation.program.lower < relaxation.program.upper
-        if not free.any():  # one point is left
+        edge = relaxation.edge_to_divide()
+        if edge is None:  # one point is left
             relaxation.values = relaxation.program.lower.copy()
             self._improve()
             self._close(math.inf)
             return
-        values, weight = relaxation.values, np.abs(self._small.weight)
-        score = (np.minimum(values, 1.0 - values) + INTEGRAL) * weight
-        edge = int(np.argmax(np.where(free, score, -1.0)))
-        first = int(values[edge] > 0.5)
+        first = int(relaxation.values[edge] > 0.5)
         likelier, other = (
             _Node(node.bound, self._numbers + k, (*node.decided, (edge, frustrated)))
             for k, frustrated in enumerate((first, 1 - first))

@@ -20,7 +20,7 @@ between 0 and 1. `tilt` makes one of them stand out.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from graphpart.maximum_cut.linear_program import Rows, linear_program
 from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
 from graphpart.stopping import Stopping
 
-__all__ = ["OddCycles"]
+__all__ = ["OddCycles", "is_steady"]
 
 Floats = NDArray[np.float64]
 VIOLATION = 1e-3  # an inequality is added if it is violated by more
@@ -39,6 +39,13 @@ SPREAD = 0.02  # added to the length of an edge for each inequality of this roun
 SEARCHES = ((1e-2, 150), (1e-2, 2500), (1e-6, 2**40))
 PATIENT = 3  # rounds for which a row may be slack before it is dropped
 INTEGRAL = 1e-6  # a value is 0 or 1 if it is no farther away
+STEADY = 5  # rounds whose gain tells whether to go on,
+GAIN = 0.02  # if it is at least this share of what is missing
+
+
+def is_steady(bounds: Sequence[float], missing: float) -> bool:
+    """Whether the last rounds have raised the bound by little, compared with what is missing."""
+    return len(bounds) > STEADY and bounds[-1] - bounds[-1 - STEADY] < GAIN * missing
 
 
 class OddCycles:
@@ -133,6 +140,14 @@ class OddCycles:
         self._slack = np.concatenate([self._slack, np.zeros(len(found), np.int64)])
         self.added += len(found)
         return len(found)
+
+    def edge_to_divide(self) -> int | None:
+        """A free edge of large weight whose value is far from 0 and 1; None if no edge is free."""
+        free = self.program.lower < self.program.upper
+        if not free.any():
+            return None
+        score = (np.minimum(self.values, 1.0 - self.values) + INTEGRAL) * np.abs(self.g.weight)
+        return int(np.argmax(np.where(free, score, -1.0)))
 
     def _sources(self) -> NDArray[np.int32]:
         """Nodes through which all violated walks go. O(m log m)

@@ -6,8 +6,9 @@
    * branch and cut without the limits, or quicker bounds if there are too many pairs. Its lower bounds hold within the
      limits, too. If the optimum without the limits obeys them, it is also the optimum within them.
    * the integer program, which takes all limits into account, unless the problem has too many elements.
-   If at most two clusters are allowed and nothing else is required, the search is that of binary quadratic forms, and,
-   if pairs are few, the only prover is branch and cut over odd cycles.
+   If at most two clusters are allowed and nothing else is required, the search is that of binary quadratic forms. If
+   pairs are few, branch and cut over odd cycles takes the place of these provers, or is one more if two clusters are
+   required, which it does not know.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from graphpart.partition.conclusion import concluded
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.exact_solvers.brute_force import enumerated
 from graphpart.partition.exact_solvers.ilp import ilp
-from graphpart.partition.exact_solvers.two_clusters import TwoClusters
+from graphpart.partition.exact_solvers.two_clusters import TwoClusters, allows_all_sides
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import pairs_with_cost
@@ -137,7 +138,8 @@ def solve_within_limits(
     parameters : SearchParameters, optional
     """
     assert p._limits is not None
-    if p._limits.max_size == 1 or p._limits.least == p.n:  # every element by itself
+    least = p._limits.least
+    if p._limits.max_size == 1 or least == p.n:  # every element by itself
         labels = np.arange(p.n, dtype=np.int32)
         return concluded(p, labels, math.inf, method, stopping, f"the only partition; {p._limits}")
     p = as_pairs(p)
@@ -160,13 +162,13 @@ def solve_within_limits(
     inner.record(cost)
     free = without_limits(q)
     threads = threads or processors()
-    if TwoSides.fits(q):
+    if allows_all_sides(q):
         contestants: list[Any] = [TwoSides(q, first, seed, threads)]
     else:
         contestants = [Searcher(q, first, False, seed, threads, parameters=parameters)]
     if TwoClusters.fits(q):
         contestants.append(TwoClusters(q, first))
-    else:
+    if not contestants[-1].proves or least > 1:
         prover = _prover(free, first, stopping, constant, threads, limit)
         contestants.append(_Proofs(p, contraction, first, prover))
     judge = judge_of_partition(free)

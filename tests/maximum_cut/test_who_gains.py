@@ -111,3 +111,18 @@ def test_a_torus_of_weights_1_and_minus_1_is_proven():
         p = gp.SetPartition.from_pairs(n * n, (u, v), -weights, n_clusters=(1, 2))
         result = gp.solve(p)
         assert result.status == "optimal" and result.cost - (-weights).sum() == solver.cost, seed
+
+
+def test_two_required_clusters_are_proven_where_one_is_better():
+    """The bound of two sides does not know that both are required: the integer program does."""
+    n = 15
+    rng = np.random.default_rng(0)
+    u, v = np.triu_indices(n, 1)
+    kept = rng.random(len(u)) < 0.3
+    u, v = u[kept], v[kept]
+    costs = -rng.integers(1, 5, len(u)).astype(float)
+    p = gp.SetPartition.from_pairs(n, (u, v), costs, n_clusters=2)
+    sides = np.arange(1, 2 ** (n - 1))[:, None] >> np.arange(n) & 1
+    best = ((sides[:, u] == sides[:, v]) @ costs).min()
+    result = gp.solve(p, "exact")
+    assert result.status == "optimal" and result.cost == best > costs.sum()

@@ -12,8 +12,8 @@ import numpy as np
 
 from graphpart.binary_quadratic.form import QuadraticForm
 from graphpart.binary_quadratic.quadratic_search import BinarySearch
-from graphpart.partition.exact_solvers.two_clusters import allows_all_sides
-from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.exact_solvers.two_clusters import SidesContestant
+from graphpart.partition.problem import Labels, SetPartition
 from graphpart.stopping import Stopping
 
 __all__ = ["TwoSides", "form_of"]
@@ -37,33 +37,25 @@ def form_of(p: SetPartition) -> QuadraticForm:
     return QuadraticForm.from_pairs(linear, u, v, 2.0 * costs, float(costs.sum()))
 
 
-class TwoSides:
+class TwoSides(SidesContestant):
     """The search of binary quadratic forms as a contestant of a race.
 
     Parameters
     ----------
-    p : SetPartition
-        One that `fits`.
-    labels : ndarray of int32, shape (n,)
-        Feasible labels.
+    p, labels
+        As for `SidesContestant`.
     seed, threads : int
     """
 
-    name, proves, needs, bound = "search", False, 0.0, -math.inf
+    name, proves, bound = "search", False, -math.inf
 
     def __init__(self, p: SetPartition, labels: Labels, seed: int, threads: int) -> None:
-        self.p, self.labels, self.cost = p, labels, p._evaluate_labels(labels)
+        super().__init__(p, labels)
         self.search = BinarySearch(form_of(p), labels != 0, seed, threads)
-        self.done = False
-
-    @staticmethod
-    def fits(p: SetPartition) -> bool:
-        """Whether the only requirement is that there are at most two clusters."""
-        return allows_all_sides(p)
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a better partition."""
-        self.labels, self.cost = labels, cost
+        super().offer(labels, cost)
         self.search.offer(labels != 0)
 
     def run(self, stopping: Stopping, until: float | None) -> None:
@@ -74,10 +66,5 @@ class TwoSides:
             self.search.run(stopping.child(iterations=1, plus=math.inf))
             if stopping.seconds >= until:
                 break
-        labels = canonical(self.search.labels)
-        cost = self.p._evaluate_labels(labels)
-        assert self.p._limits is not None
-        if cost < self.cost and self.p._limits.violation(labels) is None:
-            self.labels, self.cost = labels, cost
-            stopping.record(cost)
+        self.take(self.search.labels)
         self.done |= until is None or not self.search.q.n

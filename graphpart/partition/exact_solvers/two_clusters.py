@@ -7,8 +7,10 @@ sides (see `graphpart.maximum_cut`). The bound of that problem is for two cluste
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphpart.maximum_cut.branch_and_cut import WORK, BranchAndCut
 from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
@@ -17,7 +19,7 @@ from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import pairs_with_cost
 from graphpart.stopping import Stopping
 
-__all__ = ["TwoClusters", "allows_all_sides"]
+__all__ = ["SidesContestant", "TwoClusters", "allows_all_sides", "signed_graph_of"]
 
 SPARSE = 16  # most pairs per element for which odd cycles are worth it
 
@@ -37,27 +39,51 @@ def allows_all_sides(p: SetPartition) -> bool:
     )
 
 
-class TwoClusters:
-    """Branch and cut for a problem that allows at most two clusters and has nothing but costs of listed pairs.
+def signed_graph_of(p: SetPartition) -> SignedGraph:
+    """The signed graph whose sides cost what two clusters cost. O(n + m)"""
+    u, v, costs = p._listed()
+    return SignedGraph.from_pairs(p.n, u, v, -costs, float(costs.sum()))
+
+
+class SidesContestant:
+    """A contestant of a race that finds sides of all elements; see `common/race.py`.
 
     Parameters
     ----------
     p : SetPartition
-        One that `fits`.
+        One that `allows_all_sides`.
     labels : ndarray of int32, shape (n,)
         Feasible labels.
     """
 
-    name, proves, needs = "branch and cut over odd cycles", True, 0.0
+    needs = 0.0
 
     def __init__(self, p: SetPartition, labels: Labels) -> None:
-        self.p, self.labels, self.cost = p, labels, p._evaluate_labels(labels)
-        u, v, costs = p._listed()
-        graph = SignedGraph.from_pairs(p.n, u, v, -costs, float(costs.sum()))
-        self.solver = BranchAndCut(graph, self._sides(labels))
+        self.p, self.labels, self.cost, self.done = p, labels, p._evaluate_labels(labels), False
+
+    def offer(self, labels: Labels, cost: float) -> None:
+        """Take over a better partition."""
+        self.labels, self.cost = labels, cost
+
+    def take(self, sides: NDArray[Any]) -> None:
+        """Take over sides, if they cost less and are as many clusters as are required."""
+        labels = canonical(sides.astype(np.int32))
+        cost = self.p._evaluate_labels(labels)
+        assert self.p._limits is not None
+        if cost < self.cost and self.p._limits.violation(labels) is None:
+            self.labels, self.cost = labels, cost
+
+
+class TwoClusters(SidesContestant):
+    """Branch and cut for a problem that allows at most two clusters and has nothing but costs of few listed pairs."""
+
+    name, proves = "branch and cut over odd cycles", True
+
+    def __init__(self, p: SetPartition, labels: Labels) -> None:
+        super().__init__(p, labels)
+        self.solver = BranchAndCut(signed_graph_of(p), self._sides(labels))
         self._judge = judge_of_partition(p)
         self.solver.resolution = self._judge.tolerance / 2
-        self.done = False
 
     @staticmethod
     def fits(p: SetPartition) -> bool:
@@ -71,17 +97,13 @@ class TwoClusters:
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a better partition."""
-        self.labels, self.cost = labels, cost
+        super().offer(labels, cost)
         self.solver.offer(self._sides(labels))
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """A turn; without `until` some iterations."""
         self.solver.run(stopping.child(plus=math.inf), until, WORK if until is None else None)
-        labels = canonical(self.solver.sides.astype(np.int32))
-        cost = self.p._evaluate_labels(labels)
-        feasible = self.p._limits is not None and self.p._limits.violation(labels) is None
-        if feasible and cost < self.cost:
-            self.labels, self.cost = labels, cost
+        self.take(self.solver.sides)
         self.done = self.solver.done
 
     @staticmethod

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from graphpart.common.proof_tree import units, whole
 from graphpart.maximum_cut import _odd_walks
-from graphpart.maximum_cut.branch_and_cut import GAIN, STEADY
-from graphpart.maximum_cut.odd_cycles import INTEGRAL, OddCycles
-from graphpart.maximum_cut.signed_graph import SignedGraph
+from graphpart.maximum_cut.odd_cycles import OddCycles, is_steady
+from graphpart.partition.exact_solvers.two_clusters import signed_graph_of
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.proof_trees.decisions import Decided
 from graphpart.stopping import Stopping
@@ -40,8 +39,7 @@ class SidesBounding:
     """
 
     def __init__(self, p: SetPartition, goal: float, stopping: Stopping) -> None:
-        u, v, costs = p._listed()
-        self.graph = SignedGraph.from_pairs(p.n, u, v, -costs, float(costs.sum()))
+        self.graph = signed_graph_of(p)
         self.goal, self.stopping = goal, stopping
         self.relaxation = OddCycles(self.graph, self._remaining)
 
@@ -78,7 +76,7 @@ class SidesBounding:
             if not solved:
                 return False
             bounds.append(r.bound)
-            if len(bounds) > STEADY and bounds[-1] - bounds[-1 - STEADY] < GAIN * (self.goal - r.bound):
+            if is_steady(bounds, self.goal - r.bound):
                 if r.tilted:
                     return False
                 r.tilt()
@@ -88,13 +86,8 @@ class SidesBounding:
 
     def choice(self) -> tuple[int, int] | None:
         """The pair to divide the node on; None if the decisions leave no pair with a cost free."""
-        program, values = self.relaxation.program, self.relaxation.values
-        free = program.lower < program.upper
-        if not free.any():
-            return None
-        score = (np.minimum(values, 1.0 - values) + INTEGRAL) * np.abs(self.graph.weight)
-        e = int(np.argmax(np.where(free, score, -1.0)))
-        return int(self.graph.u[e]), int(self.graph.v[e])
+        e = self.relaxation.edge_to_divide()
+        return None if e is None else (int(self.graph.u[e]), int(self.graph.v[e]))
 
     def leaf(self, names: NDArray[Any]) -> list[Any]:
         """The node with the multipliers that reach the goal, in units as coarse as possible."""
