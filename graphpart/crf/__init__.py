@@ -8,6 +8,8 @@ chooses among all of these and keeps results in `outcomes`; `hard_component` is 
 for which no method is exact. `evidence` solves with some labels given, and `confidence` says how certain each label is.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from graphpart.crf.anytime_search.searching import search
 from graphpart.crf.approximate_inference.loopy import ApproximateMarginals, approximate_marginals
 from graphpart.crf.bounds.lower_bound import lower_bound
@@ -30,8 +32,10 @@ from graphpart.crf.graph_cuts.graph_cut import graph_cut
 from graphpart.crf.graph_cuts.roof_duality import RoofDuality, roof_duality
 from graphpart.crf.local_search.icm import icm
 from graphpart.crf.problem import FactorGraph
-from graphpart.crf.proof_trees.tree import LabelingProof
 from graphpart.crf.reduction.persistency import LabelingReduction, Persistency, persistency, reduce
+
+if TYPE_CHECKING:
+    from graphpart.crf.proof_trees.tree import LabelingProof
 
 __all__ = [
     "ApproximateMarginals",
@@ -83,3 +87,12 @@ potts = FactorGraph.potts
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def __getattr__(name: str) -> Any:
+    """Import LabelingProof when it is first used: it loads all that checks certificates."""
+    if name != "LabelingProof":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from graphpart.crf.proof_trees.tree import LabelingProof
+
+    return LabelingProof
