@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from graphpart.errors import InvalidProblem
@@ -77,6 +77,14 @@ def encoded(node: Hashable) -> str:
     if holds(node):
         return json.dumps(node)
     raise InvalidProblem(f"format json cannot hold the node {node!r}: expected text, numbers, or tuples of them")
+
+
+def encoded_names(nodes: Iterable[Hashable]) -> list[str]:
+    """The nodes as JSON; InvalidProblem if two are the same there."""
+    names = [encoded(node) for node in nodes]
+    if len(set(names)) != len(names):
+        raise InvalidProblem("format json writes two nodes the same: expected nodes that differ as JSON")
+    return names
 
 
 def holds(node: Any) -> bool:

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
-from graphpart.errors import InvalidOption, InvalidProblem
-from graphpart.files.json_values import NONE, encoded, hashable, kind_of, load, number, shown
+from graphpart.errors import InvalidOption
+from graphpart.files.json_values import NONE, encoded, encoded_names, hashable, kind_of, load, number, shown
 from graphpart.files.text import ROWS, numbers
 from graphpart.io.json_factors import has_factors, read_factors, write_factors
 from graphpart.io.json_labeled import has_classes, read_labeled, write_labeled
@@ -191,9 +191,7 @@ def write(problem: SetPartition | FactorGraph | LabeledPartition, stream: Binary
         write_factors(problem, stream)
         return
     problem = with_groups_apart(problem)
-    names = [encoded(node) for node in problem.nodes]
-    if len(set(names)) != len(names):
-        raise InvalidProblem("format json writes two nodes the same: expected nodes that differ as JSON")
+    names = encoded_names(problem.nodes)
     u, v, cost = stored_pairs(problem)
     lifted = lifted_pairs(problem)
     multigraph = len(problem.must_join) > 0

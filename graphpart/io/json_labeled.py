@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem
-from graphpart.files.json_values import NONE, encoded, hashable, number, shown
+from graphpart.files.json_values import NONE, encoded_names, hashable, number, shown
 
 if TYPE_CHECKING:
     from graphpart.files.source import Source
@@ -87,9 +87,7 @@ def _table(source: Source, value: Any, classes: int, what: str) -> Floats | floa
 
 def write_labeled(q: LabeledPartition, stream: BinaryIO) -> None:
     """Write a problem as node-link data."""
-    names = [encoded(node) for node in q.nodes]
-    if len(set(names)) != len(names):
-        raise InvalidProblem("format json writes two nodes the same: expected nodes that differ as JSON")
+    names = encoded_names(q.nodes)
     if not names:
         raise InvalidProblem("format json does not tell the classes of a problem without elements: expected format npz")
     nodes = [

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import FormatError, InvalidProblem
 from graphpart.files.arrays import DAMAGED, read_data, read_header
-from graphpart.io.npz_labeled import read_archive, write_archive
+from graphpart.io.npz_labeled import arrays_of, read_archive
 from graphpart.kernels import LARGEST_INDEX
 from graphpart.partition.inputs.arrays import names_of
 from graphpart.partition.problem import SetPartition, check_matrix_fits
@@ -202,13 +202,17 @@ def _limits(source: Source, arrays: dict[str, NDArray[Any]]) -> Limits | None:
 
 def write(problem: SetPartition | LabeledPartition, stream: BinaryIO) -> None:
     """Write a problem."""
-    if not isinstance(problem, SetPartition):
-        stream.write(write_archive(problem, None if isinstance(problem.nodes, range) else _named(problem.nodes)))
-        return
+    arrays: dict[str, Any] = {} if isinstance(problem.nodes, range) else {"nodes": _named(problem.nodes)}
+    arrays |= _arrays_of(with_groups_apart(problem)) if isinstance(problem, SetPartition) else arrays_of(problem)
+    with zipfile.ZipFile(_Appended(stream), "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asarray(array), version=(1, 0), allow_pickle=False)
+
+
+def _arrays_of(problem: SetPartition) -> dict[str, Any]:
+    """The arrays of a problem, without names."""
     arrays: dict[str, Any] = {}
-    problem = with_groups_apart(problem)
-    if not isinstance(problem.nodes, range):
-        arrays["nodes"] = _named(problem.nodes)
     if problem.matrix is not None:
         arrays["matrix"] = problem.matrix
     else:
@@ -229,10 +233,7 @@ def write(problem: SetPartition | LabeledPartition, stream: BinaryIO) -> None:
         arrays |= {"offset": np.float64(problem.offset), "sense": np.int64(problem.sense)}
     if len(problem.must_join):
         arrays["must_join"] = problem.must_join
-    with zipfile.ZipFile(_Appended(stream), "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asarray(array), version=(1, 0), allow_pickle=False)
+    return arrays
 
 
 class _Appended(io.RawIOBase):

@@ -6,7 +6,6 @@ they are all integers or all text. Rows of tables are classes of ``u``. ``parted
 
 from __future__ import annotations
 
-import io
 import zipfile
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from graphpart.files.source import Source
     from graphpart.labeled.labeled_partition import LabeledPartition
 
-__all__ = ["read_archive", "write_archive"]
+__all__ = ["arrays_of", "read_archive"]
 
 Floats = NDArray[np.float64]
 #: The arrays of an archive: kinds of numbers, and the possible numbers of dimensions.
@@ -62,21 +61,13 @@ def read_archive(source: Source, archive: zipfile.ZipFile) -> LabeledPartition:
     return LabeledPartition.from_arrays(next(costs), pairs, next(costs), arrays.get("parted", 0.0), nodes)
 
 
-def write_archive(q: LabeledPartition, nodes: NDArray[Any] | None) -> bytes:
-    """The content of an archive; `nodes` are the names, if they have to be written."""
+def arrays_of(q: LabeledPartition) -> dict[str, NDArray[Any]]:
+    """The arrays of an archive, without names."""
     arrays: dict[str, NDArray[Any]] = {"label_costs": q.label_costs, "u": q.u, "v": q.v}
     arrays["joined"] = _by_number(q.joined)
     if q.parted.any():
         arrays["parted"] = _by_number(q.parted)
-    if nodes is not None:
-        arrays["nodes"] = nodes
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, array in arrays.items():
-            # The time of writing is left out, so that equal problems make equal files.
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asarray(array), version=(1, 0), allow_pickle=False)
-    return content.getvalue()
+    return arrays
 
 
 def _by_number(tables: Floats) -> Floats:
