@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.kernels import _pairs
 
+__all__ = ["asked_for", "check_joins", "linked_parts", "pairs_of_groups", "unlinked", "with_lifted"]
+
 if TYPE_CHECKING:
     from graphpart.partition.problem.groups import Groups
-
-__all__ = ["asked_for", "check_joins", "linked_parts", "unlinked", "with_groups_listed", "with_lifted"]
 
 Triples = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
 Integers = NDArray[np.int32]
@@ -55,26 +55,19 @@ def asked_for(lifted: Any, connected: Any) -> bool:
 
 
 def with_lifted(
-    u: NDArray[Any], v: NDArray[Any], costs: NDArray[np.float64], lifted: Triples | None
+    pairs: Triples, flags: NDArray[np.bool_], *lifted: Triples
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]]:
-    """Base pairs ``(u, v, cost)`` followed by lifted ones, and for each pair whether it is lifted."""
-    more = lifted or (u[:0], v[:0], costs[:0])
-    flags = np.zeros(len(u) + len(more[0]), bool)
-    flags[len(u) :] = True
-    a, b, c = (np.concatenate(arrays) for arrays in zip((u, v, costs), more, strict=True))
-    return a, b, c, flags
+    """Pairs ``(u, v, cost)``, then lifted ones, and for each pair whether it is lifted."""
+    u, v, costs = (np.concatenate(arrays) for arrays in zip(pairs, *lifted, strict=True))
+    return u, v, costs, np.concatenate([flags, np.ones(len(u) - len(flags), bool)])
 
 
-def with_groups_listed(
-    pairs: tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]], flags: NDArray[np.bool_], groups: Groups
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]]:
-    """The same pairs and flags, with the pairs of members of one group as lifted pairs at their price.
+def pairs_of_groups(groups: Groups) -> Triples:
+    """The pairs of members of one group, at its price, to be lifted.
 
     A pair at price ``inf`` must be apart, so it does not connect, also if it is a base pair.
     """
-    more = groups.pairs(GROUPED_PAIRS)
-    u, v, costs = (np.concatenate([a, b]) for a, b in zip(pairs, more, strict=True))
-    return u, v, costs, np.concatenate([flags, np.ones(len(more[0]), bool)])
+    return groups.pairs(GROUPED_PAIRS)
 
 
 def linked_parts(p: Linked, labels: Integers) -> Integers:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.kernels import _pairs
-from graphpart.partition.inputs.arrays import frozen, pairs_and_costs_of
+from graphpart.partition.inputs.arrays import frozen, keys_of_pairs, pairs_and_costs_of
 from graphpart.partition.inputs.unlisted import derived_cost
 from graphpart.partition.problem.background import Background, background_of
-from graphpart.partition.problem.connectedness import linked_parts, with_groups_listed
+from graphpart.partition.problem.connectedness import linked_parts, pairs_of_groups, with_lifted
 from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 from graphpart.partition.problem.requirements import Requirements, indices_of
@@ -227,9 +227,8 @@ def _store_with(q: PairCosts, p: PairCosts, pairs: NDArray[np.integer[Any]], cos
     q.u, q.v, q.cost, q.lifted = p.u, p.v, p.cost, p.lifted
     if not len(pairs):
         return
-    stored = p.u.astype(np.int64) * p.n + p.v
-    keys = pairs.min(axis=1).astype(np.int64) * p.n + pairs.max(axis=1)
-    wanted, place = np.unique(keys, return_inverse=True)
+    stored = keys_of_pairs(p.u, p.v, p.n)
+    wanted, place = np.unique(keys_of_pairs(pairs[:, 0], pairs[:, 1], p.n), return_inverse=True)
     added = np.bincount(place.ravel(), costs, len(wanted))
     at = np.searchsorted(stored, wanted)
     listed = stored[np.minimum(at, len(stored) - 1)] == wanted if len(stored) else np.zeros(len(wanted), bool)
@@ -259,14 +258,13 @@ def _connecting(p: Problem, asked: Requirements, groups: Groups | None) -> Probl
         a, b = p._zeros.T
         u, v, cost = np.concatenate([u, a]), np.concatenate([v, b]), np.concatenate([cost, np.zeros(len(a))])
         flags = np.concatenate([flags, np.zeros(len(a), bool)])
+    more = []
     if (lifted := asked.lifted) is not None:
         if isinstance(lifted, tuple | list) and len(lifted) == 2:
             lifted = indices_of(p._places, lifted[0], "lifted"), lifted[1]
-        a, b, more = pairs_and_costs_of(lifted, p.n)
-        u, v, cost = np.concatenate([u, a]), np.concatenate([v, b]), np.concatenate([cost, more])
-        flags = np.concatenate([flags, np.ones(len(a), bool)])
-    for one in every:
-        u, v, cost, flags = with_groups_listed((u, v, cost), flags, one)
+        more.append(pairs_and_costs_of(lifted, p.n))
+    more += [pairs_of_groups(one) for one in every]
+    u, v, cost, flags = with_lifted((u, v, cost), flags, *more)
     return p._of_pairs(p.nodes, u, v, cost, rules=Rules(p.must_join, limits=p._limits, lifted=flags))._as(p)
 
 

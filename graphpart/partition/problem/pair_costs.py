@@ -19,7 +19,7 @@ from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import Places, Triples, check_matrix_fits, frozen, size_of, tidy_pairs
 from graphpart.partition.inputs.unlisted import cost_of_unlisted, told
 from graphpart.partition.problem.background import SMALL, Background, background_of
-from graphpart.partition.problem.connectedness import linked_parts, with_groups_listed, with_lifted
+from graphpart.partition.problem.connectedness import linked_parts, pairs_of_groups, with_lifted
 from graphpart.partition.problem.requirements import Pairs, Requirements
 from graphpart.partition.problem.rules import FREE, NO_PAIRS, Rules, check_alone, check_rules
 
@@ -159,10 +159,11 @@ class PairCosts(Shown):
         asked, flags = Requirements.of(options), None
         u, v, costs = pairs
         if asked.connects:
-            u, v, costs, flags = with_lifted(u, v, costs, lifted)
+            more = () if lifted is None else (lifted,)
+            u, v, costs, flags = with_lifted(pairs, np.zeros(len(u), bool), *more)
         groups = asked.groups_of(nodes, attribute)
         if flags is not None and groups is not None:
-            u, v, costs, flags = with_groups_listed((u, v, costs), flags, groups)
+            u, v, costs, flags = with_lifted((u, v, costs), flags, pairs_of_groups(groups))
             groups = None
         rules = asked.rules(Places(nodes), flags)
         missing, dense = options.get("missing"), options.get("dense")
