@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphpart.generate.grid import regions_of_points
+from graphpart.generate.grid import neighbour_pairs, regions_of_points
 from graphpart.generate.instance import check_integer, check_number, random_generator, rounded, standard_normal
 from graphpart.labeled.labeled_partition import LabeledPartition
 from graphpart.partition.problem import Labels
@@ -79,9 +79,8 @@ def labeled_grid(
     rng = random_generator(seed)
     labels = regions_of_points(shape, points, rng)
     truth = rng.integers(0, count, int(labels.max()) + 1).astype(np.int32)[labels]
-    at = np.arange(n).reshape(shape)
-    links = (at[:, :-1], at[:, 1:]), (at[:-1], at[1:])
-    pairs = np.concatenate([np.stack([a.ravel(), b.ravel()], 1) for a, b in links])
+    down, right = neighbour_pairs(shape)
+    pairs = np.concatenate([right, down], axis=1).T
     own = noise * standard_normal(rng, (n, count))
     own[np.arange(n), truth] -= 1.0
     together = np.where(labels[pairs[:, 0]] == labels[pairs[:, 1]], -1.0, 1.0)

@@ -3,8 +3,8 @@
 `labeled_partition` has the problem; `arrays` checks its arrays, `graphs` reads them from networkx, `solutions` takes
 clusters and classes in any form, `results` makes results. `halves` has the two problems that are left if classes or
 clusters are fixed: one of set partition, one of a factor graph. `finite` replaces forbidden costs for kernels, and
-makes elements of whole clusters. `joining`, `moving`, `alternating` and `searching` find solutions, `bounding` proves
-lower bounds, `ilp` and `brute_force` solve small problems exactly, and `choosing` has `auto`.
+makes elements of whole clusters. `joining`, `moving` and `alternating` find solutions, `bounding` proves lower bounds,
+`ilp` and `brute_force` solve small problems exactly, and `choosing` has `auto` and `search`.
 
 This room uses `partition` and `crf`, which do not know it.
 """

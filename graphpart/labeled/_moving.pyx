@@ -13,11 +13,12 @@ use the same moves:
 import numpy as np
 
 from libc.math cimport INFINITY
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 from graphpart.kernels.growing cimport grow
 from graphpart.kernels.random cimport random_below
+from graphpart.kernels.ring cimport Ring, pop, push
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -52,9 +53,7 @@ cdef struct State:
     element_t* found                    # the clusters in the slots
     cost_t* base                        # (K,): costs of the choices of the element at hand, alone
     cost_t* gain                        # (slots, K): what being in a cluster adds
-    element_t* queue
-    element_t head, queued
-    unsigned char* waiting              # whether an element is in the queue
+    Ring queue
     unsigned char* state                # in a chain: 0 not seen, 1 candidate, 2 moved
     Candidate* candidate                # of each element
     element_t* seen                     # the elements of a chain that were seen
@@ -165,39 +164,42 @@ cdef void undo(State* s, Py_ssize_t logged) noexcept nogil:
             s.size[m.cluster] += 1
 
 
-cdef inline void enqueue(State* s, element_t a) noexcept nogil:
-    cdef element_t at
-    if not s.waiting[a]:
-        s.waiting[a] = True
-        at = s.head + s.queued
-        s.queue[at if at < s.n else at - s.n] = a
-        s.queued += 1
+cdef inline double known(const State* s, double cost) noexcept nogil:
+    """The cost, or inf if it is that of a forbidden solution."""
+    return cost if cost <= s.most else INFINITY
+
+
+cdef inline void push_neighbours(State* s, element_t a) noexcept nogil:
+    cdef offset_t i
+    for i in range(s.start[a], s.start[a + 1]):
+        push(&s.queue, s.other[i])
+
+
+cdef void push_moved(State* s, Py_ssize_t logged) noexcept nogil:
+    """Put elements into the queue that have moved since the log had this length, and their neighbours."""
+    cdef Py_ssize_t j
+    for j in range(logged, s.logged):
+        push(&s.queue, s.log[j].element)
+        push_neighbours(s, s.log[j].element)
 
 
 cdef double descend(State* s, double cost, Stopping stopping) noexcept nogil:
     """Work off the queue; returns the cost."""
     cdef element_t a, cluster, choice
-    cdef offset_t i
     cdef double delta
-    while s.queued > 0 and not s.no_memory:
-        a = s.queue[s.head]
-        s.head = s.head + 1 if s.head + 1 < s.n else 0
-        s.queued -= 1
-        s.waiting[a] = False
+    while s.queue.size > 0 and not s.no_memory:
+        a = pop(&s.queue)
         delta = best_move(s, a, &cluster, &choice)
         if delta < -s.tolerance:
             put(s, a, cluster, choice)
             cost += delta
-            for i in range(s.start[a], s.start[a + 1]):
-                enqueue(s, s.other[i])
-            if stopping.tick(cost if cost <= s.most else INFINITY):
+            push_neighbours(s, a)
+            if stopping.tick(known(s, cost)):
                 break
-        elif stopping.poll(cost if cost <= s.most else INFINITY):
+        elif stopping.poll(known(s, cost)):
             break
-    while s.queued > 0:
-        s.waiting[s.queue[s.head]] = False
-        s.head = s.head + 1 if s.head + 1 < s.n else 0
-        s.queued -= 1
+    while s.queue.size > 0:
+        pop(&s.queue)
     return cost
 
 
@@ -240,20 +242,16 @@ cdef double chain(State* s, element_t seed) noexcept nogil:
 
 cdef double chains(State* s, const element_t* seeds, Py_ssize_t count, double cost, Stopping stopping) noexcept nogil:
     """A chain from each of these elements; after one that lowers the cost, elements near it descend."""
-    cdef Py_ssize_t k, before, j
-    cdef offset_t i
+    cdef Py_ssize_t k, before
     cdef double delta
     for k in range(count):
         before = s.logged
         delta = chain(s, seeds[k])
         if delta < 0.0:
             cost += delta
-            for j in range(before, s.logged):
-                enqueue(s, s.log[j].element)
-                for i in range(s.start[s.log[j].element], s.start[s.log[j].element + 1]):
-                    enqueue(s, s.other[i])
+            push_moved(s, before)
             cost = descend(s, cost, stopping)
-        if s.no_memory or stopping.poll(cost if cost <= s.most else INFINITY):
+        if s.no_memory or stopping.poll(known(s, cost)):
             break
     return cost
 
@@ -321,10 +319,10 @@ cdef class LocalSearch:
     """
 
     cdef State s
-    cdef void* memory[16]
-    cdef object kept
-    cdef readonly object labels, choices
-    cdef readonly double cost
+    cdef void* memory[12]
+    cdef int held
+    cdef object kept, labels, choices
+    cdef double cost
 
     def __cinit__(
         self,
@@ -334,15 +332,14 @@ cdef class LocalSearch:
         const offset_t[::1] start,
         const element_t[::1] other,
         const offset_t[::1] code,
-        object limits,
+        double most,
+        double tolerance,
     ):
         cdef State* s = &self.s
         cdef Py_ssize_t n = own.shape[0], K = own.shape[1], degree = 0, k
-        for k in range(16):
-            self.memory[k] = NULL
         self.kept = (own, joined, parted, start, other, code)
         s.n, s.K = <element_t>n, <element_t>K
-        s.most, s.tolerance = limits
+        s.most, s.tolerance = most, tolerance
         s.own = &own[0, 0] if n else NULL
         s.joined = &joined[0, 0, 0] if joined.shape[0] else NULL
         s.parted = &parted[0, 0, 0] if parted.shape[0] else NULL
@@ -352,31 +349,31 @@ cdef class LocalSearch:
         s.log, s.logged, s.room, s.no_memory = NULL, 0, 0, False
         for k in range(n):
             degree = max(degree, start[k + 1] - start[k])
-        s.size = <element_t*>self.take(0, n * sizeof(element_t))
-        s.empty = <element_t*>self.take(1, n * sizeof(element_t))
-        s.stacked = <unsigned char*>self.take(2, n)
-        s.slot = <element_t*>self.take(3, n * sizeof(element_t))
-        s.found = <element_t*>self.take(4, (degree + 1) * sizeof(element_t))
-        s.base = <cost_t*>self.take(5, K * sizeof(cost_t))
-        s.gain = <cost_t*>self.take(6, (degree + 1) * K * sizeof(cost_t))
-        s.queue = <element_t*>self.take(7, n * sizeof(element_t))
-        s.waiting = <unsigned char*>self.take(8, n)
-        s.state = <unsigned char*>self.take(9, n)
-        s.candidate = <Candidate*>self.take(10, n * sizeof(Candidate))
-        s.seen = <element_t*>self.take(11, n * sizeof(element_t))
+        s.size = <element_t*>self.take(n * sizeof(element_t))
+        s.empty = <element_t*>self.take(n * sizeof(element_t))
+        s.stacked = <unsigned char*>self.take(n)
+        s.slot = <element_t*>self.take(n * sizeof(element_t))
+        s.found = <element_t*>self.take((degree + 1) * sizeof(element_t))
+        s.base = <cost_t*>self.take(K * sizeof(cost_t))
+        s.gain = <cost_t*>self.take((degree + 1) * K * sizeof(cost_t))
+        s.queue = Ring(<element_t*>self.take(n * sizeof(element_t)), <uint8_t*>self.take(n), 0, 0, n)
+        s.state = <unsigned char*>self.take(n)
+        s.candidate = <Candidate*>self.take(n * sizeof(Candidate))
+        s.seen = <element_t*>self.take(n * sizeof(element_t))
         for k in range(n):
-            s.slot[k], s.waiting[k], s.state[k] = -1, False, 0
-        s.head = s.queued = 0
+            s.slot[k], s.queue.inside[k], s.state[k] = -1, 0, 0
 
-    cdef void* take(self, int which, size_t size) except NULL:
-        self.memory[which] = malloc(size + 16)
-        if self.memory[which] == NULL:
+    cdef void* take(self, size_t size) except NULL:
+        cdef void* taken = malloc(size + 1)
+        if taken == NULL:
             raise MemoryError
-        return self.memory[which]
+        self.memory[self.held] = taken
+        self.held += 1
+        return taken
 
     def __dealloc__(self):
         cdef int k
-        for k in range(16):
+        for k in range(self.held):
             free(self.memory[k])
         free(self.s.log)
 
@@ -408,10 +405,10 @@ cdef class LocalSearch:
             return
         with nogil:
             for k in range(s.n):
-                enqueue(s, <element_t>k)
+                push(&s.queue, <element_t>k)
             self.cost = descend(s, self.cost, stopping)
             s.logged = 0
-            while sequences and not s.no_memory and not stopping.poll(self.cost if self.cost <= s.most else INFINITY):
+            while sequences and not s.no_memory and not stopping.poll(known(s, self.cost)):
                 before = self.cost
                 self.cost = chains(s, &every[0], s.n, self.cost, stopping)
                 s.logged = 0
@@ -424,8 +421,7 @@ cdef class LocalSearch:
         cdef State* s = &self.s
         cdef long r
         cdef double cost
-        cdef Py_ssize_t j, moved, count
-        cdef offset_t i
+        cdef Py_ssize_t j, count
         cdef uint64_t random = seed
         cdef element_t a
         if s.n == 0:
@@ -433,16 +429,11 @@ cdef class LocalSearch:
         cdef element_t[::1] region = np.empty(max(REGION + 2, s.n), np.int32)
         with nogil:
             for r in range(rounds):
-                if s.no_memory or stopping.tick(self.cost if self.cost <= s.most else INFINITY):
+                if s.no_memory or stopping.tick(known(s, self.cost)):
                     break
                 s.logged = 0
                 cost = self.cost + change_region(s, &random, &region[0])
-                moved = s.logged
-                for j in range(moved):
-                    a = s.log[j].element
-                    enqueue(s, a)
-                    for i in range(s.start[a], s.start[a + 1]):
-                        enqueue(s, s.other[i])
+                push_moved(s, 0)
                 cost = descend(s, cost, stopping)
                 count = 0
                 for j in range(s.logged):

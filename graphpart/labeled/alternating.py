@@ -17,10 +17,9 @@ from graphpart.crf.bounds.message_passing import Ascent
 from graphpart.crf.local_search.icm import improve as improve_labels
 from graphpart.labeled.finite import Tables, tables_of
 from graphpart.labeled.halves import classes_half, clusters_half
-from graphpart.labeled.joining import best_choices
 from graphpart.labeled.labeled_partition import as_labeled
 from graphpart.labeled.results import LabeledResult, finish
-from graphpart.labeled.solutions import start_of
+from graphpart.labeled.solutions import alone, start_of
 from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.problem.labels import canonical
 from graphpart.result import Status
@@ -92,11 +91,11 @@ def alternating(
 
 def classes_first(tables: Tables, stopping: Stopping) -> tuple[Elements, Elements]:
     """The best classes found if all pairs were apart, then clusters for these classes."""
-    alone = np.arange(tables.n, dtype=np.int32)
-    if stopping.check(tables.known(tables.cost(alone, best_choices(tables)))):
-        return alone, best_choices(tables)
-    classes = _better_classes(tables, alone, best_choices(tables), stopping)
-    return clusters_of(tables, alone, classes, True, stopping), classes
+    labels, classes = alone(tables.own)
+    if stopping.check(tables.known(tables.cost(labels, classes))):
+        return labels, classes
+    classes = _better_classes(tables, labels, classes, stopping)
+    return clusters_of(tables, labels, classes, True, stopping), classes
 
 
 def alternated(tables: Tables, labels: Elements, classes: Elements, stopping: Stopping) -> tuple[Elements, Elements]:
@@ -114,10 +113,10 @@ def alternated(tables: Tables, labels: Elements, classes: Elements, stopping: St
     return labels, classes
 
 
-def clusters_of(tables: Tables, labels: Elements, classes: Elements, alone: bool, stopping: Stopping) -> Elements:
+def clusters_of(tables: Tables, labels: Elements, classes: Elements, apart: bool, stopping: Stopping) -> Elements:
     """Better clusters for classes, by local search from these clusters, or from all elements alone."""
     p, constant = clusters_half(tables, classes)
-    found = canonical(improved_start(p, labels, alone, stopping.child(plus=constant), 0))
+    found = canonical(improved_start(p, labels, apart, stopping.child(plus=constant), 0))
     return found if tables.cost(found, classes) <= tables.cost(labels, classes) else labels
 
 

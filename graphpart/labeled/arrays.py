@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.kernels import LARGEST_INDEX
-from graphpart.partition.inputs.arrays import float_array, keys_of_pairs
+from graphpart.partition.inputs.arrays import check_pairs, float_array, keys_of_pairs, rows_of_pairs
 
-__all__ = ["Arrays", "checked_arrays", "with_pairs"]
+__all__ = ["Arrays", "PairTables", "checked_arrays", "with_pairs"]
 
 Floats = NDArray[np.float64]
 Elements = NDArray[np.int32]
@@ -31,6 +31,26 @@ class Arrays(NamedTuple):
     v: Elements
     joined: Floats
     parted: Floats
+
+
+class PairTables:
+    """What has tables `joined` and `parted` for pairs `u`, `v`: their entries by clusters and classes."""
+
+    __slots__ = ()
+
+    u: Elements
+    v: Elements
+    joined: Floats
+    parted: Floats
+
+    def _entries(self, classes: Elements) -> tuple[Floats, Floats]:
+        """The cost of each pair together, and apart, with these classes."""
+        at, k, m = np.arange(len(self.u)), classes[self.u], classes[self.v]
+        return self.joined[at, k, m], self.parted[at, k, m]
+
+    def _pair_costs(self, labels: Elements, classes: Elements) -> Floats:
+        """The cost of each pair with these clusters and classes."""
+        return np.where(labels[self.u] == labels[self.v], *self._entries(classes))
 
 
 def checked_arrays(label_costs: Any, pairs: Any, joined: Any, parted: Any) -> Arrays:
@@ -88,24 +108,13 @@ def check_allowed(arrays: Arrays, nodes: Sequence[Any]) -> None:
 
 
 def _ends(pairs: Any, n: int) -> NDArray[np.int64]:
-    try:
-        array = np.asarray(pairs)
-    except ValueError:
-        raise InvalidProblem("pairs has rows of different lengths: expected (m, 2)") from None
-    if array.size == 0:
-        array = np.zeros((0, 2), np.int64)
-    if array.ndim != 2 or array.shape[1] != 2:
-        hint = "; numpy.transpose(pairs) has it" if array.ndim == 2 and len(array) == 2 else ""
-        raise InvalidProblem(f"pairs has shape {array.shape}: expected (m, 2){hint}")
+    array = rows_of_pairs(pairs)
     if array.dtype.kind not in "iu":
         raise InvalidProblem(f"pairs has dtype {array.dtype}: expected integers, indices from 0")
-    if len(bad := np.flatnonzero(((array < 0) | (array >= n)).any(axis=1))):
-        a, b = array[bad[0]].tolist()
-        raise InvalidProblem(f"pair {bad[0]} is ({a}, {b}): expected indices from 0 to {n - 1}")
-    if len(bad := np.flatnonzero(array[:, 0] == array[:, 1])):
-        a, b = array[bad[0]].tolist()
-        raise InvalidProblem(f"pair {bad[0]} is ({a}, {b}): expected two different elements")
-    return array.astype(np.int64)
+    array = array.astype(np.int64)
+    u, v = np.ascontiguousarray(array.T)
+    check_pairs(n, u, v, np.zeros(len(array)))
+    return array
 
 
 def _tables(name: str, given: Any, m: int, classes: int) -> Floats:

@@ -47,7 +47,6 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["Bounding", "LabeledCertificate", "lower_bound"]
 
-Elements = NDArray[np.int32]
 Floats = NDArray[np.float64]
 PASSES = 12  # passes of messages in a turn, each forward and in reverse
 WINDOW = 8  # turns over which the rise of the bound is measured
@@ -256,10 +255,6 @@ class Bounding:
         p = SetPartition.from_pairs(self.q.n, (t.u, t.v), costs, dense=False)
         self._rows, self._multipliers = pass_messages(p, stopping)
         self.passes = None
-
-    def classes(self) -> Elements | None:
-        """Classes by rounding the messages; None between turns that have changed the inequalities."""
-        return None if self.passes is None else self.passes.round()
 
     def certificate(self) -> LabeledCertificate:
         """The best bound so far, with its proof."""

@@ -7,18 +7,21 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.labeled import _enumeration
 from graphpart.labeled.finite import trivial_bound
 from graphpart.labeled.labeled_partition import LabeledPartition, as_labeled
 from graphpart.labeled.results import LabeledResult, finish
-from graphpart.labeled.solutions import best_classes
+from graphpart.labeled.solutions import alone
 from graphpart.methods import ENUMERATED_SOLUTIONS
 from graphpart.result import Status
 from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["brute_force", "enumerated", "solutions"]
+
+Elements = NDArray[np.int32]
 
 
 @interruptible
@@ -78,13 +81,10 @@ def brute_force(
         raise InfeasibleProblem("every solution is forbidden: enumeration found none with a finite cost")
     bound = trivial_bound(q) if stopping.reason else q._evaluate(*found) if found else math.inf
     status = Status.FEASIBLE if stopping.reason else Status.OPTIMAL
-    found = found or (np.arange(q.n, dtype=np.int32), best_classes(q))
-    return finish(q, found, stopping, "brute-force", status, lower_bound=bound)
+    return finish(q, found or alone(q.label_costs), stopping, "brute-force", status, lower_bound=bound)
 
 
-def enumerated(
-    q: LabeledPartition, stopping: Stopping
-) -> tuple[np.ndarray[Any, np.dtype[np.int32]], np.ndarray[Any, np.dtype[np.int32]]] | None:
+def enumerated(q: LabeledPartition, stopping: Stopping) -> tuple[Elements, Elements] | None:
     """Clusters and classes of least cost of few elements; None if none is allowed, or the run ended before."""
     n, classes = q.n, q.n_classes
     if not n:
@@ -95,10 +95,10 @@ def enumerated(
     np.add.at(least, q.v, np.minimum(q.joined, q.parted).min(axis=(1, 2)))
     rest = np.append(np.cumsum(least[::-1])[::-1], 0.0)
     finite = [np.abs(x[np.isfinite(x)]).sum() for x in (q.label_costs, q.joined, q.parted)]
-    found: Any = _enumeration.enumerate_solutions(
+    found: tuple[Elements, Elements] | None = _enumeration.enumerate_solutions(
         q.label_costs, tables[0], tables[1], rest, 2.0**-50 * float(sum(finite)), stopping
     )
-    return None if found is None else (found[0], found[1])
+    return found
 
 
 def solutions(q: LabeledPartition) -> float:

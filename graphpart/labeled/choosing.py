@@ -5,8 +5,7 @@ each is a set partition problem, and one in which some optimum has all pairs apa
 `auto` of that kind solves it. Few elements are enumerated. On any other component, `auto` goes on as follows:
 
 1. Starts: greedy joining, and classes first with alternating improvement; local search improves both.
-2. Turns of a bound by the two halves, and of a search that changes random regions and repairs them. Classes by rounding
-   the bound make further starts.
+2. Turns of a bound by the two halves, and of a search that changes random regions and repairs them.
 3. If the program is small and nothing is proven yet: the integer program.
 
 With a time limit, all of it is used unless the result is proven before. Without one, the number of turns is fixed.
@@ -31,13 +30,13 @@ from graphpart.labeled.brute_force import enumerated, solutions
 from graphpart.labeled.finite import tables_of, trivial_bound
 from graphpart.labeled.halves import only_classes, only_clusters
 from graphpart.labeled.ilp import JointProgram
-from graphpart.labeled.joining import best_choices, joined_sets
+from graphpart.labeled.joining import joined_sets
 from graphpart.labeled.judging import judge_of_solution
 from graphpart.labeled.labeled_partition import LabeledPartition, as_labeled
 from graphpart.labeled.moving import improved, local_search_of
 from graphpart.labeled.pieces import components
 from graphpart.labeled.results import LabeledResult, finish
-from graphpart.labeled.solutions import best_classes, start_of
+from graphpart.labeled.solutions import alone, start_of
 from graphpart.methods import find_method
 from graphpart.partition.problem.labels import canonical
 from graphpart.result import Status
@@ -104,7 +103,49 @@ def auto(
     ([0, 0], [0, 0], -2.0, 'proven optimal (1 component by enumeration)')
     """
     stopping = Stopping(time_limit, None, target, callback)
-    return _solve(as_labeled(problem), initial, seed, stopping, "auto", True)
+    q = as_labeled(problem)
+    check_seed_and_threads(seed, None)
+    start = None if initial is None else start_of(q, initial)
+    labels, classes = start or alone(q.label_costs)
+    found_labels, found_classes = labels.astype(np.int64), classes.copy()
+    cost = q._evaluate(labels, classes)
+    bounds: list[float] = []
+    done: dict[str, int] = {}
+    proven, first = True, q.n
+    parts = list(components(q))
+    left = sum(part.n + part.m for _, part in parts)
+    for elements, part in parts:
+        given = None if start is None else (canonical(labels[elements]), classes[elements])
+        before = part._evaluate(canonical(found_labels[elements]), found_classes[elements])
+        others = cost - before if math.isfinite(cost) and math.isfinite(before) else math.inf
+        share = (part.n + part.m) / max(1, left)
+        seconds = None if stopping.remaining is None else stopping.remaining * share
+        left -= part.n + part.m
+        inner = stopping.child(seconds, plus=others if len(parts) > 1 else 0.0)
+        joint = _Joint(part, given, seed or 0, inner)
+        joint.whole = len(parts) == 1
+        one = _component(joint)
+        stopping.iterations += inner.iterations
+        if inner.reason is not None and len(parts) == 1:
+            stopping.stop(inner.reason)
+        found_labels[elements] = first + one.solution[0]
+        first += part.n
+        found_classes[elements] = one.solution[1]
+        bounds.append(one.bound)
+        proven &= one.proven
+        done[one.how] = done.get(one.how, 0) + 1
+        cost = q._evaluate(canonical(found_labels), found_classes) if len(parts) < 100 else cost - before + one.cost
+    stopping.check(math.inf)
+    bound = math.fsum(bounds)
+    ways = ", ".join(f"{plural(count, 'component')} by {how}" for how, count in done.items())
+    status = Status.OPTIMAL if proven else Status.FEASIBLE
+    solution = canonical(found_labels), found_classes
+    message = f"proven optimal ({ways})" if proven else None
+    if not proven and stopping.reason is None:
+        total = q._evaluate(*solution)
+        share = (total - bound) / abs(total) if total and math.isfinite(total) else math.inf
+        message = f"the bound is {percent(share)} below ({ways})"
+    return finish(q, solution, stopping, "auto", status, message=message, lower_bound=bound, info={"components": done})
 
 
 @interruptible
@@ -163,54 +204,6 @@ def search(
     return finish(q, joint.solution, stopping, "search", Status.FEASIBLE, lower_bound=trivial_bound(q))
 
 
-def _solve(
-    q: LabeledPartition, initial: Any, seed: int | None, stopping: Stopping, method: str, proving: bool
-) -> LabeledResult:
-    """Solve the components one by one, and put their solutions together."""
-    check_seed_and_threads(seed, None)
-    start = None if initial is None else start_of(q, initial)
-    labels, classes = start or (np.arange(q.n, dtype=np.int32), best_classes(q))
-    found_labels, found_classes = labels.astype(np.int64), classes.copy()
-    cost = q._evaluate(labels, classes)
-    bounds: list[float] = []
-    done: dict[str, int] = {}
-    proven, first = True, q.n
-    parts = list(components(q))
-    left = sum(part.n + part.m for _, part in parts)
-    for elements, part in parts:
-        given = None if start is None else (canonical(labels[elements]), classes[elements])
-        before = part._evaluate(canonical(found_labels[elements]), found_classes[elements])
-        others = cost - before if math.isfinite(cost) and math.isfinite(before) else math.inf
-        share = (part.n + part.m) / max(1, left)
-        seconds = None if stopping.remaining is None else stopping.remaining * share
-        left -= part.n + part.m
-        inner = stopping.child(seconds, plus=others if len(parts) > 1 else 0.0)
-        joint = _Joint(part, given, seed or 0, inner)
-        joint.whole = len(parts) == 1
-        one = _component(joint)
-        stopping.iterations += inner.iterations
-        if inner.reason is not None and len(parts) == 1:
-            stopping.stop(inner.reason)
-        found_labels[elements] = first + one.solution[0]
-        first += part.n
-        found_classes[elements] = one.solution[1]
-        bounds.append(one.bound)
-        proven &= one.proven
-        done[one.how] = done.get(one.how, 0) + 1
-        cost = q._evaluate(canonical(found_labels), found_classes) if len(parts) < 100 else cost - before + one.cost
-    stopping.check(math.inf)
-    bound = math.fsum(bounds)
-    ways = ", ".join(f"{plural(count, 'component')} by {how}" for how, count in done.items())
-    status = Status.OPTIMAL if proven else Status.FEASIBLE
-    solution = canonical(found_labels), found_classes
-    message = f"proven optimal ({ways})" if proven else None
-    if not proven and stopping.reason is None:
-        total = q._evaluate(*solution)
-        share = (total - bound) / abs(total) if total and math.isfinite(total) else math.inf
-        message = f"the bound is {percent(share)} below ({ways})"
-    return finish(q, solution, stopping, method, status, message=message, lower_bound=bound, info={"components": done})
-
-
 def _component(joint: _Joint) -> _Joint:
     """Solve one component by what fits it."""
     q, seed, stopping = joint.q, joint.seed, joint.stopping
@@ -264,7 +257,7 @@ class _Joint:
         self.q, self.given, self.seed, self.stopping = q, given, seed, stopping
         self.tables = tables_of(q)
         self.state = np.random.default_rng(seed)
-        self.solution = given or (np.arange(q.n, dtype=np.int32), best_choices(self.tables))
+        self.solution = given or alone(self.tables.own)
         self.cost = self.tables.cost(*self.solution)
         self.bound, self.proven, self.how = trivial_bound(q), False, "search"
         self.whole = False
@@ -293,8 +286,7 @@ class _Joint:
             return
         if self.given is not None:
             self.take(*improved(tables, *self.given, stopping))
-        alone = np.arange(self.q.n, dtype=np.int32)
-        self.take(*improved(tables, *joined_sets(tables, alone, best_choices(tables), stopping), stopping))
+        self.take(*improved(tables, *joined_sets(tables, *alone(tables.own), stopping), stopping))
         if not stopping.check(tables.known(self.cost)):
             self.take(*improved(tables, *alternated(tables, *classes_first(tables, stopping), stopping), stopping))
 

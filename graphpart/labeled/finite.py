@@ -16,7 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.labeled.arrays import PairTables
 from graphpart.labeled.labeled_partition import LabeledPartition
+from graphpart.partition.problem.labels import canonical
 
 __all__ = ["Tables", "tables_of", "trivial_bound"]
 
@@ -26,7 +28,7 @@ FINEST = 2.0**-48  # of the penalty: smaller differences of costs are rounding e
 
 
 @dataclass(frozen=True)
-class Tables:
+class Tables(PairTables):
     """Finite costs of choices, and of pairs together and apart.
 
     Attributes
@@ -61,9 +63,8 @@ class Tables:
 
     def cost(self, labels: Elements, classes: Elements) -> float:
         """The cost of clusters and choices; O(n + m)."""
-        at, k, m = np.arange(len(self.u)), classes[self.u], classes[self.v]
-        pairs = np.where(labels[self.u] == labels[self.v], self.joined[at, k, m], self.parted[at, k, m])
-        return math.fsum(self.own[np.arange(self.n), classes].tolist()) + math.fsum(pairs.tolist())
+        own = self.own[np.arange(self.n), classes]
+        return math.fsum(own.tolist()) + math.fsum(self._pair_costs(labels, classes).tolist())
 
     def known(self, cost: float) -> float:
         """The cost, or inf if it is that of a forbidden solution."""
@@ -94,6 +95,13 @@ class Tables:
             sums.append(total)
         u, v = ((every // max(1, count)).astype(np.int32), (every % max(1, count)).astype(np.int32))
         return Tables(own, u, v, sums[0], sums[1], self.most, self.tolerance)
+
+    def lifted(
+        self, labels: Elements, classes: Elements, sets: Elements, choices: Elements
+    ) -> tuple[Elements, Elements]:
+        """Clusters and choices of the elements, from those of the clusters in `contracted`."""
+        chosen = choices[labels]
+        return canonical(sets[labels]), np.where(chosen < self.choices, chosen, classes).astype(np.int32)
 
     def _with_last(self, table: Floats, classes: Elements) -> Floats:
         """Tables with a last row and column: the row and the column of the classes that elements have."""

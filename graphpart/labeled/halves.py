@@ -17,7 +17,7 @@ from graphpart.labeled.finite import Tables
 from graphpart.labeled.labeled_partition import LabeledPartition
 from graphpart.partition.problem import SetPartition
 
-__all__ = ["classes_half", "clusters_half", "only_classes", "only_clusters"]
+__all__ = ["classes_half", "clusters_half", "factor_graph", "only_classes", "only_clusters"]
 
 Elements = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -33,8 +33,7 @@ def factor_graph(own: Floats, u: Elements, v: Elements, tables: Floats) -> Facto
 
 def clusters_half(tables: Tables, classes: Elements) -> tuple[SetPartition, float]:
     """The set partition problem of given classes, and the cost of all elements apart. O(n + m)"""
-    at, k, m = np.arange(len(tables.u)), classes[tables.u], classes[tables.v]
-    together, apart = tables.joined[at, k, m], tables.parted[at, k, m]
+    together, apart = tables._entries(classes)
     constant = math.fsum(tables.own[np.arange(tables.n), classes].tolist()) + math.fsum(apart.tolist())
     return SetPartition.from_pairs(tables.n, (tables.u, tables.v), together - apart, dense=False), constant
 
@@ -51,8 +50,7 @@ def only_clusters(q: LabeledPartition) -> tuple[SetPartition, Elements, float] |
     if not (np.count_nonzero(allowed, axis=1) == 1).all():
         return None
     classes = allowed.argmax(axis=1).astype(np.int32) if q.n else np.zeros(0, np.int32)
-    at, k, m = np.arange(q.m), classes[q.u], classes[q.v]
-    together, apart = q.joined[at, k, m], q.parted[at, k, m]
+    together, apart = q._entries(classes)
     must = np.isinf(apart)
     with np.errstate(invalid="ignore"):
         costs = np.where(must, -math.inf, together - apart)

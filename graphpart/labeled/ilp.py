@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 from graphpart.errors import InfeasibleProblem
 from graphpart.kernels._pairs import connected_components
 from graphpart.labeled.finite import tables_of, trivial_bound
-from graphpart.labeled.joining import best_choices, joined_sets
+from graphpart.labeled.joining import joined_sets
 from graphpart.labeled.judging import judge_of_solution
 from graphpart.labeled.labeled_partition import LabeledPartition, as_labeled
 from graphpart.labeled.moving import improved
 from graphpart.labeled.results import LabeledResult, finish
-from graphpart.labeled.solutions import start_of
+from graphpart.labeled.solutions import alone, start_of
 from graphpart.milp.search import EXACT, UNPROVEN, Search
 from graphpart.partition.bounds.relaxation import PARAMETERS
 from graphpart.partition.problem.labels import canonical
@@ -104,10 +104,7 @@ def ilp(
     stopping = Stopping(time_limit, None, None, callback)
     chosen = pick_solver(solver, solver_options)
     tables = tables_of(q)
-    if initial is None:
-        start = joined_sets(tables, np.arange(q.n, dtype=np.int32), best_choices(tables), stopping.child())
-    else:
-        start = start_of(q, initial)
+    start = joined_sets(tables, *alone(tables.own), stopping.child()) if initial is None else start_of(q, initial)
     start = improved(tables, *start, stopping.child())
     program = JointProgram(q, start, stopping)
     program.run(chosen)

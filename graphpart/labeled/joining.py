@@ -17,12 +17,11 @@ from graphpart.labeled import _joining
 from graphpart.labeled.finite import Tables, tables_of
 from graphpart.labeled.labeled_partition import as_labeled
 from graphpart.labeled.results import LabeledResult, finish
-from graphpart.labeled.solutions import start_of
-from graphpart.partition.problem.labels import canonical
+from graphpart.labeled.solutions import alone, start_of
 from graphpart.result import Status
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["best_choices", "greedy_joining", "joined_sets"]
+__all__ = ["greedy_joining", "joined_sets"]
 
 Elements = NDArray[np.int32]
 
@@ -80,14 +79,9 @@ def greedy_joining(
     q = as_labeled(problem)
     stopping = Stopping(time_limit, max_iterations, target, callback)
     tables = tables_of(q)
-    start = (np.arange(q.n, dtype=np.int32), best_choices(tables)) if initial is None else start_of(q, initial)
+    start = alone(tables.own) if initial is None else start_of(q, initial)
     solution = joined_sets(tables, *start, stopping)
     return finish(q, solution, stopping, "greedy-joining", Status.LOCAL_OPTIMUM)
-
-
-def best_choices(tables: Tables) -> Elements:
-    """The choice of least cost of each element by itself, the first of equals."""
-    return tables.own.argmin(axis=1).astype(np.int32) if tables.n else np.zeros(0, np.int32)
 
 
 def joined_sets(tables: Tables, labels: Elements, classes: Elements, stopping: Stopping) -> tuple[Elements, Elements]:
@@ -99,6 +93,5 @@ def joined_sets(tables: Tables, labels: Elements, classes: Elements, stopping: S
     sets, choices = _joining.join_sets(
         small.own, small.u, small.v, small.joined, small.parted, small.tolerance, cost, stopping
     )
-    chosen = choices[labels]
-    found = canonical(sets[labels]), np.where(chosen < tables.choices, chosen, classes).astype(np.int32)
+    found = tables.lifted(labels, classes, sets, choices)
     return found if tables.cost(*found) <= cost else (labels, classes)

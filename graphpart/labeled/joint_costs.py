@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import Shown, plural
-from graphpart.labeled.arrays import Arrays, check_allowed
+from graphpart.labeled.arrays import Arrays, PairTables, check_allowed
 from graphpart.partition.inputs.arrays import Places, frozen
 
 __all__ = ["JointCosts"]
@@ -19,16 +19,12 @@ Elements = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 
-class JointCosts(Shown):
+class JointCosts(PairTables, Shown):
     """The arrays of a labelled partition; see :class:`LabeledPartition` for what its attributes mean."""
 
     __slots__ = ("_places", "joined", "label_costs", "nodes", "parted", "u", "v")
 
     label_costs: Floats
-    u: Elements
-    v: Elements
-    joined: Floats
-    parted: Floats
     nodes: Sequence[Hashable]
 
     @classmethod
@@ -72,11 +68,6 @@ class JointCosts(Shown):
     def index(self, node: Hashable) -> int:
         """The index of an element; InvalidProblem if there is no such element."""
         return self._places(node)
-
-    def _pair_costs(self, labels: Elements, classes: Elements) -> Floats:
-        """The cost of each pair."""
-        at, k, m = np.arange(self.m), classes[self.u], classes[self.v]
-        return np.where(labels[self.u] == labels[self.v], self.joined[at, k, m], self.parted[at, k, m])
 
     def _evaluate(self, labels: Elements, classes: Elements) -> float:
         own = self.label_costs[np.arange(self.n), classes]

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import group
 from graphpart.labeled._moving import LocalSearch
 from graphpart.labeled.finite import Tables, tables_of
-from graphpart.labeled.joining import best_choices, joined_sets
+from graphpart.labeled.joining import joined_sets
 from graphpart.labeled.labeled_partition import as_labeled
 from graphpart.labeled.results import LabeledResult, finish
-from graphpart.labeled.solutions import start_of
+from graphpart.labeled.solutions import alone, start_of
 from graphpart.partition.problem.labels import canonical
 from graphpart.result import Status
 from graphpart.stopping import Stopping, interruptible
@@ -85,22 +86,19 @@ def kernighan_lin(
     q = as_labeled(problem)
     stopping = Stopping(time_limit, max_iterations, target, callback)
     tables = tables_of(q)
-    if initial is None:
-        solution = joined_sets(tables, np.arange(q.n, dtype=np.int32), best_choices(tables), stopping)
-    else:
-        solution = start_of(q, initial)
+    solution = joined_sets(tables, *alone(tables.own), stopping) if initial is None else start_of(q, initial)
     solution = improved(tables, *solution, stopping)
     return finish(q, solution, stopping, "kernighan-lin", Status.LOCAL_OPTIMUM)
 
 
 def improved(tables: Tables, labels: Elements, classes: Elements, stopping: Stopping) -> tuple[Elements, Elements]:
     """Clusters and classes that local search reaches, from canonical clusters; not worse."""
-    search = local_search_of(tables)
+    search, sequences = local_search_of(tables), sequences_fit(tables)
     best, cost = (labels, classes), tables.cost(labels, classes)
     while not stopping.check(tables.known(cost)):
         labels, classes = best[0].copy(), best[1].copy()
         search.begin(labels, classes, cost)
-        search.improve(sequences_fit(tables), stopping)
+        search.improve(sequences, stopping)
         found = moved_clusters(tables, canonical(labels), classes, stopping)
         reached = tables.cost(*found)
         if not reached < cost - tables.tolerance:
@@ -123,21 +121,17 @@ def moved_clusters(
     search = local_search_of(small)
     search.begin(sets, choices, cost)
     search.improve(sequences_fit(small), stopping)
-    chosen = choices[labels]
-    found = canonical(sets[labels]), np.where(chosen < tables.choices, chosen, classes).astype(np.int32)
+    found = tables.lifted(labels, classes, sets, choices)
     return found if tables.cost(*found) <= cost else (labels, classes)
 
 
 def local_search_of(tables: Tables) -> LocalSearch:
     """The kernel for these tables, which has no solution yet."""
     m = len(tables.u)
-    element = np.concatenate([tables.u, tables.v])
-    order = np.argsort(element, kind="stable")
-    start = np.zeros(tables.n + 1, np.int64)
-    np.cumsum(np.bincount(element, minlength=tables.n), out=start[1:])
+    order, start = group(np.concatenate([tables.u, tables.v]), tables.n)
     other = np.concatenate([tables.v, tables.u])[order]
     code = np.concatenate([2 * np.arange(m), 2 * np.arange(m) + 1])[order]
-    return LocalSearch(tables.own, tables.joined, tables.parted, start, other, code, (tables.most, tables.tolerance))
+    return LocalSearch(tables.own, tables.joined, tables.parted, start, other, code, tables.most, tables.tolerance)
 
 
 def sequences_fit(tables: Tables) -> bool:

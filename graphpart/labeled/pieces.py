@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import group, places_within
 from graphpart.kernels._pairs import connected_components
 from graphpart.labeled.arrays import Arrays
 from graphpart.labeled.labeled_partition import LabeledPartition
@@ -24,14 +25,10 @@ def components(q: LabeledPartition) -> Iterator[tuple[NDArray[np.int64], Labeled
     if count <= 1:
         yield np.arange(q.n), q
         return
-    order = np.argsort(component, kind="stable")
-    ends = np.cumsum(np.bincount(component, minlength=count))
-    pairs = np.argsort(component[q.u], kind="stable")
-    pair_ends = np.cumsum(np.bincount(component[q.u], minlength=count))
-    place = np.empty(q.n, np.int32)
-    for k in np.argsort(np.diff(ends, prepend=0), kind="stable").tolist():
-        elements = order[ends[k - 1] if k else 0 : ends[k]]
-        mine = pairs[pair_ends[k - 1] if k else 0 : pair_ends[k]]
-        place[elements] = np.arange(len(elements))
+    order, start = group(component, count)
+    pairs, first = group(component[q.u], count)
+    place = places_within(order, start).astype(np.int32)
+    for k in np.argsort(np.diff(start), kind="stable").tolist():
+        elements, mine = order[start[k] : start[k + 1]], pairs[first[k] : first[k + 1]]
         arrays = Arrays(q.label_costs[elements], place[q.u[mine]], place[q.v[mine]], q.joined[mine], q.parted[mine])
         yield elements, LabeledPartition._of([q.nodes[a] for a in elements.tolist()], arrays)

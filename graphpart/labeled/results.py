@@ -14,6 +14,7 @@ from graphpart.common.finishing import MESSAGES, Ending, result_of
 from graphpart.display import number, plural
 from graphpart.errors import InvalidOption
 from graphpart.kernels._pairs import connected_components
+from graphpart.partition.inputs.arrays import frozen
 from graphpart.partition.problem.labels import canonical
 from graphpart.result import PartitionResult, Status, sizes_of
 from graphpart.stopping import Stopping
@@ -136,13 +137,11 @@ def finish(
         status = Status.NOT_FOUND if status in (Status.LOCAL_OPTIMUM, Status.FEASIBLE) else status
         ending["message"] = f"no allowed solution was found: {ending.get('message') or MESSAGES[status]}"
     result = result_of(LabeledResult, q, labels, cost, stopping, method, status, **ending)
-    classes.flags.writeable = False
-    return replace(result, classes=classes)
+    return replace(result, classes=frozen(classes))
 
 
 def _pieces(q: JointCosts, labels: Elements, classes: Elements) -> Elements:
     """The parts of clusters that pairs link whose cost is not the same together and apart."""
-    k, m = classes[q.u], classes[q.v]
-    at = np.arange(q.m)
-    links = (labels[q.u] == labels[q.v]) & (q.joined[at, k, m] != q.parted[at, k, m])
+    together, apart = q._entries(classes)
+    links = (labels[q.u] == labels[q.v]) & (together != apart)
     return canonical(connected_components(q.n, q.u[links], q.v[links]))

@@ -15,7 +15,7 @@ from graphpart.partition.problem.labels import canonical, labels_of
 if TYPE_CHECKING:
     from graphpart.labeled.joint_costs import JointCosts
 
-__all__ = ["best_classes", "check_feasible", "classes_of", "start_of"]
+__all__ = ["alone", "check_feasible", "classes_of", "start_of"]
 
 Elements = NDArray[np.int32]
 
@@ -56,15 +56,13 @@ def start_of(q: JointCosts, initial: Any) -> tuple[Elements, Elements]:
     given, classes = initial if isinstance(initial, tuple) and len(initial) == 2 else (initial, None)
     labels = labels_of(q, given, partial=True).astype(np.int64)  # type: ignore[arg-type]
     labels = np.where(labels < 0, q.n + np.arange(q.n), labels)
-    return canonical(labels), best_classes(q) if classes is None else classes_of(q, classes)
+    return canonical(labels), alone(q.label_costs)[1] if classes is None else classes_of(q, classes)
 
 
-def best_classes(q: JointCosts) -> Elements:
-    """The class of least label cost of each element, the first of equals."""
-    if not q.n:
-        return np.zeros(0, np.int32)
-    found: Elements = q.label_costs.argmin(axis=1).astype(np.int32)
-    return found
+def alone(costs: NDArray[np.float64]) -> tuple[Elements, Elements]:
+    """Every element in a cluster of its own, and its class of least cost, the first of equals."""
+    n = len(costs)
+    return np.arange(n, dtype=np.int32), costs.argmin(axis=1).astype(np.int32) if n else np.zeros(0, np.int32)
 
 
 def check_feasible(q: JointCosts, labels: Elements, classes: Elements) -> None:

@@ -53,21 +53,6 @@ def least_cost(own, pairs, joined, parted):
     return best
 
 
-def planted(size, classes, seed, noise=0.7):
+def planted(size, classes, seed):
     """A grid of planted segments with a class each: (problem, segments, classes). Clusters have one class."""
-    rng = np.random.default_rng(seed)
-    count = max(2, size * size // 40)
-    centre, of_segment = rng.integers(0, size, (count, 2)), rng.integers(0, classes, count)
-    place = np.stack(np.mgrid[:size, :size], -1).reshape(-1, 1, 2)
-    segment = ((place - centre) ** 2).sum(-1).argmin(1)
-    truth = of_segment[segment]
-    at = np.arange(size * size).reshape(size, size)
-    pairs = np.concatenate(
-        [np.stack([at[:, :-1].ravel(), at[:, 1:].ravel()], 1), np.stack([at[:-1].ravel(), at[1:].ravel()], 1)]
-    )
-    own = noise * rng.normal(size=(size * size, classes))
-    own[np.arange(size * size), truth] -= 1.0
-    same = segment[pairs[:, 0]] == segment[pairs[:, 1]]
-    weight = np.where(same, -1.0, 1.0) + noise * rng.normal(size=len(pairs))
-    joined = np.where(np.eye(classes, dtype=bool), weight[:, None, None], np.inf)
-    return gp.LabeledPartition.from_arrays(own, pairs, joined), segment, truth
+    return gp.generate.labeled_grid(size, size, classes, max(2, size * size // 40), seed=seed)

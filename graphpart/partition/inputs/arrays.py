@@ -87,6 +87,20 @@ def check_pairs(n: int, u: NDArray[Any], v: NDArray[Any], costs: NDArray[np.floa
     return is_sorted
 
 
+def rows_of_pairs(pairs: Any, what: str = "") -> NDArray[Any]:
+    """Pairs as an array of shape (m, 2), of any type of numbers; InvalidProblem if they have another shape."""
+    try:
+        array = np.asarray(pairs)
+    except ValueError:
+        raise InvalidProblem(f"{what}pairs has rows of different lengths: expected (m, 2)") from None
+    if array.size == 0:
+        array = np.zeros((0, 2), np.int64)
+    if array.ndim != 2 or array.shape[1] != 2:
+        hint = "; numpy.transpose(pairs) has it" if array.ndim == 2 and len(array) == 2 else ""
+        raise InvalidProblem(f"{what}pairs has shape {array.shape}: expected (m, 2){hint}")
+    return array
+
+
 def pairs_and_costs(pairs: Any, costs: Any, what: str = "") -> Triples:
     """Two arrays of indices and an array of costs from the arguments of `from_pairs`; `what` begins their names.
 
@@ -98,16 +112,7 @@ def pairs_and_costs(pairs: Any, costs: Any, what: str = "") -> Triples:
     if isinstance(pairs, tuple) and len(pairs) == 2 and all(isinstance(p, np.ndarray) for p in pairs):
         u, v = pairs
     else:
-        try:
-            array = np.asarray(pairs)
-        except ValueError:
-            raise InvalidProblem(f"{what}pairs has rows of different lengths: expected (m, 2)") from None
-        if array.size == 0:
-            array = np.zeros((0, 2), np.int64)
-        if array.ndim != 2 or array.shape[1] != 2:
-            hint = "; numpy.transpose(pairs) has it" if array.ndim == 2 and len(array) == 2 else ""
-            raise InvalidProblem(f"{what}pairs has shape {array.shape}: expected (m, 2){hint}")
-        u, v = array[:, 0], array[:, 1]
+        u, v = rows_of_pairs(pairs, what).T
     for index in (u, v):
         if index.dtype.kind not in "iu":
             raise InvalidProblem(
