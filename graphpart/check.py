@@ -31,7 +31,7 @@ import math
 import sys
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -45,6 +45,7 @@ LARGEST_TABLE = 1 << 23  # entries of a table of elimination; more than that tak
 LARGEST_EXPONENT = 2200  # of the unit of multipliers: doubles have exponents from -1074 to 1023
 Value = Fraction | float  # a fraction, or inf: there is no such solution
 Pair = tuple[int, int]
+Factor = tuple[tuple[int, ...], list[Any]]  # scope and entries, whole numbers or inf
 
 
 class Refused(Exception):
@@ -175,34 +176,34 @@ class _Costs:
 
 
 class State(NamedTuple):
-    """The elements of a part, the listed pairs between them, and the decisions."""
+    """The elements of a part, and pairs of these: with their costs, together, and apart, required or decided."""
 
     elements: frozenset[int]
     pairs: Sequence[tuple[int, int, int]]
-    joins: tuple[Pair, ...]
-    cuts: tuple[Pair, ...]
+    joins: Sequence[Pair]
+    cuts: Sequence[Pair]
     connected: bool  # whether clusters of the part have to be connected
     least: int  # clusters
 
 
 class Partition:
-    """A set partition problem: `pairs` with their costs, inf for those that must be apart; all others cost `missing`.
+    """A set partition problem: `pairs` with their costs; all others cost `missing`.
 
-    The cost of a listed pair is in addition to `missing`, and costs of equal pairs add up. `joins` must be together,
-    pairs of `base` have to connect every cluster, if they are given, and `limits` are the largest size, and the least
-    and the largest number of clusters.
+    The cost of a listed pair is in addition to `missing`, and costs of equal pairs add up. Pairs of cost inf must be
+    apart, and those of cost -inf together. Pairs of `base` have to connect every cluster, if they are given, and
+    `limits` are the largest size, and the least and the largest number of clusters.
     """
 
     def __init__(
         self, n: int, pairs: Iterable[tuple[int, int, Any]], decimals: int | None = None, *, missing: float = 0.0,
-        joins: Iterable[Pair] = (), base: Iterable[Pair] | None = None,
-        limits: tuple[int | None, int, int | None] = (None, 1, None),
+        base: Iterable[Pair] | None = None, limits: tuple[int | None, int, int | None] = (None, 1, None),
     ) -> None:  # fmt: skip
         self.n, self.max_size, self.least, self.most = n, *limits
         listed = list(pairs)
         if not all(0 <= a < n and 0 <= b < n and a != b for a, b, _ in listed):
             raise Refused(f"a pair is not of two different elements from 0 to {n - 1}")
-        self.costs = _Costs(Counter({missing: n * (n - 1) // 2}) + Counter(c for *_, c in listed if c != INF), decimals)
+        times = Counter(cost for *_, cost in listed if abs(cost) != INF)
+        self.costs = _Costs(times + Counter({missing: n * (n - 1) // 2}), decimals)
         self.error, self.size = self.costs.error, self.costs.size
         self.missing = self.costs.whole.get(missing, 0)
         self.never = {_pair(a, b) for a, b, cost in listed if cost == INF}
@@ -210,13 +211,14 @@ class Partition:
         for a, b, cost in listed:
             total[_pair(a, b)] += self.costs.whole.get(cost, 0)
         self.pairs = [(a, b, cost) for (a, b), cost in total.items() if cost]
-        self.joins = [_pair(a, b) for a, b in joins]
+        self.joins = [(a, b) for a, b, cost in listed if cost == -INF]
         self.base = None if base is None else {_pair(a, b) for a, b in base} - self.never
         self.class_of = _classes(range(n), self.joins)
 
     def root(self) -> State:
         """All elements, and no decision."""
-        return State(frozenset(range(self.n)), self.pairs, (), (), self.base is not None, self.least)
+        everything = frozenset(range(self.n))
+        return State(everything, self.pairs, self.joins, [*self.never], self.base is not None, self.least)
 
     def children(self, node: list[Any], state: State) -> list[State]:
         """The states of the children of a node."""
@@ -224,34 +226,34 @@ class Partition:
             a, b = _whole(node[1:])
             if a == b or not {a, b} <= state.elements:
                 raise Refused(f"a branch is on {a} and {b}: expected two elements of its part")
-            return [state._replace(joins=(*state.joins, (a, b))), state._replace(cuts=(*state.cuts, (a, b)))]
-        part_of = {a: k for k, part in enumerate(node[1]) for a in part}
-        if part_of.keys() != state.elements or sum(map(len, node[1])) != len(part_of) or not node[1]:
-            raise Refused("the parts of a node are not a partition of its elements")
-        classes = _classes(state.elements, [*self.joins, *state.joins])
+            pair = _pair(a, b)
+            return [state._replace(joins=[*state.joins, pair]), state._replace(cuts=[*state.cuts, pair])]
+        part_of = _part_of(node[1], state.elements)
+        classes = _classes(state.elements, state.joins)
         if any(part_of[a] != part_of[k] for a, k in classes.items()):
             raise Refused("two elements that are together are in different parts")
-        inside: list[list[tuple[int, int, int]]] = [[] for _ in node[1]]
-        across: list[tuple[int, int, int]] = []
-        for pair in state.pairs:
-            (inside[part_of[pair[0]]] if part_of[pair[0]] == part_of[pair[1]] else across).append(pair)
-        base = [(a, b) for a, b in self.base or () if a in part_of and b in part_of]
+        base = ((a, b) for a, b in self.base or () if a in part_of and b in part_of)
         connected = state.connected and all(part_of[a] == part_of[b] for a, b in base)
         if not connected:  # else no cluster has elements of two parts
-            apart = self._apart(state, classes)
+            apart = _between_classes(classes, state.cuts)
+            across = [pair for pair in state.pairs if part_of[pair[0]] != part_of[pair[1]]]
             for (a, b), cost in self._between(classes, across, 0)[1].items():
                 if cost < 0 and (a, b) not in apart and part_of[a] != part_of[b]:
                     raise Refused(f"the elements {a} and {b} attract each other: expected them in one part")
-        states = []
-        for k, part in enumerate(node[1]):
-            joins = tuple(pair for pair in state.joins if part_of[pair[0]] == k)
-            cuts = tuple((a, b) for a, b in state.cuts if part_of[a] == part_of[b] == k)
-            states.append(State(frozenset(part), inside[k], joins, cuts, connected, 1))
-        return states
+
+        def within(pairs: Sequence[Any]) -> list[list[Any]]:
+            found: list[list[Any]] = [[] for _ in node[1]]
+            for pair in pairs:
+                if part_of[pair[0]] == part_of[pair[1]]:
+                    found[part_of[pair[0]]].append(pair)
+            return found
+
+        inside = zip(node[1], within(state.pairs), within(state.joins), within(state.cuts), strict=True)
+        return [State(frozenset(part), pairs, joins, cuts, connected, 1) for part, pairs, joins, cuts in inside]
 
     def leaf(self, node: list[Any], state: State, counts: Counter[str]) -> Value:
         """The value of a leaf."""
-        classes = _classes(state.elements, [*self.joins, *state.joins, *self._same_side(state)])
+        classes = _classes(state.elements, [*state.joins, *self._same_side(state)])
         if node[0] == "contradiction":
             if not self._contradicts(node[1], node[2:], state, classes):
                 raise Refused(f"the contradiction {str(node[1:])[:60]} does not hold")
@@ -265,28 +267,19 @@ class Partition:
         """What follows if there are two clusters: elements that an even number of cuts connects are together."""
         if self.most != 2:
             return []
-        cuts = [*state.cuts, *(pair for pair in self.never if {*pair} <= state.elements)]
-        joined = [pair for pair in (*self.joins, *state.joins) if {*pair} <= state.elements]
-        n, found = self.n, list[Pair]()  # a + n: the side where a is not
-        links = [(a + s, b + s) for a, b in joined for s in (0, n)]
-        links += [(a + s, b + n - s) for a, b in cuts for s in (0, n)]
+        n = self.n  # a + n: the side where a is not
+        links = [(a + s, b + s) for a, b in state.joins for s in (0, n)]
+        links += [(a + s, b + n - s) for a, b in state.cuts for s in (0, n)]
         both = _classes((a + s for a in state.elements for s in (0, n)), links)
         first: dict[int, int] = {}
-        for a in state.elements:
-            found.append((a, first.setdefault(both[a], a)))
-        return found
-
-    def _apart(self, state: State, classes: dict[int, int]) -> set[Pair]:
-        """The pairs of classes that must be in different clusters."""
-        known = (pair for pair in self.never if pair[0] in classes and pair[1] in classes)
-        return {_pair(classes[a], classes[b]) for a, b in itertools.chain(known, state.cuts)}
+        return [(a, first.setdefault(both[a], a)) for a in state.elements]
 
     def _contradicts(self, kind: str, what: list[Any], state: State, classes: dict[int, int]) -> bool:
         """Whether a reason shows that no partition agrees with the decisions."""
-        apart = self._apart(state, classes)
+        apart = _between_classes(classes, state.cuts)
         if kind == "cut":  # two elements that must be apart are together
             a, b = what
-            return classes[a] == classes[b] and (_pair(a, b) in self.never or bool({(a, b), (b, a)} & {*state.cuts}))
+            return classes[a] == classes[b] and _pair(a, b) in state.cuts
         if kind == "size":  # too many elements are together with this one
             members = sum(of == classes[what[0]] for of in classes.values())
             return self.max_size is not None and members > self.max_size
@@ -299,8 +292,7 @@ class Partition:
             return False
         a, b = what  # no base pairs connect these two, which are together, through elements that may be with them
         allowed = {c for c in classes if _pair(classes[a], classes[c]) not in apart} | {a, b}
-        inside = [(c, d) for c, d in self.base or () if c in allowed and d in allowed]
-        linked = _classes(allowed, inside)
+        linked = _classes(allowed, self.base or ())
         return classes[a] == classes[b] and linked[a] != linked[b]
 
     def _between(self, classes: dict[int, int], costs: Iterable[tuple[int, int, int]], digits: int) -> tuple[int, Any]:
@@ -338,43 +330,46 @@ class Partition:
             if not classes.keys() >= {*some} or (kind < 5 and len({*some}) < len(some)):
                 raise Refused(f"an inequality is over {some[:12]}: expected different elements of its part")
             amount = multiplier * unit
-            total -= amount * self._right(kind, split, some)
-            for sign, a, b in _left(kind, split, some):
+            right, left = self._inequality(kind, split, some)
+            total -= amount * right
+            for sign, a, b in left:
                 reduced[(a, b) if a < b else (b, a)] += sign * amount
         within, between = self._between(classes, ((a, b, cost) for (a, b), cost in reduced.items()), digits)
-        apart = self._apart(state, classes)
+        apart = _between_classes(classes, state.cuts)
         total += within + sum(cost for pair, cost in between.items() if cost < 0 and pair not in apart)
         return self.costs.value(total, digits)
 
-    def _right(self, kind: int, split: int, some: list[int]) -> int:
-        """The right-hand side of an inequality; refuse one that not every partition satisfies."""
-        size = len(some)
-        if kind == 0 and size >= 3 and split == 0:
-            return size - 2
-        if kind == 1 and size >= 4 and size % 2 == 0 and split == 1:
-            return (size - 2) // 2
-        if kind == 2 and 0 < split < size:
-            return min(split, size - split)
-        if kind == 6 and self.most == 2 and size % 2 == 0 and split % 2 == 1 and 2 * split <= size:
-            even = not any(count % 2 for count in Counter(some).values())
-            if even and all(a != b for a, b in zip(some[::2], some[1::2], strict=True)):
-                return size // 2 - split - 1
-        is_cut = kind == 5 and split == 2 and size >= 2 and size % 2 == 0 and self.base is not None
-        if is_cut and not self._is_linked(some):
-            return 0
+    def _inequality(self, kind: int, split: int, some: list[int]) -> tuple[int, list[tuple[int, int, int]]]:
+        """The right-hand side and the terms (sign, a, b) of the left-hand side; refused if a partition violates it."""
+        size, pairs = len(some), list(zip(some[::2], some[1::2], strict=False)) if kind > 4 else []
+        is_even = size % 2 == 0
+        if kind == 0 and size >= 3 and split == 0:  # a cycle: the pairs along a path, less the pair of its ends
+            return size - 2, [*((1, a, b) for a, b in itertools.pairwise(some)), (-1, some[0], some[-1])]
+        if kind == 1 and size >= 4 and is_even and split == 1:  # an odd wheel: the pairs of the centre, less its rim
+            rim = zip(some[1:], some[2:] + some[1:2], strict=True)
+            return size // 2 - 1, [term for a, b in rim for term in ((1, some[0], a), (-1, a, b))]
+        if kind == 2 and 0 < split < size:  # a 2-partition: the pairs between S and T, less those within
+            both = itertools.combinations(enumerate(some), 2)
+            return min(split, size - split), [(1 if i < split <= j else -1, a, b) for (i, a), (j, b) in both]
+        is_cut = kind == 5 and split == 2 and size >= 2 and is_even and self.base is not None
+        if is_cut and not self._is_linked(pairs):  # a cut: the pair that it separates, less its pairs
+            return 0, [(-1 if i else 1, a, b) for i, (a, b) in enumerate(pairs)]
+        is_odd_set = kind == 6 and self.most == 2 and is_even and split % 2 == 1 and 2 * split <= size
+        if is_odd_set and all(a != b for a, b in pairs) and not any(x % 2 for x in Counter(some).values()):
+            # pairs with each element an even number of times: others, less an odd number of them
+            return size // 2 - split - 1, [(-1 if i < split else 1, a, b) for i, (a, b) in enumerate(pairs)]
         raise Refused(f"an inequality of kind {kind} over {some[:12]} does not hold for every partition")
 
-    def _is_linked(self, some: list[int]) -> bool:
+    def _is_linked(self, cut: list[Pair]) -> bool:
         """Whether base pairs lead from the first element to the second, without those of a cut.
 
         A pair of one of these two with another element stands for all base pairs of the latter.
         """
-        ends, *pairs = [(self.class_of[a], self.class_of[b]) for a, b in zip(some[::2], some[1::2], strict=True)]
+        ends, *pairs = [(self.class_of[a], self.class_of[b]) for a, b in cut]
         out = {c for pair in pairs if not {*ends}.isdisjoint(pair) for c in pair} - {*ends}
-        barred = {_pair(self.class_of[a], self.class_of[b]) for a, b in self.never} | {_pair(*pair) for pair in pairs}
-        left = {*self.class_of.values()} - out
-        base = [(self.class_of[a], self.class_of[b]) for a, b in self.base or ()]
-        linked = _classes(left, [(a, b) for a, b in base if a in left and b in left and _pair(a, b) not in barred])
+        barred = _between_classes(self.class_of, self.never) | {_pair(*pair) for pair in pairs}
+        base = _between_classes(self.class_of, self.base or ()) - barred
+        linked = _classes({*self.class_of.values()} - out, base)
         return linked[ends[0]] == linked[ends[1]]
 
     def cost(self, labels: Sequence[int]) -> Fraction:
@@ -402,8 +397,21 @@ def _pair(a: int, b: int) -> Pair:
     return (a, b) if a < b else (b, a)
 
 
+def _between_classes(classes: dict[int, int], pairs: Iterable[Pair]) -> set[Pair]:
+    """The pairs of classes that pairs of elements are between."""
+    return {_pair(classes[a], classes[b]) for a, b in pairs}
+
+
+def _part_of(parts: list[list[int]], elements: Set[int]) -> dict[int, int]:
+    """The number of the part of each element or variable."""
+    part_of = {a: k for k, part in enumerate(parts) for a in part}
+    if not parts or part_of.keys() != elements or sum(map(len, parts)) != len(part_of):
+        raise Refused("the parts of a node are not a partition of its elements or variables")
+    return part_of
+
+
 def _classes(elements: Iterable[int], joins: Iterable[Pair]) -> dict[int, int]:
-    """For each element, the representative of its class: elements that joins connect."""
+    """For each element, the representative of its class: elements that joins of these connect."""
     parent = {a: a for a in elements}
 
     def find(a: int) -> int:
@@ -418,23 +426,6 @@ def _classes(elements: Iterable[int], joins: Iterable[Pair]) -> dict[int, int]:
     return {a: find(a) for a in parent}
 
 
-def _left(kind: int, split: int, some: list[int]) -> Iterator[tuple[int, int, int]]:
-    """The terms (sign, a, b) of the left-hand side of an inequality."""
-    if kind == 0:  # a cycle: the pairs along a path, less the pair of its ends
-        yield from ((1, a, b) for a, b in itertools.pairwise(some))
-        yield -1, some[0], some[-1]
-    elif kind == 1:  # an odd wheel: the pairs of the centre, less those of the cycle around it
-        for a, b in zip(some[1:], some[2:] + some[1:2], strict=True):
-            yield from ((1, some[0], a), (-1, a, b))
-    elif kind == 2:  # a 2-partition: the pairs between S and T, less those within
-        for (i, a), (j, b) in itertools.combinations(enumerate(some), 2):
-            yield (1 if i < split <= j else -1), a, b
-    elif kind == 6:  # pairs with each element an even number of times: others, less an odd number of them
-        yield from ((-1 if i < 2 * split else 1, some[i], some[i + 1]) for i in range(0, len(some), 2))
-    else:  # a cut: the pair that it separates, less its pairs
-        yield from ((-1 if i else 1, some[i], some[i + 1]) for i in range(0, len(some), 2))
-
-
 # ---------------------------------------------------------------------------------------------------- factor graphs
 
 
@@ -442,7 +433,7 @@ class Conditioned(NamedTuple):
     """A factor graph after decisions: variables that still have several labels, and the factors over these."""
 
     labels: dict[int, tuple[int, ...]]  # of each such variable
-    factors: list[tuple[tuple[int, ...], list[Any]]]  # scope and entries, whole numbers or inf
+    factors: list[Factor]
     constant: Any  # a whole number, or inf
 
 
@@ -463,11 +454,9 @@ class Energy:
 
     def root(self) -> Conditioned:
         """All variables; those with a single label are decided."""
-        state = Conditioned({v: tuple(range(d)) for v, d in enumerate(self.domains)}, self.factors, self.start)
-        for v, d in enumerate(self.domains):
-            if d == 1:
-                state = _kept(state, v, (0,))
-        return state
+        labels = {v: tuple(range(d)) for v, d in enumerate(self.domains)}
+        single = {v: labels[v] for v, d in enumerate(self.domains) if d == 1}
+        return _kept(Conditioned(labels, self.factors, self.start), single)
 
     def children(self, node: list[Any], state: Conditioned) -> list[Conditioned]:
         """The states of the children of a node; the first of some parts has the constant."""
@@ -476,11 +465,9 @@ class Energy:
             if label not in state.labels.get(v, ()):
                 raise Refused(f"a branch is on variable {v} and label {label}: expected a label that is left")
             others = tuple(y for y in state.labels[v] if y != label)
-            return [_kept(state, v, (label,)), _kept(state, v, others)]
-        part_of = {v: k for k, part in enumerate(node[1]) for v in part}
-        if part_of.keys() != state.labels.keys() or sum(map(len, node[1])) != len(part_of) or not node[1]:
-            raise Refused("the parts of a node are not a partition of its variables")
-        factors: list[list[tuple[tuple[int, ...], list[Any]]]] = [[] for _ in node[1]]
+            return [_kept(state, {v: (label,)}), _kept(state, {v: others})]
+        part_of = _part_of(node[1], state.labels.keys())
+        factors: list[list[Factor]] = [[] for _ in node[1]]
         for scope, entries in state.factors:
             if len({part_of[v] for v in scope}) > 1:
                 raise Refused(f"a factor is over {scope[:8]}, which are in different parts")
@@ -504,7 +491,7 @@ class Energy:
         numerator, digits = _unit(exponent)
         unit = numerator * self.costs.scale
         unary = {v: [0] * len(labels) for v, labels in state.labels.items()}
-        tables = []
+        tables: list[Factor] = []
         for scope, entries in state.factors:
             shifted = [x if x == INF else x << digits for x in entries]
             if len(scope) == 1:
@@ -517,48 +504,40 @@ class Energy:
             if _entries(scope, state) > LARGEST_TABLE:
                 raise Refused(f"an added factor needs a table of more than {LARGEST_TABLE} entries")
             tables.append((scope, [0] * _entries(scope, state)))
+        place = {v: len(tables) + i for i, v in enumerate(unary)}  # of the table of each variable
         amounts, more = iter(_whole(sent)), iter(_whole(between))
-        for k, (scope, entries) in enumerate(tables):
-            for v in scope:
-                given = [x * unit for x in itertools.islice(amounts, len(state.labels[v]))]
-                unary[v] = [x + y for x, y in zip(unary[v], given, strict=True)]
-                entries = [x - y for x, y in zip(entries, _spread((v,), given, scope, state), strict=True)]
-            tables[k] = scope, entries
-        for small, large in links:
+        moves = [(place[v], k, amounts) for k, (scope, _) in enumerate(tables) for v in scope]
+        moves += [(small, large, more) for small, large in links]
+        tables += (((v,), entries) for v, entries in unary.items())
+        for small, large, given in moves:
             (scope, entries), (whole, others) = tables[small], tables[large]
             if min(small, large) < 0 or not set(scope) < set(whole):
                 raise Refused(f"a link joins {scope[:8]} and {whole[:8]}: expected one within the other")
-            given = [x * unit for x in itertools.islice(more, len(entries))]
-            tables[small] = scope, [x + y for x, y in zip(entries, given, strict=True)]
-            tables[large] = whole, [x - y for x, y in zip(others, _spread(scope, given, whole, state), strict=True)]
+            moved = [x * unit for x in itertools.islice(given, len(entries))]
+            tables[large] = whole, [x - y for x, y in zip(others, _spread(scope, moved, whole, state), strict=True)]
+            tables[small] = scope, [x + y for x, y in zip(entries, moved, strict=True)]
         if next(amounts, None) is not None or next(more, None) is not None:
             raise Refused("there are more messages than labels that they go to")
-        return sum(map(min, unary.values())) + sum(min(entries) for _, entries in tables), digits
+        return sum(min(entries) for _, entries in tables), digits
 
     def _eliminate(self, state: Conditioned, order: list[int]) -> tuple[Any, int]:
         """The minimum, by elimination of one variable after another."""
         if sorted(order) != sorted(state.labels):
             raise Refused("the order of elimination does not have each variable once")
-        tables, total = list(state.factors), 0
-        of: dict[int, list[int]] = defaultdict(list)  # numbers of the tables with a variable that are not summed yet
-        for k, (scope, _) in enumerate(tables):
-            for v in scope:
-                of[v].append(k)
-        gone: set[int] = set()
-        for v in order:
-            mine = [k for k in of[v] if k not in gone]
-            gone.update(mine)
-            rest = sorted({w for k in mine for w in tables[k][0]} - {v})
+        place, total = {v: k for k, v in enumerate(order)}, 0
+        tables: list[list[Factor]] = [[] for _ in order]  # by their first variable
+        for scope, entries in state.factors:
+            tables[min(place[v] for v in scope)].append((scope, entries))
+        for v, mine in zip(order, tables, strict=True):
+            rest = tuple(sorted({w for scope, _ in mine for w in scope} - {v}))
             if _entries((*rest, v), state) > LARGEST_TABLE:
                 raise Refused(f"elimination needs a table of more than {LARGEST_TABLE} entries")
-            spread = [_spread(*tables[k], (*rest, v), state) for k in mine]
+            spread = [_spread(scope, entries, (*rest, v), state) for scope, entries in mine]
             d = len(state.labels[v])
             summed = [sum(column) for column in zip(*spread, strict=True)] or [0] * d
             least = [min(summed[i : i + d]) for i in range(0, len(summed), d)]
             if rest:
-                for w in rest:
-                    of[w].append(len(tables))
-                tables.append((tuple(rest), least))
+                tables[min(place[w] for w in rest)].append((rest, least))
             else:
                 total += least[0]
         return total, 0
@@ -567,23 +546,30 @@ class Energy:
         """The energy of a labeling; refused if a factor forbids it."""
         if len(labels) != self.n or not all(0 <= y < d for y, d in zip(labels, self.domains, strict=True)):
             raise Refused(f"the labels do not fit: expected one for each of {self.n} variables, in its domain")
-        total: Any = self.start
-        for scope, entries in self.factors:
-            at = 0
-            for v in scope:
-                at = at * self.domains[v] + labels[v]
-            total += entries[at]
-        if total == INF:
+        energy = self.of_labels(self.root(), labels)
+        if energy == INF:
             raise Refused("the labels are forbidden by a factor")
-        return Fraction(total, self.costs.scale)
+        return Fraction(energy)
+
+    def of_labels(self, state: Conditioned, labels: Sequence[int]) -> Value:
+        """The energy of a labeling in a state that agrees with it."""
+        chosen: dict[int, tuple[int, ...]] = {v: (labels[v],) for v in state.labels}
+        constant = _kept(state, chosen).constant
+        return INF if constant == INF else Fraction(constant, self.costs.scale)
 
 
 def _entries(scope: Sequence[int], state: Conditioned) -> int:
     return math.prod(len(state.labels[v]) for v in scope)
 
 
-def _spread(scope: Sequence[int], entries: Sequence[Any], whole: Sequence[int], state: Conditioned) -> list[Any]:
-    """A table over some variables as one over more of them, the last of which runs fastest."""
+def _spread(
+    scope: Sequence[int], entries: Sequence[Any], whole: Sequence[int], state: Conditioned,
+    kept: dict[int, list[int]] | None = None,
+) -> list[Any]:  # fmt: skip
+    """A table over some variables as one over more of them, the last of which runs fastest.
+
+    Of the labels of a variable in `kept`, only those with these numbers are left.
+    """
     stride, at = {}, 1
     for v in reversed(scope):
         stride[v], at = at, at * len(state.labels[v])
@@ -591,30 +577,25 @@ def _spread(scope: Sequence[int], entries: Sequence[Any], whole: Sequence[int], 
         raise Refused("there are fewer messages than labels that they go to")
     places = [0]
     for v in whole:
-        steps = [stride.get(v, 0) * j for j in range(len(state.labels[v]))]
+        steps = [stride.get(v, 0) * j for j in (kept or {}).get(v, range(len(state.labels[v])))]
         places = [place + step for place in places for step in steps]
     return [entries[place] for place in places]
 
 
-def _kept(state: Conditioned, v: int, labels: tuple[int, ...]) -> Conditioned:
-    """The state with some labels of a variable left; with one, the variable is decided and in no factor any more."""
-    old = state.labels[v]
-    kept = [j for j, y in enumerate(old) if y in labels]
+def _kept(state: Conditioned, chosen: dict[int, tuple[int, ...]]) -> Conditioned:
+    """The state with these labels of some variables left; a variable with one label is in no factor any more."""
+    labels = state.labels | chosen
+    kept = {v: [j for j, y in enumerate(state.labels[v]) if y in some] for v, some in chosen.items()}
     factors, constant = [], state.constant
     for scope, entries in state.factors:
-        if v in scope:
-            inner = _entries(scope[scope.index(v) + 1 :], state)
-            outer = len(entries) // (inner * len(old))
-            starts = [(i * len(old) + j) * inner for i in range(outer) for j in kept]
-            entries = [x for at in starts for x in entries[at : at + inner]]
-            if len(kept) == 1:
-                scope = tuple(w for w in scope if w != v)
+        if not kept.keys().isdisjoint(scope):
+            entries = _spread(scope, entries, scope, state, kept)
+            scope = tuple(v for v in scope if len(labels[v]) > 1)
         if scope:
             factors.append((scope, entries))
         else:
             constant += entries[0]
-    left = {w: mine for w, mine in state.labels.items() if w != v}
-    return Conditioned(left | {v: labels} if len(kept) > 1 else left, factors, constant)
+    return Conditioned({v: some for v, some in labels.items() if len(some) > 1}, factors, constant)
 
 
 # ---------------------------------------------------------------------------------------------------------------- files
@@ -626,9 +607,11 @@ def read_instance(path: str, decimals: int | None) -> tuple[Partition | Energy, 
     Formats: csv (``u,v,cost`` or ``u,v,weight``, without further kinds of lines), MULTICUT, PACE cluster editing,
     clique partitioning text, and UAI factor graphs.
     """
-    text, base = _text(path), None
+    text = _text(path)
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("c ", "%"))]
     words = lines[0].split() if lines else []
+    pairs: list[tuple[int, int, float]]
+    names, base, missing, sense, offset = None, None, 0.0, 1, 0.0
     if words[:1] in (["MARKOV"], ["BAYES"]):
         return _uai(text.split()[1:], decimals), -1, 0.0, []
     if words == ["MULTICUT"]:
@@ -636,42 +619,33 @@ def read_instance(path: str, decimals: int | None) -> tuple[Partition | Energy, 
         rows = [(int(a), int(b), float(w)) for a, b, w in (line.split() for line in lines[1:] if line != "LIFTED")]
         base = [(a, b) for a, b, w in rows[: end - 1]] if end < len(lines) else None
         n = 1 + max(max(a, b) for a, b, _ in rows)
-        pairs, sense, offset = [(a, b, -w) for a, b, w in rows], 1, math.fsum(w for *_, w in rows if abs(w) < INF)
+        pairs, offset = [(a, b, -w) for a, b, w in rows], math.fsum(w for *_, w in rows if abs(w) < INF)
     elif words[:2] == ["p", "cep"]:
-        n, edges = int(words[2]), [(int(a) - 1, int(b) - 1, -2.0) for a, b in map(str.split, lines[1:])]
-        return Partition(n, edges, decimals, missing=1.0), 1, float(len(edges)), [str(a) for a in range(n)]
+        n, missing, offset = int(words[2]), 1.0, float(len(lines) - 1)
+        pairs = [(int(a) - 1, int(b) - 1, -2.0) for a, b in map(str.split, lines[1:])]
     elif lines and lines[0].replace('"', "").lower() in ("u,v,cost", "u,v,weight"):
-        lists = list(csv.reader(lines[1:], skipinitialspace=True))
-        if any(len(row) != 3 or not (row[0] and (row[1] or not row[2])) for row in lists):
+        table = list(csv.reader(lines[1:], skipinitialspace=True))
+        if any(len(row) != 3 or not (row[0] and (row[1] or not row[2])) for row in table):
             raise Refused(f"{path} has lines other than pairs: check the certificate by graphpart verify --exact")
-        names = list(dict.fromkeys(name for row in lists for name in row[:2] if name))
+        names = list(dict.fromkeys(name for row in table for name in row[:2] if name))
         if all(name.removeprefix("-").isdigit() for name in names):
             names.sort(key=int)
         place, sign = {name: i for i, name in enumerate(names)}, -1 if "weight" in lines[0].lower() else 1
-        costs = [(place[first], place[second], sign * float(c)) for first, second, c in lists if second]
-        return _partition(len(names), costs, decimals, None), 1, 0.0, names
+        n, pairs = len(names), [(place[first], place[second], sign * float(c)) for first, second, c in table if second]
     elif len(words) == 1 and words[0].isdigit():
-        n, weights = int(words[0]), map(float, text.split()[1:])
-        pairs, sense, offset = (
-            [(a, b, -w) for (a, b), w in zip(itertools.combinations(range(n), 2), weights, strict=True)],
-            -1,
-            0.0,
-        )
+        n, sense = int(words[0]), -1
+        both = itertools.combinations(range(n), 2)
+        pairs = [(a, b, -float(w)) for (a, b), w in zip(both, text.split()[1:], strict=True)]
     else:
         raise Refused(f"{path} is in no format that check.py reads: check the certificate by graphpart verify --exact")
-    return _partition(n, pairs, decimals, base), sense, offset, [str(a) for a in range(n)]
+    problem = Partition(n, pairs, decimals, missing=missing, base=base)
+    return problem, sense, offset, names or [str(a) for a in range(n)]
 
 
 def _text(path: str) -> str:
     with open(path, "rb") as stream:
         content = stream.read()
     return (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode()
-
-
-def _partition(n: int, pairs: list[tuple[int, int, float]], decimals: int | None, base: Any) -> Partition:
-    """A problem with pairs of cost -inf, which must be together."""
-    joins = [(a, b) for a, b, cost in pairs if cost == -INF]
-    return Partition(n, [pair for pair in pairs if pair[2] != -INF], decimals, joins=joins, base=base)
 
 
 def _uai(words: list[str], decimals: int | None) -> Energy:
@@ -715,17 +689,7 @@ def main(arguments: Sequence[str]) -> int:
             raise Refused(f"{arguments[2]} is no certificate of an optimal solution")
         problem, sense, offset, names = read_instance(arguments[0], certificate.get("decimals"))
         report = check(problem, certificate, read_labels(arguments[1], names))
-    except (
-        Refused,
-        OSError,
-        EOFError,
-        zlib.error,
-        ValueError,
-        TypeError,
-        KeyError,
-        IndexError,
-        StopIteration,
-    ) as error:
+    except (Refused, OSError, EOFError, zlib.error, ValueError, TypeError, LookupError, StopIteration) as error:
         print(f"check.py: {str(error) or 'a file ends early'}".splitlines()[0][:300], file=sys.stderr)
         return 1
     print(report.text(sense, offset))

@@ -222,10 +222,11 @@ def read_certificate(file: str, problem: Any) -> Any:
     from graphpart.partition.proof_trees import PartitionProof
 
     check_input(file)
+    is_crf = problem_kind(problem) == "crf"
     with opened(file) as source:
         if f'"format": "{FORMAT}"'.encode() in source.head(200):
-            return (LabelingProof if problem_kind(problem) == "crf" else PartitionProof).load(file)
-    return (crf if problem_kind(problem) == "crf" else partition).Certificate.load(file)
+            return (LabelingProof if is_crf else PartitionProof).load(source)
+        return (crf if is_crf else partition).Certificate.load(source)
 
 
 def write_text(text: str, file: str) -> None:

@@ -28,10 +28,14 @@ from graphpart.errors import FormatError, InvalidCertificate, InvalidOption
 from graphpart.files.json_values import load
 from graphpart.files.source import bare_name, opened, replacing
 
-__all__ = ["ProofTree", "Unproven", "decimals_of", "tolerance_of", "units", "whole"]
+__all__ = [
+    "NEAR", "ProofTree", "Unproven", "decimals_of", "out_of_time", "require_room", "tolerance_of", "units", "whole",
+]  # fmt: skip
 
 KEPT = (6, 12, 20, 32, 48, 72)  # binary digits of multipliers below the scale of costs, tried in this order
-LEAVES = ("inequalities", "contradiction", "messages", "eliminate")
+NODES = 20_000  # most nodes of a tree: a file of some megabytes
+DEPTH = 300  # most decisions on a path: the check follows a path by recursion
+NEAR = 1e-9  # share of the absolute costs that a bound may miss if costs have no common step
 
 
 class Unproven(Exception):
@@ -81,7 +85,7 @@ class ProofTree(Proof):
     @property
     def leaves(self) -> int:
         """The number of leaves."""
-        return sum(node[0] in LEAVES for node in self.nodes)
+        return sum(node[0] not in ("branch", "parts") for node in self.nodes)
 
     @property
     def inequalities(self) -> int:
@@ -160,16 +164,11 @@ class ProofTree(Proof):
         """Read a certificate from a file; raise FormatError if the file is not a certificate, or was altered."""
         with opened(path) as source:
             data = load(source, "a certificate")
-        return cls.of(data, path)
-
-    @classmethod
-    def of(cls, data: Any, path: str | os.PathLike[str]) -> Self:
-        """The certificate that the object in a file describes."""
 
         def wrong(text: str) -> FormatError:
-            return FormatError(os.fspath(path), None, text)
+            return source.error(None, text)
 
-        if not isinstance(data, dict) or data.get("format") != checker.FORMAT or data.get("version") != 1:
+        if data.get("format") != checker.FORMAT or data.get("version") != 1:
             raise wrong(f'expected "format": "{checker.FORMAT}" and "version": 1')
         if data.get("kind") != cls.kind:
             raise wrong(f"the certificate is for a {str(data.get('kind'))[:40]}: expected one for a {cls.kind}")
@@ -189,29 +188,44 @@ class ProofTree(Proof):
         return tree
 
 
+def require_room(nodes: int, depth: int) -> None:
+    """Raise Unproven unless a tree with this number of nodes may get one more, below this number of decisions."""
+    for found, most, what in ((nodes + 1, NODES, "nodes"), (depth, DEPTH, "decisions on a path")):
+        if found > most:
+            raise Unproven(f"a proof would have more than {most} {what}")
+
+
+def out_of_time(nodes: int, unfinished: int) -> Unproven:
+    """The exception if the time is over before the tree is complete."""
+    return Unproven(f"no proof when the time was over or Ctrl-C pressed: {nodes} nodes, {unfinished} open")
+
+
 def decimals_of(costs: NDArray[np.float64], tolerance: float) -> int | None:
     """The number of decimals of finite costs; None if there are too many, or rounding changes more than allowed."""
     step, error = decimal_step(costs)
     if not step:
         return None if costs.any() else 0
-    if 2 * error > max(tolerance, 1e-9 * float(np.abs(costs).sum())):
+    if 2 * error > max(tolerance, NEAR * float(np.abs(costs).sum())):
         return None
     return next((k for k in range(9) if abs(step * 10.0**k - round(step * 10.0**k)) < 1e-6), None)
 
 
-def tolerance_of(missed: Fraction, allowed: float, size: Fraction) -> float:
+def tolerance_of(plain: checker.Partition | checker.Energy, labels: list[int], cost: float, allowed: float) -> float:
     """The tolerance of a certificate, rounded upwards, but not above what `graphpart.check` accepts.
 
     Parameters
     ----------
-    missed : Fraction
-        How much the stated cost is above what the certificate of an exact proof would prove.
+    plain : Partition or Energy
+        The problem in plain Python.
+    labels : list of int
+        The solution, whose stated cost may be above what the certificate of an exact proof would prove.
+    cost : float
+        The stated cost.
     allowed : float
         How much the proof may miss.
-    size : Fraction
-        The sum of absolute costs.
     """
-    exact = min(max(missed, Fraction(0)) + Fraction(allowed), checker.SHARE * size)
+    missed = max(Fraction(cost) - plain.cost(labels) + plain.error, Fraction(0))
+    exact = min(missed + Fraction(allowed), checker.SHARE * plain.size)
     rounded = float(exact)
     return rounded if Fraction(rounded) >= exact or not exact else min(math.nextafter(rounded, math.inf), 1e300)
 

@@ -122,6 +122,10 @@ class Source:
         if self.head(3) == BOM:
             self._stream.read(3)
 
+    def __fspath__(self) -> str:
+        """The name: what takes a path can take up a source whose head was looked at."""
+        return self.name
+
     def head(self, size: int = 4096) -> bytes:
         """The next bytes, without taking them; fewer only at the end of the file."""
         return self._stream.peek(size)[:size]

@@ -1,5 +1,6 @@
 """Whole proofs by the command line: solve writes them, verify checks them."""
 
+import io
 import json
 
 import pytest
@@ -18,7 +19,7 @@ def run(capsys):
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.uai"])
-def test_solve_and_verify(run, tmp_path, name):
+def test_solve_and_verify(run, tmp_path, monkeypatch, name):
     instance = tmp_path / name
     texts = {
         "x.csv": "u,v,cost\na,b,-2\nb,c,-3\na,c,4\n",
@@ -33,6 +34,11 @@ def test_solve_and_verify(run, tmp_path, name):
     assert (status, err) == (0, "") and facts["checked"].endswith(": optimal") and facts["status"] == "optimal"
     status, _, err = run("verify", instance, labels, proof)
     assert status == 0 and err.endswith("optimal\n")
+    bound = tmp_path / "bound.npz"
+    assert run("solve", instance, "-o", labels, "--certificate", bound)[0] == 0
+    for files, given in [(("-", proof), labels), ((labels, "-"), proof), ((labels, "-"), bound)]:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given.read_bytes())))
+        assert run("verify", instance, *files)[0] == 0
     data = json.loads(proof.read_text())
     proof.write_text(json.dumps(data | {"bound": data["bound"] - 1}))
     status, out, err = run("verify", instance, labels, proof)
@@ -41,7 +47,7 @@ def test_solve_and_verify(run, tmp_path, name):
 
 def test_without_a_whole_proof_there_is_a_lower_bound(run, tmp_path, monkeypatch):
     (tmp_path / "x.csv").write_text("u,v,cost\na,b,-2\nb,c,-3\na,c,4\n")
-    monkeypatch.setattr("graphpart.partition.proof_trees.making.NODES", 0)
+    monkeypatch.setattr("graphpart.common.proof_tree.NODES", 0)
     proof = tmp_path / "c.json"
     status, _, err = run("solve", tmp_path / "x.csv", "-o", tmp_path / "l", "--certificate", proof)
     assert status == 0 and err.endswith(f"more than 0 nodes: {proof} has a lower bound only\n") and err.count("\n") == 1

@@ -21,7 +21,7 @@ from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.certificates.certificate import Certificate, certify
 from graphpart.crf.graph_cuts.graph_cut import cut_messages, is_cuttable
 from graphpart.crf.problem import FactorGraph
-from graphpart.errors import GraphPartError, InfeasibleProblem
+from graphpart.errors import GraphPartError
 from graphpart.stopping import Stopping
 
 __all__ = ["Leaves"]
@@ -116,10 +116,8 @@ class Leaves:
                     yield self._messages(f, is_root)
                 else:
                     yield BOUNDS[name](f, self.stopping.child())
-            except InfeasibleProblem:
-                continue  # of which messages would be a proof, but are not handed over
             except GraphPartError:
-                continue  # the method is not for this factor graph
+                continue  # not for this factor graph, or infeasible, for which there are no messages here
 
     def _messages(self, f: FactorGraph, is_root: bool) -> Certificate:
         """Messages by message passing, with cycles of not too large tables."""

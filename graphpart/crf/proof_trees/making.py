@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from graphpart.check import Conditioned, Energy, Value
 from graphpart.common.judge import TOLERANCE
-from graphpart.common.proof_tree import Unproven, decimals_of, tolerance_of
+from graphpart.common.proof_tree import NEAR, Unproven, decimals_of, out_of_time, require_room, tolerance_of
 from graphpart.crf.certificates.certificate import fingerprint, finite_costs
 from graphpart.crf.problem import as_factor_graph
 from graphpart.crf.proof_trees.leaves import Leaves
@@ -30,10 +30,7 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["prove_labels"]
 
-NODES = 20_000  # most nodes of a tree: a file of some megabytes
 LARGEST_PROBLEM = 1 << 22  # most entries of all tables, which plain Python holds in some hundred megabytes
-DEPTH = 300  # most decisions on a path: the check follows a path by recursion
-NEAR = 1e-9  # share of the absolute costs that a bound may miss if costs have no common step
 
 
 @interruptible
@@ -70,9 +67,9 @@ def prove_labels(
     making = Making(energy, labels.tolist(), Stopping(time_limit), 0.0 if decimals is not None else NEAR * size)
     nodes = making.nodes()
     making.stopping.reraise()
-    missed = Fraction(cost) - energy.cost(labels.tolist()) + energy.error
+    tolerance = tolerance_of(energy, labels.tolist(), cost, making.allowed)
     return LabelingProof(
-        bound=cost, tolerance=tolerance_of(missed, making.allowed, energy.size), decimals=decimals, cost=cost, n=f.n,
+        bound=cost, tolerance=tolerance, decimals=decimals, cost=cost, n=f.n,
         method=method, problem=fingerprint(f), nodes=nodes,
     ).sealed()  # fmt: skip
 
@@ -106,19 +103,9 @@ class Making:
         else:
             states = [root]
         for state in states:
-            goal = self._energy(state) - Fraction(self.allowed) / len(states)
+            goal = self.energy.of_labels(state, self.labels) - Fraction(self.allowed) / len(states)
             self._prove(state, goal)
         return self.out
-
-    def _energy(self, state: Conditioned) -> Fraction:
-        """The energy of the labeling in a state that agrees with it."""
-        total = state.constant
-        for scope, entries in state.factors:
-            at = 0
-            for v in scope:
-                at = at * len(state.labels[v]) + state.labels[v].index(self.labels[v])
-            total += entries[at]
-        return Fraction(total, self.energy.costs.scale)
 
     def _parts(self, root: Conditioned) -> list[list[int]]:
         """The variables of components of small width together, and those of each other component."""
@@ -157,18 +144,13 @@ class Making:
         open_, first_node = [(state, 0)], len(self.out)
         while open_:
             state, depth = open_.pop()
-            if len(self.out) >= NODES:
-                raise Unproven(f"a proof would have more than {NODES} nodes")
-            if depth > DEPTH:
-                raise Unproven(f"a proof would have more than {DEPTH} decisions on a path")
+            require_room(len(self.out), depth)
             node = self.leaves.find(state, goal, len(self.out) == first_node)
             if node is not None:
                 self.out.append(node)
                 continue
             if self.stopping.check(math.inf):
-                raise Unproven(
-                    f"no proof when the time was over or Ctrl-C pressed: {len(self.out)} nodes, {len(open_) + 1} open"
-                )
+                raise out_of_time(len(self.out), len(open_) + 1)
             if not state.labels or (node := self._branch(state)) is None:
                 raise Unproven("a labeling was found that costs less")
             self.out.append(node)

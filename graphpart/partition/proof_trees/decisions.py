@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -97,18 +96,11 @@ class Decided:
             members = np.flatnonzero(self.classes == k).tolist()
             barred = {c for pair in self.apart if k in pair for c in pair} - {k}
             reached, waiting = {members[0]}, [members[0]]
-            for a in self._walk(links, reached, waiting, barred):
-                reached.add(a)
+            while waiting:
+                following = {b for b in links[waiting.pop()] - reached if int(self.classes[b]) not in barred}
+                reached |= following
+                waiting += following
             lost = next((b for b in members if b not in reached), None)
             if lost is not None:
                 return members[0], lost
         return None
-
-    def _walk(
-        self, links: dict[int, set[int]], reached: set[int], waiting: list[int], barred: set[int]
-    ) -> Iterator[int]:
-        while waiting:
-            for b in links[waiting.pop()] - reached:
-                if int(self.classes[b]) not in barred:
-                    waiting.append(b)
-                    yield b

@@ -15,14 +15,13 @@ cost: a bound without them is valid, and where it does not reach the cost, step 
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.judge import Judge
-from graphpart.common.proof_tree import Unproven, decimals_of, tolerance_of
+from graphpart.common.proof_tree import NEAR, Unproven, decimals_of, out_of_time, require_room, tolerance_of
 from graphpart.display import number
 from graphpart.partition.certificates.certificate import fingerprint
 from graphpart.partition.certificates.judging import judge_of_partition
@@ -40,9 +39,6 @@ from graphpart.stopping import Stopping, interruptible
 __all__ = ["prove"]
 
 WRITTEN_OUT = 3000  # most elements for which a background is written out as a matrix: 72 MB
-NODES = 20_000  # most nodes of a tree: a file of some megabytes
-DEPTH = 300  # most decisions on a path: the check follows a path by recursion
-NEAR = 1e-9  # share of the absolute costs that a bound may miss if costs have no common step
 
 
 @interruptible
@@ -77,10 +73,10 @@ def prove(p: SetPartition, labels: Labels, method: str, time_limit: float | None
         judge = Judge(max(judge.tolerance, NEAR * float(plain.size)))
     nodes = Making(p, labels, judge, stopping).nodes()
     stopping.reraise()
-    missed = Fraction(cost) - plain.cost(labels.tolist()) + plain.error
+    tolerance = tolerance_of(plain, labels.tolist(), cost, 0.0 if has_step else judge.resolution)
     return PartitionProof(
-        bound=cost, tolerance=tolerance_of(missed, 0.0 if has_step else judge.resolution, plain.size),
-        decimals=decimals, cost=cost, n=p.n, method=method, problem=fingerprint(p), nodes=nodes,
+        bound=cost, tolerance=tolerance, decimals=decimals, cost=cost, n=p.n, method=method,
+        problem=fingerprint(p), nodes=nodes,
     ).sealed()  # fmt: skip
 
 
@@ -118,17 +114,13 @@ class Making:
         if q.background is not None:
             q = q._to_dense()
         if p._limits is None and (parts := self._parts(q)) is not None:
-            members = [self._whole(elements, contraction.sets) for elements, _ in parts]
-            self.out.append(["parts", [some.tolist() for some in members]])
+            members = [np.flatnonzero(np.isin(contraction.sets, elements)).tolist() for elements, _ in parts]
+            self.out.append(["parts", members])
             for elements, part in parts:
                 self._prove(part, labels[elements], elements, len(parts))
         else:
             self._prove(q, labels, np.arange(q.n), 1)
         return self.out
-
-    def _whole(self, elements: NDArray[Any], sets: Labels) -> NDArray[Any]:
-        """The elements of the problem that those of the contracted one stand for."""
-        return np.flatnonzero(np.isin(sets, elements))
 
     def _parts(self, q: SetPartition) -> list[tuple[NDArray[Any], SetPartition]] | None:
         """Components as problems of their own, with all elements that attract none as one; None if there is one."""
@@ -155,17 +147,13 @@ class Making:
         cost = p._evaluate_labels(np.ascontiguousarray(labels))
         share = self.judge.resolution if self.judge.step else self.judge.resolution / (2 * parts)
         goal = cost - share
-        bounding: Bounding | SidesBounding = (SidesBounding if TwoClusters.fits(p) else Bounding)(
-            p, goal, self.stopping
-        )
+        kind = SidesBounding if TwoClusters.fits(p) else Bounding
+        bounding: Bounding | SidesBounding = kind(p, goal, self.stopping)
         named = self.first[names]
         open_: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = [((), ())]
         while open_:
             joins, cuts = open_.pop()
-            if len(self.out) >= NODES:
-                raise Unproven(f"a proof would have more than {NODES} nodes")
-            if len(joins) + len(cuts) > DEPTH:
-                raise Unproven(f"a proof would have more than {DEPTH} decisions on a path")
+            require_room(len(self.out), len(joins) + len(cuts))
             decided = Decided(p, joins, cuts)
             if (node := decided.contradiction()) is not None:
                 self.out.append(self._renamed(node, named))
@@ -173,9 +161,7 @@ class Making:
             bounding.decide(decided)
             closed = bounding.closes()
             if closed is None:
-                raise Unproven(
-                    f"no proof when the time was over or Ctrl-C pressed: {len(self.out)} nodes, {len(open_) + 1} open"
-                )
+                raise out_of_time(len(self.out), len(open_) + 1)
             if closed:
                 self.out.append(bounding.leaf(named.astype(np.int32)))
                 continue

@@ -19,7 +19,7 @@ from graphpart.partition.problem import SetPartition
 from graphpart.partition.proof_trees.decisions import Decided
 from graphpart.stopping import Stopping
 
-__all__ = ["Bounding", "node_of"]
+__all__ = ["Bounding"]
 
 PARAMETERS_OF_TREE = TreeParameters()  # of branch and cut, which decides in the same way when to divide a node
 TINY, ROUNDS = 12, 4  # most elements, and rounds at a node of such a problem if limits may keep the gap open
@@ -139,11 +139,11 @@ class Bounding:
         for exponent in units(r.scale):
             rounded = np.ldexp(np.array(whole(multipliers, exponent), np.float64), -exponent)
             if r.proves(rounded) >= self.goal:
-                return node_of(rows.renamed(names), rounded, exponent)
-        return node_of(r.best[0].renamed(names), r.best[1], last)
+                return _node(rows.renamed(names), rounded, exponent)
+        return _node(r.best[0].renamed(names), r.best[1], last)
 
 
-def node_of(rows: Inequalities, multipliers: Any, exponent: int) -> list[Any]:
+def _node(rows: Inequalities, multipliers: Any, exponent: int) -> list[Any]:
     """The leaf with these inequalities and their multipliers in units of ``2**-exponent``, rounded downwards."""
     listed = []
     for k, amount in enumerate(whole(multipliers, exponent)):

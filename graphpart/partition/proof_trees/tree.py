@@ -66,13 +66,14 @@ def plain_problem(p: SetPartition, decimals: int | None) -> Partition:
             first, member, _ = groups.by_group
             for g, price in enumerate(groups.price.tolist()):
                 listed += ((a, b, price) for a, b in combinations(member[first[g] : first[g + 1]].tolist(), 2))
+    listed += ((a, b, -math.inf) for a, b in p.must_join.tolist())
     base = None
     if p.lifted is not None:
         some = ~p.lifted & (cost < math.inf)
         base = zip(u[some].tolist(), v[some].tolist(), strict=True)
     limits = p._limits
     return Partition(
-        p.n, listed, decimals, missing=missing, joins=map(tuple, p.must_join.tolist()), base=base,
+        p.n, listed, decimals, missing=missing, base=base,
         limits=(None, 1, None) if limits is None else (limits.max_size, limits.least, limits.most),
     )  # fmt: skip
 

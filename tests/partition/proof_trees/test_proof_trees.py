@@ -112,13 +112,13 @@ def test_odd_sets_hold_for_two_clusters_only_and_for_even_degrees():
     triangle = [0, 1, 1, 2, 0, 2]
     two = checker.Partition(3, [(0, 1, 1.0), (1, 2, 1.0), (0, 2, 1.0)], 0, limits=(None, 1, 2))
     three = checker.Partition(3, [(0, 1, 1.0), (1, 2, 1.0), (0, 2, 1.0)], 0)
-    assert two._right(6, 3, triangle) == -1 and two._right(6, 1, triangle) == 1
+    assert two._inequality(6, 3, triangle)[0] == -1 and two._inequality(6, 1, triangle)[0] == 1
     for problem, split, some in [
         (three, 3, triangle), (two, 2, triangle), (two, 0, triangle), (two, 3, triangle[:4]), (two, 5, triangle),
         (two, 1, [0, 1, 1, 2]), (two, 1, [0, 0]), (two, 1, [0, 1, 1]),
     ]:  # fmt: skip
         with pytest.raises(checker.Refused, match="does not hold for every partition"):
-            problem._right(6, split, some)
+            problem._inequality(6, split, some)
 
 
 def test_costs_without_a_common_step():
