@@ -8,8 +8,9 @@ each is a set partition problem, and one in which some optimum has all pairs apa
 2. Turns of a bound by the two halves, and of a search that changes random regions and repairs them.
 3. If the program is small and nothing is proven yet: the integer program.
 
-With a time limit, all of it is used unless the result is proven before. Without one, the number of turns is fixed.
-`search` leaves out the bounds.
+With a time limit, each component has a share of the time that is left, by its size, and uses it unless it is proven
+before. What is left at the end is not divided again. Without a limit, the number of turns is fixed. `search` leaves out
+the bounds.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ def auto(
     initial : LabeledResult, or pair (labels, classes), or labels, optional
         The clusters and classes to start from; the result is not worse.
     time_limit : float, optional
-        Seconds, all of which are used unless the result is proven before. Without a limit, the search and the bound
-        have a fixed number of turns, and small integer programs have 10 seconds.
+        Seconds, of which each component has a share; a single one uses all of them unless it is proven before. Without
+        a limit, the search and the bound have a fixed number of turns, and small integer programs have 10 seconds.
     target : float, optional
         Stop as soon as the cost is at most this.
     seed : int, optional
