@@ -12,7 +12,7 @@ with this probability.
 
     python benchmarks/questions.py --seeds 3 --csv docs/benchmarks/questions.csv
 
-writes the mean over seeds; it takes about 5 minutes on one core, most of it for matching. It needs splink.
+writes the mean over seeds. It needs splink.
 """
 
 from __future__ import annotations
@@ -64,8 +64,6 @@ def open_pairs(p: gp.SetPartition, known: set[tuple[int, int]], order: Any) -> P
 
 
 WAYS = {"questions": by_questions, "half": by_half, "random": by_chance}
-
-
 RUNS = [(error, "required", way) for error in (0.0, 0.05) for way in WAYS] + [(0.05, "evidence", "questions")]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from graphpart.answers.bits import bit_of
 from graphpart.answers.contradicting import dropped
-from graphpart.answers.given import APART, NOT_KNOWN, TOGETHER, Answers, answers_of
+from graphpart.answers.given import APART, NOT_KNOWN, TOGETHER, WORDS, Answers, answers_of
 from graphpart.display import plural
 from graphpart.errors import InfeasibleProblem, InvalidOption, known_arguments
 from graphpart.partition.problem import SetPartition, as_problem
@@ -91,9 +91,8 @@ def _check(p: SetPartition, given: Answers) -> None:
     at = np.flatnonzero(dropped(p, given))
     if not len(at):
         return
-    words = {TOGETHER: "together", APART: "apart"}
     some = [
-        f"{p.nodes[a]!r} and {p.nodes[b]!r} {words[int(given.said[k])]} (row {given.rows[k]})"
+        f"{p.nodes[a]!r} and {p.nodes[b]!r} {WORDS[given.said[k]]} (row {given.rows[k]})"
         for k in at[:NAMED].tolist()
         for a, b in [given.pairs[k].tolist()]
     ]

@@ -22,24 +22,25 @@ mean; the 100 of least rise of the cost, for 184. docs/benchmarks/questions.csv 
 from __future__ import annotations
 
 import heapq
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.answers.bits import bit_of, chance_otherwise
-from graphpart.answers.given import APART, NOT_KNOWN, TOGETHER, Answers, answers_of, listed
-from graphpart.answers.sides import sides_of
-from graphpart.common.columns import Columns, named
+from graphpart.answers.bits import bit_of
+from graphpart.answers.given import APART, NOT_KNOWN, TOGETHER, Answers, answers_of, problem_of
+from graphpart.answers.sides import records_of, sides_of
+from graphpart.common.columns import Columns
 from graphpart.errors import InvalidOption, known_arguments
 from graphpart.partition.confidence.examining import likely_decisions
 from graphpart.partition.inputs.frames import table_of
-from graphpart.partition.problem import Labels, SetPartition, as_problem
+from graphpart.partition.inputs.origin import chance_otherwise
+from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import connected
 
-__all__ = ["Asked", "ask", "problem_of", "questions"]
+__all__ = ["Asked", "ask", "questions"]
 
-POOL = 2.0  # judgements of which the mean is taken
 LOOKED_AT = 50  # decisions for each question, of the highest gain, among which questions are chosen
 SPREAD = 0.5  # factor of the gain for each earlier question about the same cluster
 
@@ -111,16 +112,12 @@ def questions(
     """
     p = problem_of(problem)
     found = ask(p, result, n, answers)
-    if records is None:
-        records = getattr(result, "records", getattr(problem, "records", None))
-    names = {side: named(p.nodes, ends) for side, ends in zip(("left", "right"), found.pairs.T, strict=True)}
-    shown = sides_of(p, found.pairs, records, id)
+    shown = sides_of(p, found.pairs, records_of(problem, result) if records is None else records, id)
     decision = np.where(found.together, "together", "apart")
-    return Columns({**names, **shown, "decision": decision, "chance": found.chance, "gain": found.gain}).to_frame(
-        library
-    )
+    return Columns({**shown, "decision": decision, "chance": found.chance, "gain": found.gain}).to_frame(library)
 
 
+@dataclass(frozen=True, eq=False)
 class Asked:
     """Questions as arrays.
 
@@ -131,16 +128,18 @@ class Asked:
     together : ndarray of bool, shape (k,)
         What the result says.
     chance, gain : ndarray of float64, shape (k,)
-    labels : ndarray of int32, shape (n,)
-        The clusters 0, 1, ... of the result.
     clusters : ndarray of int64, shape (k, 2)
         Those that the change concerns; -1 for none.
+    labels : ndarray of int32, shape (n,)
+        The clusters 0, 1, ... of the result.
     """
 
-    def __init__(self, table: dict[str, NDArray[Any]], labels: Labels) -> None:
-        self.pairs, self.together = table["pairs"], table["together"]
-        self.chance, self.gain = table["chance"], table["gain"]
-        self.clusters, self.labels = table["clusters"], labels
+    pairs: NDArray[np.int64]
+    together: NDArray[np.bool_]
+    chance: Floats
+    gain: Floats
+    clusters: NDArray[np.int64]
+    labels: Labels
 
 
 def ask(p: SetPartition, result: Any, n: int = 20, answers: Any = None) -> Asked:
@@ -155,19 +154,17 @@ def ask(p: SetPartition, result: Any, n: int = 20, answers: Any = None) -> Asked
     clusters = np.stack([decisions["cluster"], decisions["other"]], 1)
     changed = _changed(decisions, together, np.bincount(labels), leaving)
     own = np.where(together, -decisions["cost"], decisions["cost"]) / bit_of(p)
-    bits = (decisions["doubt"] / bit_of(p) / np.sqrt(changed) + own) / POOL
+    bits = (decisions["doubt"] / bit_of(p) / np.sqrt(changed) + own) / 2
     chance = chance_otherwise(bits)
     gain = chance * changed * np.where(together, *_turned_out(answers))
     pairs = np.stack([decisions["left"], decisions["right"]], 1)
-    joins = np.concatenate([p.must_join, given.of(TOGETHER)]).astype(np.int32)
-    classes = connected(p.n, joins[:, 0], joins[:, 1])
+    classes = connected(p.n, *np.concatenate([p.must_join, given.of(TOGETHER)]).T)
     cuts = np.concatenate([p._must_cut if p._has_must_cut else p.must_join[:0], given.of(APART)])
-    likely = np.argsort(-gain, kind="stable")[: max(LOOKED_AT * n, LOOKED_AT)]
+    likely = np.argsort(-gain, kind="stable")[: LOOKED_AT * n]
     skipped = {(a, b) for a, b in given.of(NOT_KNOWN).tolist()}
     forest = _Forest(classes, cuts, pairs[likely])
     chosen = _chosen(likely, gain, pairs, clusters, forest, skipped, int(n))
-    columns = {"pairs": pairs, "together": together, "chance": chance, "gain": gain, "clusters": clusters}
-    return Asked({name: values[chosen] for name, values in columns.items()}, labels)
+    return Asked(pairs[chosen], together[chosen], chance[chosen], gain[chosen], clusters[chosen], labels)
 
 
 def _turned_out(answers: Any) -> tuple[float, float]:
@@ -178,18 +175,13 @@ def _turned_out(answers: Any) -> tuple[float, float]:
     if not {"answer", "decision", "chance"} <= set(table.columns):
         return 1.0, 1.0
     factors = []
-    rows = list(zip(*(listed(table, name) for name in ("decision", "answer", "chance")), strict=True))
+    rows = list(zip(*(table.objects(name) for name in ("decision", "answer", "chance")), strict=True))
     for kind, other in (("together", "apart"), ("apart", "together")):
         chances = [(float(chance), said) for was, said, chance in rows if was == kind and said in (kind, other)]
         known = [(chance, said) for chance, said in chances if 0 <= chance <= 1]
         wrong = sum(said == other for _, said in known)
         factors.append((1 + wrong) / (1 + sum(chance for chance, _ in known)))
     return factors[0], factors[1]
-
-
-def problem_of(problem: Any) -> SetPartition:
-    """The problem, also of a segmentation."""
-    return as_problem(problem.problem if hasattr(problem, "outlines") else problem)
 
 
 def _changed(
@@ -246,18 +238,16 @@ def _chosen(
     n: int,
 ) -> list[int]:
     """The questions, by gain after all earlier questions about the same clusters."""
-    heap = [(-float(gain[k]), order, k) for order, k in enumerate(likely.tolist())]
+    heap = [(-float(gain[k]), order, k, 0) for order, k in enumerate(likely.tolist())]
     heapq.heapify(heap)
     asked: dict[int, int] = {}
-    counted = dict.fromkeys(likely.tolist(), 0)
     chosen: list[int] = []
     while heap and len(chosen) < n:
-        _, order, k = heapq.heappop(heap)
+        _, order, k, counted = heapq.heappop(heap)
         mine = [c for c in clusters[k].tolist() if c >= 0]
         before = max(asked.get(c, 0) for c in mine)
-        if before > counted[k]:
-            counted[k] = before
-            heapq.heappush(heap, (-float(gain[k]) * SPREAD**before, order, k))
+        if before > counted:
+            heapq.heappush(heap, (-float(gain[k]) * SPREAD**before, order, k, before))
             continue
         i, j = pairs[k].tolist()
         if (min(i, j), max(i, j)) in skipped or not forest.add(i, j):

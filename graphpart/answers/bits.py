@@ -8,12 +8,11 @@ then taken for `TYPICAL` bits.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.forms import source_of
 
-__all__ = ["bit_of", "chance_otherwise"]
+__all__ = ["bit_of"]
 
 TYPICAL = 5.0  # bits that the median pair is taken for: odds of 32 to 1
 
@@ -33,8 +32,3 @@ def bit_of(p: SetPartition) -> float:
     size = np.abs(source_of(p)._listed()[2])
     size = size[np.isfinite(size) & (size > 0)]
     return float(np.median(size)) / TYPICAL if len(size) else 1.0
-
-
-def chance_otherwise(bits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The probability that a decision is wrong that has so many bits of evidence: 1 / (1 + 2**bits)."""
-    return np.asarray(1.0 / (1.0 + np.exp2(np.clip(bits, -1000.0, 1000.0))), np.float64)

@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.answers.given import APART, NOT_KNOWN, TOGETHER, Answers, answers_of
+from graphpart.answers.given import APART, NOT_KNOWN, TOGETHER, WORDS, Answers, answers_of
 from graphpart.common.columns import Columns, named
+from graphpart.common.groups import group
 from graphpart.errors import known_arguments
-from graphpart.kernels import _pairs
 from graphpart.partition.problem import SetPartition, as_problem
+from graphpart.partition.problem.derived import connected
+from graphpart.partition.problem.staying import violated_cuts
 from graphpart.partition.proving import exact
 
 __all__ = ["contradictions", "dropped"]
 
 SECONDS = 20.0  # of search and proof in each component; a set that is not proven to be smallest is still one to drop
-WORDS = np.array(["apart", "together"])
 
 
 @known_arguments
@@ -73,7 +74,7 @@ def contradictions(problem: Any, answers: Any, *, library: str | None = None) ->
         {
             "left": named(p.nodes, ends[:, 0]),
             "right": named(p.nodes, ends[:, 1]),
-            "answer": WORDS[given.said[at]],
+            "answer": np.array(WORDS)[given.said[at]],
             "row": given.rows[at],
         }
     ).to_frame(library)
@@ -84,17 +85,11 @@ def dropped(p: SetPartition, given: Answers) -> NDArray[np.bool_]:
     out = np.zeros(len(given.said), bool)
     classes = p._must_join_classes().astype(np.int64)
     a, b = classes[given.pairs].T
-    joins = np.ascontiguousarray(given.pairs[given.said == TOGETHER])
-    every = np.concatenate([p.must_join, joins]).astype(np.int32)
-    part = _pairs.connected_components(p.n, *(np.ascontiguousarray(column) for column in every.T))
-    bad = _contradictory(p, given, part)
-    if not len(bad):
-        return out
-    members: dict[int, list[int]] = {}
-    for i in np.flatnonzero(np.isin(part, bad)).tolist():
-        members.setdefault(int(part[i]), []).append(i)
-    for one in bad.tolist():
-        elements = np.array(members[one])
+    part = connected(p.n, *np.concatenate([p.must_join, given.of(TOGETHER)]).T)
+    cuts = np.concatenate([given.of(APART), violated_cuts(p, part)])
+    order, start = group(part, int(part.max(initial=-1)) + 1)
+    for one in np.unique(part[cuts[part[cuts[:, 0]] == part[cuts[:, 1]], 0]]).tolist():
+        elements = order[start[one] : start[one + 1]]
         mine = np.flatnonzero((part[given.pairs] == one).all(axis=1) & (given.said != NOT_KNOWN))
         names, inner = np.unique(classes[elements], return_inverse=True)
         u, v = np.searchsorted(names, a[mine]), np.searchsorted(names, b[mine])
@@ -109,20 +104,6 @@ def dropped(p: SetPartition, given: Answers) -> NDArray[np.bool_]:
         together = labels[u] == labels[v]
         out[mine] |= ~within & (together != (given.said[mine] == TOGETHER))
     return out
-
-
-def _contradictory(p: SetPartition, given: Answers, part: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The components that contain both elements of an answer "apart", or what the problem requires apart."""
-    cuts = np.concatenate([given.of(APART), p._must_cut if p._has_must_cut else given.pairs[:0]])
-    bad = set(part[cuts[:, 0]][part[cuts[:, 0]] == part[cuts[:, 1]]].tolist())
-    groups = p.groups
-    if groups is not None and groups.is_hard:
-        hard = groups.hard[groups.group]
-        element, group = groups.element[hard], groups.group[hard]
-        key = part[element].astype(np.int64) * (int(group.max(initial=0)) + 1) + group
-        present, count = np.unique(key, return_counts=True)
-        bad |= set((present[count > 1] // (int(group.max(initial=0)) + 1)).tolist())
-    return np.array(sorted(bad), np.int64)
 
 
 def _required_cuts(p: SetPartition, elements: NDArray[np.int64], inner: NDArray[np.int64]) -> list[tuple[int, int]]:

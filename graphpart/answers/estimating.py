@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.answers.bits import bit_of, chance_otherwise
-from graphpart.answers.given import NOT_KNOWN, TOGETHER, answers_of
-from graphpart.answers.sides import sides_of
-from graphpart.common.columns import Columns, named
+from graphpart.answers.bits import bit_of
+from graphpart.answers.given import NOT_KNOWN, TOGETHER, answers_of, problem_of
+from graphpart.answers.sides import records_of, sides_of
+from graphpart.common.columns import Columns
 from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
 from graphpart.partition.inputs.arrays import keys_of_pairs
-from graphpart.partition.problem import Labels, SetPartition, as_problem
+from graphpart.partition.inputs.origin import chance_otherwise
+from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.forms import pairs_within, source_of
 
 __all__ = ["Quality", "expected_f1", "random_pairs"]
@@ -116,7 +117,7 @@ def random_pairs(
     >>> len(random_pairs(p, gp.solve(p), 3)["left"])
     3
     """
-    p = as_problem(problem.problem if hasattr(problem, "outlines") else problem)
+    p = problem_of(problem)
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise InvalidOption(f"n is {n!r}: expected a number of pairs of at least 1")
     strata = _Strata(p, p.labels(result))
@@ -129,8 +130,7 @@ def random_pairs(
         raise InvalidProblem("there is no pair to ask about: all pairs that the problem lists are decided beforehand")
     drawn = np.bincount(strata.stratum[at], minlength=len(strata.sizes))
     pairs = strata.pairs[at]
-    columns = {side: named(p.nodes, ends) for side, ends in zip(("left", "right"), pairs.T, strict=True)}
-    columns |= sides_of(p, pairs, getattr(result, "records", None) if records is None else records, id)
+    columns = sides_of(p, pairs, records_of(problem, result) if records is None else records, id)
     columns["decision"] = np.where(strata.together[at], "together", "apart")
     return Columns(columns | {"weight": (strata.sizes / np.maximum(drawn, 1))[strata.stratum[at]]}).to_frame(library)
 
@@ -179,20 +179,20 @@ def expected_f1(problem: Any, result: Any, answers: Any, *, level: float = 0.9, 
     """
     if not 0 < level < 1:
         raise InvalidOption(f"level is {level!r}: expected a probability between 0 and 1")
-    p = as_problem(problem.problem if hasattr(problem, "outlines") else problem)
+    p = problem_of(problem)
     strata = _Strata(p, p.labels(result))
     given = answers_of(p, answers)
     keys = keys_of_pairs(given.pairs[:, 0], given.pairs[:, 1], p.n)
     known = keys_of_pairs(strata.pairs[:, 0], strata.pairs[:, 1], p.n)
-    order = np.argsort(known)
-    at = np.searchsorted(known, keys, sorter=order)
-    at = order[np.minimum(at, max(len(known) - 1, 0))] if len(known) else np.zeros(len(keys), np.int64)
-    if len(keys) and (not len(known) or (known[at] != keys).any()):
-        a, b = given.pairs[int(np.argmax(known[at] != keys)) if len(known) else 0].tolist()
+    missing = ~np.isin(keys, known)
+    if missing.any():
+        a, b = given.pairs[int(np.argmax(missing))].tolist()
         raise InvalidProblem(
             f"answers has {p.nodes[a]!r} and {p.nodes[b]!r}, which is decided beforehand or was not compared: expected "
             "the pairs of random_pairs for this problem and result"
         )
+    order = np.argsort(known)
+    at = order[np.searchsorted(known, keys, sorter=order)]
     said = given.said != NOT_KNOWN
     if not said.any():
         raise InvalidProblem("answers has no answer that is together or apart: expected some")

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from graphpart.display import plural
 from graphpart.errors import InvalidProblem, no_column, warn
-from graphpart.partition.inputs.frames import Table, is_frame, table_of
-from graphpart.partition.problem import SetPartition
+from graphpart.partition.inputs.frames import is_frame, table_of
+from graphpart.partition.problem import SetPartition, as_problem
 
-__all__ = ["APART", "COLUMNS", "NOT_KNOWN", "TOGETHER", "Answers", "answers_of", "listed"]
+__all__ = ["APART", "COLUMNS", "NOT_KNOWN", "TOGETHER", "WORDS", "Answers", "answers_of", "problem_of"]
 
 COLUMNS = ("left", "right", "answer")
 APART, TOGETHER, NOT_KNOWN = 0, 1, -1
-WORDS = {"apart": APART, "together": TOGETHER, "": NOT_KNOWN}
+WORDS = ("apart", "together", "")  # by what was said
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,29 +37,26 @@ class Answers:
         `TOGETHER`, `APART` or `NOT_KNOWN`.
     rows : ndarray of int64, shape (k,)
         The row of the table, from 0.
-    unknown : tuple of hashable
-        Names that are no elements; rows with them are left out.
     """
 
     pairs: NDArray[np.int32]
     said: NDArray[np.int8]
     rows: NDArray[np.int64]
-    unknown: tuple[Hashable, ...] = ()
 
     def of(self, said: int) -> NDArray[np.int32]:
         """The pairs of which this was said."""
         found: NDArray[np.int32] = self.pairs[self.said == said]
         return found
 
-    def without(self, dropped: NDArray[np.bool_]) -> Answers:
-        """The same answers without some."""
-        kept = ~dropped
-        return Answers(self.pairs[kept], self.said[kept], self.rows[kept], self.unknown)
-
     def __str__(self) -> str:
-        counts = [int(np.count_nonzero(self.said == said)) for said in (TOGETHER, APART, NOT_KNOWN)]
-        words = zip(counts, ("together", "apart", "not known"), strict=True)
-        return f"{plural(len(self.said), 'answer')}: " + ", ".join(f"{count} {word}" for count, word in words)
+        words = {said: WORDS[said] or "not known" for said in (TOGETHER, APART, NOT_KNOWN)}
+        counts = (f"{np.count_nonzero(self.said == said)} {word}" for said, word in words.items())
+        return f"{plural(len(self.said), 'answer')}: {', '.join(counts)}"
+
+
+def problem_of(problem: Any) -> SetPartition:
+    """The problem, also of a segmentation."""
+    return as_problem(problem.problem if hasattr(problem, "outlines") else problem)
 
 
 def answers_of(p: SetPartition, table: Any) -> Answers:
@@ -79,23 +76,24 @@ def answers_of(p: SetPartition, table: Any) -> Answers:
     if isinstance(table, Answers):
         return table
     if not is_frame(table) and not isinstance(table, dict):
-        found = f"{type(table).__name__}"
-        raise InvalidProblem(f"answers is of type {found}: expected a table with the columns {', '.join(COLUMNS)}")
+        raise InvalidProblem(
+            f"answers is of type {type(table).__name__}: expected a table with the columns {', '.join(COLUMNS)}"
+        )
     frame = table_of(table)
     for name in COLUMNS:
         if name not in frame.columns:
             raise InvalidProblem(f"answers has {no_column(name, frame.columns)}")
-    left, right, answer = (listed(frame, name) for name in COLUMNS)
+    left, right, answer = (frame.objects(name) for name in COLUMNS)
     place = _Finder(p)
     pairs, said, rows = [], [], []
-    unknown: dict[Hashable, None] = {}
+    unknown: list[Hashable] = []
     for row, (a, b, word) in enumerate(zip(left, right, answer, strict=True)):
         meaning = _meaning(word)
         if meaning is None:
             raise InvalidProblem(f"answers has {word!r} in row {row}: expected together, apart or nothing")
         i, j = place(a), place(b)
         if i is None or j is None:
-            unknown[a if i is None else b] = None
+            unknown.append(a if i is None else b)
         elif i == j:
             raise InvalidProblem(f"answers has {a!r} with itself in row {row}: expected two different elements")
         else:
@@ -103,7 +101,7 @@ def answers_of(p: SetPartition, table: Any) -> Answers:
             said.append(meaning)
             rows.append(row)
     if unknown:
-        first, gone = next(iter(unknown)), len(left) - len(rows)
+        first, gone = unknown[0], len(unknown)
         if not rows:
             some = f", whose first one is {p.nodes[0]!r}" if p.n else ""
             raise InvalidProblem(
@@ -111,21 +109,14 @@ def answers_of(p: SetPartition, table: Any) -> Answers:
                 "expected answers for this table"
             )
         warn(f"{plural(gone, 'answer')} of {len(left)} left out: {first!r} is no element of the problem")
-    return Answers(
-        np.array(pairs, np.int32).reshape(-1, 2), np.array(said, np.int8), np.array(rows, np.int64), tuple(unknown)
-    )
-
-
-def listed(table: Table, column: Hashable) -> list[Any]:
-    """The values of a column as objects of Python."""
-    values = table.values(column)
-    return list(values.tolist() if hasattr(values, "tolist") else values)
+    return Answers(np.array(pairs, np.int32).reshape(-1, 2), np.array(said, np.int8), np.array(rows, np.int64))
 
 
 def _meaning(word: Any) -> int | None:
     if word is None or (isinstance(word, float) and word != word):
         return NOT_KNOWN
-    return WORDS.get(str(word).strip().lower())
+    text = str(word).strip().lower()
+    return next((said for said in (APART, TOGETHER, NOT_KNOWN) if WORDS[said] == text), None)
 
 
 class _Finder:

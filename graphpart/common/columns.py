@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graphpart.display import html_of, plural
 from graphpart.errors import InvalidOption
 
-__all__ = ["Columns", "is_named", "named"]
+__all__ = ["Columns", "is_named", "named", "of_both"]
 
 LIBRARIES = ("pandas", "polars")
 
@@ -113,6 +113,21 @@ def named(nodes: Sequence[Hashable], places: NDArray[np.integer[Any]]) -> NDArra
         return places.astype(np.int64)
     out: NDArray[Any] = np.fromiter(nodes, object, len(nodes))[places]
     return out
+
+
+def of_both(columns: Mapping[str, Sequence[Any]], pairs: NDArray[np.integer[Any]]) -> dict[str, NDArray[Any]]:
+    """For each column, the values of the left and of the right elements of pairs.
+
+    Examples
+    --------
+    >>> of_both({"town": ["Rome", "Oslo"]}, np.array([[1, 0]]))
+    {'town_left': array(['Oslo'], dtype=object), 'town_right': array(['Rome'], dtype=object)}
+    """
+    return {
+        f"{name}_{side}": np.fromiter((values[k] for k in ends), object, len(ends))
+        for name, values in columns.items()
+        for side, ends in zip(("left", "right"), pairs.T.tolist(), strict=True)
+    }
 
 
 def is_named(labels: Any) -> bool:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.answers.given import listed
 from graphpart.errors import InvalidProblem
 from graphpart.images.graph import RegionGraph
 from graphpart.partition.inputs.frames import table_of
@@ -19,7 +18,6 @@ from graphpart.partition.inputs.frames import table_of
 __all__ = ["by_region"]
 
 PLACE = re.compile(r"\(\s*\d+(\s*,\s*\d+)+\s*\)")
-SIDES = ("left", "right")
 
 
 def by_region(answers: Any, graph: RegionGraph, regions: NDArray[Any]) -> dict[str, list[Any]]:
@@ -39,8 +37,8 @@ def by_region(answers: Any, graph: RegionGraph, regions: NDArray[Any]) -> dict[s
     {'left': [0], 'right': [1], 'answer': ['apart']}
     """
     table = table_of(answers)
-    out = {str(name): listed(table, name) for name in table.columns}
-    for side in SIDES:
+    out = {str(name): table.objects(name) for name in table.columns}
+    for side in ("left", "right"):
         if side in out:
             out[side] = [_element(name, graph, regions) for name in out[side]]
     return out

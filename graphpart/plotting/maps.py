@@ -38,13 +38,18 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
     if rises is not None:
         np.minimum.at(doubt, labels, rises)
     between = _between(problem, labels, len(sizes))
-    chosen = _chosen(sizes, doubt, *between[:3])
+    nearest = _nearest(doubt, *between[:3])
+    chosen = _chosen(sizes, nearest, *between[:2])
     place = np.full(len(sizes), -1)
     place[chosen] = np.arange(len(chosen))
-    a, b, sums, attract = (array[(place[between[0]] >= 0) & (place[between[1]] >= 0)] for array in between)
+    inside = np.flatnonzero((place[between[0]] >= 0) & (place[between[1]] >= 0))
+    a, b, sums, attract = (array[inside] for array in between)
     a, b = place[a], place[b]
     linked = len(sizes) <= LINKED
-    kept = clearest(len(chosen), a, b, -np.abs(sums), -attract) if linked else _nearest(doubt[chosen], a, b, sums)
+    if linked:
+        kept = clearest(len(chosen), a, b, -np.abs(sums), -attract)
+    else:
+        kept = np.flatnonzero(np.isin(inside, list(nearest.values())))
     few = len(kept) < len(a)
     a, b, sums, attract = (array[kept] for array in (a, b, sums, attract))
     radius = np.maximum(np.sqrt(sizes[chosen] / sizes.max()), 0.15)
@@ -81,9 +86,7 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
     ax.set_ylim(-y.max() - reach - 1.2, -y.min() + reach)  # with room for the names of the last row
     ax.set_aspect("equal")
     ax.set_axis_off()
-    some = "of each, the two clearest lines" if few else ""
-    if not linked:
-        some = _left_out(sizes, chosen, doubt)
+    some = _left_out(sizes, chosen, doubt) if not linked else "of each, the two clearest lines" if few else ""
     texts = {ATTRACT: "some pairs between them attract", REPEL: "all of them repel"}
     handles = [Line2D([], [], color=c, alpha=0.5, label=text) for c, text in texts.items() if c in colours]
     legend = ax.legend(
@@ -94,14 +97,14 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
     _keep_apart([legend, *(names[k] for k in np.lexsort((doubt[chosen], -sizes[chosen])).tolist())])
 
 
-def _nearest(doubt: Any, a: Any, b: Any, sums: Any) -> Any:
-    """Of each of the least sure clusters, the line to the cluster that attracts it most; indices of lines."""
-    kept = set()
+def _nearest(doubt: Any, a: Any, b: Any, sums: Any) -> dict[int, int]:
+    """The least sure clusters, each with the line to the cluster that attracts it most; -1 if it has no line."""
+    found = {}
     for k in np.argsort(doubt, kind="stable")[: MOST // 3].tolist():
-        mine = np.flatnonzero((a == k) | (b == k))
-        if np.isfinite(doubt[k]) and len(mine):
-            kept.add(int(mine[np.argmin(sums[mine])]))
-    return np.array(sorted(kept), np.int64)
+        if np.isfinite(doubt[k]):
+            mine = np.flatnonzero((a == k) | (b == k))
+            found[k] = int(mine[np.argmin(sums[mine])]) if len(mine) else -1
+    return found
 
 
 def _left_out(sizes: Any, chosen: Any, doubt: Any) -> str:
@@ -148,20 +151,14 @@ def _between(problem: Any, labels: Any, count: int) -> tuple[Any, Any, Any, Any]
     )
 
 
-def _chosen(sizes: Any, doubt: Any, a: Any, b: Any, sums: Any) -> Any:
-    """The clusters on the map, in ascending order."""
-    chosen: dict[int, None] = {}
-    for k in np.argsort(doubt, kind="stable")[: MOST // 3].tolist():
-        if np.isfinite(doubt[k]):
-            chosen[k] = None
-            mine = np.flatnonzero((a == k) | (b == k))
-            if len(mine):
-                best = mine[np.argmin(sums[mine])]
-                chosen[int(a[best] + b[best] - k)] = None
+def _chosen(sizes: Any, nearest: dict[int, int], a: Any, b: Any) -> Any:
+    """The clusters on the map, in ascending order: the least sure ones, those nearest to them, and the largest."""
+    lines = [line for line in nearest.values() if line >= 0]
+    chosen = {*nearest, *a[lines].tolist(), *b[lines].tolist()}
     for k in np.argsort(-sizes, kind="stable").tolist():
         if len(chosen) >= MOST:
             break
-        chosen[k] = None
+        chosen.add(k)
     return np.sort(list(chosen))
 
 

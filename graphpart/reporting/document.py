@@ -9,12 +9,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 from graphpart.reporting.payload import json_block
 
-__all__ = ["document"]
+__all__ = ["document", "title_of"]
 
 
 def document(title: str, style: str, body: str, data: Any, scripts: Sequence[str]) -> str:
@@ -32,6 +33,13 @@ def document(title: str, style: str, body: str, data: Any, scripts: Sequence[str
         f"<title>{html.escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         f'{body}<script type="application/json" id="data">{json_block(data)}</script>\n{blocks}</body>\n</html>\n'
     )
+
+
+def title_of(path: str | os.PathLike[str] | BinaryIO, otherwise: str) -> str:
+    """The name of a file without its suffix; `otherwise` for a stream and for standard output."""
+    if not isinstance(path, str | os.PathLike) or os.fspath(path) == "-":
+        return otherwise
+    return os.path.splitext(os.path.basename(path))[0] or otherwise
 
 
 def _digest(script: str) -> str:

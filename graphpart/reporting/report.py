@@ -13,6 +13,7 @@ from graphpart.partition.inputs.frames import table_of
 from graphpart.partition.inputs.unlisted import derived_cost
 from graphpart.partition.problem import as_problem
 from graphpart.reporting.charts import check_report
+from graphpart.reporting.document import title_of
 from graphpart.reporting.doubtful import PairRows
 from graphpart.reporting.page import Picture
 from graphpart.result import Result
@@ -114,8 +115,7 @@ def report(
         rows = PairRows(origin.table if pairs is None else table_of(pairs), origin)
     _check_costs(problem, result)
     if title is None:
-        name = "" if hasattr(path, "write") or os.fspath(path) == "-" else os.path.basename(os.fspath(path))  # type: ignore[arg-type]
-        title = os.path.splitext(name)[0] or "Report"
+        title = title_of(path, "Report")
     remarks: list[str] = []
     if is_partition and (told := derived_cost(problem)) is not None:
         remarks.append(f"{told[0].upper()}{told[1:]}.")

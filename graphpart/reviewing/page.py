@@ -16,13 +16,14 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from graphpart.answers.asking import Asked, ask, problem_of
-from graphpart.answers.sides import record_columns
+from graphpart.answers.asking import Asked, ask
+from graphpart.answers.given import problem_of
+from graphpart.answers.sides import record_columns, records_of
 from graphpart.common.groups import group
 from graphpart.errors import InvalidProblem, known_arguments
 from graphpart.files.source import replacing
 from graphpart.partition.problem import SetPartition
-from graphpart.reporting.document import document
+from graphpart.reporting.document import document, title_of
 from graphpart.reporting.payload import short
 
 __all__ = ["review"]
@@ -97,13 +98,8 @@ def review(
     asked = ask(p, result, n, answers)
     if not len(asked.pairs):
         raise InvalidProblem("there is no pair to ask about: all pairs that the problem lists are decided beforehand")
-    if records is None:
-        records = getattr(result, "records", getattr(problem, "records", None))
-    if title is None:
-        name = "" if hasattr(path, "write") or os.fspath(path) == "-" else os.path.basename(os.fspath(path))  # type: ignore[arg-type]
-        title = os.path.splitext(name)[0] or "Questions"
-    data = _data(p, asked, record_columns(p, records, id))
-    text = _page(short(title), data)
+    data = _data(p, asked, record_columns(p, records_of(problem, result) if records is None else records, id))
+    text = _page(short(title_of(path, "Questions") if title is None else title), data)
     with replacing(path) as stream:
         stream.write(text.encode("utf-8", "replace"))
     return len(asked.pairs)

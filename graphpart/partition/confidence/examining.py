@@ -17,7 +17,7 @@ from graphpart.partition.problem.forms import source_of
 from graphpart.partition.problem.rules import Rules
 from graphpart.stopping import Stopping
 
-__all__ = ["Pairs", "cleared", "contracted", "likely_decisions", "listed", "rises_of_pairs", "slack_of"]
+__all__ = ["Pairs", "cleared", "contracted", "likely_decisions", "rises_of_pairs", "slack_of"]
 
 SLACK = 16  # least factor of the tolerance of the problem; the size of the largest cluster if that is larger
 
@@ -43,7 +43,7 @@ def contracted(given: SetPartition, labels: Labels, asked: NDArray[np.int32] | N
     """The problem with its pairs listed, also those that are asked for, and required joins contracted. O(m)"""
     p = source_of(given) if given.matrix is not None and source_of(given).matrix is None else given
     if asked is not None or p.matrix is not None:
-        p = listed(p, np.zeros((0, 2), np.int32) if asked is None else asked)
+        p = _listed(p, np.zeros((0, 2), np.int32) if asked is None else asked)
     contraction = Contraction(p)
     q, inner = contraction.problem, contraction.project(labels)
     if q.matrix is not None:
@@ -51,7 +51,7 @@ def contracted(given: SetPartition, labels: Labels, asked: NDArray[np.int32] | N
     return Pairs(p, q, contraction.sets, inner)
 
 
-def listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
+def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
     """The same problem with its listed pairs, and with the requested pairs, which cost no more than if not listed."""
     u, v, cost = p._listed() if p.matrix is not None else p.pairs()
     lifted = None

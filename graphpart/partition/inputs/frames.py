@@ -43,6 +43,11 @@ class Table:
     numbers: Callable[[Hashable], Any]  #: NaN where null; None if the column does not hold numbers
     values: Callable[[Hashable], Any]  #: an array of integers, or a list of Python objects, None or NaN where null
 
+    def objects(self, name: Hashable) -> list[Any]:
+        """The values of a column as objects of Python."""
+        values = self.values(name)
+        return list(values.tolist() if isinstance(values, np.ndarray) else values)
+
 
 def library(thing: Any) -> str:
     """The package that the class of an object comes from."""
@@ -177,9 +182,7 @@ def rows_of_two(pairs: Iterable[Any], what: str) -> Iterable[Any]:
         raise InvalidProblem(
             f"{what} is a table of {plural(len(table.columns), 'column')}: expected two, the elements of pairs"
         )
-    columns = [table.values(name) for name in table.columns]
-    left, right = (x.tolist() if isinstance(x, np.ndarray) else x for x in columns)
-    return zip(left, right, strict=True)
+    return zip(*(table.objects(name) for name in table.columns), strict=True)
 
 
 def elements_of(frame: Any, name: Hashable | None) -> tuple[list[Hashable], Callable[[str], Any]]:
@@ -196,8 +199,7 @@ def elements_of(frame: Any, name: Hashable | None) -> tuple[list[Hashable], Call
     if name is None:
         raise InvalidProblem(f"elements without id: expected the column of identifiers, one of {table.columns[:20]!r}")
     check_column(table, name, " in elements")
-    values = table.values(name)
-    names: list[Hashable] = values.tolist() if isinstance(values, np.ndarray) else values
+    names: list[Hashable] = table.objects(name)
     for row, one in enumerate(names):
         if one is None or one != one:
             raise InvalidProblem(f"column {name!r} of elements is null in row {row}: expected an identifier")

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Fields", "Origin", "chance_of"]
+from graphpart.common.columns import of_both
+
+__all__ = ["Fields", "Origin", "chance_of", "chance_otherwise"]
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,8 @@ class Fields:
         {'town_left': array(['Oslo'], dtype=object), 'town_right': array(['Rome'], dtype=object)}
         """
         index = {name: k for k, name in enumerate(self.names)}
-        out: dict[str, NDArray[Any]] = {}
-        for column, values in self.columns.items():
-            for side, ends in (("left", 0), ("right", 1)):
-                out[f"{column}_{side}"] = np.array([values[index[pair[ends]]] for pair in pairs] + [None], object)[:-1]
-        return out
+        places = np.array([(index[a], index[b]) for a, b in pairs], np.int64).reshape(-1, 2)
+        return of_both(self.columns, places)
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ class Origin:
             return self.threshold - costs
         if self.kind != "probability":
             return None
-        return _sigmoid(costs - self.shift)
+        return chance_otherwise(costs - self.shift)
 
     @property
     def shift(self) -> float:
@@ -111,10 +110,10 @@ def chance_of(origin: Any, doubt: NDArray[np.float64]) -> NDArray[np.float64] | 
     """
     if origin is None or origin.kind != "probability" or origin.threshold != 0.5:
         return None
-    return _sigmoid(doubt)
+    return chance_otherwise(doubt)
 
 
-def _sigmoid(bits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 / (1 + 2**bits)."""
+def chance_otherwise(bits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The probability that a decision is wrong that has so many bits of evidence: 1 / (1 + 2**bits)."""
     with np.errstate(over="ignore"):
         return np.asarray(1.0 / (1.0 + np.exp2(bits)), np.float64)

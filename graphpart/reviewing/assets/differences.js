@@ -1,10 +1,8 @@
 // The letters in which two texts differ: those outside a longest common subsequence.
 
-const LONGEST = 300; // letters of a text that are compared
-
 /** For two texts, lists of parts [text, whether it differs]. */
 function differences(a, b) {
-  const x = [...a].slice(0, LONGEST), y = [...b].slice(0, LONGEST), width = y.length + 1;
+  const x = [...a], y = [...b], width = y.length + 1;
   const common = new Uint16Array((x.length + 1) * width);
   for (let i = x.length - 1; i >= 0; i--)
     for (let j = y.length - 1; j >= 0; j--)
