@@ -52,7 +52,9 @@ def about(args: argparse.Namespace) -> tuple[Any, Any, dict[str, Any]]:
         raise InvalidOption(f"{len(args.files)} FILEs without --on: expected one instance")
     if args.source is not None:
         raise InvalidOption("--source is without --on: expected both")
-    problem = read_problem(args.files[0], args.format, arguments.columns_of(args), args.missing, demands.wanted(args))
+    of_records = args.records is not None and args.elements is None  # --id is a column of --records, then
+    given = demands.wanted(args, *(name for name in demands.NAMES if name != "id" or not of_records))
+    problem = read_problem(args.files[0], args.format, arguments.columns_of(args), args.missing, given)
     if args.records is not None:
         records = match.tables([args.records])
         name = args.id if args.id is not None else records.columns[0]

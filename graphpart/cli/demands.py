@@ -12,7 +12,7 @@ from graphpart.cli.arguments import positive_integer
 from graphpart.cli.console import check_input
 from graphpart.errors import FormatError, GraphPartError, InfeasibleProblem, InvalidOption, InvalidProblem
 
-__all__ = ["add_arguments", "answers_in", "flag", "obeying", "options_of", "wanted"]
+__all__ = ["NAMES", "add_arguments", "answers_in", "flag", "obeying", "options_of", "wanted"]
 
 
 def price(text: str) -> float:

@@ -32,6 +32,13 @@ def test_questions_are_written_answered_and_read(run, folder):
     assert asked_again and {"anna", "bob"} not in asked_again
 
 
+def test_names_of_records_are_in_the_column_that_id_names(run, folder):
+    (folder / "turned.csv").write_text("name,key\nBob,bob\nAnna,anna\nAnn A,ann\nRob,rob\nAnne A,anne\n")
+    records = ("--records", folder / "turned.csv", "--id", "key")
+    status, out, err = run("questions", folder / "pairs.csv", *SCORE, *records, "-n", "1")
+    assert (status, err) == (0, "") and out.splitlines()[1].startswith("anna,bob,Anna,Bob,apart,")
+
+
 def test_evidence_of_several_people(run, folder):
     pairs = folder / "pairs.csv"
     for name, word in (("one", "together"), ("two", "together"), ("three", "apart")):
