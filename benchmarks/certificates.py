@@ -13,11 +13,12 @@ none is begun after the seconds of ``--at-most``. A summary of all rows comes at
 from __future__ import annotations
 
 import argparse
-import csv
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from measuring import in_pieces
 
 import graphpart as gp
 from graphpart.solve import problem_kind, with_certificate
@@ -65,25 +66,10 @@ def main() -> None:
     parser.add_argument("--csv", type=Path, help="rows are kept here, and read from here")
     parser.add_argument("--at-most", type=float, default=float("inf"), metavar="SECONDS", help="begin none later")
     options = parser.parse_args()
-    rows: dict[str, dict[str, Any]] = {}
-    if options.csv is not None and options.csv.exists():
-        with options.csv.open(newline="", encoding="utf-8") as stream:
-            rows = {row["instance"]: dict(row) for row in csv.DictReader(stream)}
-    begin = time.perf_counter()
     others = {"make.py", "manifest.csv", "LICENSE", "README.md", "best_known.csv"}
     paths = [path for path in sorted(options.folder.iterdir()) if path.is_file() and path.name not in others]
-    for path in paths:
-        if path.name in rows:
-            continue
-        if time.perf_counter() - begin > options.at_most:
-            break
-        rows[path.name] = measure(path, options.seconds)
-        print(*rows[path.name].values(), sep="\t", flush=True)
-        if options.csv is not None:
-            with options.csv.open("w", newline="", encoding="utf-8") as stream:
-                writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(rows[name] for name in sorted(rows))
+    named = {path.name: path for path in paths}
+    rows = in_pieces(named, lambda path: measure(path, options.seconds), COLUMNS, options.csv, options.at_most)
     optimal = [row for row in rows.values() if row["status"] == "optimal"]
     whole = [row for row in optimal if row["certificate"] == "checks"]
     print(f"{len(optimal)} of {len(rows)} results optimal, {len(whole)} of these have certificates that check exactly")

@@ -57,6 +57,32 @@ def limited(seconds: float) -> dict[str, Any]:
     return {"time_limit": 50 * seconds, "callback": lambda *_: time.process_time() - began >= seconds}
 
 
+def in_pieces(
+    paths: dict[str, Path], measure: Callable[[Path], dict[str, Any]], columns: list[str], file: Path | None,
+    at_most: float,
+) -> dict[str, dict[str, Any]]:  # fmt: skip
+    """A row for each file by its name, which is in the first column: those in the CSV file, and new ones, added to it.
+
+    No file is begun after so many seconds.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    if file is not None and file.exists():
+        with file.open(newline="", encoding="utf-8") as stream:
+            rows = {row[columns[0]]: dict(row) for row in csv.DictReader(stream)}
+    begin = time.perf_counter()
+    for name in [name for name in paths if name not in rows]:
+        if time.perf_counter() - begin > at_most:
+            break
+        rows[name] = measure(paths[name])
+        print(*rows[name].values(), sep="\t", flush=True)
+        if file is not None:
+            with file.open("w", newline="", encoding="utf-8") as stream:
+                writer = csv.DictWriter(stream, columns, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows[name] for name in sorted(rows))
+    return rows
+
+
 # -------------------------------------------------------------------------------------------------------------- figures
 
 

@@ -12,10 +12,10 @@ summary of all rows comes at the end.
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 from pathlib import Path
 
+from measuring import in_pieces
 from real import INSTANCES
 
 import graphpart as gp
@@ -41,26 +41,11 @@ def main() -> None:
     parser.add_argument("--csv", type=Path, help="rows are kept here, and read from here")
     parser.add_argument("--at-most", type=float, default=float("inf"), metavar="SECONDS", help="begin no graph later")
     options = parser.parse_args()
-    rows: dict[str, dict[str, object]] = {}
-    if options.csv is not None and options.csv.exists():
-        with options.csv.open(newline="", encoding="utf-8") as stream:
-            rows = {row["graph"]: dict(row) for row in csv.DictReader(stream)}
-    begin = time.perf_counter()
     paths = sorted(options.folder.glob("*.gr*"))
     if not paths:
         parser.error("no graphs: name their FOLDER, or set the environment variable GRAPHPART_INSTANCES")
-    for path in paths:
-        if path.stem in rows:
-            continue
-        if time.perf_counter() - begin > options.at_most:
-            break
-        rows[path.stem] = solve(path, options.seconds)
-        print(*rows[path.stem].values(), sep="\t", flush=True)
-        if options.csv is not None:
-            with options.csv.open("w", newline="", encoding="utf-8") as stream:
-                writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(rows[name] for name in sorted(rows))
+    named = {path.stem: path for path in paths}
+    rows = in_pieces(named, lambda path: solve(path, options.seconds), COLUMNS, options.csv, options.at_most)
     proven = sum(row["status"] == "optimal" for row in rows.values())
     seconds = sum(float(str(row["seconds"])) for row in rows.values())
     print(f"{proven} of {len(rows)} graphs proven optimal, {seconds:.0f} s in all; {len(paths) - len(rows)} left to do")
