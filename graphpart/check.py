@@ -12,8 +12,8 @@ that no solution costs less than, among those that agree with the decisions on t
   variables of two of them. One child for each. Value: the sum.
 * ``["inequalities", e, [[kind, split, multiplier, elements...], ...]]``, a leaf of a set partition problem:
   inequalities that every partition satisfies, and their multipliers in units of ``2**-e``.
-* ``["contradiction", reason, ...]``, a leaf: no partition agrees with all decisions.
-* ``["messages", e, amounts, scopes, links, amounts]`` and ``["eliminate", variables]``, leaves of a factor graph: a
+* ``["contradiction", elements]``, a leaf: no partition agrees with all decisions, as these elements show.
+* ``["messages", e, amounts, scopes, links]`` and ``["eliminate", variables]``, leaves of a factor graph: a
   reparametrisation in units of ``2**-e``, and the elimination of one variable after another.
 
 docs/explanation/certificates.md proves each of these rules. If all costs are multiples of a step, so is the cost of
@@ -52,30 +52,29 @@ class Refused(Exception):
     """A certificate, labels or an instance that fail a check; the text says why, in one line."""
 
 
+def _require(is_right: object, otherwise: str) -> None:
+    if not is_right:
+        raise Refused(otherwise)
+
+
 class Report(NamedTuple):
-    """What a check has found: `cost` is that of the labels, `rounding` the largest change of any cost by decimals."""
+    """What a check has found; `missing` is the cost of the labels less the bound, unless rounding explains it."""
 
     bound: Value
     leaves: int
     inequalities: int
     cost: Fraction | None
     optimal: bool
-    rounding: Fraction
+    missing: Value
 
     def text(self, sense: int = 1, offset: float = 0.0) -> str:
         """The report in one sentence; a cost c is shown as ``sense * c + offset``."""
         bound, cost = (f"{sense * float(x or 0) + offset:.12g}" for x in (self.bound, self.cost))
         rows = f"{self.inequalities:,} inequalities, " if self.inequalities else ""
         said = f"{self.leaves:,} {'leaf' if self.leaves == 1 else 'leaves'}, {rows}the bound is {bound}"
-        if self.cost is None:
-            return said
-        end = "optimal" if self.optimal else "the bound is valid, but the labels are not proven optimal"
-        if self.optimal and self.cost - self.bound > self.rounding:
-            end += f" up to {float(self.cost - self.bound):.2g}"
+        proven = f"optimal up to {float(self.missing):.2g}" if self.missing else "optimal"
+        end = proven if self.optimal else "the bound is valid, but the labels are not proven optimal"
         return f"{said}, the labels cost {cost}: {end}"
-
-
-# ------------------------------------------------------------------------------------------------------------- the tree
 
 
 def check(problem: Partition | Energy, certificate: dict[str, Any], labels: Sequence[int] | None = None) -> Report:
@@ -85,94 +84,72 @@ def check(problem: Partition | Energy, certificate: dict[str, Any], labels: Sequ
     prove its bound for this problem, or the labels are not feasible.
     """
     kind = "partition" if isinstance(problem, Partition) else "factor graph"
-    counts: Counter[str] = Counter()
+    costs, counts = problem.costs, Counter[str]()
     try:
-        if certificate["kind"] != kind or certificate["n"] != problem.n:
-            found = f"{certificate['kind']} of {certificate['n']}"
-            raise Refused(f"the certificate is for a {found}: expected a {kind} of {problem.n} elements or variables")
-        if certificate["seal"] != seal_of(certificate):
-            raise Refused("the seal does not fit: the certificate was altered after it was made")
+        _require((certificate["kind"], certificate["n"]) == (kind, problem.n), "the certificate is for another problem")
+        _require(certificate["seal"] == seal_of(certificate), "the seal does not fit: the certificate was altered")
         tolerance, stated = Fraction(certificate["tolerance"]), Fraction(certificate["bound"])
-        if not 0 <= tolerance <= SHARE * problem.size:
-            raise Refused(f"the tolerance is {float(tolerance)}: expected at most 1e-7 of the sum of absolute costs")
+        _require(0 <= tolerance <= SHARE * costs.size, "the tolerance is more than 1e-7 of all absolute costs")
         nodes = iter(certificate["nodes"])
         value = _value(nodes, problem, problem.root(), counts)
-        if next(nodes, None) is not None:
-            raise Refused("a node follows after the tree is complete")
+        _require(next(nodes, None) is None, "a node follows after the tree is complete")
+        bound = value - costs.error if value != INF else INF
+        if not stated - tolerance <= bound <= stated + tolerance + 2 * costs.error + costs.size / 2**44:
+            raise Refused(f"the certificate proves {float(bound)!r}: expected {certificate['bound']!r}, as it states")
     except RecursionError:
         raise Refused("the tree is too deep: expected less than about 400 decisions on a path") from None
     except (TypeError, IndexError, KeyError, ValueError, OverflowError, AttributeError) as error:
         raise Refused(f"the certificate is damaged ({str(error)[:80]})") from None
-    bound = value - problem.error if value != INF else INF
-    if bound < stated - tolerance:
-        raise Refused(f"the certificate proves {float(bound)!r} only: expected {certificate['bound']!r}, as it states")
-    if bound > stated + tolerance + 2 * problem.error + problem.size / 2**44:
-        raise Refused(f"the certificate proves more than the {certificate['bound']!r} that it states: another instance")
     cost = None if labels is None else problem.cost(labels)
-    if cost is not None and bound > cost + problem.error:
-        raise Refused(f"the labels cost {float(cost)!r}, less than the bound {float(bound)!r}")
-    optimal = cost is not None and cost <= bound + problem.error + tolerance
-    return Report(bound, counts["leaves"], counts["rows"], cost, optimal, 2 * problem.error)
+    _require(cost is None or bound <= cost + costs.error, f"the labels cost less than the bound {float(bound)!r}")
+    optimal = cost is not None and cost <= bound + costs.error + tolerance
+    missing = 0.0 if cost is None or cost - bound <= 2 * costs.error else cost - bound
+    return Report(bound, counts["leaves"], counts["rows"], cost, optimal, missing)
 
 
 def seal_of(certificate: dict[str, Any]) -> str:
     """SHA-256 of the header and of all nodes."""
-    digest = hashlib.sha256(json.dumps([certificate[name] for name in HEADER]).encode())
-    for node in certificate["nodes"]:
-        digest.update(json.dumps(node, separators=(",", ":")).encode())
-    return digest.hexdigest()
+    sealed = [certificate[name] for name in (*HEADER, "nodes")]
+    return hashlib.sha256(json.dumps(sealed).encode()).hexdigest()
 
 
 def _value(nodes: Iterator[Any], problem: Partition | Energy, state: Any, counts: Counter[str]) -> Value:
     """The value of the next node, in a state that follows from the decisions above it."""
-    node = next(nodes, None)
-    if node is None:
-        raise Refused("the tree ends early: a leaf is missing")
+    node: Any = next(nodes, None)
+    _require(node is not None, "the tree ends early: a leaf is missing")
     if node[0] not in ("branch", "parts"):
-        counts["leaves"] += 1
-        return problem.leaf(node, state, counts)
+        counts += Counter(leaves=1, rows=len(node[2]) if node[0] == "inequalities" else 0)
+        return problem.leaf(node, state)
     values = [_value(nodes, problem, child, counts) for child in problem.children(node, state)]
     return min(values) if node[0] == "branch" else INF if INF in values else sum(values)
 
 
-def _unit(exponent: Any) -> tuple[int, int]:
-    """``2**-exponent`` as (numerator, binary digits of the denominator)."""
-    if abs(*_whole([exponent])) > LARGEST_EXPONENT:
-        raise Refused(f"the exponent of a unit is {str(exponent)[:40]}: expected at most {LARGEST_EXPONENT}")
-    return 1 << max(0, -exponent), max(0, exponent)
-
-
 def _whole(values: Iterable[Any]) -> list[int]:
     found = list(values)
-    if not all(type(x) is int for x in found):
-        raise Refused("a number is not whole: the certificate is damaged")
+    _require(all(type(x) is int for x in found), "a number is not whole: the certificate is damaged")
     return found
 
 
 class _Costs:
-    """Costs as whole numbers of one unit, 1 / `scale`, rounded to decimals first if a number of these is given.
-
-    `step` divides all of them; `error` and `size` are the sums of all changes, and of all absolute costs.
-    """
+    """Costs in whole units of 1 / `scale`, all multiples of `step`; the sums of all changes, and of absolute costs."""
 
     def __init__(self, times: Counter[Any], decimals: int | None) -> None:
-        if decimals is not None and not 0 <= decimals <= 20:
-            raise Refused(f"the number of decimals is {decimals}: expected 0 to 20")
+        _require(decimals is None or 0 <= decimals <= 20, f"the number of decimals is {decimals}: expected 0 to 20")
         exact = {x: Fraction(x) if decimals is None else round(Fraction(x), decimals) for x in times}
         self.scale = math.lcm(*(x.denominator for x in exact.values()))
         self.whole = {x: int(rounded * self.scale) for x, rounded in exact.items()}
-        self.step = math.gcd(*self.whole.values())
+        self.step = math.gcd(*self.whole.values()) or 1
         self.error = sum((k * abs(exact[x] - Fraction(x)) for x, k in times.items()), Fraction(0))
         self.size = sum((k * abs(Fraction(x)) for x, k in times.items()), Fraction(0))
 
+    def unit(self, exponent: Any) -> tuple[int, int]:
+        """``2**-exponent`` as (numerator, binary digits of the denominator), the former in units of costs."""
+        _require(abs(*_whole([exponent])) <= LARGEST_EXPONENT, f"the exponent {str(exponent)[:40]} is too large")
+        return self.scale << max(0, -exponent), max(0, exponent)
+
     def value(self, total: int, digits: int) -> Fraction:
         """``total / 2**digits`` units as a fraction, rounded up to a multiple of the step."""
-        if not self.step:
-            return Fraction(0)  # all costs are 0
         return Fraction(-(-total // (self.step << digits)) * self.step, self.scale)
-
-
-# -------------------------------------------------------------------------------------------------------- set partition
 
 
 class State(NamedTuple):
@@ -200,11 +177,9 @@ class Partition:
     ) -> None:  # fmt: skip
         self.n, self.max_size, self.least, self.most = n, *limits
         listed = list(pairs)
-        if not all(0 <= a < n and 0 <= b < n and a != b for a, b, _ in listed):
-            raise Refused(f"a pair is not of two different elements from 0 to {n - 1}")
+        _require(all(0 <= min(a, b) < max(a, b) < n for a, b, _ in listed), f"a pair is not of two of {n} elements")
         times = Counter(cost for *_, cost in listed if abs(cost) != INF)
         self.costs = _Costs(times + Counter({missing: n * (n - 1) // 2}), decimals)
-        self.error, self.size = self.costs.error, self.costs.size
         self.missing = self.costs.whole.get(missing, 0)
         self.never = {_pair(a, b) for a, b, cost in listed if cost == INF}
         total: dict[Pair, int] = defaultdict(int)
@@ -217,126 +192,100 @@ class Partition:
 
     def root(self) -> State:
         """All elements, and no decision."""
-        everything = frozenset(range(self.n))
-        return State(everything, self.pairs, self.joins, [*self.never], self.base is not None, self.least)
+        return State(frozenset(range(self.n)), self.pairs, self.joins, [*self.never], self.base is not None, self.least)
 
     def children(self, node: list[Any], state: State) -> list[State]:
         """The states of the children of a node."""
         if node[0] == "branch":
             a, b = _whole(node[1:])
-            if a == b or not {a, b} <= state.elements:
-                raise Refused(f"a branch is on {a} and {b}: expected two elements of its part")
+            _require(a != b and {a, b} <= state.elements, f"a branch is not on two elements of its part: {node[1:3]}")
             pair = _pair(a, b)
             return [state._replace(joins=[*state.joins, pair]), state._replace(cuts=[*state.cuts, pair])]
         part_of = _part_of(node[1], state.elements)
         classes = _classes(state.elements, state.joins)
-        if any(part_of[a] != part_of[k] for a, k in classes.items()):
-            raise Refused("two elements that are together are in different parts")
+        _require(
+            all(part_of[a] == part_of[k] for a, k in classes.items()), "elements that are together are in two parts"
+        )
         base = ((a, b) for a, b in self.base or () if a in part_of and b in part_of)
         connected = state.connected and all(part_of[a] == part_of[b] for a, b in base)
         if not connected:  # else no cluster has elements of two parts
             apart = _between_classes(classes, state.cuts)
             across = [pair for pair in state.pairs if part_of[pair[0]] != part_of[pair[1]]]
-            for (a, b), cost in self._between(classes, across, 0)[1].items():
-                if cost < 0 and (a, b) not in apart and part_of[a] != part_of[b]:
-                    raise Refused(f"the elements {a} and {b} attract each other: expected them in one part")
+            attracting = {pair for pair, cost in self._between(classes, across, 0).items() if cost < 0} - apart
+            _require(all(part_of[a] == part_of[b] for a, b in attracting), "elements of two parts attract each other")
+        parts: list[Any] = [State(frozenset(part), [], [], [], connected, 1) for part in node[1]]
+        for k, pairs in enumerate((state.pairs, state.joins, state.cuts), 1):
+            for item in pairs:
+                if part_of[item[0]] == part_of[item[1]]:
+                    parts[part_of[item[0]]][k].append(item)
+        return parts
 
-        def within(pairs: Sequence[Any]) -> list[list[Any]]:
-            found: list[list[Any]] = [[] for _ in node[1]]
-            for pair in pairs:
-                if part_of[pair[0]] == part_of[pair[1]]:
-                    found[part_of[pair[0]]].append(pair)
-            return found
-
-        inside = zip(node[1], within(state.pairs), within(state.joins), within(state.cuts), strict=True)
-        return [State(frozenset(part), pairs, joins, cuts, connected, 1) for part, pairs, joins, cuts in inside]
-
-    def leaf(self, node: list[Any], state: State, counts: Counter[str]) -> Value:
+    def leaf(self, node: list[Any], state: State) -> Value:
         """The value of a leaf."""
-        classes = _classes(state.elements, [*state.joins, *self._same_side(state)])
+        classes = self._together(state)
         if node[0] == "contradiction":
-            if not self._contradicts(node[1], node[2:], state, classes):
-                raise Refused(f"the contradiction {str(node[1:])[:60]} does not hold")
+            _require(self._contradicts(_whole(node[1]), state, classes), "a contradiction does not hold")
             return INF
-        if node[0] != "inequalities":
-            raise Refused(f"a node of the kind {str(node[0])[:40]!r}: expected one that check.py describes")
-        counts["rows"] += len(node[2])
+        _require(node[0] == "inequalities", f"no kind of node: {str(node[0])[:40]!r}")
         return self._bound(state, classes, node[1], node[2])
 
-    def _same_side(self, state: State) -> list[Pair]:
-        """What follows if there are two clusters: elements that an even number of cuts connects are together."""
+    def _together(self, state: State) -> dict[int, int]:
+        """The class of each element. If there are two clusters, an even number of cuts connects elements of one."""
         if self.most != 2:
-            return []
+            return _classes(state.elements, state.joins)
         n = self.n  # a + n: the side where a is not
         links = [(a + s, b + s) for a, b in state.joins for s in (0, n)]
         links += [(a + s, b + n - s) for a, b in state.cuts for s in (0, n)]
         both = _classes((a + s for a in state.elements for s in (0, n)), links)
-        first: dict[int, int] = {}
-        return [(a, first.setdefault(both[a], a)) for a in state.elements]
+        return {a: both[a] for a in state.elements}
 
-    def _contradicts(self, kind: str, what: list[Any], state: State, classes: dict[int, int]) -> bool:
-        """Whether a reason shows that no partition agrees with the decisions."""
-        apart = _between_classes(classes, state.cuts)
-        if kind == "cut":  # two elements that must be apart are together
-            a, b = what
-            return classes[a] == classes[b] and _pair(a, b) in state.cuts
-        if kind == "size":  # too many elements are together with this one
-            members = sum(of == classes[what[0]] for of in classes.values())
-            return self.max_size is not None and members > self.max_size
-        if kind == "fewer":  # so many elements are together that too few clusters are left
-            return len(set(classes.values())) < state.least
-        if kind == "more":  # so many elements are apart that there are too many clusters
-            pairs = [_pair(classes[a], classes[b]) for a, b in itertools.combinations(what[0], 2)]
-            return self.most is not None and len(what[0]) > self.most and all(pair in apart for pair in pairs)
-        if kind != "unlinked" or not state.connected:
-            return False
-        a, b = what  # no base pairs connect these two, which are together, through elements that may be with them
-        allowed = {c for c in classes if _pair(classes[a], classes[c]) not in apart} | {a, b}
+    def _contradicts(self, some: list[int], state: State, classes: dict[int, int]) -> bool:
+        """Whether no partition agrees with the decisions: too many are together or apart, or not linked."""
+        apart, sizes = _between_classes(classes, state.cuts), Counter(classes.values())
+        largest = max(sizes.values(), default=0)
+        if any(a == b for a, b in apart) or largest > (self.max_size or self.n) or len(sizes) < state.least:
+            return True  # elements are together that must be apart, or too many are
+        of = {classes[a] for a in some}
+        if len(of) > 1 or not state.connected:  # more classes than clusters allowed, all of them pairwise apart
+            return self.most is not None and len(of) > self.most and apart >= {*itertools.combinations(sorted(of), 2)}
+        # No base pairs connect these elements, which are together, through elements that may be with them.
+        allowed = {a for a, k in classes.items() if {_pair(k, c) for c in of}.isdisjoint(apart)}
         linked = _classes(allowed, self.base or ())
-        return classes[a] == classes[b] and linked[a] != linked[b]
+        return len({linked[a] for a in some}) > 1
 
-    def _between(self, classes: dict[int, int], costs: Iterable[tuple[int, int, int]], digits: int) -> tuple[int, Any]:
-        """The sum of costs within classes, and those between two classes, with unlisted costs, times ``2**digits``."""
+    def _between(self, classes: dict[int, int], costs: Iterable[tuple[int, int, int]], digits: int) -> dict[Pair, int]:
+        """The costs within each class, and between two classes, with unlisted costs, times ``2**digits``."""
         between: dict[Pair, int] = defaultdict(int)
-        within = 0
         for a, b, cost in costs:
-            first, second = classes[a], classes[b]
-            if first == second:
-                within += cost
-            else:
-                between[(first, second) if first < second else (second, first)] += cost
+            between[_pair(classes[a], classes[b])] += cost
         if self.missing:
-            each = self.missing << digits
             sizes = Counter(classes.values())
-            within += each * sum(size * (size - 1) // 2 for size in sizes.values())
-            if self.missing < 0:  # else pairs that are in no inequality contribute 0
-                for pair in itertools.combinations(sorted(sizes), 2):
-                    between[pair] += 0
+            every = itertools.combinations_with_replacement(sorted(sizes), 2)
+            for pair in every if self.missing < 0 else zip(sizes, sizes, strict=True):  # others repel, which costs 0
+                between[pair] += 0
             for a, b in between:
-                between[a, b] += each * sizes[a] * sizes[b]
-        return within, between
+                pairs = sizes[a] * sizes[b] if a != b else sizes[a] * (sizes[a] - 1) // 2
+                between[a, b] += (self.missing << digits) * pairs
+        return between
 
     def _bound(self, state: State, classes: dict[int, int], exponent: int, rows: list[list[int]]) -> Value:
         """Costs within classes, and negative ones between them, with multiples of inequalities, less right sides."""
-        numerator, digits = _unit(exponent)
-        unit = numerator * self.costs.scale  # the unit of multipliers, in that of the reduced costs
+        unit, digits = self.costs.unit(exponent)
         reduced: dict[Pair, int] = defaultdict(int)
         for a, b, cost in state.pairs:
             reduced[a, b] = cost << digits
         total = 0
         for kind, split, multiplier, *some in map(_whole, rows):
-            if multiplier < 0:
-                raise Refused(f"a multiplier is {multiplier}: expected at least 0")
-            if not classes.keys() >= {*some} or (kind < 5 and len({*some}) < len(some)):
-                raise Refused(f"an inequality is over {some[:12]}: expected different elements of its part")
+            if multiplier < 0 or not classes.keys() >= {*some} or (kind < 5 and len({*some}) < len(some)):
+                raise Refused(f"an inequality with multiplier {multiplier} is over {some[:12]}, not different elements")
             amount = multiplier * unit
             right, left = self._inequality(kind, split, some)
             total -= amount * right
             for sign, a, b in left:
                 reduced[(a, b) if a < b else (b, a)] += sign * amount
-        within, between = self._between(classes, ((a, b, cost) for (a, b), cost in reduced.items()), digits)
+        between = self._between(classes, ((a, b, cost) for (a, b), cost in reduced.items()), digits)
         apart = _between_classes(classes, state.cuts)
-        total += within + sum(cost for pair, cost in between.items() if cost < 0 and pair not in apart)
+        total += sum(cost for (a, b), cost in between.items() if a == b or (cost < 0 and (a, b) not in apart))
         return self.costs.value(total, digits)
 
     def _inequality(self, kind: int, split: int, some: list[int]) -> tuple[int, list[tuple[int, int, int]]]:
@@ -361,11 +310,9 @@ class Partition:
         raise Refused(f"an inequality of kind {kind} over {some[:12]} does not hold for every partition")
 
     def _is_linked(self, cut: list[Pair]) -> bool:
-        """Whether base pairs lead from the first element to the second, without those of a cut.
-
-        A pair of one of these two with another element stands for all base pairs of the latter.
-        """
+        """Whether base pairs lead from the first element to the second, without those of a cut."""
         ends, *pairs = [(self.class_of[a], self.class_of[b]) for a, b in cut]
+        # A pair of one of these two with another element stands for all base pairs of the latter.
         out = {c for pair in pairs if not {*ends}.isdisjoint(pair) for c in pair} - {*ends}
         barred = _between_classes(self.class_of, self.never) | {_pair(*pair) for pair in pairs}
         base = _between_classes(self.class_of, self.base or ()) - barred
@@ -374,23 +321,17 @@ class Partition:
 
     def cost(self, labels: Sequence[int]) -> Fraction:
         """The cost of a partition; refused if it violates a requirement."""
-        if len(labels) != self.n:
-            raise Refused(f"there are {len(labels)} labels: expected {self.n}, one for each element")
-        sizes, most = Counter(labels), self.n if self.most is None else self.most
+        _require(len(labels) == self.n, f"there are {len(labels)} labels: expected {self.n}, one for each element")
+        sizes, n = Counter(labels), self.n
         inside = [(a, b) for a, b in self.base or () if labels[a] == labels[b]]
-        violations = {
-            "two elements that must be together are apart": any(labels[a] != labels[b] for a, b in self.joins),
-            "two elements that must be apart are together": any(labels[a] == labels[b] for a, b in self.never),
-            "a cluster is too large": max(sizes.values(), default=0) > (self.max_size or self.n),
-            f"{len(sizes)} is not a number of clusters that is allowed": self.n
-            and not self.least <= len(sizes) <= most,
-            "a cluster is not connected": self.base is not None
-            and len({*_classes(range(self.n), inside).values()}) > len(sizes),
-        }
-        for text, is_true in violations.items():
-            if is_true:
-                raise Refused(text)
-        return Fraction(self._between(dict(enumerate(labels)), self.pairs, 0)[0], self.costs.scale)
+        connected = self.base is None or len({*_classes(range(n), inside).values()}) == len(sizes)
+        _require(all(labels[a] == labels[b] for a, b in self.joins), "elements that must be together are apart")
+        _require(all(labels[a] != labels[b] for a, b in self.never), "elements that must be apart are together")
+        _require(max(sizes.values(), default=0) <= (self.max_size or n), "a cluster is too large")
+        _require(not n or self.least <= len(sizes) <= (self.most or n), f"{len(sizes)} clusters are not allowed")
+        _require(connected, "a cluster is not connected")
+        within = sum(cost for (a, b), cost in self._between(dict(enumerate(labels)), self.pairs, 0).items() if a == b)
+        return Fraction(within, self.costs.scale)
 
 
 def _pair(a: int, b: int) -> Pair:
@@ -405,8 +346,7 @@ def _between_classes(classes: dict[int, int], pairs: Iterable[Pair]) -> set[Pair
 def _part_of(parts: list[list[int]], elements: Set[int]) -> dict[int, int]:
     """The number of the part of each element or variable."""
     part_of = {a: k for k, part in enumerate(parts) for a in part}
-    if not parts or part_of.keys() != elements or sum(map(len, parts)) != len(part_of):
-        raise Refused("the parts of a node are not a partition of its elements or variables")
+    _require(parts and part_of.keys() == elements and sum(map(len, parts)) == len(part_of), "the parts do not fit")
     return part_of
 
 
@@ -424,9 +364,6 @@ def _classes(elements: Iterable[int], joins: Iterable[Pair]) -> dict[int, int]:
         if a in parent and b in parent:
             parent[find(a)] = find(b)
     return {a: find(a) for a in parent}
-
-
-# ---------------------------------------------------------------------------------------------------- factor graphs
 
 
 class Conditioned(NamedTuple):
@@ -448,7 +385,6 @@ class Energy:
         given = [(tuple(scope), entries) for scope, entries in factors]
         times = Counter(x for _, entries in given for x in entries if x != INF)
         self.costs = _Costs(times + Counter([constant]), decimals)
-        self.error, self.size = self.costs.error, self.costs.size
         self.factors = [(scope, [self.costs.whole.get(x, INF) for x in entries]) for scope, entries in given]
         self.start = self.costs.whole[constant]
 
@@ -462,119 +398,94 @@ class Energy:
         """The states of the children of a node; the first of some parts has the constant."""
         if node[0] == "branch":
             _, v, label = node
-            if label not in state.labels.get(v, ()):
-                raise Refused(f"a branch is on variable {v} and label {label}: expected a label that is left")
+            _require(label in state.labels.get(v, ()), f"a branch is on {v} and {label}, no label that is left")
             others = tuple(y for y in state.labels[v] if y != label)
             return [_kept(state, {v: (label,)}), _kept(state, {v: others})]
         part_of = _part_of(node[1], state.labels.keys())
-        factors: list[list[Factor]] = [[] for _ in node[1]]
-        for scope, entries in state.factors:
-            if len({part_of[v] for v in scope}) > 1:
-                raise Refused(f"a factor is over {scope[:8]}, which are in different parts")
-            factors[part_of[scope[0]]].append((scope, entries))
         labels = ({v: state.labels[v] for v in part} for part in node[1])
-        return [Conditioned(own, factors[k], 0 if k else state.constant) for k, own in enumerate(labels)]
+        parts = [Conditioned(own, [], 0 if k else state.constant) for k, own in enumerate(labels)]
+        for scope, entries in state.factors:
+            _require(len({part_of[v] for v in scope}) == 1, f"a factor is over {scope[:8]}, in different parts")
+            parts[part_of[scope[0]]].factors.append((scope, entries))
+        return parts
 
-    def leaf(self, node: list[Any], state: Conditioned, counts: Counter[str]) -> Value:
+    def leaf(self, node: list[Any], state: Conditioned) -> Value:
         """The value of a leaf."""
         if state.constant == INF:
             return INF
-        if node[0] not in ("messages", "eliminate"):
-            raise Refused(f"a node of the kind {str(node[0])[:40]!r}: expected one that check.py describes")
+        _require(node[0] in ("messages", "eliminate"), f"no kind of node: {str(node[0])[:40]!r}")
         total, digits = (self._messages if node[0] == "messages" else self._eliminate)(state, *node[1:])
         return INF if total == INF else self.costs.value(total + (state.constant << digits), digits)
 
-    def _messages(
-        self, state: Conditioned, exponent: int, sent: list[int], scopes: Any = (), links: Any = (), between: Any = ()
-    ) -> tuple[Any, int]:
+    def _messages(self, state: Conditioned, exponent: int, amounts: Any, scopes: Any = (), links: Any = ()) -> Any:
         """The sum of the least entries of all tables, after each has sent amounts to its variables and to others."""
-        numerator, digits = _unit(exponent)
-        unit = numerator * self.costs.scale
+        unit, digits = self.costs.unit(exponent)
         unary = {v: [0] * len(labels) for v, labels in state.labels.items()}
         tables: list[Factor] = []
-        for scope, entries in state.factors:
-            shifted = [x if x == INF else x << digits for x in entries]
-            if len(scope) == 1:
-                unary[scope[0]] = [x + y for x, y in zip(unary[scope[0]], shifted, strict=True)]
+        for scope, given in state.factors:
+            entries = [x if x == INF else x << digits for x in given]
+            if len(scope) > 1:
+                tables.append((scope, entries))
             else:
-                tables.append((scope, shifted))
+                unary[scope[0]] = [x + y for x, y in zip(unary[scope[0]], entries, strict=True)]
         for scope in map(tuple, scopes):
-            if len(set(scope)) < len(scope) or len(scope) < 2:
-                raise Refused(f"an added factor is over {scope[:8]}: expected different variables")
-            if _entries(scope, state) > LARGEST_TABLE:
-                raise Refused(f"an added factor needs a table of more than {LARGEST_TABLE} entries")
+            _require(1 < len(scope) == len(set(scope)), f"an added factor is over {scope[:8]}")
             tables.append((scope, [0] * _entries(scope, state)))
         place = {v: len(tables) + i for i, v in enumerate(unary)}  # of the table of each variable
-        amounts, more = iter(_whole(sent)), iter(_whole(between))
-        moves = [(place[v], k, amounts) for k, (scope, _) in enumerate(tables) for v in scope]
-        moves += [(small, large, more) for small, large in links]
+        numbers = iter(_whole(amounts))
+        moves = [(place[v], k) for k, (scope, _) in enumerate(tables) for v in scope]
         tables += (((v,), entries) for v, entries in unary.items())
-        for small, large, given in moves:
+        for small, large in (*moves, *links):
             (scope, entries), (whole, others) = tables[small], tables[large]
-            if min(small, large) < 0 or not set(scope) < set(whole):
-                raise Refused(f"a link joins {scope[:8]} and {whole[:8]}: expected one within the other")
-            moved = [x * unit for x in itertools.islice(given, len(entries))]
+            _require(min(small, large) >= 0 and {*scope} < {*whole}, f"a link joins {scope[:8]} and {whole[:8]}")
+            moved = [x * unit for x in itertools.islice(numbers, len(entries))]
             tables[large] = whole, [x - y for x, y in zip(others, _spread(scope, moved, whole, state), strict=True)]
             tables[small] = scope, [x + y for x, y in zip(entries, moved, strict=True)]
-        if next(amounts, None) is not None or next(more, None) is not None:
-            raise Refused("there are more messages than labels that they go to")
+        _require(next(numbers, None) is None, "there are more messages than labels")
         return sum(min(entries) for _, entries in tables), digits
 
     def _eliminate(self, state: Conditioned, order: list[int]) -> tuple[Any, int]:
         """The minimum, by elimination of one variable after another."""
-        if sorted(order) != sorted(state.labels):
-            raise Refused("the order of elimination does not have each variable once")
-        place, total = {v: k for k, v in enumerate(order)}, 0
-        tables: list[list[Factor]] = [[] for _ in order]  # by their first variable
+        _require(sorted(order) == sorted(state.labels), "the order of elimination does not have each variable once")
+        place = {v: k for k, v in enumerate(order)}
+        tables: list[list[Factor]] = [
+            [] for _ in range(len(order) + 1)
+        ]  # by their first variable; at last, without any
         for scope, entries in state.factors:
             tables[min(place[v] for v in scope)].append((scope, entries))
-        for v, mine in zip(order, tables, strict=True):
+        for v, mine in zip(order, tables, strict=False):
             rest = tuple(sorted({w for scope, _ in mine for w in scope} - {v}))
-            if _entries((*rest, v), state) > LARGEST_TABLE:
-                raise Refused(f"elimination needs a table of more than {LARGEST_TABLE} entries")
+            _entries((*rest, v), state)
             spread = [_spread(scope, entries, (*rest, v), state) for scope, entries in mine]
             d = len(state.labels[v])
             summed = [sum(column) for column in zip(*spread, strict=True)] or [0] * d
             least = [min(summed[i : i + d]) for i in range(0, len(summed), d)]
-            if rest:
-                tables[min(place[w] for w in rest)].append((rest, least))
-            else:
-                total += least[0]
-        return total, 0
+            tables[min((place[w] for w in rest), default=-1)].append((rest, least))
+        return sum(entries[0] for _, entries in tables[-1]), 0
 
-    def cost(self, labels: Sequence[int]) -> Fraction:
-        """The energy of a labeling; refused if a factor forbids it."""
-        if len(labels) != self.n or not all(0 <= y < d for y, d in zip(labels, self.domains, strict=True)):
-            raise Refused(f"the labels do not fit: expected one for each of {self.n} variables, in its domain")
-        energy = self.of_labels(self.root(), labels)
-        if energy == INF:
-            raise Refused("the labels are forbidden by a factor")
-        return Fraction(energy)
-
-    def of_labels(self, state: Conditioned, labels: Sequence[int]) -> Value:
-        """The energy of a labeling in a state that agrees with it."""
-        chosen: dict[int, tuple[int, ...]] = {v: (labels[v],) for v in state.labels}
-        constant = _kept(state, chosen).constant
-        return INF if constant == INF else Fraction(constant, self.costs.scale)
+    def cost(self, labels: Sequence[int], state: Conditioned | None = None) -> Fraction:
+        """The energy of a labeling, or that of a state which agrees with it; refused if a factor forbids it."""
+        fits = len(labels) == self.n and all(0 <= y < d for y, d in zip(labels, self.domains, strict=True))
+        _require(fits, f"the labels do not fit: expected one for each of {self.n} variables, in its domain")
+        state = state or self.root()
+        energy = _kept(state, {v: (labels[v],) for v in state.labels}).constant
+        _require(energy != INF, "the labels are forbidden by a factor")
+        return Fraction(energy, self.costs.scale)
 
 
 def _entries(scope: Sequence[int], state: Conditioned) -> int:
-    return math.prod(len(state.labels[v]) for v in scope)
+    """The number of entries of a table over some variables; refused if there are too many."""
+    entries = math.prod(len(state.labels[v]) for v in scope)
+    _require(entries <= LARGEST_TABLE, "a table is too large")
+    return entries
 
 
-def _spread(
-    scope: Sequence[int], entries: Sequence[Any], whole: Sequence[int], state: Conditioned,
-    kept: dict[int, list[int]] | None = None,
-) -> list[Any]:  # fmt: skip
-    """A table over some variables as one over more of them, the last of which runs fastest.
-
-    Of the labels of a variable in `kept`, only those with these numbers are left.
-    """
+def _spread(scope: Sequence[int], entries: Any, whole: Sequence[int], state: Conditioned, kept: Any = None) -> Any:
+    """A table over some variables as one over more of them, the last of which runs fastest, with labels in `kept`."""
     stride, at = {}, 1
     for v in reversed(scope):
         stride[v], at = at, at * len(state.labels[v])
-    if at != len(entries):
-        raise Refused("there are fewer messages than labels that they go to")
+    _require(at == len(entries), "there are fewer messages than labels")
     places = [0]
     for v in whole:
         steps = [stride.get(v, 0) * j for j in (kept or {}).get(v, range(len(state.labels[v])))]
@@ -598,9 +509,6 @@ def _kept(state: Conditioned, chosen: dict[int, tuple[int, ...]]) -> Conditioned
     return Conditioned({v: some for v, some in labels.items() if len(some) > 1}, factors, constant)
 
 
-# ---------------------------------------------------------------------------------------------------------------- files
-
-
 def read_instance(path: str, decimals: int | None) -> tuple[Partition | Energy, int, float, list[str]]:
     """(problem, sense, offset, names): the objective of the file is ``sense * cost + offset``.
 
@@ -610,34 +518,39 @@ def read_instance(path: str, decimals: int | None) -> tuple[Partition | Energy, 
     text = _text(path)
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("c ", "%"))]
     words = lines[0].split() if lines else []
-    pairs: list[tuple[int, int, float]]
     names, base, missing, sense, offset = None, None, 0.0, 1, 0.0
     if words[:1] in (["MARKOV"], ["BAYES"]):
-        return _uai(text.split()[1:], decimals), -1, 0.0, []
+        numbers = map(float, text.split()[1:])
+
+        def some() -> Iterator[float]:  # as many numbers as the next one says
+            return itertools.islice(numbers, int(next(numbers)))
+
+        domains = [int(x) for x in some()]
+        scopes = [[int(x) for x in some()] for _ in range(int(next(numbers)))]
+        tables = [[INF if x == 0 else 0.0 - math.log(x) for x in some()] for _ in scopes]
+        return Energy(domains, zip(scopes, tables, strict=True), 0.0, decimals), -1, 0.0, []
     if words == ["MULTICUT"]:
-        end = lines.index("LIFTED") if "LIFTED" in lines else len(lines)
         rows = [(int(a), int(b), float(w)) for a, b, w in (line.split() for line in lines[1:] if line != "LIFTED")]
-        base = [(a, b) for a, b, w in rows[: end - 1]] if end < len(lines) else None
+        base = [(a, b) for a, b, _ in rows[: lines.index("LIFTED") - 1]] if "LIFTED" in lines else None
         n = 1 + max(max(a, b) for a, b, _ in rows)
         pairs, offset = [(a, b, -w) for a, b, w in rows], math.fsum(w for *_, w in rows if abs(w) < INF)
     elif words[:2] == ["p", "cep"]:
         n, missing, offset = int(words[2]), 1.0, float(len(lines) - 1)
         pairs = [(int(a) - 1, int(b) - 1, -2.0) for a, b in map(str.split, lines[1:])]
-    elif lines and lines[0].replace('"', "").lower() in ("u,v,cost", "u,v,weight"):
-        table = list(csv.reader(lines[1:], skipinitialspace=True))
-        if any(len(row) != 3 or not (row[0] and (row[1] or not row[2])) for row in table):
-            raise Refused(f"{path} has lines other than pairs: check the certificate by graphpart verify --exact")
+    elif len(words) == 1 and words[0].isdigit():
+        n, sense = int(words[0]), -1
+        both = zip(itertools.combinations(range(n), 2), text.split()[1:], strict=True)
+        pairs = [(a, b, -float(w)) for (a, b), w in both]
+    else:
+        header, *table = list(csv.reader(lines, skipinitialspace=True)) or [[]]
+        is_plain = all(len(row) == 3 and row[0] and (row[1] or not row[2]) for row in table)
+        if not is_plain or [word.lower() for word in header] not in (["u", "v", "cost"], ["u", "v", "weight"]):
+            raise Refused(f"{path} is in no format that check.py reads: expected graphpart verify --exact")
         names = list(dict.fromkeys(name for row in table for name in row[:2] if name))
         if all(name.removeprefix("-").isdigit() for name in names):
             names.sort(key=int)
-        place, sign = {name: i for i, name in enumerate(names)}, -1 if "weight" in lines[0].lower() else 1
-        n, pairs = len(names), [(place[first], place[second], sign * float(c)) for first, second, c in table if second]
-    elif len(words) == 1 and words[0].isdigit():
-        n, sense = int(words[0]), -1
-        both = itertools.combinations(range(n), 2)
-        pairs = [(a, b, -float(w)) for (a, b), w in zip(both, text.split()[1:], strict=True)]
-    else:
-        raise Refused(f"{path} is in no format that check.py reads: check the certificate by graphpart verify --exact")
+        place, sign = {name: i for i, name in enumerate(names)}, 1 if header[2].lower() == "cost" else -1
+        n, pairs = len(names), [(place[a], place[b], sign * float(cost)) for a, b, cost in table if b]
     problem = Partition(n, pairs, decimals, missing=missing, base=base)
     return problem, sense, offset, names or [str(a) for a in range(n)]
 
@@ -648,21 +561,7 @@ def _text(path: str) -> str:
     return (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode()
 
 
-def _uai(words: list[str], decimals: int | None) -> Energy:
-    numbers = iter(words)
-
-    def whole(count: int) -> list[int]:
-        return [int(next(numbers)) for _ in range(count)]
-
-    domains = whole(*whole(1))
-    scopes = [whole(*whole(1)) for _ in range(*whole(1))]
-    tables = [[float(next(numbers)) for _ in range(*whole(1))] for _ in scopes]
-    costs = [[INF if x == 0 else 0.0 - math.log(x) for x in table] for table in tables]
-    constant = math.fsum(costs[k][0] for k, scope in enumerate(scopes) if not scope)
-    return Energy(domains, [(s, t) for s, t in zip(scopes, costs, strict=True) if s], constant, decimals)
-
-
-def read_labels(path: str, names: list[str]) -> list[int]:
+def read_labels(path: str, names: list[str]) -> list[Any]:
     """Labels: an integer a line, a CSV table with the names of elements and their clusters, or a result of UAI."""
     lines = _text(path).split("\n")
     if lines[0].strip() in ("MPE", "MAP"):
@@ -671,11 +570,10 @@ def read_labels(path: str, names: list[str]) -> list[int]:
         return [int(line) for line in lines if line.strip()]
     rows = list(csv.DictReader(lines))
     name, label = list(rows[0])[:2]
-    found = {row[name]: row[label] for row in rows}
-    number = {cluster: k for k, cluster in enumerate(dict.fromkeys(found.values()))}
     if label == "label" or not names:
         return [int(row[label]) for row in rows]
-    return [number[found[element]] for element in names]
+    found = {row[name]: row[label] for row in rows}
+    return [found[element] for element in names]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -685,8 +583,8 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     try:
         certificate = json.loads(_text(arguments[2]))
-        if not isinstance(certificate, dict) or certificate.get("format") != FORMAT:
-            raise Refused(f"{arguments[2]} is no certificate of an optimal solution")
+        is_ours = isinstance(certificate, dict) and certificate.get("format") == FORMAT
+        _require(is_ours, f"{arguments[2]} is no certificate of an optimal solution")
         problem, sense, offset, names = read_instance(arguments[0], certificate.get("decimals"))
         report = check(problem, certificate, read_labels(arguments[1], names))
     except (Refused, OSError, EOFError, zlib.error, ValueError, TypeError, LookupError, StopIteration) as error:

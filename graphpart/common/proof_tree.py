@@ -224,8 +224,8 @@ def tolerance_of(plain: checker.Partition | checker.Energy, labels: list[int], c
     allowed : float
         How much the proof may miss.
     """
-    missed = max(Fraction(cost) - plain.cost(labels) + plain.error, Fraction(0))
-    exact = min(missed + Fraction(allowed), checker.SHARE * plain.size)
+    missed = max(Fraction(cost) - plain.cost(labels) + plain.costs.error, Fraction(0))
+    exact = min(missed + Fraction(allowed), checker.SHARE * plain.costs.size)
     rounded = float(exact)
     return rounded if Fraction(rounded) >= exact or not exact else min(math.nextafter(rounded, math.inf), 1e300)
 

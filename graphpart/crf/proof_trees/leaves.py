@@ -6,7 +6,6 @@ Every candidate is evaluated by `graphpart.check`, in exact arithmetic. So a lea
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,7 +47,7 @@ class Leaves:
 
     def value(self, node: list[Any], state: Conditioned) -> Value:
         """The value of a leaf."""
-        return self.energy.leaf(node, state, Counter())
+        return self.energy.leaf(node, state)
 
     def find(self, state: Conditioned, goal: Value, is_root: bool) -> list[Any] | None:
         """A leaf whose value is at least the goal; None if there is none. More effort is spent at the root."""
@@ -140,7 +139,7 @@ def _rounded(c: Certificate, names: list[int]) -> Iterator[list[Any]]:
     scopes = [[names[v] for v in extra.scope[a:b].tolist()] for a, b in ends]
     links = extra.links.tolist()
     for exponent in units(float(size[size > 0].mean()) if size.any() else 1.0):
-        more = [scopes, links, whole(extra.messages, exponent)] if scopes or links else []
-        yield ["messages", exponent, whole(c.messages, exponent), *more]
+        amounts = whole(np.concatenate([c.messages, extra.messages]), exponent)
+        yield ["messages", exponent, amounts, *([scopes, links] if scopes or links else [])]
         if not size.any():
             return

@@ -103,7 +103,7 @@ class Making:
         else:
             states = [root]
         for state in states:
-            goal = self.energy.of_labels(state, self.labels) - Fraction(self.allowed) / len(states)
+            goal = self.energy.cost(self.labels, state) - Fraction(self.allowed) / len(states)
             self._prove(state, goal)
         return self.out
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
 
 import numpy as np
 
@@ -41,23 +40,19 @@ class Decided:
         pairs = np.sort(self.classes[self.never], axis=1)
         self.apart = set(map(tuple, pairs.tolist()))
 
-    def contradiction(self) -> list[Any] | None:
-        """The node that shows that no partition agrees with the decisions; None if that is not clear."""
+    def contradiction(self) -> list[int] | None:
+        """Elements that show that no partition agrees with the decisions; None if that is not clear."""
         classes, limits = self.classes, self.p._limits
-        wrong = np.flatnonzero(classes[self.never[:, 0]] == classes[self.never[:, 1]])
-        if len(wrong):
-            return ["contradiction", "cut", *self.never[wrong[0]].tolist()]
+        if (classes[self.never[:, 0]] == classes[self.never[:, 1]]).any():
+            return []
         if limits is not None:
             sizes = np.bincount(classes, limits.sizes)
-            if limits.max_size is not None and sizes.max(initial=0) > limits.max_size:
-                return ["contradiction", "size", int(np.argmax(classes == np.argmax(sizes)))]
-            if self.count < limits.least:
-                return ["contradiction", "fewer"]
+            too_large = limits.max_size is not None and sizes.max(initial=0) > limits.max_size
+            if too_large or self.count < limits.least:
+                return []
             if limits.most is not None and (some := self._clique(limits.most)) is not None:
-                return ["contradiction", "more", [self._first(k) for k in some]]
-        if self.p.lifted is not None and (ends := self._unlinked()) is not None:
-            return ["contradiction", "unlinked", *ends]
-        return None
+                return [self._first(k) for k in some]
+        return None if self.p.lifted is None else self._unlinked()
 
     def open_pair(self) -> Pair | None:
         """Two elements of classes that may be together or apart; None if all is decided."""
@@ -86,7 +81,7 @@ class Decided:
                 return clique
         return [0] if most < 1 and self.count else None
 
-    def _unlinked(self) -> Pair | None:
+    def _unlinked(self) -> list[int] | None:
         """Two elements of one class that no base pairs connect through elements that may be in their cluster."""
         links: dict[int, set[int]] = defaultdict(set)
         for a, b in zip(*(side.tolist() for side in self.p._links()), strict=True):
@@ -102,5 +97,5 @@ class Decided:
                 waiting += following
             lost = next((b for b in members if b not in reached), None)
             if lost is not None:
-                return members[0], lost
+                return [members[0], lost]
         return None

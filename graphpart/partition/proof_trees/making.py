@@ -70,7 +70,7 @@ def prove(p: SetPartition, labels: Labels, method: str, time_limit: float | None
     plain = plain_problem(p, decimals)
     has_step = bool(judge.step) and decimals is not None
     if not has_step:
-        judge = Judge(max(judge.tolerance, NEAR * float(plain.size)))
+        judge = Judge(max(judge.tolerance, NEAR * float(plain.costs.size)))
     nodes = Making(p, labels, judge, stopping).nodes()
     stopping.reraise()
     tolerance = tolerance_of(plain, labels.tolist(), cost, 0.0 if has_step else judge.resolution)
@@ -155,8 +155,8 @@ class Making:
             joins, cuts = open_.pop()
             require_room(len(self.out), len(joins) + len(cuts))
             decided = Decided(p, joins, cuts)
-            if (node := decided.contradiction()) is not None:
-                self.out.append(self._renamed(node, named))
+            if (shown := decided.contradiction()) is not None:
+                self.out.append(["contradiction", [int(named[a]) for a in shown]])
                 continue
             bounding.decide(decided)
             closed = bounding.closes()
@@ -170,9 +170,3 @@ class Making:
                 raise Unproven(f"a partition of cost {number(bounding.bound)} was found, which costs less")
             self.out.append(["branch", int(named[pair[0]]), int(named[pair[1]])])
             open_ += [(joins, (*cuts, pair)), ((*joins, pair), cuts)]
-
-    def _renamed(self, node: list[Any], names: NDArray[Any]) -> list[Any]:
-        def name(x: Any) -> Any:
-            return [int(names[a]) for a in x] if isinstance(x, list) else int(names[x])
-
-        return [*node[:2], *map(name, node[2:])]

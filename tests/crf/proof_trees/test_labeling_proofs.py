@@ -91,8 +91,8 @@ def test_altered_certificates_are_refused(monkeypatch):
                 ["messages", node[1], [*node[2], 1], *node[3:]],
                 ["messages", node[1], [x + 10**6 * (i % 2) for i, x in enumerate(node[2])], *node[3:]],
                 ["messages", 10**6, *node[2:]],
-                ["messages", node[1], node[2], [[0, 0]], [], []],
-                ["messages", node[1], node[2], [list(range(10)) * 10], [], []],
+                ["messages", node[1], node[2], [[0, 0]], []],
+                ["messages", node[1], node[2], [list(range(10)) * 10], []],
                 ["eliminate", [0]],
                 ["squares"],
             ):
