@@ -4,7 +4,8 @@
    groups are too large to list their pairs, elements that some optimum joins are contracted; see beforehand.py.
    Problems that limit sizes or the number of clusters go another way, see within_limits.py.
 1. Local search: greedy joining, then Kernighan-Lin, or its form for pairs of subsets where elements have few
-   neighbours; on large matrices annealing takes its place; with a background, multilevel moves.
+   neighbours; on large matrices annealing takes its place; with a background, multilevel moves, and the form for pairs
+   of subsets if few pairs were given.
 2. The components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time
    limit, all of it is used until all is proven. Without, search and proof have one turn each, 5 seconds in all. So the
    results of components that are open by then depend on the speed of the machine.
@@ -35,7 +36,9 @@ from graphpart.partition.conclusion import concluded
 from graphpart.partition.local_search.attracting import is_native
 from graphpart.partition.local_search.greedy_moving import move
 from graphpart.partition.local_search.improve import fixed_point, problems_with_huge_costs_cut
-from graphpart.partition.problem import Labels, as_problem, canonical
+from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
+from graphpart.partition.local_search.sums import has_few_neighbours
+from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.races import PATIENCE, Races, RacesParameters
 from graphpart.partition.results.finish import finish, settled
 from graphpart.partition.within_limits import solve_within_limits
@@ -119,6 +122,8 @@ def auto(
     labels, cost = start, p._evaluate_labels(start)
     if not stopping.check(cost):
         found = _improved(contraction, start, stopping, seed or 0)
+        if not has_few_neighbours(p):
+            found = _improved_by_pairs(given, found, stopping)
         if (reached := p._evaluate_labels(found)) <= cost:
             labels, cost = found, reached
     if stopping.reason is not None:
@@ -142,7 +147,7 @@ def auto(
     )
     # Races end by the clock, and know components and joined elements only.
     if not races.proven and stopping.reason is None and is_native(p):
-        found = fixed_point(p, found, move, stopping)
+        found = fixed_point(p, _improved_by_pairs(given, found, stopping), move, stopping)
     bound = math.inf if races.proven else contraction.constant + races.bound
     result = concluded(p, found, bound, "auto", stopping, races.report(), start=(labels, cost))
     if not races.proven:
@@ -166,6 +171,13 @@ def _improved(contraction: Beforehand, labels: Labels, stopping: Stopping, seed:
         labels = canonical(improved_start(q, labels, alone, inner, seed))
     stopping.iterations += inner.iterations
     return contraction.lift(labels)
+
+
+def _improved_by_pairs(given: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
+    """The result of pairwise Kernighan-Lin where elements have few neighbours; `auto` may have listed all pairs."""
+    if stopping.reason is not None or not has_few_neighbours(given) or not is_native(given):
+        return labels
+    return fixed_point(given, labels, improve_by_pairs, stopping)
 
 
 def _advice(result: PartitionResult, races: Races, time_limit: float | None) -> str:

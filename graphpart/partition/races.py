@@ -72,6 +72,11 @@ class RacesParameters:
     tree: TreeParameters = field(default_factory=TreeParameters)
     search: SearchParameters = field(default_factory=SearchParameters)
 
+    def fits(self, p: SetPartition) -> bool:
+        """Whether branch and cut works on a component with so many pairs."""
+        used = pairs_with_cost(p)
+        return used <= (self.sparse if 2 * used <= self.few * p.n else self.pairs)
+
 
 @dataclass
 class _Part:
@@ -316,9 +321,7 @@ class Races:
         contestants: list[Contestant] = []
         prover: Contestant | None = None
         if p.background is None:
-            used = pairs_with_cost(p)
-            if used <= (a.sparse if 2 * used <= a.few * p.n else a.pairs):
-                part.late = p
+            part.late = p if a.fits(p) else part.late
             if part.late is not None and self._affords(p, seconds):
                 prover = self._branch_and_cut(part, p, labels, part.bound)
         grouped = p.background is not None and p.background.groups is not None

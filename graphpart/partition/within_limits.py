@@ -35,7 +35,6 @@ from graphpart.partition.exact_solvers.ilp import ilp
 from graphpart.partition.exact_solvers.two_clusters import TwoClusters, allows_all_sides
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition
-from graphpart.partition.problem.derived import pairs_with_cost
 from graphpart.partition.problem.forms import as_pairs, explicit, without_limits
 from graphpart.partition.races import PATIENCE, PROVING, RacesParameters
 from graphpart.result import PartitionResult, Status
@@ -139,8 +138,8 @@ def solve_within_limits(
     """
     assert p._limits is not None
     least = p._limits.least
-    if p._limits.max_size == 1 or least == p.n:  # every element by itself
-        labels = np.arange(p.n, dtype=np.int32)
+    if p._limits.max_size == 1 or least == p.n or p._limits.most == 1:  # every element by itself, or all together
+        labels = np.arange(p.n, dtype=np.int32) if p._limits.most != 1 else np.zeros(p.n, np.int32)
         return concluded(p, labels, math.inf, method, stopping, f"the only partition; {p._limits}")
     p = as_pairs(p)
     contraction = Contraction(p)
@@ -169,7 +168,7 @@ def solve_within_limits(
     if TwoClusters.fits(q):
         contestants.append(TwoClusters(q, first))
     if not contestants[-1].proves or least > 1:
-        prover = _prover(free, first, stopping, constant, threads, limit)
+        prover = _prover(free, first, stopping, constant, threads, inner.remaining)
         contestants.append(_Proofs(p, contraction, first, prover))
     judge = judge_of_partition(free)
     turns = PROVING if method == "exact" else None
@@ -191,7 +190,7 @@ def _prover(
         stopping.raise_bound(constant + bound)
 
     races = RacesParameters()
-    worth = found.background is None and pairs_with_cost(found) <= races.sparse
-    if worth and (limit is None or BranchAndCut.needed(found) <= races.hopeless * limit):
+    late = limit is not None and BranchAndCut.needed(found) > races.hopeless * limit
+    if found.background is None and races.fits(found) and not late:
         return BranchAndCut(found, labels, threads=threads, raised=raised)
     return Bounding(found, labels, raised=raised)

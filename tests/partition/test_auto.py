@@ -177,6 +177,7 @@ def test_no_move_lowers_the_cost_of_what_is_called_a_local_optimum(seconds, monk
         if r.status == "local_optimum":
             called += 1
             assert gp.partition.greedy_moving(p, initial=r).cost >= r.cost - p._tolerance
+            assert gp.partition.kernighan_lin_pairs(p, initial=r).cost >= r.cost - p._tolerance
     assert called
 
 

@@ -10,6 +10,9 @@ from trials import trials
 
 import graphpart as gp
 from graphpart.methods import methods_for
+from graphpart.partition import within_limits
+from graphpart.partition.bounds.bounding import Bounding
+from graphpart.stopping import Stopping
 
 
 def all_labels(n):
@@ -131,3 +134,19 @@ def test_without_time_the_bound_is_the_sum_of_negative_costs(method):
     p._check_feasible(r.labels)
     costs = p.pairs()[2]
     assert costs[costs < 0].sum() - 1e-6 <= r.lower_bound <= r.cost
+
+
+@pytest.mark.parametrize("method", ["auto", "exact"])
+def test_one_cluster_is_the_only_partition(method):
+    C = np.triu(np.random.default_rng(0).normal(size=(60, 60)), 1)
+    r = gp.solve(gp.SetPartition.from_matrix(C + C.T), method, n_clusters=1)
+    assert r.status == "optimal" and r.n_clusters == 1 and "only partition" in r.message
+
+
+def test_limits_do_not_choose_a_slower_bound():
+    """Without limits, a matrix of more than 100,000 pairs has no branch and cut, nor has it with them."""
+    C = np.triu(np.random.default_rng(0).normal(size=(460, 460)), 1)
+    p = gp.SetPartition.from_matrix(C + C.T)
+    labels = np.arange(p.n, dtype=np.int32)
+    prover = within_limits._prover(p, labels, Stopping(), 0.0, 1, None)
+    assert isinstance(prover, Bounding)
