@@ -47,11 +47,11 @@ def step_of(costs: NDArray[np.float64], largest_sum: float) -> float:
     return 0.0
 
 
-def decimal_step(costs: NDArray[np.float64]) -> tuple[float, float]:
+def decimal_step(costs: NDArray[np.float64], times: NDArray[np.float64] | float = 1.0) -> tuple[float, float]:
     """The greatest common divisor of all finite costs in decimal notation, and an error; or 0 and 0.
 
     Few decimal fractions are floating-point numbers. The exact sum of a part of the costs differs from a multiple of
-    the step by at most the error.
+    the step by at most the error. `times` is how often each cost occurs.
 
     Examples
     --------
@@ -63,14 +63,14 @@ def decimal_step(costs: NDArray[np.float64]) -> tuple[float, float]:
     for scale in (10.0**k for k in range(DECIMALS + 1)):
         if np.abs(few * scale - np.rint(few * scale)).max(initial=0.0) > NEAR:  # mostly decided by the first ones
             continue
-        size = float(np.abs(costs).sum())
+        size = float((np.abs(costs) * times).sum())
         if size * scale >= LARGEST_WHOLE:
             break
         scaled = costs * scale
         whole = np.rint(scaled)
         away = np.abs(scaled - whole)
         if away.max(initial=0.0) <= NEAR and whole.any():
-            error = float(away.sum()) / scale + 2.0**-50 * size  # the last term bounds the error of rounding
+            error = float((away * times).sum()) / scale + 2.0**-50 * size  # the last term bounds the error of rounding
             return float(np.gcd.reduce(np.abs(whole).astype(np.int64))) / scale, error
     return 0.0, 0.0
 

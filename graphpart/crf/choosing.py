@@ -51,9 +51,10 @@ from graphpart.crf.hard_component import HardComponent
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.outcomes import Known, Node, Open, Reduced, Whole
 from graphpart.crf.problem import FactorGraph, as_factor_graph
-from graphpart.crf.problem.derive import merge, rows_of, split
+from graphpart.crf.problem.derive import merge, split
 from graphpart.crf.problem.given_labels import better_start
 from graphpart.crf.problem.labeling import Found, finish, places, trivial_bound
+from graphpart.crf.problem.shared_tables import entries_of, rows_of, selected
 from graphpart.crf.reduction.persistency import AGAIN, QUICK_STEPS, STEPS, LabelingReduction, reduced
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.files.checkpoint import saved
@@ -301,7 +302,7 @@ class _Solver:
     def _map(self, one: Open, hard: HardComponent, seconds: float) -> None:
         """Reduce a component by improving mappings, if this makes it notably smaller."""
         small = self._smaller(one.part, STEPS, seconds)
-        if small is not None and len(small.problem.tables) <= (1.0 - AGAIN) * len(one.part.tables):
+        if small is not None and small.problem.entries <= (1.0 - AGAIN) * one.part.entries:
             hard.close()
             one.rest = self._of_reduced(small, hard.labels, one.bound)
 
@@ -325,12 +326,12 @@ class _Solver:
         return NOMINAL if remaining is None else remaining
 
     def _affordable(self, part: FactorGraph, each: float) -> bool:
-        return len(part.tables) < each * self._seconds
+        return part.entries < each * self._seconds
 
     def _smaller(self, part: FactorGraph, steps: Any, seconds: float) -> LabelingReduction | None:
         """The reduced factor graph, if it is smaller."""
         small = reduced(part, steps, self.stopping.child(seconds if self._limited else None, plus=math.inf))
-        return small if small.problem.n < part.n or len(small.problem.tables) < len(part.tables) else None
+        return small if small.problem.n < part.n or small.problem.entries < part.entries else None
 
     def _of_reduced(self, small: LabelingReduction, start: Labels | None, bound: float, merged: int = 0) -> Node:
         if small.problem.n == 0:
@@ -352,7 +353,7 @@ class _Solver:
 
     def _by_branch_and_bound(self, part: FactorGraph) -> Found | None:
         """A few nodes, which are enough for most small components."""
-        if len(part.tables) > BRANCHED:
+        if part.entries > BRANCHED:
             return None
         labels, cost = improve(part, _best_unary(part), self.stopping.child(plus=math.inf), "sweep")
         branching = Branching(part, labels, cost, PARAMETERS, PASSES)
@@ -380,12 +381,11 @@ def _core(
     f: FactorGraph, order: NDArray[np.int32], belief: NDArray[np.float64], layout: Any
 ) -> tuple[NDArray[np.int64], FactorGraph]:
     """The variables and the factor graph that elimination leaves, messages as unary factors."""
-    domains, scope_start, scope, table_start, tables = f._flat()
+    domains, scope_start, _, _, _ = f._flat()
     stays = np.diff(scope_start) > 1
     stays[order] = False
     factors = np.flatnonzero(stays)
-    start, inner = rows_of(scope_start, scope, factors)
-    _, kept = rows_of(table_start, tables, factors)
+    start, inner, kept, table_start = selected(f, factors)
     place = np.full(f.n, -1, np.int64)
     place[inner] = 0
     members = np.flatnonzero(place == 0)
@@ -393,10 +393,13 @@ def _core(
     first = np.arange(f.n + 1) * layout.width if layout.width else layout.first
     _, unary = rows_of(first, belief, members)
     all_start = np.concatenate([np.arange(len(members)), len(members) + start])
-    all_scope = np.concatenate([np.arange(len(members)), place[inner]])
+    all_scope = np.concatenate([np.arange(len(members)), place[inner]]).astype(np.int32)
     plain = isinstance(f.variables, range) and len(members) == f.n
-    names = None if plain else [f.variables[i] for i in members.tolist()]
-    return members, FactorGraph.from_csr(domains[members], all_start, all_scope, np.concatenate([unary, kept]), names)
+    names = range(f.n) if plain else [f.variables[i] for i in members.tolist()]
+    if table_start is not None:
+        table_start = np.concatenate([np.cumsum(domains[members]) - domains[members], len(unary) + table_start])
+    all_tables = np.concatenate([unary, kept])
+    return members, FactorGraph.of_csr(names, domains[members], all_start, all_scope, all_tables, table_start)
 
 
 def _connected(core: FactorGraph) -> list[tuple[NDArray[np.int64], FactorGraph]]:
@@ -404,16 +407,16 @@ def _connected(core: FactorGraph) -> list[tuple[NDArray[np.int64], FactorGraph]]
     labels = core.components()
     if core.n and not labels.any():
         return [(np.arange(core.n), core)]
-    return sorted(split(core, labels), key=lambda one: len(one[1].tables))
+    return sorted(split(core, labels), key=lambda one: one[1].entries)
 
 
 def _best_unary(f: FactorGraph) -> Labels:
     """For each variable the label of the least sum of its own factors; the first of several."""
-    domains, scope_start, scope, table_start, tables = f._flat()
+    domains, scope_start, scope, _, _ = f._flat()
     first = places(f)
     alone = np.flatnonzero(np.diff(scope_start) == 1)
     variables = scope[scope_start[alone]]
-    starts, entries = rows_of(table_start, tables, alone)
+    starts, entries = entries_of(f, alone)
     inner = np.arange(len(entries)) + np.repeat(first[variables] - starts[:-1], domains[variables])
     total = np.bincount(inner, entries, first[-1])
     least = np.repeat(np.minimum.reduceat(total, first[:-1]), domains) if f.n else total

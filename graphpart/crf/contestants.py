@@ -50,7 +50,7 @@ class Passing(Contestant):
         self.parameters, self.tightening = parameters, tightening
         self.ascent: Ascent | None = None
         self._general: bool | None = None
-        self._each = parameters.entry * len(f.tables)  # seconds for an iteration
+        self._each = parameters.entry * f.entries  # seconds for an iteration
         self._resting = math.inf  # the cost at which message passing ended; it continues with a lower cost
 
     def offer(self, labels: Labels, cost: float) -> None:
@@ -62,7 +62,7 @@ class Passing(Contestant):
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """A turn; without `until` as many iterations as the size of the tables allows."""
-        tables, parameters = len(self.f.tables), self.parameters
+        tables, parameters = self.f.entries, self.parameters
         if self.ascent is None:
             if not self.affords(parameters.entry * tables + self._each, stopping):
                 return
@@ -84,7 +84,7 @@ class Passing(Contestant):
             if ascent.run() != "stopped":
                 break
             added = self.f.domains[ascent.passes.structure.scopes].prod(axis=1, dtype=np.float64).sum()
-            left -= (ascent.iterations - before) * (len(self.f.tables) + float(added))
+            left -= (ascent.iterations - before) * (self.f.entries + float(added))
         self._rest()
 
     def _in_time(self, ascent: Ascent, stopping: Stopping, until: float) -> None:
@@ -117,7 +117,7 @@ class Passing(Contestant):
         """Estimated seconds to look for cycles that tighten the bound, from paths of two pairs and labels^3."""
         degree, labels = np.diff(self.f.incidence()[0]).astype(np.float64), float(self.f.domains.mean())
         paths = min(float((degree * degree).sum()) / 2, float(CANDIDATES))
-        return self.parameters.entry * len(self.f.tables) + self.parameters.operation * paths * labels**3
+        return self.parameters.entry * self.f.entries + self.parameters.operation * paths * labels**3
 
     def _rest(self) -> None:
         self.done, self._resting = True, self.cost
@@ -158,7 +158,7 @@ class Expanding(Contestant):
         self.parameters = parameters
         self.rng = rng
         self._moves: Expansions | None = None
-        self._each = parameters.entry * len(f.tables)
+        self._each = parameters.entry * f.entries
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """Perform a turn. Without `until`, it ends when no move improves."""
@@ -275,7 +275,7 @@ class Searching(Contestant):
     def first_round(self) -> float:
         """Estimated seconds for the preparation and the first round."""
         sweeps = tasks.LONG if self._anneals_first() else self.parameters.sweeps
-        return self.parameters.entry * len(self.f.tables) + 1e-9 * sweeps * self._sweep()
+        return self.parameters.entry * self.f.entries + 1e-9 * sweeps * self._sweep()
 
     def _anneals_first(self) -> bool:
         """Whether the first round is an annealing of all variables, with as many sweeps as fit into the time."""
@@ -303,7 +303,7 @@ class Relaxing(Contestant):
     def run(self, stopping: Stopping, until: float | None) -> None:
         """Perform the only turn of this contestant."""
         parameters, remaining = self.parameters, stopping.remaining
-        affordable = len(self.f.tables) <= parameters.affordable * (NOMINAL if remaining is None else remaining)
+        affordable = self.f.entries <= parameters.affordable * (NOMINAL if remaining is None else remaining)
         self.done = True
         if not affordable or self.cost < math.inf:
             return

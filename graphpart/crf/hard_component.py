@@ -114,7 +114,7 @@ class HardComponent:
         """Continue the race, then certify the bounds; return whether any contestant had a turn."""
         remaining = stopping.remaining
         self._prepare(stopping)
-        passed = self.parameters.entry * len(self.f.tables)
+        passed = self.parameters.entry * self.f.entries
         if remaining is not None:
             needed = passed + (self.squaring.proving if self.squaring.begins(remaining) else 0.0)
             needed += 0.0 if self.stripping.grid is None else self.stripping.proving
@@ -179,7 +179,7 @@ class HardComponent:
     def _too_large(self) -> bool:
         """Whether the component is too large for branch and bound to begin within the time."""
         affordable = self.parameters.affordable * self._seconds
-        return self.branching.tree is None and len(self.f.tables) > affordable
+        return self.branching.tree is None and self.f.entries > affordable
 
     def _searches_late(self) -> bool:
         """Whether the first round of search takes much of the time."""

@@ -81,7 +81,7 @@ class Open:
     @property
     def size(self) -> int:
         """Entries of all tables."""
-        return len(self.part.tables)
+        return self.part.entries
 
     @property
     def is_open(self) -> bool:

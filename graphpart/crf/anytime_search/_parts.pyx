@@ -22,11 +22,12 @@ cdef class Arrays:
     """The arrays of a `Model`, which all kernels of one factor graph share."""
 
     def __cinit__(self, model):
-        cdef const element_t[::1] domains = model.domains, scope = model.f.scope, factors = model.factors
+        _, starts, members, begins, kept = model.f._flat()
+        cdef const element_t[::1] domains = model.domains, scope = members, factors = model.factors
         cdef const element_t[::1] near = model.near
-        cdef const offset_t[::1] first = model.first, scope_start = model.f.scope_start, rows = model.rows
-        cdef const offset_t[::1] table_start = model.f.table_start, near_start = model.near_start
-        cdef const cost_t[::1] unary = model.unary, tables = model.f.tables
+        cdef const offset_t[::1] first = model.first, scope_start = starts, rows = model.rows
+        cdef const offset_t[::1] table_start = begins, near_start = model.near_start
+        cdef const cost_t[::1] unary = model.unary, tables = kept
         cdef Graph* g = &self.g
         self.kept = [domains, first, unary, scope_start, scope, table_start, tables, rows, factors, near_start, near]
         g.n, g.m = domains.shape[0], scope_start.shape[0] - 1

@@ -94,7 +94,7 @@ class LabelingSearch(RoundSearch[Task, Found]):
         fits = {
             "annealing": True,
             "expansion": self.model.pairs,
-            "regions": len(self.model.f.tables) <= WHOLE and several,
+            "regions": self.model.f.entries <= WHOLE and several,
         }
         return [kind for kind in KINDS if fits[kind] and kind in self.parameters] or ["annealing"]
 

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from graphpart.crf.anytime_search._annealing import Annealing
 from graphpart.crf.anytime_search._parts import Arrays
 from graphpart.crf.problem import FactorGraph
-from graphpart.crf.problem.derive import condition_on, merge, rows_of
+from graphpart.crf.problem.derive import condition_on, merge
 from graphpart.crf.problem.labeling import places
+from graphpart.crf.problem.shared_tables import absolute_costs, by_table, entries_of, rows_of
 
 __all__ = ["Model"]
 
@@ -59,17 +60,17 @@ class Model:
             f = condition_on(f, np.where(f.domains > 1, -1, 0).astype(np.int32))
         f = _scaled(merge(f))
         self.f = f
-        domains, scope_start, scope, table_start, tables = f._flat()
+        domains, scope_start, scope, _, _ = f._flat()
         self.domains, self.first = domains, places(f)
         arity = np.diff(scope_start)
         self.pairs = bool(len(arity) == 0 or arity.max() <= 2)
         self.binary = self.pairs and bool((domains == 2).all())
         alone = np.flatnonzero(arity == 1)
-        starts, entries = rows_of(table_start, tables, alone)
+        starts, entries = entries_of(f, alone)
         owner = scope[scope_start[alone]]
         at = np.arange(len(entries)) + np.repeat(self.first[owner] - starts[:-1], domains[owner])
         unary = np.bincount(at, entries, int(self.first[-1])) if len(at) else np.zeros(int(self.first[-1]))
-        least, most = _ranges(table_start, tables)
+        least, most = _ranges(f)
         ranges = (most - least)[np.isfinite(least)]
         self.range = float(math.fsum(ranges))
         usual = OUTLIER * float(np.median(ranges[ranges > 0])) if (ranges > 0).any() else 0.0
@@ -119,14 +120,11 @@ class Model:
         return Annealing(self.arrays, variates, self.binary, self.f.has_forbidden)
 
 
-def _ranges(table_start: NDArray[np.int64], tables: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+def _ranges(f: FactorGraph) -> tuple[NDArray[np.float64], ...]:
     """The least and the largest finite entry of each table; the least is inf if there is none."""
-    if not len(tables):
-        return np.zeros(0), np.zeros(0)
-    least = np.minimum.reduceat(tables, table_start[:-1])
-    if np.isinf(tables).any():
-        return least, np.maximum.reduceat(np.where(np.isinf(tables), -np.inf, tables), table_start[:-1])
-    return least, np.maximum.reduceat(tables, table_start[:-1])
+    tables = f._flat()[4]
+    finite = np.where(np.isinf(tables), -np.inf, tables) if f.has_forbidden else tables
+    return by_table(f, np.minimum), by_table(f, np.maximum, finite)
 
 
 def _neighbours(
@@ -152,14 +150,13 @@ def _neighbours(
 
 def _scaled(f: FactorGraph) -> FactorGraph:
     """The factor graph with costs times a power of 2, if they are too large or small for sums or random numbers."""
+    domains, scope_start, scope, table_start, tables = f._flat()
     if not f.has_forbidden and f.m:
-        largest = max(-float(f.tables.min()), float(f.tables.max()))
-        if largest > 1 / LARGEST_TOTAL and largest * len(f.tables) < LARGEST_TOTAL:
+        largest = max(-float(tables.min()), float(tables.max()))
+        if largest > 1 / LARGEST_TOTAL and largest * f.entries < LARGEST_TOTAL:
             return f
-    finite = np.abs(f.tables[np.isfinite(f.tables)])
-    total = float(finite.sum())
+    total = absolute_costs(f)
     if not total or 1 / LARGEST_TOTAL < total < LARGEST_TOTAL:
         return f
     _, exponent = math.frexp(total)
-    tables = np.ldexp(f.tables, -exponent)
-    return FactorGraph.from_csr(f.domains, f.scope_start, f.scope, tables)
+    return FactorGraph.of_csr(range(f.n), domains, scope_start, scope, np.ldexp(tables, -exponent), table_start)

@@ -40,9 +40,10 @@ class Regions:
 
     def __init__(self, f: FactorGraph) -> None:
         self.units = Units(f)
-        whole = self.units.whole(f.tables)
+        domains, scope_start, scope, table_start, tables = f._flat()
+        whole = self.units.whole(tables)
         tables = np.where(whole >= FORBIDDEN, np.inf, whole.astype(np.float64))
-        self.flat = flat = flat_of(FactorGraph.from_csr(f.domains, f.scope_start, f.scope, tables, None))
+        self.flat = flat = flat_of(FactorGraph.of_csr(range(f.n), domains, scope_start, scope, tables, table_start))
         self.unary = np.where(flat.forbidden, FORBIDDEN, flat.unary)
         self.rows, self.factors, _ = _structure.incidence(f.n, flat.scope_start, flat.scope)
 

@@ -145,7 +145,8 @@ def approximate_marginals(
     whole = Stopping(time_limit, None, None, callback)  # the bound comes after the last iteration
     stopping = whole.child(iterations=Stopping(None, max_iterations).max_iterations)
     least_entries(f)
-    domains, scope_start, scope, table_start, tables = f._flat()
+    domains, scope_start, scope, _, _ = f._flat()
+    table_start, tables = f.table_start, f.tables
     first = places(f)
     if f.has_forbidden:
         tables = _capped(tables, table_start)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from graphpart.crf.exact_solvers import _sum_product
 from graphpart.crf.exact_solvers.min_sum import marginals
 from graphpart.crf.problem import FactorGraph
-from graphpart.crf.problem.derive import rows_of
+from graphpart.crf.problem.shared_tables import rows_of
 from graphpart.stopping import Stopping
 
 __all__ = ["Reweighted", "forests_of", "upper_bound"]
@@ -64,8 +64,9 @@ def upper_bound(
     found: Reweighted,
     stopping: Stopping,
 ) -> float:
-    """An upper bound on log Z; ``inf`` if the time ends before. `tables` must have no infinite entry."""
-    domains, scope_start, scope, table_start, _ = f._flat()
+    """An upper bound on log Z; ``inf`` if the time ends before. `tables` are finite, one for each factor."""
+    domains, scope_start, scope, _, _ = f._flat()
+    table_start = f.table_start
     weight, messages, edge_first, beliefs = found.weight, found.messages, found.start, found.beliefs
     rewritten = tables.copy()
     arity = np.diff(scope_start)

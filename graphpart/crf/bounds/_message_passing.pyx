@@ -5,6 +5,7 @@ from libc.string cimport memcpy
 
 from graphpart.crf.bounds._prepared cimport Prepared, message_of, sizes
 from graphpart.crf.bounds._visits cimport gp_run, gp_visit
+from graphpart.crf.problem._view cimport entries_of
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -111,7 +112,7 @@ cdef class Passing(Prepared):
     cdef void _collect(self, Py_ssize_t k, element_t place, double* message) noexcept nogil:
         """The message to one variable becomes the least of the table less the messages to the others."""
         cdef offset_t f = self.large_factor[k], begin = self.scope_start[f], end = self.scope_start[f + 1]
-        cdef offset_t size = self.table_start[f + 1] - self.table_start[f], i, j, y, rest
+        cdef offset_t size = entries_of(&self.view.g, f), i, j, y, rest
         cdef double* buffer = &self.scratch[0]
         cdef const double* source
         cdef const double* other

@@ -1,10 +1,12 @@
 """A factor graph made ready for passes, for the kernels that pass, round and export; see `_prepared.pyx`."""
 
 from graphpart.crf.bounds._visits cimport gp_network, gp_pair
+from graphpart.crf.problem._view cimport View
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 
 cdef class Prepared:
+    cdef View view
     cdef Py_ssize_t n, pair_count, large_count
     cdef double cap
     cdef gp_network net
@@ -17,6 +19,7 @@ cdef class Prepared:
     cdef char[::1] pair_bytes
     cdef gp_pair* pairs
     cdef element_t[::1] pair_factor
+    cdef offset_t _largest(self)
     cdef offset_t[::1] later_start, earlier_start
     cdef element_t[::1] earlier
     cdef double[::1] weight

@@ -17,7 +17,7 @@ from libc.string cimport memcmp
 
 from graphpart.crf.bounds._tables cimport hash_of, recognise
 from graphpart.crf.bounds._visits cimport GP_GENERAL, GP_LINEAR, gp_network, gp_pair
-from graphpart.crf.problem._view cimport View
+from graphpart.crf.problem._view cimport View, entries_of
 from graphpart.kernels.types cimport element_t, offset_t
 
 cdef enum:
@@ -48,6 +48,7 @@ cdef class Prepared:
 
     def __init__(self, View view, first, unary, own, tight, triplets, double cap):
         domains, scope_start, scope, table_start, tables = view.arrays
+        self.view = view
         self.domains, self.first, self.scope_start, self.scope = domains, first, scope_start, scope
         self.table_start, self.tables, self.unary, self.own = table_start, tables, unary, own
         self.n = len(domains)
@@ -62,10 +63,17 @@ cdef class Prepared:
         self._take_large(np.flatnonzero((arity > 2) | (tight > 0)).astype(np.int32), np.ascontiguousarray(tight))
         self._take_triplets(np.ascontiguousarray(triplets, np.int32))
         self._weigh()
-        sizes = np.diff(table_start)[np.asarray(self.large_factor)]
-        room = max(largest * largest if len(triplets) else largest, int(sizes.max(initial=1)))
+        cdef offset_t room = max(largest * largest if len(triplets) else largest, self._largest())
         self.scratch, self.scratch2 = np.zeros(room), np.zeros(room)
         self._connect()
+
+    cdef offset_t _largest(self):
+        """The largest number of entries of the table of a factor that stores all its messages."""
+        cdef Py_ssize_t k
+        cdef offset_t most = 1
+        for k in range(self.large_count):
+            most = max(most, entries_of(&self.view.g, self.large_factor[k]))
+        return most
 
     def _connect(self):
         cdef gp_network* net = &self.net
@@ -91,6 +99,8 @@ cdef class Prepared:
         self.later_start, self.earlier_start = np.zeros(self.n + 1, np.int64), np.zeros(self.n + 1, np.int64)
         self.earlier = np.zeros(count, np.int32)
         cdef offset_t[::1] recent = np.full(RECENT, -1, np.int64)
+        cdef offset_t[::1] sharing = np.full(RECENT, -1, np.int64)     # pairs whose factors may share a table with others
+        cdef gp_pair* other
         cdef offset_t[::1] later_start = self.later_start, earlier_start = self.earlier_start
         with nogil:
             for k in range(count):
@@ -120,6 +130,12 @@ cdef class Prepared:
                 p.message = message
                 message += max(self.domains[a], self.domains[b])
                 p.table = self.table_start[f]
+                slot = <uint64_t>p.table % RECENT
+                if sharing[slot] >= 0 and self.table_start[self.pair_factor[sharing[slot]]] == p.table:
+                    other = &self.pairs[sharing[slot]]
+                    p.table, p.kind, p.same, p.other = other.table, other.kind, other.same, other.other
+                    continue
+                sharing[slot] = k
                 size = <offset_t>self.domains[a] * self.domains[b]
                 p.kind = recognise(&self.tables[p.table], self.domains[a], self.domains[b], &p.same, &p.other)
                 if p.kind == GP_GENERAL or p.kind == GP_LINEAR:
@@ -159,7 +175,7 @@ cdef class Prepared:
                 self.large_first[k], self.large_last[k] = lowest, highest
                 if tight[f]:
                     self.large_table[k] = table
-                    table += self.table_start[f + 1] - self.table_start[f]
+                    table += entries_of(&self.view.g, f)
             self.large_message[count] = message
             for k in range(1, self.n + 1):
                 self.large_rows[k] += self.large_rows[k - 1]

@@ -8,6 +8,7 @@ from libc.string cimport memcpy
 from graphpart.crf.bounds._message_passing cimport Passing
 from graphpart.crf.bounds._prepared cimport sizes
 from graphpart.crf.bounds._visits cimport GP_ANTI_POTTS, GP_POTTS, gp_pair, gp_send
+from graphpart.crf.problem._view cimport entries_of
 from graphpart.kernels.types cimport element_t, offset_t
 
 cdef enum:
@@ -76,7 +77,7 @@ cdef class Network(Passing):
         if self.large_table[k] >= 0:
             self._condition_pair(k, labels, belief)
             return
-        size = self.table_start[f + 1] - self.table_start[f]
+        size = entries_of(&self.view.g, f)
         for y in range(self.domains[v]):
             least[y] = INFINITY
         for entry in range(size):
@@ -191,8 +192,8 @@ cdef class Network(Passing):
         large[np.asarray(self.large_factor)] = np.arange(self.large_count)
         cdef element_t[::1] place = large
         start_array = np.zeros(count + 1, np.int64)
-        sizes = np.diff(self.table_start)[np.asarray(factors)]
-        np.cumsum(sizes, out=start_array[1:])
+        for k in range(count):
+            start_array[k + 1] = start_array[k] + entries_of(&self.view.g, factors[k])
         out_array = np.zeros(max(1, start_array[count]))
         cdef offset_t[::1] start = start_array
         cdef double[::1] out = out_array

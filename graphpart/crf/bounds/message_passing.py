@@ -114,7 +114,7 @@ def message_passing(
     stopping = Stopping(time_limit, max_iterations, target, callback)
     kept = None  # time for the certificate
     if stopping.remaining is not None:
-        kept = max(stopping.remaining - CERTIFYING * len(f.tables), 0.75 * stopping.remaining)
+        kept = max(stopping.remaining - CERTIFYING * f.entries, 0.75 * stopping.remaining)
     inner = stopping.child(kept, iterations=stopping.max_iterations)
     ascent = Ascent(f, inner, start, tightening)
     ascent.whole = True

@@ -20,6 +20,7 @@ from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem._view import View
 from graphpart.crf.problem.labeling import named
 from graphpart.crf.problem.layout import layout_of
+from graphpart.crf.problem.shared_tables import absolute_costs, by_table
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping
 
@@ -66,7 +67,7 @@ class Passes:
 
     def __init__(self, f: FactorGraph) -> None:
         self.f = f
-        domains, tables = f.domains, f.tables
+        domains, tables = f.domains, f._flat()[4]
         self.several, starts = message_starts(f)
         self.size = int(starts[-1])
         self.starts = starts
@@ -74,14 +75,15 @@ class Passes:
         np.cumsum(domains, out=self.first[1:])
         finite = tables[np.isfinite(tables)] if f.has_forbidden else tables
         size = max(-float(finite.min(initial=0.0)), float(finite.max(initial=0.0)))
-        exponent = math.frexp(size)[1] + max(1, len(finite)).bit_length()
+        exponent = math.frexp(size)[1] + max(1, f.entries).bit_length()
         # Larger or smaller costs are scaled, so that sums neither overflow nor vanish.
         self.exponent = exponent if size and abs(exponent) > 400 else 0
         if self.exponent:
             tables = np.ldexp(tables, -self.exponent)
-            finite = np.ldexp(finite, -self.exponent)
-        self.tables = tables
-        self.cap = 4.0 * float(np.abs(finite).sum()) + 1.0 if f.has_forbidden else sys.float_info.max
+        self.tables = tables  # each once, as they are kept
+        self.cap = sys.float_info.max
+        if f.has_forbidden:
+            self.cap = 4.0 * absolute_costs(f, tables) + 1.0
         self.unary = self._sum_of_unary()
         self.bound = -math.inf
         self.structure = Structure.none()
@@ -103,7 +105,7 @@ class Passes:
             if len(bad):
                 name = self.f.variables[int(bad[0])]
                 raise InfeasibleProblem(f"every labeling is forbidden: no label of variable {name!r} is possible")
-            full = np.flatnonzero(np.isposinf(np.minimum.reduceat(self.tables, table_start[:-1]))) if self.f.m else bad
+            full = np.flatnonzero(np.isposinf(by_table(self.f, np.minimum, self.tables)))
             if len(full):
                 where = named(self.f, int(full[0]))
                 raise InfeasibleProblem(f"every labeling is forbidden: {where} allows none")
@@ -120,15 +122,15 @@ class Passes:
             scope_start = np.concatenate([scope_start, scope_start[-1] + 2 * np.arange(1, len(added) + 1)])
             scope = np.concatenate([scope, added.ravel()])
             entries = sizes.prod(axis=1)
-            table_start = np.concatenate([table_start, table_start[-1] + np.cumsum(entries)])
-            tables = np.concatenate([tables, np.zeros(int(entries.sum()))])
+            table_start = np.concatenate([table_start, np.full(len(added), len(tables))])
+            tables = np.concatenate([tables, np.zeros(int(entries.max()))])  # one table for all of them
             own = np.concatenate([own, self.size + np.cumsum(sizes.sum(axis=1)) - sizes.sum(axis=1)])
             number = np.concatenate([number, self.f.m + np.arange(len(added))])
         tight = np.zeros(len(own), np.uint8)
         triplets = number[self.structure.triplets]
         tight[triplets] = 1
         tight[self.f.m :] = 1
-        layout = layout_of(domains, scope_start, table_start, self.f.has_forbidden)
+        layout = layout_of(domains, scope_start, scope, table_start, self.f.has_forbidden)
         view = View((domains, scope_start, scope, table_start, tables), layout, self.f.has_forbidden)
         return Network(view, self.first, self.unary, own, tight, triplets.astype(np.int32), self.cap)
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.problem import FactorGraph
-from graphpart.crf.problem.derive import rows_of
 from graphpart.crf.problem.labeling import places
+from graphpart.crf.problem.shared_tables import rows_of
 from graphpart.stopping import Stopping
 
 __all__ = ["Cliques", "with_cliques"]

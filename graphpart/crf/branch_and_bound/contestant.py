@@ -44,7 +44,7 @@ class Branching(Contestant):
     ) -> None:
         super().__init__(f, labels, cost)
         self.parameters, self.iterations = parameters, iterations
-        self.nodes = max(1, int(parameters.visited / max(1, len(f.tables))))
+        self.nodes = max(1, int(parameters.visited / max(1, f.entries)))
         self.tree: BranchAndBound | None = None
 
     def offer(self, labels: Labels, cost: float) -> None:
@@ -57,7 +57,7 @@ class Branching(Contestant):
         """Perform a turn. Without `until`, it has `nodes` nodes."""
         remaining = stopping.remaining
         if self.tree is None:
-            if not self.affords(self.parameters.shrinking * len(self.f.tables), stopping):
+            if not self.affords(self.parameters.shrinking * self.f.entries, stopping):
                 return
             share = None if remaining is None else PREPARING * remaining
             self.tree = BranchAndBound(self.f, self.labels, stopping.child(share, self.iterations))

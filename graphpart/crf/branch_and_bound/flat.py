@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from graphpart.crf.bounds.passes import Structure
 from graphpart.crf.branch_and_bound.shrinking import FORBIDDEN
 from graphpart.crf.problem import FactorGraph
-from graphpart.crf.problem.derive import rows_of
 from graphpart.crf.problem.labeling import places
+from graphpart.crf.problem.shared_tables import by_table, entries_of, selected
 
 __all__ = ["BITS", "Costs", "Flat", "flat_of"]
 
@@ -98,22 +98,28 @@ def _starts(sizes: NDArray[np.int64]) -> Wholes:
 
 
 def flat_of(p: FactorGraph) -> Flat:
-    whole = np.where(np.isfinite(p.tables), p.tables, float(FORBIDDEN)).astype(np.int64)
+    """The integer costs of a factor graph whose costs are whole numbers. Tables that factors share stay shared."""
     first = places(p)
     arity = np.diff(p.scope_start)
     alone, several = np.flatnonzero(arity == 1), np.flatnonzero(arity > 1)
     unary = np.zeros(int(first[-1]), np.int64)
     forbidden = np.zeros(len(unary), bool)
-    starts, entries = rows_of(p.table_start, whole, alone)
+    starts, costs = entries_of(p, alone)
+    entries = _whole(costs)
     variables = p.scope[p.scope_start[alone]]
     inside = np.arange(len(entries)) + np.repeat(first[variables] - starts[:-1], p.domains[variables])
     forbidden[inside[entries >= FORBIDDEN]] = True
     np.add.at(unary, inside, np.where(entries < FORBIDDEN, entries, 0))
-    scope_start, scope = rows_of(p.scope_start, p.scope, several)
-    table_start, tables = rows_of(p.table_start, whole, several)
-    highest = 0
-    if len(several):
-        highest += int(np.maximum.reduceat(np.where(tables < FORBIDDEN, tables, -(2**BITS)), table_start[:-1]).sum())
+    scope_start, scope, tables, table_start = selected(p, several)
+    if table_start is None:
+        table_start = _starts(np.diff(p.table_start)[several])
+    costs = p._flat()[4]
+    costs = by_table(p, np.maximum, np.where(np.isfinite(costs), costs, -(2.0**BITS)))
+    highest = int(costs[several].astype(np.int64).sum())
     if p.n:
         highest += int(np.maximum.reduceat(np.where(forbidden, -(2**BITS), unary), first[:-1]).sum())
-    return Flat(p.domains, unary, scope_start, scope, table_start, tables, first, forbidden, highest)
+    return Flat(p.domains, unary, scope_start, scope, table_start, _whole(tables), first, forbidden, highest)
+
+
+def _whole(costs: NDArray[np.float64]) -> Wholes:
+    return np.where(np.isfinite(costs), costs, float(FORBIDDEN)).astype(np.int64)

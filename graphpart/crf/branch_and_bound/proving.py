@@ -146,15 +146,15 @@ def exact(
 
 
 def _with_constant(f: FactorGraph, constant: float) -> FactorGraph:
-    domains, start, scope, _, tables = f._flat()
-    return FactorGraph.of_csr(f.variables, domains, start, scope, tables, f.constant + constant)
+    domains, start, scope, table_start, tables = f._flat()
+    return FactorGraph.of_csr(f.variables, domains, start, scope, tables, table_start, f.constant + constant)
 
 
 class _Part:
     """A component: its variables, its labels and bound, and its search once there is one."""
 
     def __init__(self, variables: NDArray[np.int64], f: FactorGraph, labels: Labels) -> None:
-        self.variables, self.f, self.labels, self.size = variables, f, labels, len(f.tables)
+        self.variables, self.f, self.labels, self.size = variables, f, labels, f.entries
         self.cost, self.bound, self.proven = f.evaluate_labels(labels), trivial_bound(f), False
         self.others: list[tuple[Cutting | Squaring, float]] | None = None  # and the work of their first turns
         self.search: Branching | None = None

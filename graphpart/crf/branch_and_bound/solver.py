@@ -20,6 +20,7 @@ from graphpart.crf.exact_solvers.ilp import relaxation
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.derive import merge
+from graphpart.crf.problem.shared_tables import by_table
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping
 
@@ -54,13 +55,11 @@ class Units:
     """
 
     def __init__(self, f: FactorGraph) -> None:
-        tables = f.tables[np.isfinite(f.tables)] if f.has_forbidden else f.tables
-        size = float(np.abs(tables).max(initial=0.0))
+        entries = np.abs(f._flat()[4])
+        entries[np.isinf(entries)] = 0.0
+        size = float(entries.max(initial=0.0))
         top = math.frexp(size)[1] if size else 0
-        largest = np.zeros(f.m)
-        if f.m:
-            entries = np.where(np.isfinite(f.tables), np.abs(f.tables), 0.0)
-            largest = np.ldexp(np.maximum.reduceat(entries, f.table_start[:-1]), -top)
+        largest = np.ldexp(by_table(f, np.maximum, entries), -top)
         total = math.fsum(largest.tolist())  # in units of 2^top
         self.exponent = BITS - top - math.frexp(total)[1] if total else BITS
         self.step = common_step(f)

@@ -265,5 +265,5 @@ def _whole(f: FactorGraph) -> bool:
     kept = f._cache.get("whole")
     if kept is None:
         with np.errstate(invalid="ignore"):
-            kept = f._cache["whole"] = bool((f.tables == np.floor(f.tables)).all())
+            kept = f._cache["whole"] = bool((f._flat()[4] == np.floor(f._flat()[4])).all())
     return bool(kept) and f.constant == math.floor(f.constant)

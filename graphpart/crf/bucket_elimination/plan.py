@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from graphpart.crf.bucket_elimination import _messages, _plan
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import named
+from graphpart.crf.problem.shared_tables import by_table
 from graphpart.errors import InfeasibleProblem, InvalidOption
 from graphpart.stopping import Stopping
 
@@ -227,10 +228,10 @@ def magnitude(f: FactorGraph) -> float:
     """The sum of the largest absolute finite entries of all tables, and the constant: no partial energy is larger."""
     kept = f._cache.get("magnitude")
     if kept is None:
-        values, start = f.tables, f.table_start[:-1]
+        values = f._flat()[4]
         if f.has_forbidden:
             values = np.where(np.isinf(values), 0.0, values)
-        largest = np.maximum(np.maximum.reduceat(values, start), -np.minimum.reduceat(values, start)) if f.m else values
+        largest = np.maximum(by_table(f, np.maximum, values), -by_table(f, np.minimum, values))
         kept = f._cache["magnitude"] = float(largest.sum())
     return abs(f.constant) + float(kept)
 

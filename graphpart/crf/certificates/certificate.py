@@ -32,6 +32,7 @@ from graphpart.crf.certificates import _certificate
 from graphpart.crf.certificates.exact_check import exact_bound
 from graphpart.crf.certificates.squares import Squares, bound_of_squares
 from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.shared_tables import absolute_costs, blocks, times
 from graphpart.errors import FormatError, InfeasibleProblem, InvalidCertificate
 from graphpart.files.certificates import Form, read_certificate, write_certificate
 
@@ -157,7 +158,7 @@ class Certificate(Proof):
         if exact:
             proven: float | Fraction = exact_bound(f, self)
         else:
-            if self.step and not are_multiples(finite_costs(f), self.step):
+            if self.step and not are_multiples(finite_costs(f)[0], self.step):
                 raise InvalidCertificate(f"not all costs are multiples of {self.step}")
             proven = round_up(_proven(f, self.messages, self.extra, self.squares), self.step)
         self._compare(proven, "squares" if len(self.squares) else "messages")
@@ -271,13 +272,15 @@ def _frozen(certificate: Certificate) -> Certificate:
 
 def fingerprint(f: FactorGraph) -> str:
     """SHA-256 of the constant, the domains, the scopes and the tables, kept once made. O(size of all tables)"""
-    flat = f._flat()
     key = "fingerprint"
     kept = f._cache.get(key)
     if kept is None or kept[0] != f.constant:  # the constant may be assigned to
         digest = hashlib.sha256(repr((f.n, f.m, float(f.constant))).encode())
-        for array, kind in zip(flat, ("<i4", "<i8", "<i4", "<i8", "<f8"), strict=True):
+        arrays = (f.domains, f.scope_start, f.scope, f.table_start)
+        for array, kind in zip(arrays, ("<i4", "<i8", "<i4", "<i8"), strict=True):
             digest.update(np.ascontiguousarray(array, kind).data)
+        for block in blocks(f):
+            digest.update(np.ascontiguousarray(block, "<f8").data)
         kept = f._cache[key] = (f.constant, digest.hexdigest())
     text: str = kept[1]
     return text
@@ -306,7 +309,7 @@ def proven_bound(f: FactorGraph, messages: Floats, extra: Extra) -> float:
     InvalidCertificate
         If a message is not finite, or the arrays do not fit the factor graph or each other.
     """
-    domains, scope_start, scope, table_start, _ = f._flat()
+    domains, scope_start, scope, begins, _ = f._flat()
     arity = np.diff(scope_start)
     several = np.flatnonzero(arity > 1)
     own = np.repeat(arity > 1, arity)
@@ -323,8 +326,8 @@ def proven_bound(f: FactorGraph, messages: Floats, extra: Extra) -> float:
     if np.max(entries, initial=0.0) > 2.0**40:
         raise InvalidCertificate("an added factor has a table larger than any memory")
     extra_sizes = np.array(entries, np.int64)
-    sizes = np.concatenate([np.diff(table_start)[several], extra_sizes])
-    at = np.concatenate([table_start[:-1][several], np.full(len(extra_sizes), -1)])
+    sizes = np.concatenate([np.diff(f.table_start)[several], extra_sizes])
+    at = np.concatenate([begins[:-1][several], np.full(len(extra_sizes), -1)])
     links = extra.links
     if links.size and (links.min() < 0 or links.max() >= len(sizes)):
         raise InvalidCertificate(f"a link names factor {links.min()} or {links.max()}: expected 0 to {len(sizes) - 1}")
@@ -371,17 +374,22 @@ def common_step(f: FactorGraph) -> float:
     >>> common_step(FactorGraph.from_arrays([2], [([[0]], [[1.5, -3.0]])]))
     1.5
     """
-    costs = finite_costs(f)
+    costs, _ = finite_costs(f)
     magnitude = max(-float(costs.min(initial=0.0)), float(costs.max(initial=0.0)))
-    return step_of(costs, magnitude * len(costs))
+    return step_of(costs, magnitude * (f.entries + 1))
 
 
-def finite_costs(f: FactorGraph) -> Floats:
-    costs = f.tables[np.isfinite(f.tables)] if f.has_forbidden else f.tables
-    return np.append(costs, f.constant) if f.constant else costs
+def finite_costs(f: FactorGraph) -> tuple[Floats, Floats | float]:
+    """The finite entries of the tables that are kept, and the constant; and how often each of them occurs."""
+    costs, count = f._flat()[4], times(f)
+    if f.has_forbidden:
+        finite = np.isfinite(costs)
+        costs, count = costs[finite], count[finite] if isinstance(count, np.ndarray) else count
+    if f.constant:
+        costs, count = np.append(costs, f.constant), np.append(count, 1.0) if isinstance(count, np.ndarray) else count
+    return costs, count
 
 
 def _largest_energy(f: FactorGraph) -> float:
     """An upper bound on every finite energy."""
-    costs = f.tables[np.isfinite(f.tables)]
-    return abs(float(f.constant)) + float(np.abs(costs).sum()) * (1 + 2.0**-30)
+    return abs(float(f.constant)) + absolute_costs(f) * (1 + 2.0**-30)

@@ -12,7 +12,7 @@ from graphpart.common.steps import decimal_step
 from graphpart.crf.certificates.certificate import common_step, finite_costs
 from graphpart.crf.problem import FactorGraph
 
-__all__ = ["judge_of_labels"]
+__all__ = ["judge_of_labels", "selected_entries"]
 
 
 def judge_of_labels(f: FactorGraph, labels: NDArray[np.int32]) -> Judge:
@@ -34,15 +34,15 @@ def judge_of_labels(f: FactorGraph, labels: NDArray[np.int32]) -> Judge:
 def _made(f: FactorGraph, labels: NDArray[np.int32]) -> Judge:
     if "steps" not in f._cache:
         step = common_step(f)
-        f._cache["steps"] = (step, 0.0) if step else decimal_step(finite_costs(f))
+        f._cache["steps"] = (step, 0.0) if step else decimal_step(*finite_costs(f))
     step, error = f._cache["steps"]
-    entries = f.tables[_selected(f, labels)] if f.m else np.zeros(0)
+    entries = f._flat()[4][selected_entries(f, labels)]
     paid = float(np.abs(entries[np.isfinite(entries)]).sum())
     return judge_of(step, error, TOLERANCE * math.fsum([abs(f.constant), paid]))
 
 
-def _selected(f: FactorGraph, labels: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The entry of each table that labels select."""
+def selected_entries(f: FactorGraph, labels: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The entry that labels select from the table of each factor, as a place in the tables that are kept."""
     domains, start, scope, table_start, _ = f._flat()
     at = table_start[:-1].copy()
     arity = np.diff(start)

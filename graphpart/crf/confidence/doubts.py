@@ -21,6 +21,7 @@ from graphpart.common.groups import first_of
 from graphpart.crf.bucket_elimination.elimination import elimination
 from graphpart.crf.bucket_elimination.inference import min_marginals
 from graphpart.crf.bucket_elimination.plan import memory_of
+from graphpart.crf.certificates.judging import selected_entries
 from graphpart.crf.confidence import _changes
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import split
@@ -176,23 +177,12 @@ def _exactly(f: FactorGraph, labels: Labels, limit: int) -> Floats:
     more = np.zeros(int(component.max()) + 1)
     owner = component[f.scope[f.scope_start[:-1]]] if f.m else np.zeros(0, np.int32)
     for sign, some in ((1.0, labels), (-1.0, best)):
-        more += sign * np.bincount(owner, f.tables[_entries(f, some)], len(more))
+        more += sign * np.bincount(owner, f._flat()[4][selected_entries(f, some)], len(more))
     return rises - np.repeat(more[component], f.domains)
 
 
-def _entries(f: FactorGraph, labels: Labels) -> NDArray[np.int64]:
-    """The entry of each table that labels select."""
-    at, start = np.zeros(f.m, np.int64), f.scope_start
-    arity = np.diff(start)
-    for j in range(int(arity.max(initial=0))):
-        some = np.flatnonzero(arity > j)
-        v = f.scope[start[some] + j]
-        at[some] = at[some] * f.domains[v] + labels[v]
-    return f.table_start[:-1] + at
-
-
 def _zero(f: FactorGraph, labels: Labels) -> float:
-    return 2.0**-46 * (abs(f.constant) + float(np.abs(f.tables[_entries(f, labels)]).sum()))
+    return 2.0**-46 * (abs(f.constant) + float(np.abs(f._flat()[4][selected_entries(f, labels)]).sum()))
 
 
 def _where_it_fits(f: FactorGraph, labels: Labels, limit: int, rises: Floats, exactly: NDArray[np.bool_]) -> None:

@@ -27,7 +27,7 @@ cdef enum:
 cdef struct Graph:
     Factors all
     offset_t begin, end         # the factors of the run at hand
-    offset_t arity, size        # of each of them
+    offset_t arity, step        # of each of them, and the distance from its table to the next one
     offset_t scopes, entries    # where the scope and the table of the first begin
 
 
@@ -49,12 +49,12 @@ cdef inline void look_up(Graph* g, offset_t f) noexcept nogil:
         return
     cdef const offset_t* row = g.all.run
     if row != NULL:
-        while row[5] <= f:
-            row += 5
-        g.begin, g.end, g.arity, g.size, g.scopes, g.entries = row[0], row[5], row[1], row[2], row[3], row[4]
+        while row[6] <= f:
+            row += 6
+        g.begin, g.end, g.arity, g.step, g.scopes, g.entries = row[0], row[6], row[1], row[5], row[3], row[4]
     else:
         g.begin, g.end, g.scopes, g.entries = f, f + 1, g.all.scope_start[f], g.all.table_start[f]
-        g.arity, g.size = g.all.scope_start[f + 1] - g.scopes, 0
+        g.arity, g.step = g.all.scope_start[f + 1] - g.scopes, 0
 
 
 cdef inline const element_t* scope_of(Graph* g, offset_t f) noexcept nogil:
@@ -62,7 +62,7 @@ cdef inline const element_t* scope_of(Graph* g, offset_t f) noexcept nogil:
 
 
 cdef inline const cost_t* table_of(Graph* g, offset_t f) noexcept nogil:
-    return &g.all.tables[g.entries + (f - g.begin) * g.size]
+    return &g.all.tables[g.entries + (f - g.begin) * g.step]
 
 
 cdef Pass pass_over(View view, scheme, bint compact, const cost_t[::1] belief, const unsigned char[::1] choice):
@@ -70,7 +70,7 @@ cdef Pass pass_over(View view, scheme, bint compact, const cost_t[::1] belief, c
     cdef const element_t[::1] order = scheme.order, parent = scheme.parent
     cdef Pass s
     s.g.all = view.g
-    s.g.begin = s.g.end = s.g.arity = s.g.size = s.g.scopes = s.g.entries = 0
+    s.g.begin = s.g.end = s.g.arity = s.g.step = s.g.scopes = s.g.entries = 0
     s.steps, s.scattered, s.compact = order.shape[0], scheme.scattered, compact
     s.order = &order[0] if s.steps else NULL
     s.parent = &parent[0] if s.steps else NULL
@@ -168,9 +168,9 @@ cdef Py_ssize_t binary_pairs(Pass* s, Py_ssize_t t, Py_ssize_t end, double* tota
     cdef unsigned char* choice = s.choice
     cdef bint scattered = s.scattered, compact = s.compact
     cdef Py_ssize_t last = s.steps - 1
-    cdef offset_t begin = g.begin, beyond = g.end, f
+    cdef offset_t begin = g.begin, beyond = g.end, step = g.step, f
     cdef const element_t* scope = g.all.scope + g.scopes - 2 * begin
-    cdef const cost_t* tables = g.all.tables + g.entries - 4 * begin
+    cdef const cost_t* tables = g.all.tables + g.entries - step * begin
     cdef offset_t width = 1 if compact else 2
     cdef double passed = 0.0, least = 0.0
     cdef element_t c, p
@@ -179,7 +179,7 @@ cdef Py_ssize_t binary_pairs(Pass* s, Py_ssize_t t, Py_ssize_t end, double* tota
         if scattered:
             f = order[min(t + 2 * AHEAD, last)]
             prefetch(&scope[2 * f])         # if the factor is of another run, this request is useless, but harmless
-            prefetch(&tables[4 * f])
+            prefetch(&tables[step * f])
             f = order[min(t + AHEAD, last)]
             if begin <= f < beyond:
                 c = scope[2 * f] ^ scope[2 * f + 1] ^ parent[min(t + AHEAD, last)]
@@ -188,9 +188,9 @@ cdef Py_ssize_t binary_pairs(Pass* s, Py_ssize_t t, Py_ssize_t end, double* tota
         p = parent[t]
         c = scope[2 * f] ^ scope[2 * f + 1] ^ p
         if compact:
-            least = compact_pair(&tables[4 * f], belief[c], &belief[p], 1 + (scope[2 * f] == c), &choice[t])
+            least = compact_pair(&tables[step * f], belief[c], &belief[p], 1 + (scope[2 * f] == c), &choice[t])
         else:
-            least = binary_pair(&tables[4 * f], &belief[2 * <offset_t>c], &belief[2 * <offset_t>p],
+            least = binary_pair(&tables[step * f], &belief[2 * <offset_t>c], &belief[2 * <offset_t>p],
                                 1 + (scope[2 * f] == c), &choice[t])
         passed += least
         t += 1

@@ -24,9 +24,10 @@ from graphpart.crf.exact_solvers.integer_programs import to_milp
 from graphpart.crf.exact_solvers.local_polytope import chosen_labels, program_of, values_of
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
-from graphpart.crf.problem.derive import rows_of, split
+from graphpart.crf.problem.derive import split
 from graphpart.crf.problem.given_labels import start_of
 from graphpart.crf.problem.labeling import finish, least_entries, trivial_bound
+from graphpart.crf.problem.shared_tables import rows_of
 from graphpart.errors import InfeasibleProblem
 from graphpart.milp.search import EXACT, UNPROVEN, Search
 from graphpart.result import LabelingResult, Status
@@ -111,7 +112,7 @@ def ilp(
         labels, bound, proven = solve_rows(f, labels, chosen, stopping)
         return _result(f, labels, stopping, proven, bound, {"components": 1})
     simple = f.simplify()
-    parts = sorted(split(simple, simple.components()), key=lambda one: len(one[1].tables))
+    parts = sorted(split(simple, simple.components()), key=lambda one: one[1].entries)
     bounds, proven = [trivial_bound(part) for _, part in parts], True
     costs = [part.evaluate_labels(labels[variables]) for variables, part in parts]
     for k, (variables, part) in enumerate(parts):

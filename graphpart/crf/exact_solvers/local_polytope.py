@@ -29,7 +29,8 @@ def program_of(f: FactorGraph) -> tuple[Floats, csr_array, Floats, float, NDArra
     """
     from scipy.sparse import csr_array
 
-    domains, scope_start, scope, table_start, tables = f._flat()
+    domains, scope_start, scope, _, _ = f._flat()
+    table_start, tables = f.table_start, f.tables
     n_labels = int(domains.sum())
     first = np.zeros(f.n + 1, np.int64)
     np.cumsum(domains, out=first[1:])
@@ -103,7 +104,7 @@ def values_of(f: FactorGraph, labels: NDArray[np.int32], entries: NDArray[np.int
     """The solution of the program that corresponds to labels."""
     x = np.zeros(int(f.domains.sum()))
     x[np.cumsum(f.domains) - f.domains + labels] = 1.0
-    selected = np.zeros(len(f.tables))
+    selected = np.zeros(f.entries)
     index = np.zeros(f.m, np.int64)
     arity = np.diff(f.scope_start)
     for place in range(int(arity.max(initial=0))):

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from graphpart.crf.exact_solvers import _min_sum, _sum_product
 from graphpart.crf.problem import FactorGraph, as_factor_graph
-from graphpart.crf.problem.derive import rows_of
 from graphpart.crf.problem.labeling import LabelVectors, finish, named, places, trivial_bound
+from graphpart.crf.problem.shared_tables import rows_of
 from graphpart.display import Shown, number, plural
 from graphpart.errors import InfeasibleProblem
 from graphpart.result import LabelingResult, Status

@@ -30,6 +30,7 @@ from graphpart.crf.graph_cuts._ordered import OrderedCut
 from graphpart.crf.graph_cuts.cut_bound import bound_below
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import Found, finish, named
+from graphpart.crf.problem.shared_tables import absolute_costs
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -108,8 +109,7 @@ def minimum_cut(f: FactorGraph, stopping: Stopping) -> Found:
     if not finished:
         bound = bound_below(f.constant, network.bound())
         if simple is not f:  # sums of tables were rounded
-            absolute = float(np.abs(f.tables[np.isfinite(f.tables)]).sum())
-            bound = math.nextafter(bound - f.m * 2.0**-52 * absolute, -math.inf)
+            bound = math.nextafter(bound - f.m * 2.0**-52 * absolute_costs(f), -math.inf)
         return Found(labels, bound, False)
     if f.has_forbidden:
         check_possible(f, labels)

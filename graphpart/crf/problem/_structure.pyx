@@ -1,12 +1,13 @@
 """Kernels over the flat arrays of a factor graph: checks, incidence, energies, components; tables made from old ones.
 
-The scope of factor f is ``scope[scope_start[f]:scope_start[f + 1]]``. Its table is
-``tables[table_start[f]:table_start[f + 1]]``; the last variable of the scope runs fastest. Each kernel takes one pass.
+The scope of factor f is ``scope[scope_start[f]:scope_start[f + 1]]``. Its table begins at ``tables[table_start[f]]``;
+the last variable of the scope runs fastest. Several factors may have the same table. Each kernel takes one pass.
 """
 
 import numpy as np
 
 from libc.math cimport INFINITY, fabs, isfinite, isnan
+from libc.string cimport memcpy
 
 from graphpart.kernels.compensated cimport Sum, add, value
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
@@ -73,6 +74,18 @@ def measure(const cost_t[::1] tables) -> tuple[int, int, float]:
     return at, infinite, total
 
 
+def gather(const cost_t[::1] tables, const offset_t[::1] begins, const offset_t[::1] start):
+    """Tables, one after the other: table f has ``start[f + 1] - start[f]`` entries, from ``tables[begins[f]]`` on."""
+    cdef Py_ssize_t m = start.shape[0] - 1, f
+    out_array = np.empty(start[m])
+    cdef cost_t[::1] out = out_array
+    with nogil:
+        for f in range(m):
+            if start[f + 1] > start[f]:
+                memcpy(&out[start[f]], &tables[begins[f]], (start[f + 1] - start[f]) * sizeof(cost_t))
+    return out_array
+
+
 def incidence(Py_ssize_t n, const offset_t[::1] scope_start, const element_t[::1] scope):
     """Compressed rows (starts, factors, slots): where each variable occurs; the factors of each variable ascend."""
     cdef Py_ssize_t m = scope_start.shape[0] - 1, f, v
@@ -98,34 +111,50 @@ def incidence(Py_ssize_t n, const offset_t[::1] scope_start, const element_t[::1
     return start_array, factor_array, slot_array
 
 
-def runs(const offset_t[::1] scope_start, const offset_t[::1] table_start):
-    """Runs of factors of equal arity and table size, as rows (first factor, arity, size, start of scopes, of tables).
+def runs(
+    const element_t[::1] domains,
+    const offset_t[::1] scope_start,
+    const element_t[::1] scope,
+    const offset_t[::1] table_start,
+):
+    """(runs, largest arity, largest size of a table): runs of factors of equal arity, size, and distance of tables.
 
-    A last row ends the last run. Within a run the starts follow from the number of the factor and need not be read. If
-    there are more than 64 runs, reading them saves no time, and the shape is (0, 5).
+    Rows are (first factor, arity, size, start of scopes, start of tables, distance from one table to the next). A last
+    row ends the last run. Within a run the starts follow from the number of the factor and need not be read. The
+    distance is 0 if all factors of the run have one table. If there are more than 64 runs, reading them saves no time,
+    and the shape is (0, 6).
     """
     cdef Py_ssize_t m = scope_start.shape[0] - 1, f
-    cdef offset_t arity, size, last_arity = -1, last_size = -1, count = 0
-    out = np.zeros((65, 5), np.int64)
+    cdef offset_t arity, size, i, count = 0, largest_arity = 0, largest_size = 0
+    out = np.zeros((65, 6), np.int64)
     cdef offset_t[:, ::1] row = out
     with nogil:
         for f in range(m):
             arity = scope_start[f + 1] - scope_start[f]
-            size = table_start[f + 1] - table_start[f]
-            if arity != last_arity or size != last_size:
-                if count == 64:
-                    count = -1
-                    break
-                row[count, 0] = f
-                row[count, 1] = last_arity = arity
-                row[count, 2] = last_size = size
-                row[count, 3] = scope_start[f]
-                row[count, 4] = table_start[f]
-                count += 1
+            size = 1
+            for i in range(scope_start[f], scope_start[f + 1]):
+                size *= domains[scope[i]]
+            largest_arity, largest_size = max(arity, largest_arity), max(size, largest_size)
+            if count < 0:
+                continue
+            if count and arity == row[count - 1, 1] and size == row[count - 1, 2]:
+                if f == row[count - 1, 0] + 1:
+                    row[count - 1, 5] = table_start[f] - table_start[f - 1]
+                if table_start[f] - table_start[f - 1] == row[count - 1, 5]:
+                    continue
+            if count == 64:
+                count = -1
+                continue
+            row[count, 0] = f
+            row[count, 1] = arity
+            row[count, 2] = row[count, 5] = size
+            row[count, 3] = scope_start[f]
+            row[count, 4] = table_start[f]
+            count += 1
     if count < 0:
-        return np.zeros((0, 5), np.int64)
+        return np.zeros((0, 6), np.int64), largest_arity, largest_size
     out[count, 0] = m
-    return out[:count + 1].copy()
+    return out[:count + 1].copy(), largest_arity, largest_size
 
 
 def energy(
@@ -162,7 +191,7 @@ def energy(
                             at = at * width + labels[scope[s + i]]
                     add(&total, tables[t + at])
                     s += run[k, 1]
-                    t += run[k, 2]
+                    t += run[k, 5]
         else:
             for f in range(m):
                 at = 0
@@ -192,19 +221,23 @@ def first_forbidding(
     return -1
 
 
-def minima(const offset_t[::1] table_start, const cost_t[::1] tables):
-    """(smallest entry of each table, their sum with the rounding error of each addition carried along)."""
+def minima(const offset_t[::1] table_start, const offset_t[::1] start, const cost_t[::1] tables):
+    """(smallest entry of each table, their sum with the rounding error of each addition carried along).
+
+    Table f has ``start[f + 1] - start[f]`` entries.
+    """
     cdef Py_ssize_t m = table_start.shape[0] - 1, f
     cdef offset_t i
-    cdef double least
+    cdef double least = INFINITY
     cdef Sum total = Sum(0.0, 0.0)
     out = np.empty(m)
     cdef double[::1] result = out
     with nogil:
         for f in range(m):
-            least = INFINITY
-            for i in range(table_start[f], table_start[f + 1]):
-                least = tables[i] if tables[i] < least else least
+            if f == 0 or table_start[f] != table_start[f - 1]:
+                least = INFINITY
+                for i in range(table_start[f], table_start[f] + start[f + 1] - start[f]):
+                    least = tables[i] if tables[i] < least else least
             result[f] = least
             add(&total, least)
     return out, value(&total)
@@ -308,10 +341,13 @@ def condition(
     const offset_t[::1] table_start,
     const cost_t[::1] tables,
     const element_t[::1] given,
+    bint shared,
 ):
-    """Fix the variables with ``given[v] >= 0``: (scope_start, scope, tables, constant, first forbidden factor or -1).
+    """Fix the variables with ``given[v] >= 0``: (scope_start, scope, begins, tables, constant, forbidden factor or -1).
 
-    Factors without a free variable are dropped; the sum of their entries is added to the constant. O(size of scopes and
+    Factors without a free variable are dropped; the sum of their entries is added to the constant. `begins` says where
+    the table of each remaining factor begins in the new tables. With `shared`, it is where it begins in the old tables
+    followed by the new ones: tables of factors whose variables are all free are not copied then. O(size of scopes and
     tables).
     """
     cdef Py_ssize_t m = scope_start.shape[0] - 1, f, kept = 0
@@ -328,10 +364,13 @@ def condition(
                 arity += 1
         if arity:
             kept += 1
-            entries += size
             members += arity
+            if not shared or arity < scope_start[f + 1] - scope_start[f]:
+                entries += size
     start_array, scope_array, tables_array = np.zeros(kept + 1, np.int64), np.empty(members, np.int32), np.empty(entries)
-    cdef offset_t[::1] start = start_array
+    begins_array = np.empty(kept, np.int64)
+    cdef offset_t[::1] start = start_array, begins = begins_array
+    cdef offset_t before = tables.shape[0] if shared else 0
     cdef element_t[::1] rest = scope_array
     cdef cost_t[::1] out = tables_array
     kept = members = entries = 0
@@ -353,6 +392,10 @@ def condition(
                 continue
             kept += 1
             start[kept] = members
+            begins[kept - 1] = table_start[f]
+            if shared and members - begin == scope_start[f + 1] - scope_start[f]:
+                continue
+            begins[kept - 1] = before + entries
             size = 1
             for i in range(begin, members):
                 size *= domains[rest[i]]
@@ -360,7 +403,7 @@ def condition(
                 out[entries] = tables[table_start[f] + place_of(
                     &domains[0], &scope[scope_start[f]], scope_start[f + 1] - scope_start[f], &given[0], j)]
                 entries += 1
-    return start_array, scope_array, tables_array, constant, bad
+    return start_array, scope_array, begins_array, tables_array, constant, bad
 
 
 cdef inline offset_t place_of(
@@ -386,7 +429,10 @@ def absorb_unary(
     const offset_t[::1] table_start,
     const cost_t[::1] tables,
 ):
-    """Add each unary factor to the first larger factor of its variable: (scope_start, scope, tables)."""
+    """Add each unary factor to the first larger factor of its variable: (scope_start, scope, tables).
+
+    ``table_start[f + 1]`` is the end of table f: no two factors have the same table.
+    """
     cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, f, g
     cdef offset_t i, j, d, stride, kept = 0, members = 0, entries = 0
     cdef element_t v

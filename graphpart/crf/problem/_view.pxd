@@ -11,7 +11,7 @@ cdef struct Factors:
     const offset_t* first           # where the labels of each variable begin; NULL if `width` says it
     const offset_t* scope_start     # m + 1
     const element_t* scope
-    const offset_t* table_start     # start of the table of factor f; tables may be in any order
+    const offset_t* table_start     # start of the table of factor f; several factors may have the same
     const cost_t* tables
     const offset_t* run             # see _structure.runs; NULL without runs
     offset_t largest_domain, largest_table, largest_arity

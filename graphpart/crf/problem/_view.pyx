@@ -1,7 +1,7 @@
 """One C view of a factor graph: its arrays, its layout and, on request, its incidence, as one struct of pointers.
 
 `FactorGraph._view` makes it once for each factor graph. Kernels take it in place of the arrays. They read the table of
-factor f from ``table_start[f]`` on, and its size from the domains of its scope. So tables need not be contiguous.
+factor f from ``table_start[f]`` on, and its size from the domains of its scope. So factors may share tables.
 """
 
 from graphpart.kernels.types cimport cost_t, element_t, offset_t

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.problem.checks import one_domain, real_array
+from graphpart.crf.problem.checks import one_domain, one_for_all, real_array
 from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.crf.problem.grids import from_arrays_of_pairs, numbers_of_pairs, pairs_of, rows_of_unary
 from graphpart.display import plural
@@ -98,15 +98,15 @@ def from_potts(cls: type[Graph], graph: Any, unary: Any, weight: Any, labels: in
     costs = _unary_costs(graph, unary)
     index = {node: i for i, node in enumerate(graph)}
     domains = _domains(graph, costs, labels)
-    differ: dict[tuple[int, int], NDArray[np.float64]] = {}
+    differ: dict[tuple[int, int, float], NDArray[np.float64]] = {}
 
     def tables() -> Iterator[tuple[int, int, NDArray[np.float64]]]:
         for a, b, value in _edge_values(graph, weight, 1.0):
             i, j = index[a], index[b]
-            shape = (domains[i], domains[j])
-            if shape not in differ:
-                differ[shape] = 1.0 - np.eye(*shape)
-            yield i, j, _number(f"weight of edge ({a!r}, {b!r})", value) * differ[shape]
+            key = (domains[i], domains[j], _number(f"weight of edge ({a!r}, {b!r})", value))
+            if key not in differ:
+                differ[key] = key[2] * (1.0 - np.eye(*key[:2]))
+            yield i, j, differ[key]
 
     return _assemble(cls, graph, domains, costs, tables())
 
@@ -208,6 +208,8 @@ def _from_arrays(cls: type[Graph], graph: Any, unary: Any, labels: int, table: A
     size, count = labels if costs is None else costs.shape[1], sum(map(len, pairs))
     if isinstance(table, str):
         raise InvalidProblem(f"pairwise is {table!r}: expected a table ({size}, {size}), or one for each pair")
+    if one_for_all(table) and table.shape == (count, size, size):
+        table = table[0]
     tables = real_array("pairwise", table)
     if tables.ndim == 0:
         tables = tables * (1.0 - np.eye(size))
@@ -228,25 +230,36 @@ def _assemble(
     nodes = list(graph)
     scope: list[int] = []
     start = [0]
-    flat = []
+    own = []
     for i, node in enumerate(nodes):
         if node in costs:
             scope.append(i)
             start.append(len(scope))
-            flat.append(costs[node])
+            own.append(costs[node])
     merged: dict[tuple[int, int], NDArray[np.float64]] = {}
     for i, j, table in tables:
         if (j, i) in merged:
             merged[j, i] = merged[j, i] + table.T
         else:
             merged[i, j] = merged[i, j] + table if (i, j) in merged else table
+    numbers, flat = [*range(len(own))], [*own]
+    kept: dict[int, int] = {}
     for (i, j), table in merged.items():
         scope += (i, j)
         start.append(len(scope))
-        flat.append(table.ravel())
-    values = np.concatenate(flat) if flat else np.zeros(0)
-    names = None if nodes == list(range(len(nodes))) else nodes
-    return cls.from_csr(np.array(domains, np.int64), start, np.array(scope, np.int64), values, names)
+        numbers.append(kept.setdefault(id(table), len(flat)))  # an array that several edges have is kept once
+        if numbers[-1] == len(flat):
+            flat.append(table)
+    begins = np.cumsum([0, *(table.size for table in flat)])
+    values = np.concatenate([table.ravel() for table in flat]) if flat else np.zeros(0)
+    return cls.of_csr(
+        range(len(nodes)) if nodes == list(range(len(nodes))) else nodes,
+        np.array(domains, np.int32),
+        np.array(start, np.int64),
+        np.array(scope, np.int32),
+        values,
+        np.append(begins[np.array(numbers, np.int64)], begins[-1]),
+    )
 
 
 def _check_undirected(graph: nx.Graph) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import LARGEST_INDEX
 
-__all__ = ["group_arrays", "integer_array", "one_domain", "real_array", "sizes_of", "unique_names"]
+__all__ = ["group_arrays", "integer_array", "one_domain", "one_for_all", "real_array", "sizes_of", "unique_names"]
 
 
 def real_array(what: str, values: ArrayLike) -> NDArray[np.float64]:
@@ -25,17 +25,24 @@ def real_array(what: str, values: ArrayLike) -> NDArray[np.float64]:
     return array.astype(np.float64, order="C", copy=False)
 
 
+def one_for_all(tables: Any) -> bool:
+    """Whether an array of tables is one table that `numpy.broadcast_to` repeats."""
+    return isinstance(tables, np.ndarray) and tables.ndim > 1 and len(tables) > 1 and tables.strides[0] == 0
+
+
 def group_arrays(
-    g: int, scopes: ArrayLike, tables: ArrayLike, sizes: NDArray[np.int32]
+    g: int, scopes: ArrayLike, tables: Any, sizes: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Scopes and tables of a group; a single table if one is for all scopes, see `one_for_all`."""
     rows = integer_array(f"scopes of group {g}", scopes, np.int32)
-    values = real_array(f"tables of group {g}", tables)
+    values = real_array(f"tables of group {g}", tables[:1] if one_for_all(tables) else tables)
     if rows.ndim != 2:
         raise InvalidProblem(f"scopes of group {g} have shape {rows.shape}: expected (m, k)")
     m, k = rows.shape
-    if values.ndim != k + 1 or len(values) != m:
+    given = np.shape(tables)
+    if len(given) != k + 1 or given[0] != m:
         shape = ", ".join([str(m)] + [f"d{j + 1}" for j in range(k)])
-        raise InvalidProblem(f"tables of group {g} have shape {values.shape}: expected ({shape})")
+        raise InvalidProblem(f"tables of group {g} have shape {given}: expected ({shape})")
     n = len(sizes)
     if rows.size and (rows.min() < 0 or rows.max() >= n):
         i = int(np.flatnonzero(((rows < 0) | (rows >= n)).any(axis=1))[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from graphpart.common.groups import group, places_within
 from graphpart.crf.problem import _structure
 from graphpart.crf.problem.factor_tables import FactorTables
+from graphpart.crf.problem.shared_tables import kept_once, rows_of, selected
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 
-__all__ = ["condition", "find_cycle", "merge", "rows_of", "simplify", "split"]
+__all__ = ["condition", "find_cycle", "merge", "simplify", "split"]
 
 Graph = TypeVar("Graph", bound=FactorTables)
 
@@ -35,24 +36,23 @@ def condition(f: Graph, evidence: Mapping[Hashable, int]) -> Graph:
 def condition_on(f: Graph, given: NDArray[np.int32]) -> Graph:
     """Condition on an array of n labels, with -1 for variables that remain."""
     free = given < 0
-    start, scope, tables, constant, bad = _structure.condition(
-        f.domains, f.scope_start, f.scope, f.table_start, f.tables, given
+    domains, scope_start, scope, table_start, tables = f._flat()
+    shared = f.entries > len(tables)
+    start, scope, begins, new, constant, bad = _structure.condition(
+        domains, scope_start, scope, table_start, tables, given, shared
     )
     if bad >= 0:
         names = tuple(f.variables[i] for i in f.factor(bad)[0])
         raise InfeasibleProblem(f"the evidence is forbidden: factor {bad} over {names!r} is inf")
     place = np.cumsum(free, dtype=np.int32) - 1
     names_left = [f.variables[i] for i in np.flatnonzero(free).tolist()]
-    rest = type(f).from_csr(
-        f.domains[free],
-        start,
-        place[scope],
-        tables,
-        names_left,
-        constant=f.constant + constant,
-        offset=f.offset,
-        sense=f.sense,
+    if shared:
+        sizes = np.diff(_structure.table_starts(domains, start, scope)[0])
+        new, kept_start = kept_once(np.concatenate([tables, new]), begins, sizes)
+    rest = type(f).of_csr(
+        names_left, domains[free], start, place[scope], new, kept_start if shared else None, f.constant + constant
     )
+    rest._in_units(f.offset, f.sense)
     for k, one in enumerate(f._functions):
         left = one.given(given[list(one.scope)].tolist())
         if left.scope:
@@ -66,31 +66,34 @@ def condition_on(f: Graph, given: NDArray[np.int32]) -> Graph:
 
 def simplify(f: Graph) -> Graph:
     """See `FactorGraph.simplify`."""
-    start, scope, table_start, tables = _merged(f, 1) or f._flat()[1:]
-    return _like(f, *_structure.absorb_unary(f.domains, start, scope, table_start, tables))
+    merged = _merged(f, 1)
+    return _like(
+        f, *_structure.absorb_unary(f.domains, merged.scope_start, merged.scope, merged.table_start, merged.tables)
+    )
 
 
 def merge(f: Graph) -> Graph:
     """An equal factor graph in which factors over the same two or more variables are merged; `f` if there are none."""
-    found = _merged(f, 2)
-    return f if found is None else _like(f, found[0], found[1], found[3])
+    return _merged(f, 2)
 
 
-def _like(f: Graph, start: NDArray[np.int64], scope: NDArray[np.int32], tables: NDArray[np.float64]) -> Graph:
-    names = None if isinstance(f.variables, range) else f.variables
-    g = type(f).from_csr(f.domains, start, scope, tables, names, constant=f.constant, offset=f.offset, sense=f.sense)
-    g._functions = list(f._functions)
+def _like(
+    f: Graph,
+    start: NDArray[np.int64],
+    scope: NDArray[np.int32],
+    tables: NDArray[np.float64],
+    table_start: NDArray[np.int64] | None = None,
+) -> Graph:
+    """A factor graph with the variables, functions and units of `f`."""
+    names = f.variables if isinstance(f.variables, range) else list(f.variables)
+    g = type(f).of_csr(names, f.domains, start, scope, tables, table_start, f.constant)
+    g._in_units(f.offset, f.sense)._functions = list(f._functions)
     return g
 
 
-def _merged(
-    f: FactorTables, least: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]] | None:
-    """(scope_start, scope, table_start, tables) after merging factors of at least `least` variables with equal scopes.
-
-    None if there are no such factors to merge.
-    """
-    start, scope, table_start, tables = f.scope_start, f.scope, f.table_start, f.tables
+def _merged(f: Graph, least: int) -> Graph:
+    """`f` with factors of at least `least` variables and equal scopes merged; `f` itself if there are none."""
+    start, scope = f.scope_start, f.scope
     arity = np.diff(start)
     kept = [np.flatnonzero(arity < least)]
     merged_scopes: list[tuple[int, ...]] = []
@@ -114,20 +117,21 @@ def _merged(
             merged_tables.append(total.ravel())
             merged_first.append(int(at[b]))
     if not merged_scopes:
-        return None
+        return f
     single = np.concatenate(kept)
     pieces_start, pieces_scope = rows_of(start, scope, single)
-    _, pieces_tables = rows_of(table_start, tables, single)
     extra = np.cumsum([len(members) for members in merged_scopes])
     all_start = np.concatenate([pieces_start, pieces_start[-1] + extra])
     all_scope = np.concatenate([pieces_scope, np.array([i for s in merged_scopes for i in s], np.int32)])
-    sizes = np.concatenate([np.diff(table_start)[single], [len(t) for t in merged_tables]])
-    all_tables = np.concatenate([pieces_tables, *merged_tables])
-    starts = np.concatenate([[0], np.cumsum(sizes)])
     order = np.argsort(np.concatenate([single, merged_first]), kind="stable")
-    start, scope = rows_of(all_start, all_scope, order)
-    table_start, tables = rows_of(starts, all_tables, order)
-    return start, scope, table_start, tables
+    tables = f._flat()[4]
+    new = np.array([len(t) for t in merged_tables])
+    sizes = np.concatenate([np.diff(f.table_start)[single], new])
+    begins = np.concatenate([f._flat()[3][single], len(tables) + np.cumsum(new) - new])
+    kept_tables = kept_once(
+        np.concatenate([tables, *merged_tables]), begins[order], sizes[order], f.entries > len(tables)
+    )
+    return _like(f, *rows_of(all_start, all_scope, order), *kept_tables)
 
 
 def split(f: Graph, labels: NDArray[np.int32]) -> list[tuple[NDArray[np.int64], Graph]]:
@@ -145,22 +149,11 @@ def split(f: Graph, labels: NDArray[np.int32]) -> list[tuple[NDArray[np.int64], 
     for k in range(count):
         mine = variables[first_variable[k] : first_variable[k + 1]]
         own = factors[first_factor[k] : first_factor[k + 1]]
-        start, scope = rows_of(f.scope_start, f.scope, own)
-        _, tables = rows_of(f.table_start, f.tables, own)
+        start, scope, tables, table_start = selected(f, own)
         names = [f.variables[i] for i in mine.tolist()]
-        parts.append((mine, type(f).from_csr(f.domains[mine], start, place[scope], tables, names)))
+        inner = place[scope].astype(np.int32)
+        parts.append((mine, type(f).of_csr(names, f.domains[mine], start, inner, tables, table_start)))
     return parts
-
-
-def rows_of(
-    start: NDArray[np.int64], values: NDArray[Any], rows: NDArray[np.integer[Any]]
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Some rows of a compressed-row array, in the order given: (starts, values)."""
-    length = start[rows + 1] - start[rows]
-    new_start = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(length, out=new_start[1:])
-    at = np.repeat(start[rows] - new_start[:-1], length) + np.arange(new_start[-1])
-    return new_start, values[at]
 
 
 def find_cycle(f: FactorTables) -> str:

@@ -11,6 +11,7 @@ labels. Users give names, networkx graphs and nested arrays; they are converted 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +59,9 @@ class FactorGraph(FromOthers, WithFunctions):
     table_start : ndarray of int64, shape (m + 1,)
     tables : ndarray of float64
         All tables; that of factor f is ``tables[table_start[f]:table_start[f + 1]]``, the last variable of its scope
-        running fastest. Read-only, as all arrays here.
+        running fastest. Read-only, as all arrays here. If factors share tables, each access makes the array anew.
+    entries : int
+        Number of entries of all tables, ``len(tables)``.
     constant : float
         Added to every energy.
     offset, sense : float, int
@@ -132,7 +135,8 @@ class FactorGraph(FromOthers, WithFunctions):
 
         Notes
         -----
-        O(n + size of all tables), without a Python loop over factors. The tables are copied once.
+        O(n + size of all tables), without a Python loop over factors. The tables are copied once. If all factors of a
+        group have one table, give ``np.broadcast_to(table, (m, d1, ..., dk))``: it is kept once.
 
         Examples
         --------
@@ -145,7 +149,8 @@ class FactorGraph(FromOthers, WithFunctions):
         (3, 5, 1.5)
         """
         sizes = sizes_of(domains)
-        scopes, tables, counts, arities = [], [], [], []
+        scopes, tables, counts, arities, begins = [], [], [], [], []
+        kept = 0
         for g, (given_scopes, given_tables) in enumerate(groups):
             rows, values = group_arrays(g, given_scopes, given_tables, sizes)
             if rows.shape[1] == 0:
@@ -153,6 +158,9 @@ class FactorGraph(FromOthers, WithFunctions):
                 continue
             scopes.append(rows.ravel())
             tables.append(values.reshape(-1))
+            step = 0 if len(values) < len(rows) else math.prod(values.shape[1:])
+            begins.append(kept + step * np.arange(len(rows)))
+            kept += values.size
             counts.append(len(rows))
             arities.append(rows.shape[1])
         start = np.zeros(sum(counts) + 1, np.int64)
@@ -165,7 +173,8 @@ class FactorGraph(FromOthers, WithFunctions):
         scope = np.concatenate(scopes) if scopes else np.zeros(0, np.int32)
         flat = np.concatenate(tables) if tables else np.zeros(0)
         names = unique_names(variables, len(sizes))
-        return cls.of_csr(names, sizes, start, scope, flat, constant)._in_units(offset, sense)
+        table_start = np.concatenate([*begins, [kept]]).astype(np.int64)
+        return cls.of_csr(names, sizes, start, scope, flat, table_start, constant)._in_units(offset, sense)
 
     @classmethod
     def pairwise(
@@ -502,7 +511,7 @@ class FactorGraph(FromOthers, WithFunctions):
         labels = sorted({int(self.domains.min()), int(self.domains.max())})
         arity = int(np.diff(self.scope_start).max(initial=0))
         facts: dict[str, Any] = {} if self.shape is None else {"grid": " x ".join(map(str, self.shape))}
-        facts |= {"labels": " to ".join(map(str, labels)), "largest arity": arity, "table entries": len(self.tables)}
+        facts |= {"labels": " to ".join(map(str, labels)), "largest arity": arity, "table entries": self.entries}
         return facts | ({"forbidden entries": "some"} if self.has_forbidden else {})
 
 

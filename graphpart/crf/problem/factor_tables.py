@@ -30,7 +30,7 @@ class FactorTables(Shown):
     """The arrays of a factor graph; see :class:`FactorGraph` for what its attributes mean."""
 
     __slots__ = (
-        "_arrays", "_cache", "_functions", "_index", "_names", "_new_domains", "_new_factors", "_owner",
+        "_arrays", "_cache", "_entries", "_functions", "_index", "_names", "_new_domains", "_new_factors", "_owner",
         "constant", "offset", "sense", "shape",
     )  # fmt: skip
 
@@ -55,11 +55,15 @@ class FactorTables(Shown):
         scope_start: NDArray[np.int64],
         scope: NDArray[np.int32],
         tables: NDArray[np.float64],
+        table_start: NDArray[np.int64] | None = None,
         constant: float = 0.0,
     ) -> Self:
-        """From unique names, checked domains, and arrays in compressed rows that no other object changes."""
+        """From unique names, checked domains, and arrays in compressed rows that no other object changes.
+
+        `table_start` is for tables that factors share, see `shared_tables`.
+        """
         self = cls.__new__(cls)
-        self._set(names, domains, scope_start, scope, tables)
+        self._set(names, domains, scope_start, scope, tables, table_start)
         self._begin_with(constant)
         self._layout()
         self._scheme()
@@ -196,7 +200,7 @@ class FactorTables(Shown):
             raise InvalidProblem(f"scope has shape {members.shape}: expected ({start[-1]},), as scope_start ends")
         values = np.array(real_array("tables", tables), copy=True).reshape(-1)
         names = unique_names(variables, len(sizes))
-        return cls.of_csr(names, sizes, start, members, values, constant)._in_units(offset, sense)
+        return cls.of_csr(names, sizes, start, members, values, None, constant)._in_units(offset, sense)
 
     def _in_units(self, offset: float, sense: int) -> Self:
         """Take over the units of a file or the caller, see `objective`; returns the same object."""
@@ -219,6 +223,7 @@ class FactorTables(Shown):
         scope_start: NDArray[np.int64],
         scope: NDArray[np.int32],
         tables: NDArray[np.float64],
+        table_start: NDArray[np.int64] | None = None,
     ) -> None:
         """Take over checked names and domains, and arrays that no other object changes; check scopes and tables."""
         self._names = names
@@ -242,7 +247,7 @@ class FactorTables(Shown):
                     f"factor {f} with the scope {indices} has a table larger than any memory",
                 )[what]
             )
-        if start[-1] != len(tables):
+        if start[-1] != len(tables) and table_start is None:
             raise InvalidProblem(f"the tables have {len(tables)} entries in all: the scopes ask for {start[-1]}")
         empty = np.flatnonzero(np.diff(scope_start) == 0)
         if len(empty):
@@ -254,7 +259,8 @@ class FactorTables(Shown):
             self._add_constant(float(values.sum()), "a factor with an empty scope")
             scope_start = np.delete(scope_start, empty)
             start = _structure.table_starts(domains, scope_start, scope)[0]
-        self._arrays = (domains, scope_start, scope, start, tables)
+        self._entries = int(start[-1])
+        self._arrays = (domains, scope_start, scope, start if table_start is None else table_start, tables)
         for array in self._arrays:
             array.flags.writeable = False
         self._measure()
@@ -264,21 +270,27 @@ class FactorTables(Shown):
         _, _, _, start, tables = self._arrays
         at, infinite, total = _structure.measure(tables)
         if at >= 0:
-            f = int(np.searchsorted(start, at, side="right")) - 1
+            f = int(np.argmax(np.where(start[:-1] <= at, start[:-1], -1)))
             raise InvalidProblem(f"the table of factor {f} has the entry {tables[at]}: expected a number or inf")
+        if self._entries > len(tables) and math.isinf(total * self.m):
+            total = _structure.measure(self.tables)[2]
         if not math.isfinite(total):
             raise InvalidProblem("the sum of absolute costs overflows: expected costs of a smaller magnitude")
         self._cache["infinite"] = infinite
         return infinite
 
     def _flat(self) -> Arrays:
-        """The arrays (domains, scope_start, scope, table_start, tables), with everything that was added one by one."""
+        """(domains, scope_start, scope, table_start, tables), with everything that was added one by one.
+
+        The tables are those that are kept: several factors may have the same, see `shared_tables`.
+        """
         if self._new_domains or self._new_factors:
             domains, scope_start, scope, start, tables = self._arrays
             new, self._new_factors = self._new_factors, []
             added, self._new_domains = np.array(self._new_domains, np.int32), []
             arities = np.array([len(members) for members, _ in new], np.int64)
             sizes = np.array([len(table) for _, table in new], np.int64)
+            self._entries += int(sizes.sum())
             self._arrays = (
                 np.concatenate([domains, added]),
                 np.concatenate([scope_start, scope_start[-1] + np.cumsum(arities)]),
@@ -325,11 +337,25 @@ class FactorTables(Shown):
 
     @property
     def table_start(self) -> NDArray[np.int64]:
-        return self._flat()[3]
+        domains, scope_start, scope, start, tables = self._flat()
+        if self._entries > len(tables):
+            start = _structure.table_starts(domains, scope_start, scope)[0]
+            start.flags.writeable = False
+        return start
 
     @property
     def tables(self) -> NDArray[np.float64]:
-        return self._flat()[4]
+        _, _, _, start, tables = self._flat()
+        if self._entries > len(tables):
+            tables = _structure.gather(tables, start, self.table_start)
+            tables.flags.writeable = False
+        return tables
+
+    @property
+    def entries(self) -> int:
+        """The number of entries of the tables of all factors, O(1)."""
+        self._flat()
+        return self._entries
 
     @property
     def has_forbidden(self) -> bool:
@@ -364,7 +390,8 @@ class FactorTables(Shown):
         if not 0 <= f < self.m:
             raise InvalidProblem(f"{f} is not a factor: expected 0 to {self.m - 1}")
         members = scope[scope_start[f] : scope_start[f + 1]]
-        return tuple(members.tolist()), tables[start[f] : start[f + 1]].reshape(domains[members])
+        sizes = domains[members].tolist()
+        return tuple(members.tolist()), tables[start[f] : start[f] + math.prod(sizes)].reshape(sizes)
 
     def factors(self) -> Iterator[tuple[tuple[Hashable, ...], NDArray[np.float64]]]:
         """All factors in order, each as (names of its scope, table)."""
@@ -390,8 +417,7 @@ class FactorTables(Shown):
     def _layout(self) -> Layout:
         """The position of each label of each variable in one flat vector, and largest sizes; computed once."""
         if "layout" not in self._cache:
-            domains, scope_start, _, table_start, _ = self._flat()
-            self._cache["layout"] = layout_of(domains, scope_start, table_start, self.has_forbidden)
+            self._cache["layout"] = layout_of(*self._flat()[:4], self.has_forbidden)
         layout: Layout = self._cache["layout"]
         return layout
 
@@ -429,8 +455,8 @@ class FactorTables(Shown):
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        domains, scope_start, scope, _, tables = (np.ascontiguousarray(array) for array in state["arrays"])
-        self._set(state["names"], domains, scope_start, scope, tables)
+        domains, scope_start, scope, start, tables = (np.ascontiguousarray(array) for array in state["arrays"])
+        self._set(state["names"], domains, scope_start, scope, tables, start)
         self._begin_with(state["constant"])
         self._in_units(state["offset"], state["sense"])
         self.shape = state.get("shape")

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.columns import is_named
-from graphpart.crf.problem.derive import condition_on, rows_of
+from graphpart.crf.problem.derive import condition_on
 from graphpart.crf.problem.factor_tables import FactorTables
+from graphpart.crf.problem.shared_tables import entries_of
 from graphpart.display.grids import grid_of
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidPartition, InvalidProblem
 from graphpart.result import Result
@@ -95,7 +96,7 @@ def start_of(f: FactorTables, initial: Any) -> NDArray[np.int32]:
     place = np.zeros(f.n + 1, np.int64)
     np.cumsum(rest.domains, out=place[1 : rest.n + 1])
     unary = np.flatnonzero(np.diff(rest.scope_start) == 1)
-    _, values = rows_of(rest.table_start, rest.tables, unary)
+    _, values = entries_of(rest, unary)
     size = np.diff(rest.table_start)[unary]
     begin = place[rest.scope[rest.scope_start[unary]]]
     at = np.repeat(begin - np.cumsum(size) + size, size) + np.arange(len(values))

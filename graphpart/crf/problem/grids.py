@@ -145,13 +145,18 @@ def from_arrays_of_pairs(
     """Unary factors of all variables, then a table for each pair: `table`, times its number if there are numbers."""
     size = one_domain("of all", labels) if unary is None else unary.shape[1]
     every = np.concatenate(pairs) if pairs else np.zeros((0, 2), np.int32)
-    tables = np.broadcast_to(1.0 - np.eye(size) if table is None else table, (len(every), size, size))
-    if numbers is not None:
-        tables = numbers[:, None, None] * tables
+    tables = (1.0 - np.eye(size) if table is None else table).reshape(-1, size, size)
+    which = np.arange(len(every)) if len(tables) == len(every) else np.zeros(len(every), np.int64)
+    if numbers is not None:  # one table for each different number
+        values, which = np.unique(numbers, return_inverse=True)
+        if len(values) == len(numbers):
+            values, which = numbers, np.arange(len(numbers))
+        tables = values[:, None, None] * tables
     k = 0 if unary is None else n
     start = np.concatenate([np.arange(k), np.arange(k, k + 2 * len(every) + 1, 2)])
     scope = np.concatenate([np.arange(k, dtype=np.int32), every.ravel()])
-    flat = np.concatenate([np.zeros(0) if unary is None else unary.ravel(), tables.ravel()])
-    f = cls.of_csr(range(n), np.full(n, size, np.int32), start.astype(np.int64), scope, flat)
+    flat = np.concatenate([np.zeros(0) if unary is None else unary.ravel(), tables[: len(every)].ravel()])
+    begins = np.concatenate([size * np.arange(k), k * size + size * size * which, [len(flat)]]).astype(np.int64)
+    f = cls.of_csr(range(n), np.full(n, size, np.int32), start.astype(np.int64), scope, flat, begins)
     f.shape = shape
     return f

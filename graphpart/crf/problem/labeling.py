@@ -89,7 +89,7 @@ def check_allowed(f: FactorGraph, labels: NDArray[np.int32]) -> None:
 
 def least_entries(f: FactorGraph) -> tuple[NDArray[np.float64], float]:
     """(smallest entry of each table, their sum); InfeasibleProblem if one is inf, naming the factor."""
-    least, total = f._cache.get("minima") or _structure.minima(f.table_start, f.tables)
+    least, total = f._cache.get("minima") or _structure.minima(f._flat()[3], f.table_start, f._flat()[4])
     f._cache["minima"] = least, total
     if total == math.inf:
         i = int(np.flatnonzero(np.isposinf(least))[0])

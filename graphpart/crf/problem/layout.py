@@ -48,24 +48,23 @@ class Scheme:
 def layout_of(
     domains: NDArray[np.int32],
     scope_start: NDArray[np.int64],
+    scope: NDArray[np.int32],
     table_start: NDArray[np.int64],
     has_forbidden: bool,
 ) -> Layout:
-    """The layout of a factor graph with these arrays. O(n + m)"""
+    """The layout of a factor graph with these arrays. O(n + size of scopes)"""
     n = len(domains)
     least, most = (int(domains.min()), int(domains.max())) if n else (1, 1)
     place = np.zeros(0 if least == most else n + 1, np.int64)
     if least < most:
         np.cumsum(domains, out=place[1:])
-    runs = _structure.runs(scope_start, table_start)
-    shapes = runs[:-1, 1:3] if len(runs) else np.stack([np.diff(scope_start), np.diff(table_start)], 1)
-    largest_arity = int(shapes[:, 0].max(initial=1))
+    runs, largest_arity, largest_table = _structure.runs(domains, scope_start, scope, table_start)
     return Layout(
         width=most if least == most else 0,
         first=place,
         size=most * n if least == most else int(place[-1]),
-        largest_table=max(most, int(shapes[:, 1].max(initial=1))),
-        largest_arity=largest_arity,
+        largest_table=max(most, largest_table),
+        largest_arity=max(1, largest_arity),
         runs=runs,
         pairs_only=least == most == 2 and largest_arity <= 2 and not has_forbidden,
     )

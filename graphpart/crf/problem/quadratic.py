@@ -127,7 +127,7 @@ def assemble(
     scope = np.concatenate([place.astype(np.int32), np.stack(pairs[:2], 1).reshape(-1)])
     flat = np.concatenate([unary.reshape(-1), tables.reshape(-1)])
     domains = np.full(len(names), 2, np.int32)
-    return cls.of_csr(names, domains, start.astype(np.int64), scope, flat, constant)
+    return cls.of_csr(names, domains, start.astype(np.int64), scope, flat, None, constant)
 
 
 def _entries(what: str, given: Any, weight: str) -> _Entries:

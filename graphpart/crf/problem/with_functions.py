@@ -313,7 +313,7 @@ class WithFunctions(FactorTables):
         whole: Self | None = self._cache.get("decomposed")
         constant = self.constant + math.fsum(one.constant for one in self._functions)
         if whole is None:
-            domains, start, scope, _, tables = self._flat()
+            domains, start, scope, table_start, tables = self._flat()
             more: list[int] = []
             scopes, parts = [], []
             for one in self._functions:
@@ -323,12 +323,14 @@ class WithFunctions(FactorTables):
                 parts += [table for _, table in scopes_of_one]
             names = [*self._names, *(("auxiliary", k) for k in range(len(more)))]
             lengths = np.cumsum([0, *map(len, scopes)])
+            sizes = np.array([len(table) for table in parts], np.int64)
             whole = type(self).of_csr(
                 names,
                 np.concatenate([domains, np.array(more, np.int32)]),
                 np.concatenate([start, start[-1] + lengths[1:]]),
                 np.concatenate([scope, np.array([i for members in scopes for i in members], np.int32)]),
                 np.concatenate([tables, *parts]),
+                np.concatenate([table_start, table_start[-1] + np.cumsum(sizes)]),
             )
             whole._owner = self
             self._cache["decomposed"] = whole

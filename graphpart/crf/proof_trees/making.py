@@ -58,9 +58,10 @@ def prove_labels(
     cost = given.evaluate(labels)
     if given.functions:
         labels = given.complete(labels)
-    if len(f.tables) > LARGEST_PROBLEM:
-        raise Unproven(f"the tables have {number(len(f.tables))} entries: expected at most {number(LARGEST_PROBLEM)}")
-    finite = finite_costs(f)
+    if f.entries > LARGEST_PROBLEM:
+        raise Unproven(f"the tables have {number(f.entries)} entries: expected at most {number(LARGEST_PROBLEM)}")
+    costs, count = finite_costs(f)
+    finite = np.repeat(costs, np.asarray(count, np.int64))
     size = float(np.abs(finite).sum())
     decimals = decimals_of(finite, TOLERANCE * size)
     energy = plain_energy(f, decimals)

@@ -54,7 +54,8 @@ class LabelingProof(ProofTree):
 
 def plain_energy(f: FactorGraph, decimals: int | None) -> Energy:
     """The factor graph with costs rounded to a number of decimals, or as they are. O(size of all tables)"""
-    domains, start, scope, table_start, tables = (array.tolist() for array in f._flat())
+    arrays = (f.domains, f.scope_start, f.scope, f.table_start, f.tables)
+    domains, start, scope, table_start, tables = (array.tolist() for array in arrays)
     scopes = (scope[a:b] for a, b in pairwise(start))
     entries = (tables[a:b] for a, b in pairwise(table_start))
     return Energy(domains, zip(scopes, entries, strict=True), float(f.constant), decimals)

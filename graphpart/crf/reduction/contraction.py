@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.problem import FactorGraph
-from graphpart.crf.problem.derive import merge, rows_of
+from graphpart.crf.problem.derive import merge
 from graphpart.crf.problem.labeling import named
+from graphpart.crf.problem.shared_tables import by_table, rows_of
 from graphpart.errors import InfeasibleProblem
 
 __all__ = ["Contraction", "contraction"]
@@ -73,10 +74,10 @@ def contraction(f: FactorGraph) -> Contraction | None:
     whole = np.concatenate(labels)
     scope_start, scope, tables = _rewritten(f, leader, start, whole)
     places = place[scope].astype(np.int32)
-    g = FactorGraph.of_csr(names, domains, scope_start, places, tables, f.constant)._in_units(f.offset, f.sense)
+    g = FactorGraph.of_csr(names, domains, scope_start, places, tables, None, f.constant)._in_units(f.offset, f.sense)
     g = merge(g)
     if g.m:
-        bad = np.flatnonzero(np.isposinf(np.minimum.reduceat(g.tables, g.table_start[:-1])))
+        bad = np.flatnonzero(np.isposinf(by_table(g, np.minimum)))
         if len(bad):
             raise InfeasibleProblem(f"every labeling is forbidden: what is left of {named(g, int(bad[0]))} forbids it")
     return Contraction(g, place[leader], start[:-1], whole)

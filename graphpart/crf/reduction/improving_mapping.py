@@ -34,6 +34,7 @@ from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.certificates.certificate import Extra, common_step, proven_bound
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import places
+from graphpart.crf.problem.shared_tables import by_table, selected
 from graphpart.crf.reduction import _improving_mapping
 from graphpart.stopping import Stopping
 
@@ -135,15 +136,13 @@ class _Search:
             return
         self.touched = count
         stays = np.logical_or.reduceat(touched[f.scope], f.scope_start[:-1])
-        entries = np.repeat(stays, np.diff(f.table_start))
-        if 2 * np.count_nonzero(entries) > len(entries):
+        if 2 * np.diff(f.table_start)[stays].sum() > f.entries:
             return
         arity = np.diff(f.scope_start)
         members = np.repeat(stays, arity)
         several = np.repeat(arity > 1, arity)
         self.messages = self.messages[np.repeat(members[several], f.domains[f.scope[several]])]
-        start = np.concatenate([[0], np.cumsum(arity[stays])])
-        self.f = FactorGraph.of_csr(range(f.n), f.domains, start, f.scope[members], f.tables[entries])
+        self.f = FactorGraph.of_csr(range(f.n), f.domains, *selected(f, np.flatnonzero(stays)))
 
     def _differences(self) -> tuple[FactorGraph | None, Offsets]:
         """(g, positions of its messages among those of f); None if no label is mapped any more."""
@@ -187,8 +186,8 @@ def _ranges(f: FactorGraph) -> float:
     """The sum over tables of the range of their finite entries; 0 if costs are too large for sums of differences."""
     if not f.m:
         return 0.0
-    low = np.minimum.reduceat(f.tables, f.table_start[:-1])
-    finite = np.where(np.isfinite(f.tables), f.tables, -math.inf) if f.has_forbidden else f.tables
-    high = np.maximum.reduceat(finite, f.table_start[:-1])
+    tables = f._flat()[4]
+    finite = np.where(np.isfinite(tables), tables, -math.inf) if f.has_forbidden else tables
+    low, high = by_table(f, np.minimum), by_table(f, np.maximum, finite)
     size = float(np.maximum(np.abs(low), np.abs(high)).sum())
     return float((high - low).sum()) if size < LARGEST_SUM else 0.0

@@ -253,10 +253,11 @@ def probing_step(g: FactorGraph, weak: bool, stopping: Stopping) -> tuple[Factor
         ties = np.where(np.eye(2) == 1 - found.pairs[:, 2, None, None], 0.0, np.inf)
         start = np.concatenate([g.scope_start, g.scope_start[-1] + 2 * np.arange(1, k + 1)])
         scope = np.concatenate([g.scope, found.pairs[:, :2].ravel()])
-        tables = np.concatenate([g.tables, ties.ravel()])
-        g = FactorGraph.of_csr(list(g.variables), g.domains, start, scope, tables, g.constant)._in_units(
-            g.offset, g.sense
-        )
+        begins, tables = g._flat()[3:]
+        begins = np.concatenate([begins, len(tables) + 4 * np.arange(1, k + 1)])
+        tables = np.concatenate([tables, ties.ravel()])
+        names, units = list(g.variables), (g.offset, g.sense)
+        g = FactorGraph.of_csr(names, g.domains, start, scope, tables, begins, g.constant)._in_units(*units)
     return g, _left_by(found, weak)
 
 

@@ -23,8 +23,10 @@ from numpy.typing import NDArray
 from graphpart.crf.bounds.contestant import Contestant
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.bucket_elimination.plan import magnitude
+from graphpart.crf.certificates.certificate import finite_costs
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import trivial_bound
+from graphpart.crf.problem.shared_tables import absolute_costs
 from graphpart.crf.strips._strips import Strips
 from graphpart.crf.strips.grid import Grid, costs_left, costs_of, grid_of
 from graphpart.stopping import Stopping
@@ -106,9 +108,8 @@ class Stripping(Contestant):
         assert rows is not None  # otherwise the contestant is done from the start
         cap, moved = math.inf, 0.0
         if f.has_forbidden:  # a large finite cost replaces inf; a bound with the smaller cost is a bound for inf, too
-            finite = f.tables[np.isfinite(f.tables)]
-            spread = self.cost - trivial_bound(f) if self.cost < math.inf else 2.0 * float(np.abs(finite).sum())
-            cap = 2.0 * spread + float(finite.max(initial=0.0)) + self.judge.tolerance
+            spread = self.cost - trivial_bound(f) if self.cost < math.inf else 2.0 * absolute_costs(f)
+            cap = 2.0 * spread + float(finite_costs(f)[0].max(initial=0.0)) + self.judge.tolerance
         if f.has_forbidden or passes is None:
             costs = costs_of(f)
         else:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.problem import FactorGraph
-from graphpart.crf.problem.derive import rows_of
 from graphpart.crf.problem.labeling import places
+from graphpart.crf.problem.shared_tables import entries_of
 
 __all__ = ["Costs", "Grid", "costs_left", "costs_of", "grid_of"]
 
@@ -173,7 +173,7 @@ def costs_of(f: FactorGraph) -> Costs:
     arity, first = np.diff(scope_start), places(f)
     alone = np.flatnonzero(arity == 1)
     owner = scope[scope_start[alone]]
-    begins, entries = rows_of(table_start, tables, alone)
+    begins, entries = entries_of(f, alone)
     at = np.arange(len(entries)) + np.repeat(first[owner] - begins[:-1], domains[owner])
     later = np.zeros(f.m, bool)
     pairs = np.flatnonzero(arity == 2)

@@ -1,0 +1,119 @@
+"""Tables that several factors share: each is kept once, and `table_start` says where the table of each factor begins.
+
+The tables that a factor graph keeps do not overlap and leave no gap. If no two factors share a table, they stand in the
+order of the factors. `FactorGraph.table_start` and `FactorGraph.tables` show a table for each factor in any case; with
+shared tables they are made anew at each access. Algorithms that may meet large factor graphs use `FactorTables._flat`,
+the arrays as they are kept, and the functions of this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.problem import _structure
+from graphpart.crf.problem.factor_tables import FactorTables
+
+__all__ = [
+    "absolute_costs",
+    "blocks",
+    "by_table",
+    "entries_of",
+    "kept_once",
+    "rows_of",
+    "selected",
+    "times",
+]
+
+Floats = NDArray[np.float64]
+Starts = NDArray[np.int64]
+BLOCK = 2**18  # entries that `blocks` returns at a time, unless a table is larger
+
+
+def by_table(f: FactorTables, operation: np.ufunc, values: Floats | None = None) -> Floats:
+    """The reduction of the table of each factor by an operation such as ``np.minimum``, shape (m,).
+
+    `values` replaces the entries of the tables that are kept.
+    """
+    _, _, _, start, tables = f._flat()
+    values = tables if values is None else values
+    if not f.m:
+        return np.zeros(0)
+    if f.entries == len(tables):
+        return np.asarray(operation.reduceat(values, start[:-1]))
+    distinct, which = np.unique(start[:-1], return_inverse=True)
+    return np.asarray(operation.reduceat(values, distinct)[which])
+
+
+def absolute_costs(f: FactorTables, values: Floats | None = None) -> float:
+    """The sum of the absolute finite entries of all factors; for `values` see `by_table`."""
+    values = np.abs(f._flat()[4] if values is None else values)
+    return float(by_table(f, np.add, np.where(np.isinf(values), 0.0, values) if f.has_forbidden else values).sum())
+
+
+def times(f: FactorTables) -> Floats | float:
+    """The number of factors that have each entry of the tables that are kept; 1 if none is shared."""
+    _, _, _, start, tables = f._flat()
+    if f.entries == len(tables):
+        return 1.0
+    distinct, count = np.unique(start[:-1], return_counts=True)
+    return np.repeat(count.astype(np.float64), np.diff(np.append(distinct, len(tables))))
+
+
+def entries_of(f: FactorTables, factors: NDArray[np.integer[Any]]) -> tuple[Starts, Floats]:
+    """The tables of some factors, one after the other, each once for each factor: (starts, entries)."""
+    begins, starts = f._flat()[3], f.table_start
+    new = _starts(starts[factors + 1] - starts[factors])
+    return new, _structure.gather(f._flat()[4], begins[factors], new)
+
+
+def blocks(f: FactorTables) -> Iterator[Floats]:
+    """The entries of all tables in the order of the factors, some at a time."""
+    begins, tables, start = *f._flat()[3:], f.table_start
+    ends = np.searchsorted(start, np.arange(0, f.entries, BLOCK) + BLOCK)
+    for a, b in pairwise([0, *np.unique(np.minimum(ends, f.m)).tolist()]):
+        yield _structure.gather(tables, begins[a:b], start[a : b + 1] - start[a])
+
+
+def selected(
+    f: FactorTables, factors: NDArray[np.integer[Any]]
+) -> tuple[Starts, NDArray[np.int32], Floats, Starts | None]:
+    """Some factors, in the order given: (scope_start, scope, tables, table_start), as `FactorTables.of_csr` takes them.
+
+    Tables that these factors share stay shared.
+    """
+    _, scope_start, scope, begins, tables = f._flat()
+    starts = f.table_start
+    sizes = starts[factors + 1] - starts[factors]
+    kept, table_start = kept_once(tables, begins[factors], sizes, f.entries > len(tables))
+    return *rows_of(scope_start, scope, factors), kept, table_start
+
+
+def kept_once(tables: Floats, begins: Starts, sizes: Starts, shared: bool = True) -> tuple[Floats, Starts | None]:
+    """The tables that begin at `begins`, each once: (tables, the new `table_start`, or None if no two are the same).
+
+    Without `shared`, it is known that no two of them are the same.
+    """
+    distinct, first, which = np.unique(begins, True, True) if shared else (begins, begins, begins)
+    if len(distinct) == len(begins):
+        return _structure.gather(tables, begins, _starts(sizes)), None
+    new = _starts(sizes[first])
+    return _structure.gather(tables, distinct, new), np.append(new[:-1][which], new[-1])
+
+
+def rows_of(start: Starts, values: NDArray[Any], rows: NDArray[np.integer[Any]]) -> tuple[Starts, NDArray[Any]]:
+    """Some rows of a compressed-row array, in the order given: (starts, values)."""
+    length = start[rows + 1] - start[rows]
+    new_start = _starts(length)
+    at = np.repeat(start[rows] - new_start[:-1], length) + np.arange(new_start[-1])
+    return new_start, values[at]
+
+
+def _starts(sizes: Starts) -> Starts:
+    out = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=out[1:])
+    return out
