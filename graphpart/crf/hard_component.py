@@ -1,8 +1,8 @@
 """A component of a factor graph for which no method is exact: the best labeling and a bound within the time.
 
-Iterated conditional modes give a first labeling. Then the contestants take turns: message passing, branch and cut over
-odd cycles where labels are two and pairs are sparse, strips of a grid, a semidefinite relaxation where pairs are dense,
-expansions, search, and branch and bound. Mini-buckets take part as long as only forbidden labelings are known. See
+Iterated conditional modes give a first labeling. Then the contestants take turns: message passing, branch and cut where
+labels are two, over odd cycles or, if pairs are dense, semidefinite relaxations, strips of a grid, expansions, search,
+and branch and bound. Mini-buckets take part as long as only forbidden labelings are known. See
 `contestants` for what each of them does, and `common/race.py` for the order of the turns.
 
 Odd cycles are tried first, for a tenth of the time, since their bound is of use only near its end. They go on alone if
@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from graphpart.common.race import Race
 from graphpart.crf.bounds.contestant import Contestant, ContestantParameters
 from graphpart.crf.bounds.cutting import Cutting
-from graphpart.crf.bounds.squaring import Squaring
 from graphpart.crf.branch_and_bound.contestant import Branching
 from graphpart.crf.certificates.judging import judge_of_labels
 from graphpart.crf.contestants import Expanding, Passing, Relaxing, Searching
@@ -81,14 +80,12 @@ class HardComponent:
             f, labels, cost, nominal, lambda: self.passing.passes if self.passing.structured else None
         )
         self.passing = Passing(f, labels, cost, parameters, tightening=self.stripping.done)
-        self.squaring = Squaring(f, labels, cost, parameters.operation)
         self.searching = Searching(f, labels, cost, parameters, seed)
         self.branching = Branching(f, labels, cost, parameters)
         self.relaxing = Relaxing(f, labels, cost, parameters)
         self.cutting = Cutting(f, labels, cost)
         self.others = (
             self.stripping,
-            self.squaring,
             self.relaxing,
             Expanding(f, labels, cost, parameters, rng),
             self.searching,
@@ -116,8 +113,7 @@ class HardComponent:
         self._prepare(stopping)
         passed = self.parameters.entry * self.f.entries
         if remaining is not None:
-            needed = passed + (self.squaring.proving if self.squaring.begins(remaining) else 0.0)
-            needed += 0.0 if self.stripping.grid is None else self.stripping.proving
+            needed = passed + (0.0 if self.stripping.grid is None else self.stripping.proving)
             remaining -= min(needed, remaining / 4)
         turns = self._run(stopping.child(remaining))
         if not self.race.proven:  # however the race ended
@@ -125,9 +121,8 @@ class HardComponent:
             self.race.take(self.searching)
         if self._may_end(passed, stopping):
             self.passing.certify()
-        for one in (self.stripping, self.squaring):
-            if one.bound > self.passing.certified and self._may_end(one.proving, stopping):
-                one.certify()
+        if self.stripping.bound > self.passing.certified and self._may_end(self.stripping.proving, stopping):
+            self.stripping.certify()
         if self.searching.portfolio is None and self.race.proven:
             self.close()
         return turns
@@ -148,7 +143,7 @@ class HardComponent:
             self.searching.begin(self._stopping)
         if not self._all:
             self._all = True
-            if remaining is not None and not self.cutting.done:
+            if remaining is not None and not self.cutting.done and not self.cutting.dense:
                 self._try_cycles(stopping, remaining)
             for one in self.others:
                 self.race.join(one)
@@ -171,7 +166,7 @@ class HardComponent:
             return not self.passing.structured or self.passing.rests or not self._ready(self.passing)
         if one is self.searching and (self.searching.begun or self._searches_late()):
             return self.searching.begun or not self._no_search()
-        if one is self.cutting:
+        if one is self.cutting and not self.cutting.dense:
             return True
         return not self._strips_lead() and not (one is self.branching and self._too_large)
 

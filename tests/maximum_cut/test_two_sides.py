@@ -9,14 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trials import trials
 
-from graphpart.maximum_cut import linear_program, odd_cycles
+from graphpart.maximum_cut import branch_and_cut, linear_program, odd_cycles
 from graphpart.maximum_cut.branch_and_cut import BranchAndCut
+from graphpart.maximum_cut.cycle_bounding import FREE, CycleBounding
 from graphpart.maximum_cut.odd_cycles import OddCycles
 from graphpart.maximum_cut.reduction import Reduction
 from graphpart.maximum_cut.signed_graph import SignedGraph
 from graphpart.stopping import Stopping
 
 LARGEST = 10
+
+
+@pytest.fixture(autouse=True)
+def _never_dense(monkeypatch):
+    """Odd cycles also where the semidefinite relaxation would be better."""
+    monkeypatch.setattr(branch_and_cut, "DENSE", 10**6)
 
 
 @st.composite
@@ -191,16 +198,14 @@ def test_a_linear_program_that_fails_divides_the_node(failing, monkeypatch):
 def test_reduced_costs_of_fixed_edges_fix_nothing():
     """An edge whose value is 0 in all better sides may have any reduced cost from then on."""
     g = complete(9, 4)
-    solver = BranchAndCut(g, np.zeros(g.n, np.uint8))
-    solver.run(Stopping(), work=1)
-    m = solver._small.m
-    solver._lower[:], solver._upper[:] = 0.0, 1.0
-    solver._upper[: m // 3], solver._lower[m // 3 : m // 2] = 0.0, 1.0
-    before = solver._lower.copy(), solver._upper.copy()
+    bounding = CycleBounding(g, lambda: math.inf)
+    assert bounding.solve()
+    bounding.fixed[: g.m // 3], bounding.fixed[g.m // 3 : g.m // 2] = 0, 1
+    before = bounding.fixed.copy()
     for sign in (1.0, -1.0):
-        solver._relaxation.reduced = np.where(before[0] < before[1], 0.0, sign * 1e6)
-        solver._fix()
-        assert (solver._lower == before[0]).all() and (solver._upper == before[1]).all()
+        bounding.relaxation.reduced = np.where(before == FREE, 0.0, sign * 1e6)
+        bounding._fix(0.0)
+        assert (bounding.fixed == before).all()
 
 
 @pytest.mark.parametrize("installed", [True, False])
@@ -221,18 +226,13 @@ def test_rows_that_contradict_each_other_prove_any_bound(installed, monkeypatch)
 def test_nodes_are_divided_by_free_edges_only():
     """Also where no value is far from 0 or 1, and no difference of costs counts as a rounding error."""
     g = complete(9, 4)
-    solver = BranchAndCut(g, np.zeros(g.n, np.uint8))
-    solver.resolution = 0.0
-    solver.run(Stopping(), work=1)
-    node = solver._node
-    assert node is not None
-    solver._relaxation.values[:] = 0.01
-    lower, upper = np.zeros(solver._small.m), np.ones(solver._small.m)
-    upper[: solver._small.m // 2] = 0.0
-    solver._relaxation.confine(lower, upper)
-    solver._divide(node)
-    assert solver._node is not None
-    assert [edge >= solver._small.m // 2 for edge, _ in solver._node.decided] == [True]
+    bounding = CycleBounding(g, lambda: math.inf)
+    bounding.fixed[: g.m // 2] = 0
+    assert bounding.solve()
+    bounding.relaxation.values[:] = 0.01
+    halves = bounding.halves()
+    assert halves is not None and halves[0] is bounding.fixed
+    assert halves[1][0] == halves[2][0] >= g.m // 2 and [halves[1][1], halves[2][1]] == [0, 1]
 
 
 @pytest.mark.parametrize("installed", [True, False])

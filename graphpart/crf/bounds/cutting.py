@@ -1,48 +1,44 @@
-"""Branch and cut over odd cycles as a contestant of a race: see `common/race.py` and `graphpart.maximum_cut`."""
+"""Branch and cut as a contestant of a race: see `common/race.py` and `graphpart.maximum_cut`."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.binary_quadratic.form import SPARSE
 from graphpart.binary_quadratic.two_sides import labels_of_sides, sides_of_labels, signed_graph
 from graphpart.crf.bounds.contestant import Contestant
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.quadratic_form import quadratic_form
-from graphpart.maximum_cut.branch_and_cut import WORK, BranchAndCut
+from graphpart.maximum_cut.branch_and_cut import WORK, BranchAndCut, is_dense, is_suitable
 from graphpart.stopping import Stopping
 
 __all__ = ["Cutting"]
 
 Labels = NDArray[np.int32]
-LARGEST = 200_000  # largest number of pairs: beyond this number, a linear program takes too many seconds
 
 
 class Cutting(Contestant):
-    """Branch and cut over odd cycles; for two labels and few pairs for each variable.
+    """Branch and cut over odd cycles where pairs are few, over semidefinite relaxations where they are many.
 
     Attributes
     ----------
     solver : BranchAndCut or None
         None before its first turn.
+    dense : bool
+        Whether it is over semidefinite relaxations.
     """
 
-    name = "branch and cut over odd cycles"
     proves = True
 
     def __init__(self, f: FactorGraph, labels: Labels, cost: float) -> None:
         super().__init__(f, labels, cost)
-        self.done = not self.fits(f)
-        self.solver: BranchAndCut | None = None
-
-    @staticmethod
-    def fits(f: FactorGraph) -> bool:
-        """Whether a factor graph has two labels and few pairs: with many, a semidefinite bound is better. O(n + m)"""
         arity = np.diff(f.scope_start)
-        if (f.domains != 2).any() or arity.max(initial=0) > 2 or f.has_forbidden:
-            return False
-        return bool(np.count_nonzero(arity == 2) <= min(LARGEST, SPARSE * f.n))
+        pairs = int(np.count_nonzero(arity == 2))
+        suits = (f.domains == 2).all() and arity.max(initial=0) <= 2 and not f.has_forbidden
+        self.done = not (suits and is_suitable(f.n, pairs))
+        self.dense = is_dense(f.n, pairs)
+        self.name = "branch and cut over " + ("semidefinite relaxations" if self.dense else "odd cycles")
+        self.solver: BranchAndCut | None = None
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a labeling that is better than its own."""
@@ -55,7 +51,7 @@ class Cutting(Contestant):
         self.go_on(stopping, until, WORK if until is None else None)
         self.done |= until is None
 
-    def go_on(self, stopping: Stopping, until: float | None, work: int | None) -> None:
+    def go_on(self, stopping: Stopping, until: float | None, work: float | None) -> None:
         """Go on until `stopping` says so, seconds `until` have passed, or after iterations `work`."""
         if self.solver is None:
             q = quadratic_form(self.f)
@@ -68,7 +64,7 @@ class Cutting(Contestant):
         solver.run(stopping, until, work)
         labels = labels_of_sides(solver.sides)
         self.take(labels, self.f.evaluate_labels(labels))
-        self.done, self.bound = solver.done, solver.bound
+        self.done, self.bound, self._needs = solver.done, solver.bound, solver.needs
         self.certify()
 
     @property

@@ -16,10 +16,8 @@
    best energy known is closed; else it is divided into two: a variable has a certain label, or another one; or, if it
    has more than ten labels, one of the lower half of them, or of the upper half.
 5. The search goes depth first for a while, then on from the open node with the least bound (see `_search`).
-6. Components of two labels have other branch and bound methods, too, whose bounds are above that of messages: over odd
-   cycles where pairs are few for each variable (see `graphpart.maximum_cut`), and over semidefinite relaxations where
-   they are many (see `spin_division`). While one of these is at work, it has every turn, and the search above every
-   other one.
+6. Components of two labels also have branch and cut (see `graphpart.maximum_cut`), whose bound is above that of
+   messages. While it is at work, it has every turn, and the search above every other one.
 
 4 and 5 follow the solver toulbar2 in outline (Cooper, de Givry, Sanchez, Schiex, Zytnicki & Werner 2010; Hurley et al.
 2016). 1 stands here, 2 and 3 in `solver`. After a turn of a component, a line goes to the logger
@@ -41,8 +39,6 @@ from graphpart.common.finishing import MESSAGES
 from graphpart.common.steps import round_up
 from graphpart.crf.bounds.contestant import ContestantParameters
 from graphpart.crf.bounds.cutting import Cutting
-from graphpart.crf.bounds.semidefinite import WORK as SQUARES_WORK
-from graphpart.crf.bounds.squaring import Squaring
 from graphpart.crf.branch_and_bound.contestant import Branching
 from graphpart.crf.branch_and_bound.solver import BranchAndBound
 from graphpart.crf.bucket_elimination.elimination import eliminated_soon, lowered
@@ -156,7 +152,7 @@ class _Part:
     def __init__(self, variables: NDArray[np.int64], f: FactorGraph, labels: Labels) -> None:
         self.variables, self.f, self.labels, self.size = variables, f, labels, f.entries
         self.cost, self.bound, self.proven = f.evaluate_labels(labels), trivial_bound(f), False
-        self.others: list[tuple[Cutting | Squaring, float]] | None = None  # and the work of their first turns
+        self.cutting: Cutting | None = None
         self.search: Branching | None = None
         self.turns = 0
 
@@ -170,7 +166,7 @@ class _Part:
         """Whether something is left to do."""
         return not self.proven and not self.too_long
 
-    def take(self, found: Branching | Cutting | Squaring, proven: bool) -> None:
+    def take(self, found: Branching | Cutting, proven: bool) -> None:
         """Take over labels and bound of a turn."""
         self.labels, self.cost, self.proven = found.labels, found.cost, proven
         self.bound = max(self.bound, found.certified)  # the cost of a complete tree is no bound: parts add up
@@ -226,18 +222,16 @@ class _Run:
         return True
 
     def _turn(self, part: _Part, stopping: Stopping) -> None:
-        """A turn of the methods for two labels, and of branch and bound: each twice as long as the one before."""
+        """A turn of branch and cut for two labels, and of branch and bound: each twice as long as the one before."""
         part.turns += 1
-        if part.others is None:
-            given = part.f, part.labels, part.cost
-            part.others = [(Cutting(*given), WORK // 8), (Squaring(*given), SQUARES_WORK / 8)]
-        for other, work in part.others:
-            if not other.done and not part.proven:
-                other.offer(part.labels, part.cost)
-                other.go_on(stopping, None, work * 2 ** (part.turns - 1))
-                part.take(other, other.proven)
-        alone = all(other.done for other, _ in part.others)
-        if not part.proven and (alone or part.turns % 2 == 0):
+        if part.cutting is None:
+            part.cutting = Cutting(part.f, part.labels, part.cost)
+        cutting = part.cutting
+        if not cutting.done and not part.proven:
+            cutting.offer(part.labels, part.cost)
+            cutting.go_on(stopping, None, WORK / 8 * 2 ** (part.turns - 1))
+            part.take(cutting, cutting.proven)
+        if not part.proven and (cutting.done or part.turns % 2 == 0):
             if part.search is None:
                 part.search = Branching(part.f, part.labels, part.cost, ContestantParameters())
             part.search.nodes = min(FIRST << part.turns - 1, self.stopping.max_iterations - self.nodes)

@@ -1,4 +1,4 @@
-"""Partitions into at most two clusters as a contestant of a race: branch and cut over odd cycles.
+"""Partitions into at most two clusters as a contestant of a race: branch and cut.
 
 A pair that is paid if its elements are together is an edge of opposite weight that is paid if they are on different
 sides (see `graphpart.maximum_cut`). The bound of that problem is for two clusters. Bounds without the limit are weak.
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.maximum_cut.branch_and_cut import WORK, BranchAndCut
+from graphpart.maximum_cut.branch_and_cut import WORK, BranchAndCut, is_dense, is_suitable
 from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
 from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.partition.problem import Labels, SetPartition, canonical
@@ -20,8 +20,6 @@ from graphpart.partition.problem.derived import pairs_with_cost
 from graphpart.stopping import Stopping
 
 __all__ = ["SidesContestant", "TwoClusters", "allows_all_sides", "signed_graph_of"]
-
-SPARSE = 16  # most pairs per element for which odd cycles are worth it
 
 
 def allows_all_sides(p: SetPartition) -> bool:
@@ -56,10 +54,9 @@ class SidesContestant:
         Feasible labels.
     """
 
-    needs = 0.0
-
     def __init__(self, p: SetPartition, labels: Labels) -> None:
         self.p, self.labels, self.cost, self.done = p, labels, p._evaluate_labels(labels), False
+        self.needs = 0.0
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a better partition."""
@@ -75,20 +72,22 @@ class SidesContestant:
 
 
 class TwoClusters(SidesContestant):
-    """Branch and cut for a problem that allows at most two clusters and has nothing but costs of few listed pairs."""
+    """Branch and cut for a problem that allows at most two clusters and has nothing but costs of listed pairs."""
 
-    name, proves = "branch and cut over odd cycles", True
+    proves = True
 
     def __init__(self, p: SetPartition, labels: Labels) -> None:
         super().__init__(p, labels)
+        dense = is_dense(p.n, pairs_with_cost(p))
+        self.name = "branch and cut over " + ("semidefinite relaxations" if dense else "odd cycles")
         self.solver = BranchAndCut(signed_graph_of(p), self._sides(labels))
         self._judge = judge_of_partition(p)
         self.solver.resolution = self._judge.tolerance / 2
 
     @staticmethod
     def fits(p: SetPartition) -> bool:
-        """Whether a problem has the form that is needed, and few enough pairs. O(m)"""
-        return allows_all_sides(p) and pairs_with_cost(p) <= SPARSE * p.n
+        """Whether a problem has the form that is needed, and is small enough or sparse. O(m)"""
+        return allows_all_sides(p) and is_suitable(p.n, pairs_with_cost(p))
 
     @property
     def bound(self) -> float:
@@ -104,7 +103,7 @@ class TwoClusters(SidesContestant):
         """A turn; without `until` some iterations."""
         self.solver.run(stopping.child(plus=math.inf), until, WORK if until is None else None)
         self.take(self.solver.sides)
-        self.done = self.solver.done
+        self.done, self.needs = self.solver.done, self.solver.needs
 
     @staticmethod
     def _sides(labels: Labels) -> Sides:

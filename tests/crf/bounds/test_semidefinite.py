@@ -8,16 +8,13 @@ import pytest
 from trials import trials
 
 import graphpart as gp
-from graphpart.crf.bounds import _odd_squares
-from graphpart.crf.bounds.contestant import ContestantParameters
-from graphpart.crf.bounds.semidefinite import Semidefinite, spin_costs
-from graphpart.crf.bounds.squaring import Squaring
+from graphpart.crf.bounds.cutting import Cutting
 from graphpart.crf.certificates.certificate import Certificate, certify
 from graphpart.crf.certificates.exact_check import check_certificate
 from graphpart.crf.certificates.squares import Squares
 from graphpart.crf.hard_component import HardComponent
-from graphpart.crf.problem.quadratic_form import quadratic_form
 from graphpart.errors import InfeasibleProblem, InvalidCertificate, InvalidProblem
+from graphpart.maximum_cut import square_bounding
 from graphpart.stopping import Stopping
 
 
@@ -49,25 +46,6 @@ def test_the_bound_holds_and_is_proven(kind):
         assert c.bound <= optimum.cost, seed
         c.check(f)
         assert check_certificate(f, c, optimum.labels) >= c.bound, seed
-
-
-def test_the_bound_is_that_of_the_relaxation():
-    """On six variables of a complete graph nearly always the optimum; on five of cost 1 each, pentagons are missing."""
-    closed = 0
-    for seed in range(10):
-        f = random_problem(np.random.default_rng(seed), 6, "normal")
-        bound, cost = gp.crf.lower_bound(f, "semidefinite", max_iterations=100).bound, gp.crf.brute_force(f).cost
-        closed += cost - bound < 1e-2 * abs(cost)
-    assert closed >= 9
-    pairs = np.array([(i, j) for i in range(5) for j in range(i)], np.int32)
-    same = np.tile(np.eye(2), (10, 1, 1))
-    f = gp.FactorGraph.from_arrays([2] * 5, [(pairs, same)])
-    q = quadratic_form(f)
-    relaxation = Semidefinite(*spin_costs(q))
-    for _ in range(200):
-        relaxation.round(4.0)
-    # With all entries X the relaxation's value is 5 + 5 X, and triangles allow X = -1/4 at least by semidefiniteness.
-    assert relaxation.bound == pytest.approx(5 - 5 / 4, abs=1e-2)
 
 
 def test_far_better_than_message_passing_where_pairs_are_dense():
@@ -144,77 +122,21 @@ def test_what_it_is_not_for():
         gp.crf.lower_bound(gp.FactorGraph.from_arrays([2], [([[0]], [[math.inf, math.inf]])]), "semidefinite")
 
 
-def test_ascent_keeps_the_inverse():
-    rng = np.random.default_rng(5)
-    n = 8
-    A = rng.normal(size=(n, n))
-    C = A + A.T
-    starts = np.array([*range(n + 1), n + 3, n + 6], np.int64)
-    members = np.array([*range(n), 0, 2, 5, 1, 2, 7], np.int32)
-    signs = np.array([1] * n + [1, -1, 1, 1, 1, -1], np.int8)
-    m = np.concatenate([np.full(n, -30.0), [0.0, 0.5]])
-
-    def rest() -> np.ndarray:
-        V = np.zeros((len(m), n))
-        for r in range(len(m)):
-            V[r, members[starts[r] : starts[r + 1]]] = signs[starts[r] : starts[r + 1]]
-        Z = np.zeros((n, n))
-        _odd_squares.add_squares(starts, members, signs, m, Z)
-        np.testing.assert_allclose(Z, V.T @ (m[:, None] * V))
-        return C - Z
-
-    W = np.linalg.inv(rest())
-    for mu in (3.0, 1.0, 0.5):
-        before = m.sum() + mu * np.linalg.slogdet(rest())[1]
-        _odd_squares.ascend(W, starts, members, signs, m, n, mu, 0.0)
-        assert m.sum() + mu * np.linalg.slogdet(rest())[1] >= before
-        np.testing.assert_allclose(np.triu(W), np.triu(np.linalg.inv(rest())), rtol=1e-6, atol=1e-9)
-        assert (m[n:] >= 0).all()
-
-
-def test_the_most_violated_triangles():
-    rng = np.random.default_rng(6)
-    for n in (1, 2, 3, 4, 11, 20):
-        X = rng.uniform(-1, 1, (n, n)).astype(np.float32)
-        X = np.triu(X, 1) + np.triu(X, 1).T
-        members, signs, sums = _odd_squares.triangles(X, -1.0)
-        found = {(i, j): x for (i, j, _), x in zip(members.tolist(), sums.tolist(), strict=True)}
-        for (i, j, k), (r, s, t), x in zip(members.tolist(), signs.tolist(), sums.tolist(), strict=True):
-            assert i < j < k and r == 1
-            assert s * X[i, j] + t * X[i, k] + s * t * X[j, k] == pytest.approx(x, abs=1e-6)
-        for i in range(n):
-            for j in range(i + 1, n - 1):
-                least = min(
-                    s * X[i, j] + t * X[i, k] + s * t * X[j, k]
-                    for k in range(j + 1, n) for s in (1, -1) for t in (1, -1)
-                )  # fmt: skip
-                assert found.get((i, j), 0.0) == pytest.approx(least if least <= -1.0 else 0.0, abs=1e-6)
-
-
-def test_in_a_race():
+def test_in_a_race(monkeypatch):
+    """Dense problems have the semidefinite relaxation, if there is time for a round of it; sparse ones have cycles."""
     rng = np.random.default_rng(8)
-    n = 40
+    n = 20
     pairs = np.array([(i, j) for i in range(n) for j in range(i)], np.int32)
     f = gp.FactorGraph.from_arrays([2] * n, [(pairs, rng.normal(size=(len(pairs), 2, 2)))])
     hard = HardComponent(f, np.zeros(n, np.int32), Stopping(), np.random.default_rng(0), lambda *_: None)
-    squaring = hard.squaring
-    squaring.run(Stopping(), None)
-    squaring.certify()
-    assert squaring.done and hard.passing.ascent is None
-    assert squaring.certified <= squaring.bound <= gp.crf.search(f, max_iterations=20, seed=1).cost + 1e-9
+    hard.cutting.run(Stopping(), None)
+    assert hard.cutting.dense and hard.cutting.done and hard.passing.ascent is None
+    assert hard.cutting.certified <= hard.cutting.bound <= gp.crf.search(f, max_iterations=20, seed=1).cost + 1e-9
     sparse = gp.FactorGraph.from_arrays([2] * 9, [([[i, i + 1] for i in range(8)], np.ones((8, 2, 2)))])
-    assert Squaring(sparse, np.zeros(9, np.int32), 8.0).done
-
-
-def test_message_passing_is_certified_where_there_is_no_time_for_squares():
-    rng = np.random.default_rng(8)
-    n = 40
-    pairs = np.array([(i, j) for i in range(n) for j in range(i)], np.int32)
-    f = gp.FactorGraph.from_arrays([2] * n, [(pairs, rng.normal(size=(len(pairs), 2, 2)))])
-    slow = ContestantParameters(operation=1.0)
+    assert not Cutting(sparse, np.zeros(9, np.int32), 8.0).dense
+    monkeypatch.setattr(square_bounding, "OPERATION", 1.0)
     stopping = Stopping(0.5)
-    hard = HardComponent(f, np.zeros(n, np.int32), stopping, np.random.default_rng(0), lambda *_: None, slow)
-    assert not hard.squaring.begins(stopping.remaining)
+    hard = HardComponent(f, np.zeros(n, np.int32), stopping, np.random.default_rng(0), lambda *_: None)
     hard.run(stopping)
-    assert hard.squaring.certified == -math.inf
+    assert hard.cutting.solver.rounds == 0 and hard.cutting.needs > 1000
     assert hard.bound >= hard.passing.certified > hard.least

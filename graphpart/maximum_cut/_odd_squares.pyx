@@ -1,26 +1,30 @@
-"""Kernel of the semidefinite bound: coordinate ascent over squares of sums of spins, and the triangles to add.
+"""Kernel of the semidefinite bound: coordinate ascent over squares of odd sums of spins, and the squares to add.
 
-W, read and changed on and above its diagonal, is the inverse of ``Z = C - sum_r m_r v_r v_r'``, with a multiplier m_r
-for each row v_r of numbers 1 and -1. The value ``sum_r m_r + mu log det Z`` is concave, and its maximum over one
-multiplier is known: 1 / q - mu more than now, for ``q = v' W v``. The inverse then changes by a matrix of rank one.
+W times a unit, read and changed on and above its diagonal, is the inverse of ``Z = C - sum_r m_r v_r v_r'``, with a multiplier m_r
+for each row v_r of whole numbers whose sum is odd. The value ``sum_r m_r + mu log det Z`` is concave, and its maximum
+over one multiplier is known: 1 / q - mu more than now, for ``q = v' inv(Z) v``. The inverse then changes by a matrix
+of rank one.
 """
 
 import numpy as np
 
+from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.types cimport element_t, offset_t
 
 
 cdef extern from *:
     """
-    static void gp_rank_one(double *w, const double *y, double factor, ptrdiff_t n) {
+    GP_CLONES
+    static void gp_rank_one(float *GP_RESTRICT w, const float *GP_RESTRICT y, float factor, ptrdiff_t n) {
         for (ptrdiff_t i = 0; i < n; i++) {
-            double x = factor * y[i];
-            double *row = w + i * n;
+            float x = factor * y[i];
+            float *row = w + i * n;
             for (ptrdiff_t j = i; j < n; j++) row[j] += x * y[j];
         }
     }
     static float gp_absolute(float x) { return x < 0 ? -x : x; }
     /* the least of a - |x + y| and -a - |x - y|, eight side by side */
+    GP_CLONES
     static float gp_least_sum(float a, const float *x, const float *y, ptrdiff_t count) {
         float plus[8], minus[8], low = 4;
         ptrdiff_t i = 0;
@@ -45,24 +49,30 @@ cdef extern from *:
         }
         return low;
     }
+    GP_CLONES
+    static void gp_add_row(float *GP_RESTRICT y, const float *GP_RESTRICT x, float factor, ptrdiff_t n) {
+        for (ptrdiff_t i = 0; i < n; i++) y[i] += factor * x[i];
+    }
     """
     float absolute "gp_absolute" (float x) noexcept nogil
     float least_sum "gp_least_sum" (float a, const float* x, const float* y, Py_ssize_t count) noexcept nogil
-    void rank_one "gp_rank_one" (double* w, const double* y, double factor, Py_ssize_t n) noexcept nogil
+    void add_row "gp_add_row" (float* y, const float* x, float factor, Py_ssize_t n) noexcept nogil
+    void rank_one "gp_rank_one" (float* w, const float* y, float factor, Py_ssize_t n) noexcept nogil
 
 
-def ascend(double[:, ::1] W, const offset_t[::1] starts, const element_t[::1] members, const signed char[::1] signs,
-           double[::1] multipliers, Py_ssize_t free, double mu, double least):
+def ascend(float[:, ::1] W, double unit, const offset_t[::1] starts, const element_t[::1] members, const signed char[::1] numbers,
+           double[::1] multipliers, double mu, double least):
     """Optimise the multipliers one after the other, in place; (how many changed, the largest relative change).
 
-    The first `free` multipliers may have any sign, the others stay at least 0. A multiplier that would change by less
+    The first n multipliers may have any sign, the others stay at least 0. A multiplier that would change by less
     than ``least / q`` is left as it is. O(n^2) for each multiplier that changes.
     """
     cdef Py_ssize_t n = W.shape[0], r, changed = 0
     cdef offset_t i, j, begin, end
     cdef double q, t, x, most = 0.0
-    cdef const double* row
-    cdef double[::1] y = np.zeros(n)
+    cdef const float* row
+    cdef float[::1] y = np.zeros(n, np.float32)
+    cdef float number
     with nogil:
         for r in range(multipliers.shape[0]):
             begin, end = starts[r], starts[r + 1]
@@ -71,12 +81,13 @@ def ascend(double[:, ::1] W, const offset_t[::1] starts, const element_t[::1] me
                 row = &W[members[i], 0]
                 x = 0.0
                 for j in range(i + 1, end):
-                    x += signs[j] * row[members[j]]
-                q += row[members[i]] + 2.0 * signs[i] * x
+                    x += numbers[j] * row[members[j]]
+                q += numbers[i] * (numbers[i] * row[members[i]] + 2.0 * x)
+            q *= unit
             if not q > 0:               # only by rounding
                 continue
             t = 1.0 / q - mu
-            if r >= free and t < -multipliers[r]:
+            if r >= n and t < -multipliers[r]:
                 t = -multipliers[r]
             x = t * q if t > 0 else -t * q
             if x <= least and (multipliers[r] + t != 0.0 or t == 0.0):
@@ -87,16 +98,16 @@ def ascend(double[:, ::1] W, const offset_t[::1] starts, const element_t[::1] me
             y[:] = 0.0
             for i in range(begin, end):
                 row = &W[members[i], 0]
-                x = signs[i]
+                number = numbers[i]
                 for j in range(members[i]):
-                    y[j] += x * W[j, members[i]]
+                    y[j] += number * W[j, members[i]]
                 for j in range(members[i], n):
-                    y[j] += x * row[j]
-            rank_one(&W[0, 0], &y[0], t / (1.0 - t * q), n)
+                    y[j] += number * row[j]
+            rank_one(&W[0, 0], &y[0], <float>(unit * t / (1.0 - t * q)), n)
     return changed, most
 
 
-def add_squares(const offset_t[::1] starts, const element_t[::1] members, const signed char[::1] signs,
+def add_squares(const offset_t[::1] starts, const element_t[::1] members, const signed char[::1] numbers,
                 const double[::1] multipliers, double[:, ::1] out):
     """Add ``m_r v_r v_r'`` of all rows to a matrix."""
     cdef Py_ssize_t r
@@ -105,7 +116,7 @@ def add_squares(const offset_t[::1] starts, const element_t[::1] members, const 
         for r in range(multipliers.shape[0]):
             for i in range(starts[r], starts[r + 1]):
                 for j in range(starts[r], starts[r + 1]):
-                    out[members[i], members[j]] += signs[i] * signs[j] * multipliers[r]
+                    out[members[i], members[j]] += numbers[i] * numbers[j] * multipliers[r]
 
 
 def triangles(const float[:, ::1] X, float most):
@@ -143,3 +154,44 @@ def triangles(const float[:, ::1] X, float most):
                 sums[count] = low
                 count += 1
     return members_array[:count], signs_array[:count], sums_array[:count]
+
+def descend_squares(const float[:, ::1] X, element_t[:, ::1] members, signed char[:, ::1] numbers):
+    """Make squares of sums of some spins, each with the number 1 or -1, small in the products X; the squares that result.
+
+    Each row of `members` has different spins. One member after the other is replaced by the spin, with a sign, that
+    makes the square least, until no replacement lowers it. Both arrays are changed. O(n) for each replacement
+    """
+    cdef Py_ssize_t n = X.shape[0], count = members.shape[0], size = members.shape[1], r, k, i, still
+    cdef element_t best
+    cdef float x, most
+    cdef double total
+    sums_array = np.zeros(count)
+    cdef double[::1] sums = sums_array
+    cdef float[::1] y = np.zeros(n, np.float32)     # X times the row
+    cdef signed char[::1] inside = np.zeros(n, np.int8)
+    with nogil:
+        for r in range(count):
+            y[:] = 0.0
+            for k in range(size):
+                inside[members[r, k]] = 1
+                add_row(&y[0], &X[members[r, k], 0], numbers[r, k], n)
+            still, k = 0, 0
+            while still < size:
+                add_row(&y[0], &X[members[r, k], 0], -numbers[r, k], n)
+                inside[members[r, k]] = 0
+                best, most = members[r, k], absolute(y[members[r, k]]) + <float>1e-4
+                for i in range(n):
+                    x = absolute(y[i])
+                    if x > most and not inside[i]:
+                        best, most = <element_t>i, x
+                still = 0 if best != members[r, k] else still + 1
+                members[r, k], numbers[r, k] = best, -1 if y[best] > 0 else 1
+                inside[best] = 1
+                add_row(&y[0], &X[best, 0], numbers[r, k], n)
+                k = k + 1 if k + 1 < size else 0
+            total = size
+            for k in range(size):
+                total += numbers[r, k] * y[members[r, k]]
+                inside[members[r, k]] = 0
+            sums[r] = total
+    return sums_array
