@@ -206,7 +206,7 @@ class Semidefinite:
             return bool(np.isfinite(self.mu))
         scale = 1.0 / np.sqrt(diagonal)
         X = np.triu(W, 1) * np.outer(scale, scale)
-        self.products = X + X.T
+        self.products = np.asarray(X + X.T, np.float32)
         self._separate()
         return True
 
