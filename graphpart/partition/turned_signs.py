@@ -1,10 +1,11 @@
 """Whether costs probably have the wrong sign: a warning where users pass data, as those of `problem.misreadings`.
 
 Greedy joining finds a partition for the costs, and one for the negated costs. Each has a share of the sum of absolute
-costs that it suits: pairs that attract are together, pairs that repel are apart. The same shares are computed after
-the costs were shuffled among the pairs, which keeps the graph and the numbers, but no clusters. Costs that come from
-clusters suit a partition better than shuffled costs do. If the negated costs do so, and the given ones do not, then the
-sign is probably wrong.
+costs that it suits: pairs that attract are together, pairs that repel are apart. One cluster of all elements, or all
+elements apart, suit a share, too. Of what is left of the sum, the partition suits some part. The same parts are
+computed after the costs were shuffled among the pairs, which keeps the graph and the numbers, but no clusters. Costs
+that come from clusters suit a partition better than shuffled costs do. If the negated costs do so, and the given ones
+do not, then the sign is probably wrong.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import warn
+from graphpart.kernels import _pairs
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.pair_costs import PairCosts
@@ -26,40 +28,61 @@ __all__ = ["check_sign"]
 Costs = NDArray[np.float64]
 FEWEST_ELEMENTS, FEWEST_PAIRS = 6, 50  # with fewer there is too little evidence
 FEWEST_ATTRACT = 0.1  # of the pairs
-MOST_ELEMENTS, MOST_PAIRS = 250, 10_000  # that are looked at, of a matrix and of listed pairs
+MOST_ELEMENTS, MOST_PAIRS = 250, 20_000  # that are looked at, of a matrix and of listed pairs
 SHUFFLES = 9
 CLEAR, UNCLEAR = 5.0, 0.1  # standard deviations; the share of those for the given sign, at most
-SMALLEST = 0.001  # standard deviation of shares: fewer shuffles than pairs may all have the same share
+LEAST, SMALLEST = 0.1, 0.002  # part that is suited; its standard deviation, of which few shuffles say little
+TURN = {
+    "probability": "a large probability joins a pair: for probabilities that a pair differs, give 1 - p",
+    "similarity": "a large similarity joins a pair: if small values shall join, as those of distances, negate them "
+    "and the threshold",
+    "weight": "a positive weight joins a pair, a negative one keeps it apart: if large values keep apart, negate them, "
+    "or give them as cost",
+    "cost": "a negative cost joins a pair, a positive one keeps it apart: if large values shall join, negate them, or "
+    "give them as similarity with a threshold (0 for values of both signs)",
+}
 
 
 def check_sign(p: PairCosts) -> None:
     """Warn if costs are consistent only with the opposite sign.
 
-    Of large problems a part is looked at, always the same one. Problems with groups, limits, lifted pairs or costs of
-    unlisted pairs are not looked at, nor those whose constructor knows the meaning of the numbers: communities of
-    networks, weights, similarities and probabilities. If few pairs attract, hubs look like turned signs.
+    Of large problems a part is looked at, always the same one. Problems with limits or lifted pairs are not looked at,
+    nor communities of networks, nor costs of unlisted pairs, except those of tables of scores. If few pairs attract,
+    hubs look like turned signs.
     """
-    known = p.sense != 1 or (p._origin is not None and p._origin.kind != "cost")
-    if known or p.background is not None or p._limits is not None or p.lifted is not None or p.n < FEWEST_ELEMENTS:
+    kind = "cost" if p._origin is None else p._origin.kind
+    table = p._origin is not None and p._origin.left is not None
+    if kind not in TURN or p.sense != 1 or (p.background is not None and not table):
+        return
+    if p._limits is not None or p.lifted is not None or p.n < FEWEST_ELEMENTS:
         return
     n, u, v, costs = part_of(p)
     if len(costs) < FEWEST_PAIRS or np.count_nonzero(costs < 0) < FEWEST_ATTRACT * len(costs) or costs.max() < 0:
         return
-    turned, rng, shuffled, others = share(n, u, v, -costs), np.random.default_rng(0), [], []
+    turned, rng, shuffled, others = suited(n, u, v, -costs), np.random.default_rng(0), [], []
+    if turned < LEAST:
+        return
     for _ in range(SHUFFLES):
         shuffled.append(rng.permutation(costs))
-        others.append(share(n, u, v, -shuffled[-1]))
+        others.append(suited(n, u, v, -shuffled[-1]))
         if turned < others[-1] + CLEAR * SMALLEST:
             return  # mostly at once
-    other, given = deviation(turned, others), share(n, u, v, costs)
+    other, given = deviation(turned, others), suited(n, u, v, costs)
     if other < CLEAR:
         return
-    if deviation(given, [share(n, u, v, some) for some in shuffled]) < UNCLEAR * other:
+    if deviation(given, [suited(n, u, v, some) for some in shuffled]) < UNCLEAR * other:
+        words = {"probability": "probabilities", "similarity": "similarities", "weight": "weights"}.get(kind, "costs")
         warn(
-            f"the costs suit a partition no better than costs in random order ({given:.0%} of their sum), but with the "
-            f"opposite sign they do ({turned:.0%}): a negative cost joins a pair, a positive one keeps it apart; if "
-            "large values shall join, negate them, or give them as weight"
+            f"the {words} suit a partition no better than {words} in random order, but with the opposite sign they do: "
+            f"{TURN[kind]}"
         )
+
+
+def suited(n: int, u: NDArray[np.int32], v: NDArray[np.int32], costs: Costs) -> float:
+    """The part that the partition of greedy joining suits of the costs that one cluster, or none, does not suit."""
+    positive, negative = (math.fsum(np.maximum(some, 0.0).tolist()) for some in (costs, -costs))
+    alone = max(positive, negative) / (positive + negative)
+    return (share(n, u, v, costs) - alone) / (1.0 - alone)
 
 
 def share(n: int, u: NDArray[np.int32], v: NDArray[np.int32], costs: Costs) -> float:
@@ -85,10 +108,10 @@ def part_of(p: PairCosts) -> tuple[int, NDArray[np.int32], NDArray[np.int32], Co
         u, v = (index.astype(np.int32) for index in np.triu_indices(len(chosen), 1))
         costs, n = p.matrix[np.ix_(chosen, chosen)][u, v], len(chosen)
     else:
-        (u, v, costs), n = p.pairs(), p.n
+        (u, v, costs), n = p._listed(), p.n
         if len(costs) > MOST_PAIRS:
-            chosen = np.array(near_each_other(p))
-            number = np.full(p.n, -1, np.int32)
+            chosen = near_each_other(n, u, v, costs)
+            number = np.full(n, -1, np.int32)
             number[chosen] = np.arange(len(chosen), dtype=np.int32)
             kept = (number[u] >= 0) & (number[v] >= 0)
             u, v, costs, n = number[u[kept]], number[v[kept]], costs[kept], len(chosen)
@@ -96,23 +119,25 @@ def part_of(p: PairCosts) -> tuple[int, NDArray[np.int32], NDArray[np.int32], Co
     return n, u[usable], v[usable], costs[usable]
 
 
-def near_each_other(p: PairCosts) -> list[int]:
-    """Elements in breadth-first order, until they have `MOST_PAIRS` pairs, counted from both ends."""
-    starts, near, _ = p._rows().arrays
-    seen, order, pairs = np.zeros(p.n, bool), [], 0
-    for start in range(p.n):
-        if seen[start]:
-            continue
+def near_each_other(n: int, u: NDArray[np.int32], v: NDArray[np.int32], costs: Costs) -> NDArray[np.int64]:
+    """Elements in breadth-first order along pairs that repel, until `MOST_PAIRS` pairs are within them.
+
+    With the wrong sign, these pairs are those within clusters, so that whole clusters are looked at.
+    """
+    starts, near, values = _pairs.adjacency(n, u, v, costs).arrays
+    seen, taken, order, pairs = np.zeros(n, bool), np.zeros(n, bool), [], 0
+    for start in range(n):
+        waiting = deque([] if seen[start] else [start])
         seen[start] = True
-        waiting = deque([start])
         while waiting:
             element = waiting.popleft()
             order.append(element)
-            row = near[starts[element] : starts[element + 1]]
-            pairs += len(row)
-            if pairs > 2 * MOST_PAIRS:
-                return order
-            new = row[~seen[row]]
+            taken[element] = True
+            row = slice(starts[element], starts[element + 1])
+            pairs += int(np.count_nonzero(taken[near[row]]))
+            if pairs > MOST_PAIRS:
+                return np.array(order)
+            new = near[row][(values[row] > 0) & ~seen[near[row]]]
             seen[new] = True
             waiting.extend(new.tolist())
-    return order
+    return np.array(order)

@@ -51,7 +51,7 @@ def check_kind(values: NDArray[np.float64], similarity: bool) -> None:
 
     Of three distances between three elements, the two largest are mostly near each other: two elements near a third one
     are near each other. Of similarities, the two smallest are. The differences of ranks are compared in 20,000 triples.
-    Matrices of fewer than 30 elements or of few different values are not looked at.
+    Matrices of fewer than 12 elements or of few different values are not looked at.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def check_kind(values: NDArray[np.float64], similarity: bool) -> None:
     >>> check_kind(np.abs(x[:, None] - x), similarity=False)
     """
     n = len(values)
-    if n < 30:
+    if n < 12:
         return
     a, b, c = np.random.default_rng(0).integers(n, size=(3, 20_000))
     different = (a != b) & (a != c) & (b != c)
@@ -71,7 +71,7 @@ def check_kind(values: NDArray[np.float64], similarity: bool) -> None:
     counts = np.bincount(ranks.ravel())
     low, middle, high = np.sort((np.cumsum(counts) - 0.5 * counts)[ranks.reshape(sides.shape)], axis=1).T
     more = np.sign((middle - low) - (high - middle)).mean()  # above 0: the two largest are nearer to each other
-    if (more if similarity else -more) < 0.06:
+    if (more if similarity else -more) < (0.06 if n >= 30 else 2.5 / n):  # chance alone is below 1.8 / n
         return
     if similarity:
         warn(

@@ -82,7 +82,7 @@ class TestSigns:
         G = nx.Graph()
         p = self.network(1, -1, clusters=9)
         G.add_edges_from((a, b, {"sign": c}) for a, b, c in zip(*(x.tolist() for x in p.pairs()), strict=True))
-        with pytest.warns(gp.GraphPartWarning, match=r"a negative cost joins a pair.*negate them"):
+        with pytest.warns(gp.GraphPartWarning, match=r"a negative cost joins a pair.*as similarity with a threshold"):
             assert gp.solve(gp.SetPartition(G, cost="sign")).n_clusters == 1
 
     @pytest.mark.filterwarnings("error")
@@ -94,6 +94,37 @@ class TestSigns:
         costs = np.random.default_rng(seed).normal(size=(40, 40))
         gp.solve(gp.SetPartition.from_matrix(costs + costs.T), "greedy-joining")
         gp.solve(gp.SetPartition.from_modularity(nx.bipartite.random_graph(20, 30, 0.2, seed=seed)), "greedy-joining")
+
+    def scores(self, clusters, size, share, kind, right):
+        rng = np.random.default_rng(1)
+        truth = np.repeat(np.arange(clusters), size)
+        u, v = np.triu_indices(len(truth), 1)
+        kept = rng.random(len(u)) < share
+        u, v = u[kept], v[kept]
+        near = np.where(truth[u] == truth[v], rng.uniform(0.7, 0.95, len(u)), rng.uniform(0.05, 0.3, len(u)))
+        score = near if right else 1 - near
+        options = {"similarity": {"threshold": 0.5}}.get(kind, {})
+        score = {"cost": 0.5 - score, "weight": score - 0.5}.get(kind, score)
+        return gp.SetPartition.from_frame({"a": u, "b": v, "s": score}, "a", "b", **{kind: "s"}, **options)
+
+    @pytest.mark.parametrize("kind", ["probability", "similarity", "weight", "cost"])
+    @pytest.mark.parametrize(("clusters", "size", "share"), [(8, 6, 1.0), (20, 10, 1.0), (100, 10, 0.1)])
+    def test_tables_of_scores(self, kind, clusters, size, share):
+        turned_signs.check_sign(self.scores(clusters, size, share, kind, right=True))  # warnings are errors in tests
+        with pytest.warns(gp.GraphPartWarning, match="with the opposite sign they do: a .* joins a pair"):
+            turned_signs.check_sign(self.scores(clusters, size, share, kind, right=False))
+
+    @pytest.mark.parametrize("n", [15, 24])
+    def test_few_distances_as_similarities(self, n):
+        for seed in range(10):
+            rng = np.random.default_rng(seed)
+            points = rng.normal(size=(n, 3)) + 4 * rng.integers(0, 3, n)[:, None]
+            distances = np.sqrt(((points[:, None] - points) ** 2).sum(axis=2))
+            with pytest.warns(gp.GraphPartWarning, match="look like distances"):
+                gp.SetPartition.from_similarity(distances)
+            gp.SetPartition.from_similarity(-distances)
+            noise = rng.random((n, n))
+            gp.SetPartition.from_similarity(noise + noise.T)
 
     @pytest.mark.filterwarnings("error")
     def test_shipped_instances(self):
@@ -108,6 +139,8 @@ class TestSigns:
         costs = np.array([-2.0, 1.0, 1.0, 1.0, 1.0, -2.0])
         assert turned_signs.share(4, u, v, costs) == 1.0
         assert turned_signs.share(4, u, v, -costs) == 0.5 + 0.25  # one side of a square together, and its opposite
+        assert turned_signs.suited(4, u, v, costs) == 1.0
+        assert turned_signs.suited(4, u, v, -costs) == 0.5
         assert turned_signs.deviation(3.0, [0.0, 2.0]) == 2.0
 
     @pytest.mark.parametrize("dense", [True, False])
