@@ -198,7 +198,9 @@ class Partition:
         """The states of the children of a node."""
         if node[0] == "branch":
             a, b = _whole(node[1:])
-            _require(a != b and {a, b} <= state.elements, f"a branch is not on two elements of its part: {node[1:3]}")
+            _require(
+                a != b and {a, b} <= state.elements, f"a branch is not on two elements of its part: {str(node)[:40]}"
+            )
             pair = _pair(a, b)
             return [state._replace(joins=[*state.joins, pair]), state._replace(cuts=[*state.cuts, pair])]
         part_of = _part_of(node[1], state.elements)
@@ -277,7 +279,7 @@ class Partition:
         total = 0
         for kind, split, multiplier, *some in map(_whole, rows):
             if multiplier < 0 or not classes.keys() >= {*some} or (kind < 5 and len({*some}) < len(some)):
-                raise Refused(f"an inequality with multiplier {multiplier} is over {some[:12]}, not different elements")
+                raise Refused(f"an inequality is over {str(some)[:40]}, or its multiplier is negative")
             amount = multiplier * unit
             right, left = self._inequality(kind, split, some)
             total -= amount * right
@@ -307,7 +309,7 @@ class Partition:
         if is_odd_set and all(a != b for a, b in pairs) and not any(x % 2 for x in Counter(some).values()):
             # pairs with each element an even number of times: others, less an odd number of them
             return size // 2 - split - 1, [(-1 if i < split else 1, a, b) for i, (a, b) in enumerate(pairs)]
-        raise Refused(f"an inequality of kind {kind} over {some[:12]} does not hold for every partition")
+        raise Refused(f"an inequality over {str(some)[:40]} does not hold for every partition")
 
     def _is_linked(self, cut: list[Pair]) -> bool:
         """Whether base pairs lead from the first element to the second, without those of a cut."""
@@ -398,14 +400,14 @@ class Energy:
         """The states of the children of a node; the first of some parts has the constant."""
         if node[0] == "branch":
             _, v, label = node
-            _require(label in state.labels.get(v, ()), f"a branch is on {v} and {label}, no label that is left")
+            _require(label in state.labels.get(v, ()), f"a branch is not on a label that is left: {str(node)[:40]}")
             others = tuple(y for y in state.labels[v] if y != label)
             return [_kept(state, {v: (label,)}), _kept(state, {v: others})]
         part_of = _part_of(node[1], state.labels.keys())
         labels = ({v: state.labels[v] for v in part} for part in node[1])
         parts = [Conditioned(own, [], 0 if k else state.constant) for k, own in enumerate(labels)]
         for scope, entries in state.factors:
-            _require(len({part_of[v] for v in scope}) == 1, f"a factor is over {scope[:8]}, in different parts")
+            _require(len({part_of[v] for v in scope}) == 1, f"a factor is over {str(scope)[:40]}, in different parts")
             parts[part_of[scope[0]]].factors.append((scope, entries))
         return parts
 
@@ -429,7 +431,7 @@ class Energy:
             else:
                 unary[scope[0]] = [x + y for x, y in zip(unary[scope[0]], entries, strict=True)]
         for scope in map(tuple, scopes):
-            _require(1 < len(scope) == len(set(scope)), f"an added factor is over {scope[:8]}")
+            _require(1 < len(scope) == len(set(scope)), f"an added factor is over {str(scope)[:40]}")
             tables.append((scope, [0] * _entries(scope, state)))
         place = {v: len(tables) + i for i, v in enumerate(unary)}  # of the table of each variable
         numbers = iter(_whole(amounts))
@@ -437,7 +439,7 @@ class Energy:
         tables += (((v,), entries) for v, entries in unary.items())
         for small, large in (*moves, *links):
             (scope, entries), (whole, others) = tables[small], tables[large]
-            _require(min(small, large) >= 0 and {*scope} < {*whole}, f"a link joins {scope[:8]} and {whole[:8]}")
+            _require(min(small, large) >= 0 and {*scope} < {*whole}, f"a link joins {str((scope, whole))[:60]}")
             moved = [x * unit for x in itertools.islice(numbers, len(entries))]
             tables[large] = whole, [x - y for x, y in zip(others, _spread(scope, moved, whole, state), strict=True)]
             tables[small] = scope, [x + y for x, y in zip(entries, moved, strict=True)]
@@ -456,12 +458,14 @@ class Energy:
         for v, mine in zip(order, tables, strict=False):
             rest = tuple(sorted({w for scope, _ in mine for w in scope} - {v}))
             _entries((*rest, v), state)
-            spread = [_spread(scope, entries, (*rest, v), state) for scope, entries in mine]
-            d = len(state.labels[v])
-            summed = [sum(column) for column in zip(*spread, strict=True)] or [0] * d
-            least = [min(summed[i : i + d]) for i in range(0, len(summed), d)]
-            tables[min((place[w] for w in rest), default=-1)].append((rest, least))
+            tables[min((place[w] for w in rest), default=-1)].append((rest, self._least(mine, (*rest, v), state)))
         return sum(entries[0] for _, entries in tables[-1]), 0
+
+    def _least(self, tables: list[Factor], whole: Sequence[int], state: Conditioned) -> list[Any]:
+        """The least sum of some tables over the labels of the last variable, for all labels of the others."""
+        spread, d = [_spread(scope, entries, whole, state) for scope, entries in tables], len(state.labels[whole[-1]])
+        summed = [sum(column) for column in zip(*spread, strict=True)] or [0] * d
+        return [min(summed[i : i + d]) for i in range(0, len(summed), d)]
 
     def cost(self, labels: Sequence[int], state: Conditioned | None = None) -> Fraction:
         """The energy of a labeling, or that of a state which agrees with it; refused if a factor forbids it."""
@@ -512,8 +516,7 @@ def _kept(state: Conditioned, chosen: dict[int, tuple[int, ...]]) -> Conditioned
 def read_instance(path: str, decimals: int | None) -> tuple[Partition | Energy, int, float, list[str]]:
     """(problem, sense, offset, names): the objective of the file is ``sense * cost + offset``.
 
-    Formats: csv (``u,v,cost`` or ``u,v,weight``, without further kinds of lines), MULTICUT, PACE cluster editing,
-    clique partitioning text, and UAI factor graphs.
+    Formats: csv (``u,v,cost`` or ``u,v,weight``, pairs only), MULTICUT, PACE, clique partitioning text, and UAI.
     """
     text = _text(path)
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("c ", "%"))]
@@ -539,8 +542,7 @@ def read_instance(path: str, decimals: int | None) -> tuple[Partition | Energy, 
         pairs = [(int(a) - 1, int(b) - 1, -2.0) for a, b in map(str.split, lines[1:])]
     elif len(words) == 1 and words[0].isdigit():
         n, sense = int(words[0]), -1
-        both = zip(itertools.combinations(range(n), 2), text.split()[1:], strict=True)
-        pairs = [(a, b, -float(w)) for (a, b), w in both]
+        pairs = [(*ab, -float(w)) for ab, w in zip(itertools.combinations(range(n), 2), text.split()[1:], strict=True)]
     else:
         header, *table = list(csv.reader(lines, skipinitialspace=True)) or [[]]
         is_plain = all(len(row) == 3 and row[0] and (row[1] or not row[2]) for row in table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from graphpart.display import plural
 from graphpart.errors import InvalidOption, InvalidProblem, check_callback, unknown_argument, warn, ways_of_weights
 from graphpart.methods import find_method, methods_for
+from graphpart.partition.certificates.kept import Kept, keeping
 from graphpart.partition.inputs.arrays import advice, frozen
 from graphpart.partition.inputs.unlisted import derived_cost, hardly_compared
 from graphpart.partition.problem import SetPartition, as_problem
@@ -147,18 +148,19 @@ def solve(
         check_sign(problem)
     elif foreign := [name for name in (*NAMES, *OLDER, *ANSWERS) if name in options]:
         raise InvalidOption(f"{foreign[0]} is for clusters: a factor graph takes no requirements but evidence=")
-    result = run(
-        problem,
-        method,
-        time_limit=time_limit,
-        initial=initial,
-        seed=seed,
-        max_iterations=max_iterations,
-        target=target,
-        callback=callback,
-        progress=progress,
-        **options,
-    )
+    with keeping(certificate) as known:
+        result = run(
+            problem,
+            method,
+            time_limit=time_limit,
+            initial=initial,
+            seed=seed,
+            max_iterations=max_iterations,
+            target=target,
+            callback=callback,
+            progress=progress,
+            **options,
+        )
     if told:
         result = replace(result, message=f"{result.message}; {told}")
     if isinstance(problem, SetPartition) and (doubtful := hardly_compared(problem, result.labels)) is not None:
@@ -166,11 +168,16 @@ def solve(
         result = replace(result, message=f"{result.message}; {doubtful}")
     if certificate and options.get("evidence"):
         return replace(result, message=f"{result.message}; no certificate: labels are given as evidence")
-    return with_certificate(problem, result, time_limit) if certificate else result
+    return with_certificate(problem, result, time_limit, known) if certificate else result
 
 
-def with_certificate(problem: Any, result: Result, time_limit: float | None = None) -> Result:
-    """The result with a proof that anyone can check, or with a message that says why there is none."""
+def with_certificate(
+    problem: Any, result: Result, time_limit: float | None = None, known: Sequence[Kept] = ()
+) -> Result:
+    """The result with a proof that anyone can check, or with a message that says why there is none.
+
+    `known` is what the method has proven, if it ran within `keeping`: this makes the certificate faster.
+    """
     from graphpart.common.proof_tree import Unproven
 
     if result.status is not Status.OPTIMAL:
@@ -183,7 +190,7 @@ def with_certificate(problem: Any, result: Result, time_limit: float | None = No
         if kind == "partition":
             from graphpart.partition.proof_trees import prove
 
-            proof: Any = prove(as_problem(problem), result.labels, result.method, seconds)
+            proof: Any = prove(as_problem(problem), result.labels, result.method, seconds, known)
         else:
             from graphpart.crf.proof_trees import prove_labels
 

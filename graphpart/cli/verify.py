@@ -3,8 +3,8 @@
 The exit status is 0 only if the labels are feasible, their cost is as the certificate states, and the certificate
 proves its lower bound for this instance (by multipliers of inequalities for a set partition problem, by messages for a
 factor graph). The bound is recomputed with directed rounding, or with --exact in rational numbers. A certificate that a
-result is optimal is always checked in rational numbers, by the one file graphpart/check.py, which runs alone, too. For
-a CSV table, give the same options for columns as to graphpart solve.
+result is optimal is always checked without rounding: with NumPy, or with --exact by the one file graphpart/check.py,
+which runs alone, too. For a CSV table, give the same options for columns as to graphpart solve.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="an instance, '-' for standard input")
     parser.add_argument("labels", metavar="LABELS", help="a labels file, '-' for standard input")
     parser.add_argument("certificate", metavar="CERTIFICATE", help="a certificate, .json or .npz")
-    parser.add_argument("--exact", action="store_true", help="recompute the bound in rational numbers")
+    parser.add_argument("--exact", action="store_true", help="recompute the bound in rational numbers, in plain Python")
     arguments.add_format(parser, "--format", "of the instance")
     arguments.add_json(parser)
     arguments.add_missing(parser)
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     certificate = read_certificate(args.certificate, problem)
     checked = None
     if isinstance(certificate, ProofTree):
-        report = certificate.report(problem, problem.labels(labels).tolist())
+        report = certificate.report(problem, problem.labels(labels).tolist(), args.exact)
         checked = report.text(problem.sense, problem.offset)
     else:
         certificate.check(problem, exact=args.exact)

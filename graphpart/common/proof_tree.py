@@ -110,8 +110,8 @@ class ProofTree(Proof):
 
     @staticmethod
     @abstractmethod
-    def plain(problem: Any, decimals: int | None) -> Any:
-        """The problem in plain Python, for `graphpart.check`."""
+    def plain(problem: Any, decimals: int | None, exact: bool) -> Any:
+        """The problem as `graphpart.check` takes it, in plain Python, or with NumPy if it need not be `exact`."""
 
     @staticmethod
     @abstractmethod
@@ -126,15 +126,15 @@ class ProofTree(Proof):
         problem
             The problem that was solved.
         exact : bool
-            For the signature of other certificates: this one is always checked in exact arithmetic.
+            By plain Python only, and not with NumPy (`graphpart.common.fast_check`). Both compute without rounding.
         """
-        self.report(problem)
+        self.report(problem, exact=exact)
 
-    def report(self, problem: Any, labels: Sequence[int] | None = None) -> checker.Report:
+    def report(self, problem: Any, labels: Sequence[int] | None = None, exact: bool = False) -> checker.Report:
         """What the check finds, also about labels of the problem; raise InvalidCertificate if it fails."""
-        self._identify(checker.seal_of(self.document()), *self.identity(problem))
+        self._identify(self.seal, *self.identity(problem))  # whether the seal fits is checked below
         try:
-            return checker.check(self.plain(problem, self.decimals), self.document(), labels)
+            return checker.check(self.plain(problem, self.decimals, exact), self.document(), labels)
         except checker.Refused as error:
             raise InvalidCertificate(str(error)) from None
 

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from graphpart.common.groups import first_of
 from graphpart.common.rounds import Saver, check_seed_and_threads
 from graphpart.display import percent
 from graphpart.files.labels import write_labels
@@ -139,6 +140,7 @@ def auto(
         contraction.constant, assigned=contraction.assigned, seed=seed or 0, saver=saver,
     )  # fmt: skip
     races.run(stopping.remaining is not None)
+    races.keep(first_of(contraction.lift(np.arange(contraction.problem.n, dtype=np.int32))))
     found = settled(
         p,
         contraction.lift(races.labels),

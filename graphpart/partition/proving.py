@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from graphpart.common.groups import first_of
 from graphpart.display import plural
 from graphpart.errors import InvalidOption
 from graphpart.partition.anytime_search.start import start_with_background
@@ -139,6 +140,7 @@ def exact(
     work = {field.name: sum(getattr(one.work, field.name) for one in races.provers) for field in fields(Work)}
     stopping.iterations = work["nodes"]
     found = canonical(races.labels[lift])
+    races.keep(first_of(lift))
     how = ", ".join(plural(work[what], what.removesuffix("s")) for what in ("nodes", "rounds", "cuts"))
     info = {**work, "allowance": races.allowance}
     result = concluded(p, found, bound, "exact", stopping, how, start=(start, cost), info=info)

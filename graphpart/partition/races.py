@@ -38,6 +38,7 @@ from graphpart.partition.bounds.assignment import Assignment
 from graphpart.partition.bounds.bounding import Bounding
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.certificates.judging import judge_of_partition
+from graphpart.partition.certificates.kept import keep
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut, Smaller
 from graphpart.partition.exact_solvers.brute_force import enumerated
 from graphpart.partition.exact_solvers.whole import TreeParameters
@@ -199,6 +200,12 @@ class Races:
         """The largest amount by which a partition may cost less than the best one, if that is proven."""
         matched = 0.0 if self.assigned is None else self.assigned.allowance
         return math.fsum([matched, *(one.allowance for one in self.provers)])
+
+    def keep(self, elements: Elements) -> None:
+        """Keep what branch and cut has proven, if wanted; the elements of p are these elements of the whole problem."""
+        for part in self._parts:
+            if part.prover is not None:
+                keep(part.prover.kept(), elements[part.elements])
 
     def seconds(self) -> tuple[float, float]:
         """Seconds of search, and of proofs."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphpart.check import Energy, Report
+from graphpart.common.fast_check import FastEnergy
 from graphpart.common.proof_tree import ProofTree
 from graphpart.crf.certificates.certificate import fingerprint
 from graphpart.crf.problem import FactorGraph, as_factor_graph
@@ -34,9 +35,9 @@ class LabelingProof(ProofTree):
     kind = "factor graph"
 
     @staticmethod
-    def plain(problem: Any, decimals: int | None) -> Energy:
-        """The factor graph in plain Python."""
-        return plain_energy(as_factor_graph(problem).decomposed(), decimals)
+    def plain(problem: Any, decimals: int | None, exact: bool) -> Energy:
+        """The factor graph in plain Python, or with NumPy."""
+        return plain_energy(as_factor_graph(problem).decomposed(), decimals, Energy if exact else FastEnergy)
 
     @staticmethod
     def identity(problem: Any) -> tuple[int, str]:
@@ -44,18 +45,21 @@ class LabelingProof(ProofTree):
         f = as_factor_graph(problem).decomposed()
         return f.n, fingerprint(f)
 
-    def report(self, problem: Any, labels: Sequence[int] | None = None) -> Report:
+    def report(self, problem: Any, labels: Sequence[int] | None = None, exact: bool = False) -> Report:
         """What the check finds, also about labels of the problem; raise InvalidCertificate if it fails."""
         f = as_factor_graph(problem)
         if labels is not None and f.functions:
             labels = f.complete(np.asarray(labels, np.int32)).tolist()
-        return super().report(problem, labels)
+        return super().report(problem, labels, exact)
 
 
-def plain_energy(f: FactorGraph, decimals: int | None) -> Energy:
-    """The factor graph with costs rounded to a number of decimals, or as they are. O(size of all tables)"""
+def plain_energy(f: FactorGraph, decimals: int | None, kind: type[Energy] = FastEnergy) -> Energy:
+    """The factor graph with costs rounded to a number of decimals, or as they are; as `kind`, which checks leaves.
+
+    O(size of all tables)
+    """
     arrays = (f.domains, f.scope_start, f.scope, f.table_start, f.tables)
     domains, start, scope, table_start, tables = (array.tolist() for array in arrays)
     scopes = (scope[a:b] for a, b in pairwise(start))
     entries = (tables[a:b] for a, b in pairwise(table_start))
-    return Energy(domains, zip(scopes, entries, strict=True), float(f.constant), decimals)
+    return kind(domains, zip(scopes, entries, strict=True), float(f.constant), decimals)

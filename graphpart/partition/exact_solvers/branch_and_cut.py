@@ -39,6 +39,7 @@ import numpy as np
 
 from graphpart.common.groups import first_of
 from graphpart.partition.bounds.trivial_bound import lowered
+from graphpart.partition.certificates.kept import Kept
 from graphpart.partition.exact_solvers.tree import Tree
 from graphpart.partition.exact_solvers.whole import TreeParameters, Work
 from graphpart.partition.local_search.greedy_joining import join
@@ -150,6 +151,14 @@ class BranchAndCut:
             return None
         small, inner = self._small, self._search.smaller()
         return inner._replace(lift=lambda labels: small.lift(inner.lift(labels)))
+
+    def kept(self) -> list[Kept]:
+        """What the roots of all blocks have proven, if that was wanted; one element stands for all that are joined."""
+        if self._search is None or self._small is None:
+            return []
+        first = first_of(self._small.persistency.labels)
+        unit = self._search.unit
+        return [k._replace(elements=first[k.elements], multipliers=unit * k.multipliers) for k in self._search.kept()]
 
     def open_elements(self) -> Labels:
         """The elements of all blocks that are not proven."""
@@ -317,6 +326,12 @@ class Search:
         for (elements, _), tree in zip(self._parts, self._trees, strict=True):
             if not tree.proven:
                 yield elements.astype(np.int32)
+
+    def kept(self) -> Iterator[Kept]:
+        """What the root of each tree has proven, if that was wanted."""
+        for (elements, _), tree in zip(self._parts, self._trees, strict=True):
+            if tree.kept is not None:
+                yield tree.kept._replace(elements=elements)
 
     def smaller(self) -> Smaller:
         """The undecided problem. If only one tree is not proven: the remaining problem of this tree."""

@@ -20,6 +20,7 @@ from graphpart.partition.bounds.semidefinite import Semidefinite
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.certificates.certificate import common_step, proven_bound
 from graphpart.partition.certificates.inequalities import Inequalities
+from graphpart.partition.certificates.kept import Kept, is_keeping
 from graphpart.partition.exact_solvers.branching import PseudoCosts
 from graphpart.partition.exact_solvers.column_generation import ColumnGeneration
 from graphpart.partition.exact_solvers.pricing import fitting_weights
@@ -64,6 +65,7 @@ class Tree:
         self.allowance = 0.0 if self.step else finest  # how much less than a proven partition another one may cost
         self.value = self.cost if self.proven else self.bound
         self.rest: WhatIsLeft | None = None  # of the problem, while it is solved
+        self.kept: Kept | None = None  # what the root has proven, if that is wanted
 
     @property
     def proven(self) -> bool:
@@ -95,6 +97,8 @@ class Tree:
             if start is not None:
                 self.relaxation.start_again(*start)
             children = yield from self._solve(decisions, bound)
+            if not decisions:
+                self._keep(r)
             self.search.work.nodes += 1
             if decisions and len(children) != 1:
                 self.pseudo_costs.note(*decisions[-1], min(children[0][0] if children else np.inf, self.cost) - bound)
@@ -105,7 +109,13 @@ class Tree:
                 start = None  # the last one is worked on at once
             self._raise(min((entry[0] for entry in self.open), default=math.inf))
         if not self.open or self.proven:
+            if self.kept is None:  # proven by the first multipliers
+                self._keep(r)
             del self.relaxation, self.pseudo_costs, self.simplex, self.semidefinite, r  # there may be many trees
+
+    def _keep(self, r: Relaxation) -> None:
+        if is_keeping():
+            self.kept = Kept(np.arange(self.p.n), *r.best, r.y.copy())
 
     def _begin(self) -> Iterator[None]:
         """The relaxation at the root, which starts from some rounds of message passing."""

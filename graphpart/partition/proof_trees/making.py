@@ -15,6 +15,7 @@ cost: a bound without them is valid, and where it does not reach the cost, step 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from graphpart.common.proof_tree import NEAR, Unproven, decimals_of, out_of_time
 from graphpart.display import number
 from graphpart.partition.certificates.certificate import fingerprint
 from graphpart.partition.certificates.judging import judge_of_partition
+from graphpart.partition.certificates.kept import Kept
 from graphpart.partition.exact_solvers.two_clusters import TwoClusters
 from graphpart.partition.pieces.components import split
 from graphpart.partition.pieces.contraction import Contraction
@@ -42,7 +44,9 @@ WRITTEN_OUT = 3000  # most elements for which a background is written out as a m
 
 
 @interruptible
-def prove(p: SetPartition, labels: Labels, method: str, time_limit: float | None = None) -> PartitionProof:
+def prove(
+    p: SetPartition, labels: Labels, method: str, time_limit: float | None = None, known: Sequence[Kept] = ()
+) -> PartitionProof:
     """A certificate that labels are optimal.
 
     Parameters
@@ -53,6 +57,8 @@ def prove(p: SetPartition, labels: Labels, method: str, time_limit: float | None
         The name of the method that found them.
     time_limit : float, optional
         Seconds.
+    known : sequence of Kept
+        What the method has proven (see `kept`), with which each relaxation begins.
 
     Raises
     ------
@@ -71,7 +77,7 @@ def prove(p: SetPartition, labels: Labels, method: str, time_limit: float | None
     has_step = bool(judge.step) and decimals is not None
     if not has_step:
         judge = Judge(max(judge.tolerance, NEAR * float(plain.costs.size)))
-    nodes = Making(p, labels, judge, stopping).nodes()
+    nodes = Making(p, labels, judge, stopping, known).nodes()
     stopping.reraise()
     tolerance = tolerance_of(plain, labels.tolist(), cost, 0.0 if has_step else judge.resolution)
     return PartitionProof(
@@ -100,8 +106,10 @@ def _is_plain(p: SetPartition) -> bool:
 class Making:
     """The nodes of the tree of one problem."""
 
-    def __init__(self, p: SetPartition, labels: Labels, judge: Judge, stopping: Stopping) -> None:
-        self.p, self.labels, self.judge, self.stopping = p, labels, judge, stopping
+    def __init__(
+        self, p: SetPartition, labels: Labels, judge: Judge, stopping: Stopping, known: Sequence[Kept]
+    ) -> None:
+        self.p, self.labels, self.judge, self.stopping, self.known = p, labels, judge, stopping, known
         self.out: list[Any] = []
 
     def nodes(self) -> list[Any]:
@@ -110,6 +118,7 @@ class Making:
         contraction = Contraction(p)
         q = contraction.problem
         self.first = contraction.first if q is not p else np.arange(p.n)
+        self.known = [one._replace(elements=contraction.sets[one.elements]) for one in self.known]
         labels = contraction.project(self.labels) if q is not p else self.labels
         if q.background is not None:
             q = q._to_dense()
@@ -147,8 +156,14 @@ class Making:
         cost = p._evaluate_labels(np.ascontiguousarray(labels))
         share = self.judge.resolution if self.judge.step else self.judge.resolution / (2 * parts)
         goal = cost - share
-        kind = SidesBounding if TwoClusters.fits(p) else Bounding
-        bounding: Bounding | SidesBounding = kind(p, goal, self.stopping)
+        place = np.full(self.p.n, -1)
+        place[names] = np.arange(len(names))
+        known = [one._replace(elements=place[one.elements]) for one in self.known if (place[one.elements] >= 0).all()]
+        bounding: Bounding | SidesBounding
+        if TwoClusters.fits(p):
+            bounding = SidesBounding(p, goal, self.stopping)
+        else:
+            bounding = Bounding(p, goal, self.stopping, known)
         named = self.first[names]
         open_: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = [((), ())]
         while open_:

@@ -12,6 +12,7 @@ from graphpart.partition.bounds import simplex
 from graphpart.partition.bounds.message_passing import pass_messages
 from graphpart.partition.bounds.relaxation import PARAMETERS, Relaxation
 from graphpart.partition.certificates.inequalities import GENERAL, Inequalities
+from graphpart.partition.certificates.kept import Kept
 from graphpart.partition.exact_solvers.branching import PseudoCosts
 from graphpart.partition.exact_solvers.whole import TreeParameters
 from graphpart.partition.inputs.arrays import keys_of_pairs
@@ -23,6 +24,7 @@ __all__ = ["Bounding"]
 
 PARAMETERS_OF_TREE = TreeParameters()  # of branch and cut, which decides in the same way when to divide a node
 TINY, ROUNDS = 12, 4  # most elements, and rounds at a node of such a problem if limits may keep the gap open
+FAR = 0.1  # share of the goal by which the bound of known multipliers may miss it, else message passing begins
 CLOSE = 1e-5  # share of the goal that is missing when a vertex is computed whatever the number of terms is
 
 
@@ -36,16 +38,33 @@ class Bounding:
     goal : float
         A node is closed if its bound is at least this.
     stopping : Stopping
+    known : list of Kept
+        What is known of it: the relaxation begins with these multipliers, and else with message passing.
     """
 
-    def __init__(self, p: SetPartition, goal: float, stopping: Stopping) -> None:
+    def __init__(self, p: SetPartition, goal: float, stopping: Stopping, known: list[Kept]) -> None:
         self.p, self.goal, self.stopping = p, goal, stopping
         self.relaxation = r = Relaxation(p, stopping)
         self.fixed = r.lower.copy(), r.upper.copy()
-        if len(r.cost):
+        for one in known:
+            self._add(one)
+        if len(r.cost) and r.offer(r.rows.multipliers) < goal - FAR * abs(goal):
+            r.rows.keep(np.zeros(len(r.rows), bool))
             r.start(*pass_messages(p, stopping, 2))
         self.pseudo_costs = PseudoCosts(r)
         self.simplex = simplex.Simplex(1) if simplex.is_available() else None
+
+    def _add(self, one: Kept) -> None:
+        """Add inequalities with their multipliers, and take over the point. The pairs of some may not be variables."""
+        r, found = self.relaxation, one.inequalities.renamed(one.elements.astype(np.int32))
+        if len(one.point) == len(r.y) and (one.elements == np.arange(self.p.n)).all():
+            r.y = one.point
+        elif not r.complete and len(found):
+            starts, keys = found.terms(self.p.n)[:2]
+            there = np.logical_and.reduceat(np.isin(keys, keys_of_pairs(r.u, r.v, self.p.n)), starts[:-1])
+            r.rows.add(found.take(there), one.multipliers[there])
+            return
+        r.rows.add(found, one.multipliers)
 
     @property
     def bound(self) -> float:

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from graphpart.check import Partition
+from graphpart.common.fast_check import FastPartition
 from graphpart.common.proof_tree import ProofTree
 from graphpart.partition.certificates.certificate import fingerprint
 from graphpart.partition.problem import SetPartition, as_problem
@@ -31,9 +32,9 @@ class PartitionProof(ProofTree):
     kind = "partition"
 
     @staticmethod
-    def plain(problem: Any, decimals: int | None) -> Partition:
-        """The problem in plain Python."""
-        return plain_problem(as_problem(problem), decimals)
+    def plain(problem: Any, decimals: int | None, exact: bool) -> Partition:
+        """The problem in plain Python, or with NumPy."""
+        return plain_problem(as_problem(problem), decimals, Partition if exact else FastPartition)
 
     @staticmethod
     def identity(problem: Any) -> tuple[int, str]:
@@ -42,8 +43,8 @@ class PartitionProof(ProofTree):
         return p.n, fingerprint(p)
 
 
-def plain_problem(p: SetPartition, decimals: int | None) -> Partition:
-    """The problem with costs rounded to a number of decimals, or as they are.
+def plain_problem(p: SetPartition, decimals: int | None, kind: type[Partition] = FastPartition) -> Partition:
+    """The problem with costs rounded to a number of decimals, or as they are; as `kind`, which checks leaves.
 
     The prices of groups, and a background other than one cost for all unlisted pairs, are added to the costs of pairs.
     O(n + m), or O(pairs that share a group), or O(n^2).
@@ -72,7 +73,7 @@ def plain_problem(p: SetPartition, decimals: int | None) -> Partition:
         some = ~p.lifted & (cost < math.inf)
         base = zip(u[some].tolist(), v[some].tolist(), strict=True)
     limits = p._limits
-    return Partition(
+    return kind(
         p.n, listed, decimals, missing=missing, base=base,
         limits=(None, 1, None) if limits is None else (limits.max_size, limits.least, limits.most),
     )  # fmt: skip
