@@ -6,7 +6,6 @@ import errno
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from graphpart.cli.console import OutputError, check_input, emit, say, shown
 from graphpart.display import plural
 from graphpart.errors import FormatError, InvalidOption
 from graphpart.files.labels import check_layout
-from graphpart.result import Status
 from graphpart.solve import problem_kind
 
 __all__ = [
@@ -30,7 +28,6 @@ __all__ = [
     "read_problem",
     "read_start",
     "write_benchmark",
-    "write_certificate",
     "write_doubts",
     "write_labels",
     "write_model",
@@ -134,27 +131,6 @@ def write_labels(labels: Any, file: str) -> None:
         write_labels(labels, file)
 
 
-def write_certificate(problem: Any, result: Any, file: str, time_limit: float | None, is_whole: bool = True) -> Any:
-    """Write the whole proof of an optimal result to JSON; else a lower bound with its proof.
-
-    Returns the result, with that bound if it is higher.
-    """
-    from graphpart.solve import with_certificate
-
-    has_proofs = problem_kind(problem) != "labeled"
-    if result.status is Status.OPTIMAL and is_whole and has_proofs and not file.endswith(".npz"):
-        result = with_certificate(problem, result, time_limit)
-        if result.certificate is not None:
-            with writing(file):
-                result.certificate.save(file)
-            return result
-        say(f"{result.message.rpartition('; ')[2]}: {file} has a lower bound only")
-    certificate = find_certificate(problem, time_limit).with_cost(result.cost)
-    with writing(file):
-        certificate.save(file)
-    return replace(result, lower_bound=max(result.lower_bound, min(certificate.bound, result.cost)))
-
-
 def write_doubts(problem: Any, result: Any, path: str, time_limit: float | None) -> None:
     """Compute doubts and write them: one table to a file, all of them into a folder."""
     from graphpart import crf, partition
@@ -202,15 +178,15 @@ def is_folder(path: str) -> bool:
     return path.endswith(os.sep) or os.path.isdir(path)
 
 
-def find_certificate(problem: Any, time_limit: float | None) -> Any:
-    """A lower bound with its proof, by the best method for this kind of problem."""
+def find_certificate(problem: Any, time_limit: float | None, quickly: bool = False) -> Any:
+    """A lower bound with its proof, by the best method for this kind of problem, or by a quick one."""
     from graphpart import crf, partition
 
     if problem_kind(problem) == "labeled":
         raise InvalidOption("no certificates are written for labelled partitions; in Python, gp.labeled.lower_bound(q)")
     if problem_kind(problem) == "crf":
         return crf.lower_bound(problem, time_limit=time_limit)
-    return partition.lower_bound(problem, "auto", time_limit=time_limit)
+    return partition.lower_bound(problem, "cycle-packing" if quickly else "auto", time_limit=time_limit)
 
 
 def read_certificate(file: str, problem: Any) -> Any:

@@ -51,6 +51,7 @@ import argparse
 import math
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,6 @@ from graphpart.cli.files import (
     read_old,
     read_problem,
     read_start,
-    write_certificate,
     write_doubts,
     write_labels,
     write_report,
@@ -76,6 +76,7 @@ from graphpart.cli.files import (
 from graphpart.cli.interrupt import Interrupt
 from graphpart.cli.kinds import CALLED, columns, size
 from graphpart.cli.manifest import Manifests
+from graphpart.cli.proofs import ProofFile
 from graphpart.display import number
 from graphpart.errors import GraphPartWarning, InvalidOption
 from graphpart.files.certificates import check_name
@@ -273,6 +274,7 @@ class Found:
     columns: list[str]
     problem: Any = None
     result: Any = None
+    proof: ProofFile | None = None
 
     def parts(self) -> dict[str, Any]:
         """What a later run prints of it."""
@@ -289,10 +291,12 @@ def one(callback: Any, task: Task) -> Found:
         evidence = None if args.evidence is None else read_evidence(args.evidence, problem, args.sample)
         if task.checkpoint is not None:
             options = {**options, "checkpoint": task.checkpoint}
-        result = solve(problem, evidence, start, args, options, callback)
+        proof = None if args.certificate is None else ProofFile(problem, args.certificate, args.time_limit)
+        with nullcontext() if proof is None else proof.kept():
+            result = solve(problem, evidence, start, args, options, callback)
         if result.cost == math.inf:
             batch.fail(file, result.message)
-        return described(Found(file, batch.status, {}, {}, [], problem, result), options)
+        return described(Found(file, batch.status, {}, {}, [], problem, result, proof), options)
     facts = broken_record(file, batch.error)
     row = dict.fromkeys((name.rstrip(":.") for name in COLUMNS), None) | facts | {"best known": None}
     return Found(file, batch.status, facts, row, COLUMNS)
@@ -304,7 +308,7 @@ def remote(callback: Any, task: Task) -> Found:
         warnings.showwarning = say_warning
         warnings.simplefilter("ignore" if task.args.quiet else "always", GraphPartWarning)
         found = one(callback, task)
-    found.problem = None
+    found.problem = found.proof = None
     return found
 
 
@@ -340,10 +344,9 @@ def finished(found: Found, output: str | None, args: argparse.Namespace, batch: 
     if args.doubts is not None:
         with batch.guard(args.doubts):
             write_doubts(problem, result, args.doubts, args.time_limit)
-    if args.certificate is not None:
+    if found.proof is not None:
         with batch.guard(args.certificate):
-            is_whole = args.evidence is None  # else other labels may have less energy
-            found.result = result = write_certificate(problem, result, args.certificate, args.time_limit, is_whole)
+            found.result = result = found.proof.finish(result, args.evidence is None)
             described(found, dict(args.options))
     if args.report is not None:
         with batch.guard(args.report):

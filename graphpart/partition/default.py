@@ -33,6 +33,7 @@ from graphpart.partition.anytime_search.search import better_start
 from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.beforehand import Beforehand, fit_for_auto
 from graphpart.partition.bounds.trivial_bound import trivial_bound
+from graphpart.partition.certificates.kept import keep
 from graphpart.partition.conclusion import concluded
 from graphpart.partition.local_search.attracting import is_native
 from graphpart.partition.local_search.greedy_moving import move
@@ -139,8 +140,9 @@ def auto(
         contraction.problem, contraction.project(labels), patience, RacesParameters(search=parameters),
         contraction.constant, assigned=contraction.assigned, seed=seed or 0, saver=saver,
     )  # fmt: skip
+    races.whole = first_of(contraction.lift(np.arange(contraction.problem.n, dtype=np.int32)))
     races.run(stopping.remaining is not None)
-    races.keep(first_of(contraction.lift(np.arange(contraction.problem.n, dtype=np.int32))))
+    keep(races.known())
     found = settled(
         p,
         contraction.lift(races.labels),

@@ -22,6 +22,7 @@ from graphpart.errors import InvalidOption
 from graphpart.partition.anytime_search.start import start_with_background
 from graphpart.partition.beforehand import Beforehand, fit_for_auto, has_groups
 from graphpart.partition.bounds.cycle_packing import DENSE_UP_TO
+from graphpart.partition.certificates.kept import keep
 from graphpart.partition.conclusion import concluded
 from graphpart.partition.exact_solvers.whole import Work
 from graphpart.partition.problem import as_problem, canonical
@@ -135,12 +136,13 @@ def exact(
         q, constant, lift = small.problem, constant + small.constant, small.persistency.labels[lift]
         labels = start_with_background(q, labels, False, stopping.child(plus=constant), np.random.default_rng(0))
     races = Races(q, labels, stopping, PARAMETERS, constant, improved=improved, assigned=assigned, threads=threads)
+    races.whole = first_of(lift)
     races.run(stopping.remaining is not None)
     bound = math.inf if races.proven else constant + races.bound
     work = {field.name: sum(getattr(one.work, field.name) for one in races.provers) for field in fields(Work)}
     stopping.iterations = work["nodes"]
+    keep(races.known())
     found = canonical(races.labels[lift])
-    races.keep(first_of(lift))
     how = ", ".join(plural(work[what], what.removesuffix("s")) for what in ("nodes", "rounds", "cuts"))
     info = {**work, "allowance": races.allowance}
     result = concluded(p, found, bound, "exact", stopping, how, start=(start, cost), info=info)

@@ -38,7 +38,7 @@ from graphpart.partition.bounds.assignment import Assignment
 from graphpart.partition.bounds.bounding import Bounding
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.certificates.judging import judge_of_partition
-from graphpart.partition.certificates.kept import keep
+from graphpart.partition.certificates.kept import Kept, tell
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut, Smaller
 from graphpart.partition.exact_solvers.brute_force import enumerated
 from graphpart.partition.exact_solvers.whole import TreeParameters
@@ -132,6 +132,8 @@ class Races:
     ----------
     labels, cost, bound
         The best partition of p, its cost and the lower bound, without the constant.
+    whole : ndarray of int, optional
+        For each element of p one of the problem from which p was made, for `known`.
     """
 
     def __init__(
@@ -149,6 +151,7 @@ class Races:
         saver: Saver | None = None,
     ) -> None:
         self.p, self.improved, self.constant, self.stopping = p, improved, constant, stopping
+        self.whole: Elements | None = None
         self.parameters, self.seed, self.threads, self.saver = parameters, seed, threads or processors(), saver
         self._component = p._components()
         labels = agreement(labels, self._component)  # no optimum joins components, and parts know their own costs only
@@ -201,11 +204,12 @@ class Races:
         matched = 0.0 if self.assigned is None else self.assigned.allowance
         return math.fsum([matched, *(one.allowance for one in self.provers)])
 
-    def keep(self, elements: Elements) -> None:
-        """Keep what branch and cut has proven, if wanted; the elements of p are these elements of the whole problem."""
-        for part in self._parts:
-            if part.prover is not None:
-                keep(part.prover.kept(), elements[part.elements])
+    def known(self) -> list[Kept]:
+        """What branch and cut has proven so far, if that is wanted, over elements of the whole problem."""
+        if self.whole is None:
+            return []
+        parts = [(self.whole[part.elements], part.prover) for part in self._parts if part.prover is not None]
+        return [one._replace(elements=of[one.elements]) for of, prover in parts for one in prover.kept()]
 
     def seconds(self) -> tuple[float, float]:
         """Seconds of search, and of proofs."""
@@ -393,6 +397,7 @@ class Races:
 
     def _tell(self) -> None:
         self.stopping.raise_bound(self.constant + self.bound)
+        tell(self.known)
 
     # ------------------------------------------------------------------------------------------------------- message
 

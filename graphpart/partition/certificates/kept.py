@@ -5,7 +5,7 @@ They are kept within `keeping` only, since they take about as much memory as the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.partition.certificates.certificate import Certificate, certify
 from graphpart.partition.certificates.inequalities import Inequalities
+from graphpart.partition.problem import SetPartition
 
-__all__ = ["Kept", "is_keeping", "keep", "keeping"]
+__all__ = ["Kept", "certificate_of", "is_keeping", "keep", "keeping", "tell"]
 
 
 class Kept(NamedTuple):
@@ -27,26 +29,45 @@ class Kept(NamedTuple):
     point: NDArray[np.float64]
 
 
-_LIST: ContextVar[list[Kept] | None] = ContextVar("kept", default=None)
+Told = Callable[[Callable[[], list[Kept]]], None]
+_KEEPER: ContextVar[tuple[list[Kept], Told | None] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
-def keeping(wanted: bool = True) -> Iterator[list[Kept]]:
-    """A list of what the methods that run within keep; it stays empty unless it is `wanted`."""
+def keeping(wanted: bool = True, told: Told | None = None) -> Iterator[list[Kept]]:
+    """A list of what the methods that run within keep. Unless it is `wanted`, it stays empty, and one outside goes on.
+
+    When a bound has risen, `told` is called with a function that returns what is known at that time.
+    """
     found: list[Kept] = []
-    token = _LIST.set(found if wanted else None)
+    token = _KEEPER.set((found, told) if wanted else _KEEPER.get())
     try:
         yield found
     finally:
-        _LIST.reset(token)
+        _KEEPER.reset(token)
 
 
 def is_keeping() -> bool:
     """Whether somebody wants what proofs have found."""
-    return _LIST.get() is not None
+    return _KEEPER.get() is not None
 
 
-def keep(some: Iterable[Kept], elements: NDArray[Any]) -> None:
-    """Keep what is over the elements of a derived problem, which are these of the whole one."""
-    if (found := _LIST.get()) is not None:
-        found += (one._replace(elements=elements[one.elements]) for one in some)
+def keep(known: list[Kept]) -> None:
+    """Keep what a method has proven."""
+    if (keeper := _KEEPER.get()) is not None:
+        keeper[0].extend(known)
+
+
+def tell(known: Callable[[], list[Kept]]) -> None:
+    """Say that a bound has risen."""
+    if (keeper := _KEEPER.get()) is not None and keeper[1] is not None:
+        keeper[1](known)
+
+
+def certificate_of(p: SetPartition, known: list[Kept]) -> Certificate:
+    """The certificate of the lower bound that multipliers prove for the whole problem."""
+    found, multipliers = Inequalities.none(), [np.zeros(0)]
+    for one in known:
+        found = found + one.inequalities.renamed(one.elements.astype(np.int32))
+        multipliers.append(one.multipliers)
+    return certify(p, "branch and cut", found, np.concatenate(multipliers))

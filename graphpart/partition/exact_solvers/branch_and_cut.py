@@ -330,8 +330,8 @@ class Search:
     def kept(self) -> Iterator[Kept]:
         """What the root of each tree has proven, if that was wanted."""
         for (elements, _), tree in zip(self._parts, self._trees, strict=True):
-            if tree.kept is not None:
-                yield tree.kept._replace(elements=elements)
+            if (known := tree.known()) is not None:
+                yield known._replace(elements=elements)
 
     def smaller(self) -> Smaller:
         """The undecided problem. If only one tree is not proven: the remaining problem of this tree."""

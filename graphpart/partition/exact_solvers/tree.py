@@ -113,6 +113,14 @@ class Tree:
                 self._keep(r)
             del self.relaxation, self.pseudo_costs, self.simplex, self.semidefinite, r  # there may be many trees
 
+    def known(self) -> Kept | None:
+        """What the root has proven so far, if that is wanted."""
+        if self.kept is None and hasattr(self, "relaxation"):
+            self._keep(self.relaxation)
+            found, self.kept = self.kept, None
+            return found
+        return self.kept
+
     def _keep(self, r: Relaxation) -> None:
         if is_keeping():
             self.kept = Kept(np.arange(self.p.n), *r.best, r.y.copy())
