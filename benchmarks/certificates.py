@@ -6,8 +6,9 @@
 Each instance is solved by `graphpart.solve` with a time limit. If the result is optimal, its certificate is made (with
 the same limit again) from what the solver has kept, written to a compressed file, read, and checked, labels included:
 with NumPy ("check seconds"), and in plain Python ("plain seconds"). Seconds are those of the processor. Bytes are those
-of the compressed file; an item is an inequality with its elements, or a message. A long run can be made in pieces: instances that are already in the file of ``--csv`` are not solved again, and
-none is begun after the seconds of ``--at-most``. A summary of all rows comes at the end.
+of the compressed file; an item is an inequality with its elements, or a message. A long run can be made in pieces:
+instances that are already in the file of ``--csv`` are not solved again, and none is begun after the seconds of
+``--at-most``. A summary of all rows comes at the end.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from graphpart.cli.console import say
 from graphpart.cli.files import find_certificate, writing
 from graphpart.display import number
@@ -66,9 +68,15 @@ class ProofFile:
             self._take(lambda: self._certificate(some()))
 
     def _certificate(self, known: list[Any]) -> Any:
-        from graphpart.partition.certificates.kept import certificate_of
+        """The certificate of the lower bound that multipliers prove for the whole problem."""
+        from graphpart.partition.certificates.certificate import certify
+        from graphpart.partition.certificates.inequalities import Inequalities
 
-        return certificate_of(self.problem, known)
+        found, multipliers = Inequalities.none(), [np.zeros(0)]
+        for one in known:
+            found = found + one.inequalities.renamed(one.elements.astype(np.int32))
+            multipliers.append(one.multipliers)
+        return certify(self.problem, "branch and cut", found, np.concatenate(multipliers))
 
     def _take(self, make: Callable[[], Any]) -> None:
         """Make a certificate, and write it if its bound is higher than that in the file."""

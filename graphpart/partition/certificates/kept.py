@@ -13,11 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.partition.certificates.certificate import Certificate, certify
 from graphpart.partition.certificates.inequalities import Inequalities
-from graphpart.partition.problem import SetPartition
 
-__all__ = ["Kept", "certificate_of", "is_keeping", "keep", "keeping", "tell"]
+__all__ = ["Kept", "is_keeping", "keep", "keeping", "tell"]
 
 
 class Kept(NamedTuple):
@@ -62,12 +60,3 @@ def tell(known: Callable[[], list[Kept]]) -> None:
     """Say that a bound has risen."""
     if (keeper := _KEEPER.get()) is not None and keeper[1] is not None:
         keeper[1](known)
-
-
-def certificate_of(p: SetPartition, known: list[Kept]) -> Certificate:
-    """The certificate of the lower bound that multipliers prove for the whole problem."""
-    found, multipliers = Inequalities.none(), [np.zeros(0)]
-    for one in known:
-        found = found + one.inequalities.renamed(one.elements.astype(np.int32))
-        multipliers.append(one.multipliers)
-    return certify(p, "branch and cut", found, np.concatenate(multipliers))
