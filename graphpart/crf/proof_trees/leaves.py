@@ -62,10 +62,12 @@ class Leaves:
             node = ["eliminate", [names[i] for i in order.tolist()]]
             self.best = self.value(node, state)
             return node if self.best >= goal else None
-        node = ["messages", 0, [0] * _count(state)]  # exact where no table has two variables, also if all is forbidden
-        self.best = self.value(node, state)
-        if self.best >= goal:
-            return node
+        is_forbidden = any(min(entries) == math.inf for _, entries in state.factors)
+        if is_forbidden or all(len(scope) < 2 for scope, _ in state.factors):  # no messages are needed
+            node = ["messages", 0, [0] * _count(state)]
+            self.best = self.value(node, state)
+            if self.best >= goal:
+                return node
         costs = self.energy.costs
         room = (state.constant + costs.step) / costs.scale + NEAR * (1.0 + abs(float(goal)))
         for certificate in self._bounds(f, is_root):

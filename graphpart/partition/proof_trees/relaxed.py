@@ -24,7 +24,6 @@ __all__ = ["Bounding"]
 
 PARAMETERS_OF_TREE = TreeParameters()  # of branch and cut, which decides in the same way when to divide a node
 TINY, ROUNDS = 12, 4  # most elements, and rounds at a node of such a problem if limits may keep the gap open
-FAR = 0.1  # share of the goal by which the bound of known multipliers may miss it, else message passing begins
 CLOSE = 1e-5  # share of the goal that is missing when a vertex is computed whatever the number of terms is
 
 
@@ -48,8 +47,7 @@ class Bounding:
         self.fixed = r.lower.copy(), r.upper.copy()
         for one in known:
             self._add(one)
-        if len(r.cost) and r.offer(r.rows.multipliers) < goal - FAR * abs(goal):
-            r.rows.keep(np.zeros(len(r.rows), bool))
+        if r.offer(r.rows.multipliers) < goal and len(r.cost) and not len(r.rows):
             r.start(*pass_messages(p, stopping, 2))
         self.pseudo_costs = PseudoCosts(r)
         self.simplex = simplex.Simplex(1) if simplex.is_available() else None
