@@ -33,7 +33,8 @@ also writes pairs, elements and clusters, or labels.
 
 The gap is the difference between the cost and the proven lower bound, relative to the cost. --certificate writes a
 proof, which graphpart verify checks: that the result is optimal, if it is and the name ends in .json or .json.gz; else
-that of a lower bound. The proof is made after the solution, in as much time as --time-limit allows.
+that of a lower bound. The proof is made after the solution, in as much time as --time-limit allows. While a method
+runs, the file already has the proof of a lower bound, which is replaced when branch and cut has proven a higher one.
 
 With --workers or --distributed, FILEs are Parquet files with columns u, v, cost (or as --left, --right and --cost name
 them). All of them make one problem, which is solved in parts by processes of limited memory; -o names a folder for its

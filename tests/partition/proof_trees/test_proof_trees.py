@@ -15,6 +15,7 @@ from strategies import partitions
 import graphpart as gp
 from graphpart import check as checker
 from graphpart.common.proof_tree import Unproven
+from graphpart.partition.certificates.kept import is_keeping, keeping
 from graphpart.partition.proof_trees import PartitionProof
 from graphpart.partition.proof_trees.making import prove
 
@@ -251,3 +252,17 @@ def test_the_check_imports_the_standard_library_only():
     text = Path(checker.__file__).read_text()
     modules = {line.split()[1].partition(".")[0] for line in text.splitlines() if line.startswith(("import ", "from "))}
     assert modules <= {*sys.stdlib_module_names, "__future__"}
+
+
+def test_a_proof_begins_with_what_the_method_has_proven():
+    rng = np.random.default_rng(5)
+    costs = np.triu(rng.integers(-4, 7, (16, 16)), 1).astype(float)
+    for p in (gp.SetPartition.from_matrix(costs + costs.T), gp.generate.grid(5, 5, sigma=1.0, seed=1).problem):
+        assert not is_keeping()
+        with keeping() as known:
+            assert is_keeping()
+            r = gp.partition.exact(p)
+        assert known and r.status == "optimal"
+        wrong = [one._replace(multipliers=9.0 * one.multipliers) for one in known]  # valid, but far too large
+        for some in (known, wrong):
+            assert prove(p, r.labels, "exact", known=some).verify(p)
