@@ -26,7 +26,7 @@ from graphpart.stopping import Stopping
 __all__ = ["SquareBounding"]
 
 SLOW = 0.1  # share of the gap: with less rise of the bound, the first node is divided,
-LONG = 5  # or after so many rounds for each spin
+LONG = 2  # or after so many rounds for each spin
 FEW = 12  # spins up to which all sides are enumerated
 OPERATION = 5e-9  # estimated seconds for each cube of the number of spins, before the first round
 ITERATION = 150_000.0  # cubes of the number of spins that take about as long as an iteration of the simplex method
