@@ -97,6 +97,12 @@ cdef extern from *:
                 for (ptrdiff_t y = 0; y < columns; y++)
                     out[x * columns + y] = GP_LESS(table[x * row + y * column], cap);
     }
+    /* out[x, y] -= one[x] + other[y] */
+    GP_CLONES static void gp_less_sums(ptrdiff_t rows, ptrdiff_t columns, const double *GP_RESTRICT one,
+                                       const double *GP_RESTRICT other, double *GP_RESTRICT out) {
+        for (ptrdiff_t x = 0; x < rows; x++)
+            for (ptrdiff_t y = 0; y < columns; y++) out[x * columns + y] -= one[x] + other[y];
+    }
     /* to[a, x, b] += costs[x] */
     GP_CLONES static void gp_add_along(ptrdiff_t before, ptrdiff_t count, ptrdiff_t after, const double *GP_RESTRICT costs,
                                        double *GP_RESTRICT to) {
@@ -122,6 +128,9 @@ cdef extern from *:
     void capped "gp_capped" (
         Py_ssize_t rows, Py_ssize_t columns, const double* table, Py_ssize_t row, Py_ssize_t column, double cap,
         double* out
+    ) noexcept nogil
+    void less_sums "gp_less_sums" (
+        Py_ssize_t rows, Py_ssize_t columns, const double* one, const double* other, double* out
     ) noexcept nogil
     void add_along "gp_add_along" (
         Py_ssize_t before, Py_ssize_t count, Py_ssize_t after, const double* costs, double* to
@@ -163,8 +172,10 @@ cdef class Strips:
     first : ndarray of int64, shape (rows * columns,)
         Where the unary costs of each cell begin in `unary`.
     unary, tables : ndarray of float64
-    start : ndarray of int64, shape (2, rows * columns)
+    start : ndarray of int64, shape (4, rows * columns)
         The starts in `tables` of the tables of a cell with its right and with its lower neighbour; -1 if there is none.
+        Then, for the same pairs, the starts in `tables` of the costs that the table sends to the labels of its first
+        and then of its second variable, and that are subtracted from its entries; -1 if it sends none.
     turned : ndarray of uint8, shape (2, rows * columns)
         Whether the rows of the table are the labels of that neighbour.
     cap : float
@@ -301,16 +312,26 @@ cdef class Strips:
     cdef void _gather(self, Py_ssize_t which, Py_ssize_t cell, Py_ssize_t next_cell, bint swapped, double* out) noexcept nogil:
         """The table of a cell and the next one. Its rows are labels of the cell or, if `swapped`, of the next one."""
         cdef Py_ssize_t d = self.domains[cell], e = self.domains[next_cell], x, of_x, of_y
+        cdef offset_t sent = self.start[2 + which, cell]
+        cdef const double* to_x
+        cdef const double* to_y
         if self.start[which, cell] < 0:
             for x in range(d * e):
                 out[x] = 0.0
             return
         of_x, of_y = e, 1
+        to_x = to_y = &self.tables[max(sent, 0)]
         if self.turned[which, cell]:
             of_x, of_y = 1, d
+            to_x += e
+        else:
+            to_y += d
         if swapped:
             d, e, of_x, of_y = e, d, of_y, of_x
+            to_x, to_y = to_y, to_x
         capped(d, e, &self.tables[self.start[which, cell]], of_x, of_y, self.cap, out)
+        if sent >= 0:
+            less_sums(d, e, to_x, to_y, out)
 
     cdef void _across(self, const Strip* s, Py_ssize_t row, Py_ssize_t j, double* out) noexcept nogil:
         """The costs of the pair of columns j and j + 1 of a row in a strip."""

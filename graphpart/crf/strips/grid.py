@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +31,13 @@ class Costs:
         Where the costs of each variable begin in `unary`.
     unary : ndarray of float64
     start : ndarray of int64, shape (m,)
-        Where the table of each pair begins in `tables`; -1 for other factors.
+        Where the table of each pair begins in `tables`.
     tables : ndarray of float64
     later : ndarray of bool, shape (m,)
         Whether its rows are for the variable of the larger index.
+    sent : ndarray of int64, shape (m,)
+        Where in `tables` the costs begin that a table sends to its two variables, the first one of its scope first.
+        They are part of `unary`, and to be subtracted from the table. -1 if there are none.
     """
 
     first: NDArray[np.int64]
@@ -42,6 +45,7 @@ class Costs:
     start: NDArray[np.int64]
     tables: NDArray[np.float64]
     later: NDArray[np.bool_]
+    sent: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -75,11 +79,11 @@ class Grid:
         first = np.full(len(cells), len(costs.unary), np.int64)  # a zero behind the end
         inside = self.variable >= 0
         first[inside] = costs.first[self.variable[inside]]
-        start, turned = np.full((2, len(cells)), -1, np.int64), np.zeros((2, len(cells)), np.uint8)
+        start, turned = np.full((4, len(cells)), -1, np.int64), np.zeros((2, len(cells)), np.uint8)
         for which, step in enumerate((1, self.shape[1])):
             there = np.flatnonzero(self.factor[which] >= 0)
             factor = self.factor[which, there]
-            start[which, there] = costs.start[factor]
+            start[which, there], start[2 + which, there] = costs.start[factor], costs.sent[factor]
             turned[which, there] = (self.variable[there + step] > self.variable[there]) == costs.later[factor]
         return self.domains, first, np.append(costs.unary, 0.0), costs.tables, start, turned
 
@@ -179,17 +183,15 @@ def costs_of(f: FactorGraph) -> Costs:
     pairs = np.flatnonzero(arity == 2)
     later[pairs] = scope[scope_start[pairs]] > scope[scope_start[pairs] + 1]
     unary: Floats = np.bincount(at, entries, first[-1]).astype(np.float64)
-    return Costs(first[:-1], unary, table_start[:-1], tables, later)
+    return Costs(first[:-1], unary, table_start[:-1], tables, later, np.full(f.m, -1, np.int64))
 
 
 def costs_left(passes: Passes) -> tuple[Costs, float]:
     """The costs after message passing, with the same energies up to rounding; and the sum of absolute messages."""
     f, unit = passes.f, passes.exponent
     messages, _ = passes.messages()
-    pairs = np.flatnonzero(np.diff(f.scope_start) == 2).astype(np.int32)
-    begins, tables = passes.network.reduced(messages, pairs)
-    start = np.full(f.m, -1, np.int64)
-    start[pairs] = begins[:-1]
+    costs, sent = costs_of(f), np.full(f.m, -1, np.int64)
+    sent[passes.several] = len(costs.tables) + passes.starts[:-1]
     unary = np.ldexp(passes.remaining(messages), unit)
-    costs = Costs(passes.first[:-1], unary, start, np.ldexp(tables, unit) if unit else tables, np.zeros(f.m, bool))
-    return costs, float(np.ldexp(np.abs(messages).sum(), unit))
+    tables = np.concatenate([costs.tables, np.ldexp(messages, unit) if unit else messages])
+    return replace(costs, unary=unary, tables=tables, sent=sent), float(np.ldexp(np.abs(messages).sum(), unit))

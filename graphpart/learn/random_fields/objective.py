@@ -114,8 +114,9 @@ def expectations(
 def by_messages(template: Template, data: Packed, scores: Array, numbers: Array) -> tuple[float, Array, Array]:
     """Expectations on forests for any scores: sum-product in logarithms, several times as slow."""
     L, n = template.labels, data.n
-    tables = np.broadcast_to(template.tables(numbers), (len(data.pairs), L, L))
-    f = FactorGraph.from_arrays(np.full(n, L), [(np.arange(n)[:, None], -scores), (data.pairs, -tables)])
+    tables = template.tables(numbers)  # one, or one for each pair
+    costs = np.broadcast_to(-tables, (len(data.pairs), L, L))
+    f = FactorGraph.from_arrays(np.full(n, L), [(np.arange(n)[:, None], -scores), (data.pairs, costs)])
     found, messages = with_messages(f)
     sent = -messages.to_factor.reshape(-1, L)[n:]  # by the ends of pairs, after those to unary factors
     together = tables + sent[::2, :, None] + sent[1::2, None, :]
@@ -141,7 +142,7 @@ def order_of(template: Template, data: Packed) -> list[int]:
             f"the structures have cycles, {m} pairs and {L} labels, too many for exact probabilities: "
             "expected training='pseudolikelihood' or 'max-margin'"
         )
-    f = FactorGraph.from_arrays(np.full(data.n, L, np.int32), [(data.pairs, np.zeros((m, L, L)))])
+    f = FactorGraph.from_arrays(np.full(data.n, L, np.int32), [(data.pairs, np.broadcast_to(0.0, (m, L, L)))])
     order = elimination_order(f)
     if not order.exact or order.entries * L * L > SUMS or order.memory_kept > MEMORY:
         raise InvalidOption(
@@ -156,7 +157,7 @@ def _by_elimination(
 ) -> tuple[float, Array, Array]:
     """Expectations by elimination: each pair of labels is a variable, tied to both by a factor of 0 and inf."""
     L, m, n = template.labels, len(data.pairs), data.n
-    tables = np.broadcast_to(template.tables(numbers), (m, L, L))
+    costs = -template.tables(numbers).reshape(-1, L * L)  # one row, or one for each pair
     agree = np.full((L, L, L * L), np.inf)
     a, b = np.indices((L, L)).reshape(2, -1)
     agree[a, b, a * L + b] = 0.0
@@ -165,7 +166,7 @@ def _by_elimination(
         np.repeat([L, L * L], [n, m]),
         [
             (np.arange(n)[:, None], -scores),
-            (both, -tables.reshape(m, -1)),
+            (both, np.broadcast_to(costs, (m, L * L))),
             (np.concatenate([data.pairs, both], axis=1), np.broadcast_to(agree, (m, *agree.shape))),
         ],
     )
