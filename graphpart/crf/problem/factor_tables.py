@@ -353,7 +353,6 @@ class FactorTables(Shown):
 
     @property
     def entries(self) -> int:
-        """The number of entries of the tables of all factors, O(1)."""
         self._flat()
         return self._entries
 

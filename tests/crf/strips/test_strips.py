@@ -10,12 +10,13 @@ from scipy.optimize import linprog
 
 import graphpart as gp
 from graphpart.crf.bounds.contestant import ContestantParameters
+from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.contestants import Passing
 from graphpart.crf.exact_solvers.local_polytope import program_of
 from graphpart.crf.hard_component import HardComponent
 from graphpart.crf.strips._strips import Strips
 from graphpart.crf.strips.contestant import Stripping
-from graphpart.crf.strips.grid import costs_of, grid_of
+from graphpart.crf.strips.grid import costs_left, costs_of, grid_of
 from graphpart.stopping import Stopping
 
 KINDS = ("normal", "ties", "forbidden", "magnitudes")
@@ -90,6 +91,23 @@ def test_bounds_labels_and_moves(kind):
             assert f.evaluate_labels(after) <= f.evaluate_labels(labels) + slack, seed
             labels = after
     assert len(tight) > 30 and np.mean(tight) > 0.7
+
+
+def test_costs_that_message_passing_leaves_have_the_same_energies():
+    """A strip of all rows is minimised over exactly, also where tables send costs to their variables."""
+    for seed in range(40):
+        f = small_grid(seed, "magnitudes" if seed % 4 == 0 else "normal")
+        grid = grid_of(f)
+        if grid is None:
+            continue
+        passes = Passes(f)
+        for _ in range(2):
+            passes.iterate(np.inf, Stopping())
+        costs, moved = costs_left(passes)
+        assert moved > 0
+        for one in (grid, grid.transposed()):
+            strips = Strips(*one.shape, *one.arrays(costs), 1e300, one.shape[0])
+            assert strips.proven()[0].sum() == pytest.approx(all_energies(f).min(), abs=allowed_size(f)), seed
 
 
 def test_messages_prove_the_bound():
