@@ -35,7 +35,7 @@ __all__ = ["WORK", "BranchAndCut", "is_dense", "is_suitable"]
 WORK = 20_000  # iterations of the simplex method of a turn without a time limit: some seconds
 DENSE, LARGER = 3, 0.01  # edges for each node, and more of them for each node, up to which odd cycles are better
 SPARSE, MOST_EDGES = 16, 200_000  # most edges for each node, and in all, for odd cycles of larger graphs
-MANY = 4096  # open nodes, of some 100 kB each for 100 spins; with more, the latest is next
+MANY = 2048  # open nodes, of some 100 kB each for 100 spins; with more, the latest is next
 
 
 def is_dense(nodes: int, edges: int) -> bool:
