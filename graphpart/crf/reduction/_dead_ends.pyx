@@ -251,11 +251,14 @@ cdef offset_t others(Graph* g, Py_ssize_t f, element_t slot, offset_t* stride) n
 def restrict(
     View view,
     const uint8_t[::1] alive,
+    const element_t[::1] like,
 ):
-    """The factors over living labels, without decided variables: (scope_start, scope, tables, constants, bad).
+    """The factors over living labels, without decided variables: (scope_start, scope, begins, tables, constants, bad).
 
-    Variables keep their numbers; those with one label left are dropped from scopes. Factors without a remaining
-    variable give the entries of `constants`; `bad` is the first of these with a forbidden entry, or -1.
+    Variables keep their numbers; those with one label left are dropped from scopes. ``like[f]`` is the first factor of
+    which the same table is left as of f, perhaps f itself; this table is kept once. `begins` says where the table of
+    each factor begins. Factors without a remaining variable give the entries of `constants`; `bad` is the first of
+    these with a forbidden entry, or -1.
     """
     cdef const Factors* g = &view.g
     cdef Py_ssize_t n = g.n, m = g.m, f, kept = 0, none = 0, bad = -1
@@ -278,12 +281,13 @@ def restrict(
             if arity:
                 kept += 1
                 members += arity
-                entries += size
+                if like[f] == f:
+                    entries += size
             else:
                 none += 1
     start_array, scope_array = np.zeros(kept + 1, np.int64), np.empty(members, np.int32)
-    tables_array, constants_array = np.empty(entries), np.empty(none)
-    cdef offset_t[::1] start = start_array
+    tables_array, constants_array, begins_array = np.empty(entries), np.empty(none), np.empty(kept, np.int64)
+    cdef offset_t[::1] start = start_array, begins = begins_array, begin = np.empty(m, np.int64)
     cdef element_t[::1] rest = scope_array
     cdef cost_t[::1] out = tables_array
     cdef double[::1] constants = constants_array
@@ -301,6 +305,10 @@ def restrict(
             if members > size:
                 kept += 1
                 start[kept] = members
+                begin[f] = entries if like[f] == f else begin[like[f]]
+                begins[kept - 1] = begin[f]
+                if like[f] != f:
+                    continue
             table = table_of(g, f)
             for at in range(entries_of(g, f)):
                 good = True
@@ -322,4 +330,4 @@ def restrict(
                     if counter[k] < g.domains[g.scope[g.scope_start[f] + k]]:
                         break
                     counter[k] = 0
-    return start_array, scope_array, tables_array, constants_array, bad
+    return start_array, scope_array, begins_array, tables_array, constants_array, bad

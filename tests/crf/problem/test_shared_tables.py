@@ -10,8 +10,12 @@ from trials import trials
 
 import graphpart as gp
 from graphpart.crf.certificates.certificate import fingerprint
+from graphpart.crf.problem import _structure
 from graphpart.crf.problem.derive import merge, simplify, split
 from graphpart.crf.problem.grids import grid_pairs
+from graphpart.crf.problem.labeling import places
+from graphpart.crf.reduction import _dead_ends
+from graphpart.crf.reduction.persistency import _alike
 from graphpart.methods import methods_for
 
 METHODS = [method.name for method in methods_for("crf")]
@@ -112,6 +116,25 @@ def test_methods_give_the_same(method):
         if a.certificate is not None:
             assert b.certificate.seal == a.certificate.seal
             a.certificate.check(copied(f))
+
+
+def test_reduction_shares_the_tables_that_are_left():
+    shared = 0
+    for rng, f in shared_graphs(6, trials(90), n=8):
+        (one, error), (other, its_error) = outcome(gp.crf.reduce, f), outcome(gp.crf.reduce, copied(f))
+        assert error == its_error
+        if one is not None:
+            assert equal(one.problem, other.problem) and (one.labels == other.labels).all()
+        alive = (rng.random(int(f.domains.sum())) < 0.8).astype(np.uint8)
+        alive[np.cumsum(f.domains) - rng.integers(1, f.domains + 1)] = 1
+        own = _dead_ends.restrict(copied(f)._view(), alive, np.arange(f.m, dtype=np.int32))
+        start, scope, begins, tables, constants, bad = _dead_ends.restrict(
+            f._view(), alive, _alike(f, alive, places(f))
+        )
+        assert (start == own[0]).all() and (scope == own[1]).all() and (constants == own[4]).all() and bad == own[5]
+        assert (_structure.gather(tables, begins, np.append(own[2], len(own[3]))) == own[3]).all()
+        shared += len(tables) < len(own[3])
+    assert shared > trials(90) / 2
 
 
 def test_constructors_keep_one_table():
