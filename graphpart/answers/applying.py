@@ -21,7 +21,7 @@ from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.partition.problem.derived import with_costs, with_rules
 from graphpart.partition.problem.rules import Rules
 
-__all__ = ["answered", "with_answers"]
+__all__ = ["answered", "check_error", "with_answers"]
 
 NAMED = 3  # answers that a message names
 
@@ -75,8 +75,7 @@ def answered(problem: Any, answers: Any, *, error: float = 0.0) -> SetPartition:
 
 def with_answers(p: SetPartition, answers: Any, error: Any = 0.0) -> tuple[SetPartition, Answers]:
     """:func:`answered`, and the answers as arrays."""
-    if isinstance(error, bool) or not isinstance(error, int | float | np.number) or not 0 <= error < 0.5:
-        raise InvalidOption(f"error is {error!r}: expected a probability of at least 0 and below 0.5")
+    check_error(error)
     given = answers_of(p, answers)
     if error > 0:
         bits = math.log2((1 - error) / error) * bit_of(p)
@@ -85,6 +84,12 @@ def with_answers(p: SetPartition, answers: Any, error: Any = 0.0) -> tuple[SetPa
         return with_costs(p, given.pairs[known], costs), given
     _check(p, given)
     return with_rules(p, Rules(given.of(TOGETHER), given.of(APART), p._limits)), given
+
+
+def check_error(error: Any) -> None:
+    """Raise InvalidOption unless it is the probability that an answer is wrong."""
+    if isinstance(error, bool) or not isinstance(error, int | float | np.number) or not 0 <= error < 0.5:
+        raise InvalidOption(f"error is {error!r}: expected a probability of at least 0 and below 0.5")
 
 
 def _check(p: SetPartition, given: Answers) -> None:

@@ -1,19 +1,7 @@
 """The pairs about which to ask people: those whose answers are worth most.
 
-1. `likely_decisions` finds the changes of a result that cost least: joins, splits and moves, each with the pair whose
-   cost speaks most for it. The pair is a question: together or apart?
-2. The chance that a decision is wrong comes from two judgements, in bits. That of the clusters is the rise of the cost
-   by the change. The pairs between two clusters share their records, so their evidence is not independent: of k pairs
-   it counts like that of sqrt(k). That of the pair is its own cost, negative where it speaks against the decision. The
-   mean of both is the evidence b for the decision (a logarithmic opinion pool of equal weights; Genest & Zidek 1986),
-   and the chance is 1 / (1 + 2**b). It ranks questions; it is not calibrated.
-3. The gain of a question is the chance times the number of pairs of elements that the change decides otherwise: the
-   expected number of corrected pairs. If earlier answers come with the decisions and chances of their questions, the
-   gain is also multiplied by (1 + wrong decisions) / (1 + the sum of their chances), for joins and cuts separately: a
-   matcher that joins too much is mostly asked about its joins.
-4. Questions are chosen by gain, one after the other. Each earlier question about one of the two clusters halves the
-   gain, since its answer may settle both. No question can follow from the answers to others: the pairs are a forest
-   over the must-join classes, also together with one pair that is known to be apart.
+The decisions of a result are examined (`worth`), and questions are chosen of those that are worth most (`choosing`).
+`Interview` asks one after the other, and updates what depends on each answer.
 
 On four tables of 2,000 generated people, the 100 changes of highest gain were right for 624 pairs of elements, in the
 mean; the 100 of least rise of the cost, for 184. docs/benchmarks/questions.csv has what answers are worth.
@@ -21,30 +9,29 @@ mean; the 100 of least rise of the cost, for 184. docs/benchmarks/questions.csv 
 
 from __future__ import annotations
 
-import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.answers.bits import bit_of
-from graphpart.answers.given import APART, NOT_KNOWN, TOGETHER, Answers, answers_of, problem_of
-from graphpart.answers.sides import records_of, sides_of
+from graphpart.answers.choosing import Forest, chosen
+from graphpart.answers.given import APART, COLUMNS, NOT_KNOWN, TOGETHER, WORDS, Answers, answers_of, problem_of
+from graphpart.answers.sides import record_columns, records_of, sides_of
+from graphpart.answers.worth import Worth, worth_of
 from graphpart.common.columns import Columns
 from graphpart.errors import InvalidOption, known_arguments
-from graphpart.partition.confidence.examining import likely_decisions
 from graphpart.partition.inputs.frames import table_of
-from graphpart.partition.inputs.origin import chance_otherwise
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import connected
 
-__all__ = ["Asked", "ask", "questions"]
+__all__ = ["Asked", "ask", "choose", "questions", "told_by"]
 
 LOOKED_AT = 50  # decisions for each question, of the highest gain, among which questions are chosen
-SPREAD = 0.5  # factor of the gain for each earlier question about the same cluster
 
 Floats = NDArray[np.float64]
+Told = list[tuple[bool, float, bool]]
 
 
 @known_arguments
@@ -98,9 +85,9 @@ def questions(
     Notes
     -----
     O(m log^2 m) for m pairs: 1.4 to 2.0 s of a processor for 100,000 elements and 350,000 pairs, for one question or
-    for 100, so ask for several at once. The scale of costs is that of probabilities, where the problem is made from
-    them, or by :func:`graphpart.match`. Otherwise the median absolute cost of a pair is taken for odds of 32 to 1. Only
-    pairs that the problem lists are asked.
+    for 100. To ask one question after the other, use :class:`graphpart.answers.Interview`. The scale of costs is that
+    of probabilities, where the problem is made from them, or by :func:`graphpart.match`. Otherwise the median absolute
+    cost of a pair is taken for odds of 32 to 1. Only pairs that the problem lists are asked.
 
     Examples
     --------
@@ -112,9 +99,8 @@ def questions(
     """
     p = problem_of(problem)
     found = ask(p, result, n, answers)
-    shown = sides_of(p, found.pairs, records_of(problem, result) if records is None else records, id)
-    decision = np.where(found.together, "together", "apart")
-    return Columns({**shown, "decision": decision, "chance": found.chance, "gain": found.gain}).to_frame(library)
+    columns = record_columns(p, records_of(problem, result) if records is None else records, id)
+    return found.columns(p, columns).to_frame(library)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +127,17 @@ class Asked:
     clusters: NDArray[np.int64]
     labels: Labels
 
+    @property
+    def decisions(self) -> list[str]:
+        """What the result says, in words."""
+        return [WORDS[TOGETHER if one else APART] for one in self.together.tolist()]
+
+    def columns(self, p: SetPartition, columns: dict[str, list[Any]]) -> Columns:
+        """The table of :func:`questions`, with the columns of the records of all elements."""
+        shown = sides_of(p, self.pairs, columns)
+        decision = np.array(self.decisions, np.str_)
+        return Columns({**shown, "decision": decision, "chance": self.chance, "gain": self.gain})
+
 
 def ask(p: SetPartition, result: Any, n: int = 20, answers: Any = None) -> Asked:
     """The questions about a result, as arrays; see :func:`questions`."""
@@ -148,111 +145,31 @@ def ask(p: SetPartition, result: Any, n: int = 20, answers: Any = None) -> Asked
         raise InvalidOption(f"n is {n!r}: expected a number of questions of at least 1")
     labels = p.labels(result)
     p._check_feasible(labels)
-    given = answers_of(p, answers if answers is not None else {"left": [], "right": [], "answer": []})
-    decisions, leaving = likely_decisions(p, labels)
-    together = decisions["decision"] == "together"
-    clusters = np.stack([decisions["cluster"], decisions["other"]], 1)
-    changed = _changed(decisions, together, np.bincount(labels), leaving)
-    own = np.where(together, -decisions["cost"], decisions["cost"]) / bit_of(p)
-    bits = (decisions["doubt"] / bit_of(p) / np.sqrt(changed) + own) / 2
-    chance = chance_otherwise(bits)
-    gain = chance * changed * np.where(together, *_turned_out(answers))
-    pairs = np.stack([decisions["left"], decisions["right"]], 1)
+    given = answers_of(p, answers if answers is not None else {name: [] for name in COLUMNS})
+    return replace(choose(p, worth_of(p, labels, bit_of(p)), given, told_by(answers), int(n)), labels=labels)
+
+
+def choose(p: SetPartition, worth: Worth, given: Answers, told: Told, n: int) -> Asked:
+    """Questions about decisions, by what they are worth after the answers so far; without labels."""
+    gain = worth.gain(told)
     classes = connected(p.n, *np.concatenate([p.must_join, given.of(TOGETHER)]).T)
     cuts = np.concatenate([p._must_cut if p._has_must_cut else p.must_join[:0], given.of(APART)])
     likely = np.argsort(-gain, kind="stable")[: LOOKED_AT * n]
     skipped = {(a, b) for a, b in given.of(NOT_KNOWN).tolist()}
-    forest = _Forest(classes, cuts, pairs[likely])
-    chosen = _chosen(likely, gain, pairs, clusters, forest, skipped, int(n))
-    return Asked(pairs[chosen], together[chosen], chance[chosen], gain[chosen], clusters[chosen], labels)
+    rows = chosen(likely, gain, worth.pairs, worth.clusters, Forest(classes, cuts, worth.pairs[likely]), skipped, n)
+    some = worth.at(rows)
+    return Asked(some.pairs, some.together, some.chance, gain[rows], some.clusters, np.zeros(0, np.int32))
 
 
-def _turned_out(answers: Any) -> tuple[float, float]:
-    """How much more often decisions turned out to be wrong than their chances say: of joins, and of cuts."""
+def told_by(answers: Any) -> Told:
+    """What a table of answers says of the decisions and chances of its questions, if it has them."""
     if answers is None or isinstance(answers, Answers):
-        return 1.0, 1.0
+        return []
     table = table_of(answers)
     if not {"answer", "decision", "chance"} <= set(table.columns):
-        return 1.0, 1.0
-    factors = []
-    rows = list(zip(*(table.objects(name) for name in ("decision", "answer", "chance")), strict=True))
-    for kind, other in (("together", "apart"), ("apart", "together")):
-        chances = [(float(chance), said) for was, said, chance in rows if was == kind and said in (kind, other)]
-        known = [(chance, said) for chance, said in chances if 0 <= chance <= 1]
-        wrong = sum(said == other for _, said in known)
-        factors.append((1 + wrong) / (1 + sum(chance for chance, _ in known)))
-    return factors[0], factors[1]
-
-
-def _changed(
-    decisions: Columns, together: NDArray[np.bool_], sizes: NDArray[np.int64], leaving: Labels
-) -> NDArray[np.float64]:
-    """How many pairs of elements each change decides otherwise, at least 1."""
-    cluster, other = decisions["cluster"], decisions["other"]
-    a, b = sizes[cluster], np.where(other >= 0, sizes[other], 0)
-    least = np.where(together, a - 1, a + b - 1)  # one element moves
-    leave = np.maximum(leaving[cluster].astype(np.int64), 1)
-    whole = np.where(together, leave * (a - leave), a * b)
-    changed = np.where(decisions["scope"] == "clusters", whole, least)
-    return np.asarray(np.maximum(changed, 1), np.float64)
-
-
-class _Forest:
-    """The pairs that are asked, as a forest over must-join classes, and which classes are known to be apart."""
-
-    def __init__(self, classes: Labels, cuts: NDArray[np.int32], pairs: NDArray[np.int64]) -> None:
-        self._classes, self._parent = classes, dict[int, int]()
-        near = np.zeros(int(classes.max(initial=-1)) + 1, bool)
-        near[classes[pairs].ravel()] = True
-        ends = classes[cuts]
-        self._apart: dict[int, set[int]] = {}
-        for a, b in ends[near[ends].all(axis=1)].tolist():
-            self._apart.setdefault(a, set()).add(b)
-            self._apart.setdefault(b, set()).add(a)
-
-    def add(self, i: int, j: int) -> bool:
-        """Add a pair, unless its answer may follow from those of earlier pairs; whether it was added."""
-        a, b = self._root(int(self._classes[i])), self._root(int(self._classes[j]))
-        if a == b or any(self._root(c) == b for c in self._apart.get(a, ())):
-            return False
-        if len(self._apart.get(a, ())) > len(self._apart.get(b, ())):
-            a, b = b, a
-        self._parent[a] = b
-        if a in self._apart:
-            self._apart.setdefault(b, set()).update(self._apart.pop(a))
-        return True
-
-    def _root(self, x: int) -> int:
-        while x in self._parent:
-            x = self._parent[x]
-        return x
-
-
-def _chosen(
-    likely: NDArray[np.int64],
-    gain: Floats,
-    pairs: NDArray[np.int64],
-    clusters: NDArray[np.int64],
-    forest: _Forest,
-    skipped: set[tuple[int, int]],
-    n: int,
-) -> list[int]:
-    """The questions, by gain after all earlier questions about the same clusters."""
-    heap = [(-float(gain[k]), order, k, 0) for order, k in enumerate(likely.tolist())]
-    heapq.heapify(heap)
-    asked: dict[int, int] = {}
-    chosen: list[int] = []
-    while heap and len(chosen) < n:
-        _, order, k, counted = heapq.heappop(heap)
-        mine = [c for c in clusters[k].tolist() if c >= 0]
-        before = max(asked.get(c, 0) for c in mine)
-        if before > counted:
-            heapq.heappush(heap, (-float(gain[k]) * SPREAD**before, order, k, before))
-            continue
-        i, j = pairs[k].tolist()
-        if (min(i, j), max(i, j)) in skipped or not forest.add(i, j):
-            continue
-        chosen.append(k)
-        for c in mine:
-            asked[c] = asked.get(c, 0) + 1
-    return chosen
+        return []
+    rows = zip(*(table.objects(name) for name in ("decision", "answer", "chance")), strict=True)
+    words = WORDS[TOGETHER], WORDS[APART]
+    return [
+        (was == words[0], float(chance), was != said) for was, said, chance in rows if was in words and said in words
+    ]

@@ -47,8 +47,8 @@ def record_columns(p: SetPartition, records: Any, id: str | None = None) -> dict
     return {name: [values[k] for k in rows] for name, values in columns.items() if name != id}
 
 
-def sides_of(p: SetPartition, pairs: NDArray[np.int64], records: Any, id: str | None) -> dict[str, NDArray[Any]]:
-    """The names `left` and `right` of pairs, and `name_left` and `name_right` for each column of records."""
+def sides_of(p: SetPartition, pairs: NDArray[np.int64], columns: dict[str, list[Any]]) -> dict[str, NDArray[Any]]:
+    """The names `left` and `right` of pairs, and `name_left` and `name_right` for each column of `record_columns`."""
     sides = {"left": pairs[:, 0], "right": pairs[:, 1]}
     out = {side: named(p.nodes, ends) for side, ends in sides.items()}
     shape = None if p._origin is None else p._origin.shape
@@ -56,4 +56,4 @@ def sides_of(p: SetPartition, pairs: NDArray[np.int64], records: Any, id: str | 
         for side, ends in sides.items():
             places = zip(*(x.tolist() for x in np.unravel_index(ends, shape)), strict=True)
             out[f"{side}_place"] = np.fromiter(places, object, len(ends))
-    return out | of_both(record_columns(p, records, id), pairs)
+    return out | of_both(columns, pairs)

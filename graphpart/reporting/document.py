@@ -18,12 +18,15 @@ from graphpart.reporting.payload import json_block
 __all__ = ["document", "title_of"]
 
 
-def document(title: str, style: str, body: str, data: Any, scripts: Sequence[str]) -> str:
-    """The whole page; scripts find the data as JSON in the element ``data``."""
+def document(title: str, style: str, body: str, data: Any, scripts: Sequence[str], sends: bool = False) -> str:
+    """The whole page; scripts find the data as JSON in the element ``data``. With `sends`, they may send data to the
+    server that the page comes from."""
     policy = (
         f"default-src 'none'; script-src {' '.join(map(_digest, scripts))}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
+    if sends:
+        policy += "; connect-src 'self'"
     blocks = "".join(f"<script>{script}</script>\n" for script in scripts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

@@ -26,11 +26,11 @@ from graphpart.partition.problem import SetPartition
 from graphpart.reporting.document import document, title_of
 from graphpart.reporting.payload import short
 
-__all__ = ["review"]
+__all__ = ["data_of", "page_of", "review"]
 
 ASSETS = Path(__file__).parent / "assets"
 FORMAT = 1  # of the data, and of what the browser keeps
-SCRIPTS = ("table.js", "answers.js", "differences.js", "review.js")
+SCRIPTS = ("table.js", "answers.js", "differences.js", "server.js", "review.js")
 MEMBERS = 6  # of a cluster that are named
 LONGEST = 300  # letters of a value of a record
 SUMMARY = 90  # letters of the line for a member
@@ -98,14 +98,14 @@ def review(
     asked = ask(p, result, n, answers)
     if not len(asked.pairs):
         raise InvalidProblem("there is no pair to ask about: all pairs that the problem lists are decided beforehand")
-    data = _data(p, asked, record_columns(p, records_of(problem, result) if records is None else records, id))
-    text = _page(short(title_of(path, "Questions") if title is None else title), data)
+    data = data_of(p, asked, record_columns(p, records_of(problem, result) if records is None else records, id))
+    text = page_of(short(title_of(path, "Questions") if title is None else title), data)
     with replacing(path) as stream:
         stream.write(text.encode("utf-8", "replace"))
     return len(asked.pairs)
 
 
-def _data(p: SetPartition, asked: Asked, columns: dict[str, list[Any]]) -> dict[str, Any]:
+def data_of(p: SetPartition, asked: Asked, columns: dict[str, list[Any]]) -> dict[str, Any]:
     """What the page's script reads."""
     order, start = group(asked.labels, int(asked.labels.max(initial=-1)) + 1)
     sizes = np.diff(start)
@@ -151,10 +151,11 @@ def _text(value: Any) -> str:
     return short(value, LONGEST)
 
 
-def _page(title: str, data: dict[str, Any]) -> str:
+def page_of(title: str, data: dict[str, Any]) -> str:
+    """The HTML file; data with an entry `server` may send answers to the place that the page comes from."""
     body = (ASSETS / "review.html").read_text("utf-8")
     version = sys.modules["graphpart"].__version__
     for mark, text in (("TITLE", title), ("VERSION", version)):
         body = body.replace(f"%{mark}%", html.escape(text))
     script = '"use strict";\n' + "\n".join((ASSETS / name).read_text("utf-8") for name in SCRIPTS)
-    return document(title, (ASSETS / "review.css").read_text("utf-8"), body, data, [script])
+    return document(title, (ASSETS / "review.css").read_text("utf-8"), body, data, [script], "server" in data)

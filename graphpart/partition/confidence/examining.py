@@ -106,6 +106,8 @@ def likely_decisions(given: SetPartition, labels: Labels) -> tuple[Columns, Labe
     rises, exactly = rises_of_pairs(q, pairs.classes[u], pairs.classes[v], found)
     rises = cleared(rises, slack)
     order = np.argsort(rises, kind="stable")
+    if p.lifted is not None:  # only base pairs can be required together
+        order = order[~p.lifted[order]]
     shown = np.arange(int(labels.max(initial=-1)) + 1)
     examined = Examined(labels, pairs.classes, found, slack, range(p.n), shown, None)
     u, v, cost, rises, exactly = u[order], v[order], cost[order], rises[order], exactly[order]

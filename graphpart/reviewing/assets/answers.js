@@ -10,6 +10,7 @@ class Answers {
     this.said = new Map(); // of a pair: [left, right, answer]
     this.past = []; // what to do to undo: [pair, the entry before it]
     this.kept = true;
+    this.changed = () => {}; // called with pairs whose answers have changed
     this.asked = () => ["", ""]; // the decision and the chance of the question about two elements, as texts
   }
 
@@ -26,6 +27,7 @@ class Answers {
     this.past.push([pair, this.said.get(pair)]);
     this.said.set(pair, [left, right, answer]);
     this.keep();
+    this.changed([pair]);
   }
 
   /** Take back the last answer; returns its pair, or null if there is none. */
@@ -36,6 +38,7 @@ class Answers {
     if (before) this.said.set(pair, before);
     else this.said.delete(pair);
     this.keep();
+    this.changed([pair]);
     return pair;
   }
 
@@ -88,6 +91,7 @@ class Answers {
     const [fresh, differ] = this.add(found);
     this.past = [];
     this.keep();
+    this.changed(found.map(([left, right]) => Answers.pair(left, right)));
     const more = differ ? ` ${differ} differ from answers that are here, which stay.` : "";
     return [`${fresh} of ${found.length} answers are new.${more}`, false];
   }

@@ -132,11 +132,16 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-const asked = new Map(data.questions.map((question, k) => [Answers.pair(...names(k)), [question[2] ? "together" : "apart", String(question[3])]]));
+const asked = new Map();
+function note() {
+  for (const [k, question] of data.questions.entries()) asked.set(Answers.pair(...names(k)), [question[2] ? "together" : "apart", String(question[3])]);
+}
 answers.asked = (left, right) => asked.get(Answers.pair(left, right)) ?? ["", ""];
-const known = answers.recall();
+note();
+const known = answers.recall() + answers.add(data.answers ?? [])[0];
+if (data.server) serve();
 at = data.questions.findIndex((_, k) => said(k) === undefined);
 if (at < 0) at = data.questions.length;
-if (known) tell(`${known} answers were kept in this browser.`);
+if (known) tell(data.server ? `${known} answers so far.` : `${known} answers were kept in this browser.`);
 show();
 document.documentElement.dataset.ready = "yes";

@@ -1,0 +1,82 @@
+"""Which questions are asked, of those that are worth most: spread over clusters, and none that follows from others.
+
+Questions are chosen by gain, one after the other. Each earlier question about one of the two clusters halves the gain,
+since its answer may settle both. No question can follow from the answers to others: the pairs are a forest over the
+must-join classes, also together with one pair that is known to be apart.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.partition.problem import Labels
+
+__all__ = ["Forest", "chosen"]
+
+SPREAD = 0.5  # factor of the gain for each earlier question about the same cluster
+
+Floats = NDArray[np.float64]
+
+
+class Forest:
+    """The pairs that are asked, as a forest over must-join classes, and which classes are known to be apart."""
+
+    def __init__(self, classes: Labels, cuts: NDArray[np.int32], pairs: NDArray[np.int64]) -> None:
+        self._classes, self._parent = classes, dict[int, int]()
+        near = np.zeros(int(classes.max(initial=-1)) + 1, bool)
+        near[classes[pairs].ravel()] = True
+        ends = classes[cuts]
+        self._apart: dict[int, set[int]] = {}
+        for a, b in ends[near[ends].all(axis=1)].tolist():
+            self._apart.setdefault(a, set()).add(b)
+            self._apart.setdefault(b, set()).add(a)
+
+    def add(self, i: int, j: int) -> bool:
+        """Add a pair, unless its answer may follow from those of earlier pairs; whether it was added."""
+        a, b = self._root(int(self._classes[i])), self._root(int(self._classes[j]))
+        if a == b or any(self._root(c) == b for c in self._apart.get(a, ())):
+            return False
+        if len(self._apart.get(a, ())) > len(self._apart.get(b, ())):
+            a, b = b, a
+        self._parent[a] = b
+        if a in self._apart:
+            self._apart.setdefault(b, set()).update(self._apart.pop(a))
+        return True
+
+    def _root(self, x: int) -> int:
+        while x in self._parent:
+            x = self._parent[x]
+        return x
+
+
+def chosen(
+    likely: NDArray[np.int64],
+    gain: Floats,
+    pairs: NDArray[np.int64],
+    clusters: NDArray[np.int64],
+    forest: Forest,
+    skipped: set[tuple[int, int]],
+    n: int,
+) -> list[int]:
+    """The questions, by gain after all earlier questions about the same clusters."""
+    heap = [(-float(gain[k]), order, k, 0) for order, k in enumerate(likely.tolist())]
+    heapq.heapify(heap)
+    asked: dict[int, int] = {}
+    found: list[int] = []
+    while heap and len(found) < n:
+        _, order, k, counted = heapq.heappop(heap)
+        mine = [c for c in clusters[k].tolist() if c >= 0]
+        before = max(asked.get(c, 0) for c in mine)
+        if before > counted:
+            heapq.heappush(heap, (-float(gain[k]) * SPREAD**before, order, k, before))
+            continue
+        i, j = pairs[k].tolist()
+        if (min(i, j), max(i, j)) in skipped or not forest.add(i, j):
+            continue
+        found.append(k)
+        for c in mine:
+            asked[c] = asked.get(c, 0) + 1
+    return found

@@ -1,0 +1,102 @@
+"""What the answer about a decision is worth: the chance that the decision is wrong, and what would change.
+
+1. `likely_decisions` finds the changes of a result that cost least: joins, splits and moves, each with the pair whose
+   cost speaks most for it. The pair is a question: together or apart?
+2. The chance that a decision is wrong comes from two judgements, in bits. That of the clusters is the rise of the cost
+   by the change. The pairs between two clusters share their records, so their evidence is not independent: of k pairs
+   it counts like that of sqrt(k). That of the pair is its own cost, negative where it speaks against the decision. The
+   mean of both is the evidence b for the decision (a logarithmic opinion pool of equal weights; Genest & Zidek 1986),
+   and the chance is 1 / (1 + 2**b). It ranks questions; it is not calibrated.
+3. The gain of a question is the chance times the number of pairs of elements that the change decides otherwise: the
+   expected number of corrected pairs. It is also multiplied by (1 + wrong decisions) / (1 + the sum of their chances)
+   over the answers so far, for joins and cuts separately: a matcher that joins too much is mostly asked about joins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.columns import Columns
+from graphpart.partition.confidence.examining import likely_decisions
+from graphpart.partition.inputs.origin import chance_otherwise
+from graphpart.partition.problem import Labels, SetPartition
+
+__all__ = ["Worth", "worth_of"]
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Worth:
+    """Decisions of a result, one in each row, and what answers about them are worth.
+
+    Attributes
+    ----------
+    pairs : ndarray of int64, shape (k, 2)
+        Indices of elements.
+    together : ndarray of bool, shape (k,)
+        What the result says.
+    clusters : ndarray of int64, shape (k, 2)
+        Those that the change concerns; -1 for none.
+    chance : ndarray of float64, shape (k,)
+        That the decision is wrong.
+    changed : ndarray of float64, shape (k,)
+        Pairs of elements that the change decides otherwise.
+    """
+
+    pairs: NDArray[np.int64]
+    together: Flags
+    clusters: NDArray[np.int64]
+    chance: Floats
+    changed: Floats
+
+    def at(self, rows: NDArray[np.integer[Any]] | list[int]) -> Self:
+        """Some rows."""
+        return type(self)(*(getattr(self, one.name)[rows] for one in fields(self)))
+
+    def beside(self, other: Self) -> Self:
+        """The rows of both."""
+        parts = ((getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
+        return type(self)(*(np.concatenate(part) for part in parts))
+
+    def gain(self, told: Iterable[tuple[bool, float, bool]] = ()) -> Floats:
+        """The expected number of corrected pairs; of each answer `told` says: was together, chance, was wrong."""
+        factor = []
+        rows = list(told)
+        for kind in (True, False):
+            mine = [(chance, wrong) for together, chance, wrong in rows if together == kind and 0 <= chance <= 1]
+            factor.append((1 + sum(wrong for _, wrong in mine)) / (1 + sum(chance for chance, _ in mine)))
+        return np.asarray(self.chance * self.changed * np.where(self.together, *factor), np.float64)
+
+
+def worth_of(p: SetPartition, labels: Labels, bit: float) -> Worth:
+    """All decisions about a partition with canonical labels; `bit` is the cost of one bit of evidence. O(m log^2 m)"""
+    decisions, leaving = likely_decisions(p, labels)
+    together = decisions["decision"] == "together"
+    changed = _changed(decisions, together, np.bincount(labels), leaving)
+    own = np.where(together, -decisions["cost"], decisions["cost"]) / bit
+    bits = (decisions["doubt"] / bit / np.sqrt(changed) + own) / 2
+    return Worth(
+        np.stack([decisions["left"], decisions["right"]], 1).astype(np.int64),
+        together,
+        np.stack([decisions["cluster"], decisions["other"]], 1).astype(np.int64),
+        chance_otherwise(bits),
+        changed,
+    )
+
+
+def _changed(decisions: Columns, together: Flags, sizes: NDArray[np.int64], leaving: Labels) -> Floats:
+    """How many pairs of elements each change decides otherwise, at least 1."""
+    cluster, other = decisions["cluster"], decisions["other"]
+    a, b = sizes[cluster], np.where(other >= 0, sizes[other], 0)
+    least = np.where(together, a - 1, a + b - 1)  # one element moves
+    leave = np.maximum(leaving[cluster].astype(np.int64), 1)
+    whole = np.where(together, leave * (a - leave), a * b)
+    changed = np.where(decisions["scope"] == "clusters", whole, least)
+    return np.asarray(np.maximum(changed, 1), np.float64)
