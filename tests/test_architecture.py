@@ -54,7 +54,7 @@ ALLOWED = {
     "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics", "images"},
     "distributed": SHARED | {"partition", "solve"},
     "images": SHARED | {"partition", "answers", "solve", "distributed"},
-    "records": SHARED | {"partition", "answers", "solve"},
+    "records": SHARED | {"partition", "answers", "solve", "learn"},
     "reviewing": SHARED | {"partition", "answers", "reporting"},
     "cli": SHARED
     | {

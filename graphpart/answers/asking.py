@@ -10,6 +10,7 @@ mean; the 100 of least rise of the cost, for 184. docs/benchmarks/questions.csv 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,14 @@ from graphpart.answers.bits import bit_of
 from graphpart.answers.choosing import Forest, chosen
 from graphpart.answers.given import APART, COLUMNS, NOT_KNOWN, TOGETHER, WORDS, Answers, answers_of, problem_of
 from graphpart.answers.sides import record_columns, records_of, sides_of
-from graphpart.answers.worth import Worth, worth_of
+from graphpart.answers.worth import Worth, unsure_pairs, worth_of
 from graphpart.common.columns import Columns
 from graphpart.errors import InvalidOption, known_arguments
 from graphpart.partition.inputs.frames import table_of
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import connected
 
-__all__ = ["Asked", "ask", "choose", "questions", "told_by"]
+__all__ = ["Asked", "ask", "can_learn", "choose", "questions", "told_by", "unsure_for"]
 
 LOOKED_AT = 50  # decisions for each question, of the highest gain, among which questions are chosen
 
@@ -52,7 +53,9 @@ def questions(
     problem : SetPartition, networkx.Graph, or graphpart.images.Segmentation
         The problem that was solved; with earlier answers, the one that has them (``result.problem``).
     result : Result, labels, mapping or list of sets
-        A partition of all its elements.
+        A partition of all its elements. Of one that can learn from answers, as those of :func:`graphpart.match`, every
+        second question, or more if other questions are worth little, is about a pair whose cost is nearest to 0,
+        whatever other pairs say of it.
     n : int
         The number of questions; fewer if there are not as many.
     answers : DataFrame or mapping, optional
@@ -146,17 +149,43 @@ def ask(p: SetPartition, result: Any, n: int = 20, answers: Any = None) -> Asked
     labels = p.labels(result)
     p._check_feasible(labels)
     given = answers_of(p, answers if answers is not None else {name: [] for name in COLUMNS})
-    return replace(choose(p, worth_of(p, labels, bit_of(p)), given, told_by(answers), int(n)), labels=labels)
+    worth = worth_of(p, labels, bit_of(p))
+    unsure = unsure_for(p, labels, n, bit_of(p)) if can_learn(result) else None
+    return replace(choose(p, worth, given, told_by(answers), int(n), unsure), labels=labels)
 
 
-def choose(p: SetPartition, worth: Worth, given: Answers, told: Told, n: int) -> Asked:
-    """Questions about decisions, by what they are worth after the answers so far; without labels."""
-    gain = worth.gain(told)
+def can_learn(result: Any) -> bool:
+    """Whether costs can be learned from answers about a result."""
+    return hasattr(result, "learned")
+
+
+def unsure_for(p: SetPartition, labels: Labels, n: int, bit: float) -> Worth:
+    """The unsure pairs among which those for n questions are chosen."""
+    return unsure_pairs(p, labels, LOOKED_AT * n, bit)
+
+
+def choose(p: SetPartition, worth: Worth, given: Answers, told: Told, n: int, unsure: Worth | None = None) -> Asked:
+    """Questions about decisions, by what they are worth after the answers so far, without labels.
+
+    With unsure pairs, the least sure first, every second question is about one of these, and more are if there are not
+    enough other questions that correct at least one pair, as expected.
+    """
     classes = connected(p.n, *np.concatenate([p.must_join, given.of(TOGETHER)]).T)
     cuts = np.concatenate([p._must_cut if p._has_must_cut else p.must_join[:0], given.of(APART)])
-    likely = np.argsort(-gain, kind="stable")[: LOOKED_AT * n]
     skipped = {(a, b) for a, b in given.of(NOT_KNOWN).tolist()}
-    rows = chosen(likely, gain, worth.pairs, worth.clusters, Forest(classes, cuts, worth.pairs[likely]), skipped, n)
+    gain = worth.gain(told)
+    likely = np.argsort(-gain, kind="stable")[: LOOKED_AT * n]
+    if unsure is not None:
+        likely = likely[gain[likely] >= 1.0]
+        gain = np.concatenate([gain, unsure.chance])
+        near = len(worth.pairs) + np.arange(len(unsure.pairs))
+        worth = worth.beside(unsure)
+    forest = Forest(classes, cuts, worth.pairs[likely if unsure is None else np.concatenate([likely, near])])
+    rows = chosen(likely, gain, worth.pairs, worth.clusters, forest, skipped, n if unsure is None else (n + 1) // 2)
+    if unsure is not None:
+        key = -np.arange(len(worth.pairs), dtype=np.float64)  # the least sure first
+        others = chosen(near, key, worth.pairs, worth.clusters, forest, skipped, n - len(rows), spread=1.0)
+        rows = [row for two in zip_longest(rows, others) for row in two if row is not None]
     some = worth.at(rows)
     return Asked(some.pairs, some.together, some.chance, gain[rows], some.clusters, np.zeros(0, np.int32))
 

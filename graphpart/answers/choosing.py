@@ -60,6 +60,7 @@ def chosen(
     forest: Forest,
     skipped: set[tuple[int, int]],
     n: int,
+    spread: float = SPREAD,
 ) -> list[int]:
     """The questions, by gain after all earlier questions about the same clusters."""
     heap = [(-float(gain[k]), order, k, 0) for order, k in enumerate(likely.tolist())]
@@ -71,7 +72,7 @@ def chosen(
         mine = [c for c in clusters[k].tolist() if c >= 0]
         before = max(asked.get(c, 0) for c in mine)
         if before > counted:
-            heapq.heappush(heap, (-float(gain[k]) * SPREAD**before, order, k, before))
+            heapq.heappush(heap, (-float(gain[k]) * spread**before, order, k, before))
             continue
         i, j = pairs[k].tolist()
         if (min(i, j), max(i, j)) in skipped or not forest.add(i, j):

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.answers.applying import check_error, with_answers
-from graphpart.answers.asking import Asked, choose, told_by
+from graphpart.answers.asking import Asked, can_learn, choose, told_by, unsure_for
 from graphpart.answers.bits import bit_of
 from graphpart.answers.given import COLUMNS, NOT_KNOWN, WORDS, Answers, answers_of, problem_of
 from graphpart.answers.sides import record_columns, records_of
@@ -40,8 +40,9 @@ from graphpart.partition.results.starts import repaired_start
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
-__all__ = ["Interview"]
+__all__ = ["METHOD", "Interview"]
 
+METHOD = "kernighan-lin-pairs"
 JUDGED = ("decision", "chance")  # columns of questions that tables of answers may have
 
 Integers = NDArray[np.int64]
@@ -108,6 +109,7 @@ class Interview:
         p = problem_of(problem)
         self._columns = record_columns(p, records_of(problem, result) if records is None else records, id)
         self._first, self._error, self._bit = p, error, bit_of(p)
+        self._learns = can_learn(result)
         labels = p.labels(result)
         p._check_feasible(labels)
         self._labels = labels.astype(np.int64)
@@ -126,7 +128,7 @@ class Interview:
     def result(self) -> PartitionResult:
         """The partition with the answers so far. O(m)"""
         labels = canonical(self._labels)
-        return finish(self.problem, labels, Stopping(), "kernighan-lin-pairs", Status.LOCAL_OPTIMUM)
+        return finish(self.problem, labels, Stopping(), METHOD, Status.LOCAL_OPTIMUM)
 
     @property
     def answers(self) -> dict[str, list[Any]]:
@@ -139,8 +141,9 @@ class Interview:
     def ask(self, n: int) -> Asked:
         """The most valuable questions now, as arrays; no answer can follow from those to others. O(m log m)"""
         told = told_by(self.answers) if self._judged else []
-        asked = choose(self.problem, self._worth, self._given, told, n)
         labels = canonical(self._labels)
+        unsure = unsure_for(self.problem, labels, n, self._bit) if self._learns else None
+        asked = choose(self.problem, self._worth, self._given, told, n, unsure)
         number = np.full(int(self._labels.max(initial=-1)) + 2, -1)  # of the last one: no cluster
         number[self._labels] = labels
         return replace(asked, clusters=number[asked.clusters], labels=labels)

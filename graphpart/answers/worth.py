@@ -26,7 +26,7 @@ from graphpart.partition.confidence.examining import likely_decisions
 from graphpart.partition.inputs.origin import chance_otherwise
 from graphpart.partition.problem import Labels, SetPartition
 
-__all__ = ["Worth", "worth_of"]
+__all__ = ["Worth", "unsure_pairs", "worth_of"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -89,6 +89,17 @@ def worth_of(p: SetPartition, labels: Labels, bit: float) -> Worth:
         chance_otherwise(bits),
         changed,
     )
+
+
+def unsure_pairs(p: SetPartition, labels: Labels, most: int, bit: float) -> Worth:
+    """The listed pairs of least absolute cost, the least sure first, as decisions about themselves. O(m log m)"""
+    u, v, cost = p.pairs()
+    order = np.argsort(np.abs(cost), kind="stable")[:most]
+    u, v, cost = u[order], v[order], cost[order]
+    together = labels[u] == labels[v]
+    clusters = np.stack([labels[u], np.where(together, -1, labels[v])], 1).astype(np.int64)
+    chance = chance_otherwise(np.where(together, -cost, cost) / bit)
+    return Worth(np.stack([u, v], 1).astype(np.int64), together, clusters, chance, np.ones(len(u)))
 
 
 def _changed(decisions: Columns, together: Flags, sizes: NDArray[np.int64], leaving: Labels) -> Floats:

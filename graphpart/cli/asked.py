@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from graphpart.cli import arguments, demands
+from graphpart.cli import arguments, demands, match
 from graphpart.cli.console import say
 from graphpart.cli.files import read_labels, read_problem
 from graphpart.errors import InvalidOption
@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser, n: int) -> None:
     group = parser.add_argument_group("tables of records, compared as graphpart match does")
     group.add_argument("--on", metavar="COLUMNS", help="the columns to compare, with commas between")
     group.add_argument("--source", metavar="COLUMN", help="sources of records, or FILE: each file is a source")
+    match.add_learn(group)
     arguments.add_format(parser, "--format", "of the instance")
     arguments.add_limits(parser)
     arguments.add_missing(parser)
@@ -33,7 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser, n: int) -> None:
 
 def about(args: argparse.Namespace) -> tuple[Any, Any, dict[str, Any]]:
     """The problem, its result, and the options of :func:`graphpart.questions`: earlier answers, and records."""
-    from graphpart.cli import match
     from graphpart.records import match as matched
     from graphpart.solve import solve
 
@@ -50,8 +50,9 @@ def about(args: argparse.Namespace) -> tuple[Any, Any, dict[str, Any]]:
         return result.problem, result, options
     if len(args.files) > 1:
         raise InvalidOption(f"{len(args.files)} FILEs without --on: expected one instance")
-    if args.source is not None:
-        raise InvalidOption("--source is without --on: expected both")
+    for flag, value in (("--source", args.source), ("--learn", args.learn or None)):
+        if value is not None:
+            raise InvalidOption(f"{flag} is without --on: expected both")
     of_records = args.records is not None and args.elements is None  # --id is a column of --records, then
     given = demands.wanted(args, *(name for name in demands.NAMES if name != "id" or not of_records))
     problem = read_problem(args.files[0], args.format, arguments.columns_of(args), args.missing, given)

@@ -39,8 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--doubts", metavar="PATH", help="what is least sure: CSV file or folder")
     parser.add_argument("--report", metavar="PATH", help="write a report, .html, for any browser")
     demands.add_arguments(parser, *DEMANDS)
+    add_learn(parser)
     arguments.add_limits(parser)
     arguments.add_json(parser)
+
+
+def add_learn(parser: Any) -> None:
+    """The argument about learning from answers."""
+    parser.add_argument("--learn", action="store_true", help="learn match weights from --answers, too")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -97,7 +103,10 @@ def options_of(args: argparse.Namespace) -> dict[str, Any]:
         pairs = ("together", "apart")
         options |= {name: [tuple(map(str, pair)) for pair in options[name]] for name in pairs if name in options}
     if "answers" in given:
-        options |= {"answers": demands.answers_in(given["answers"]), "error": given.get("error", 0.0)}
+        way = "pairs" if args.learn else "answers"
+        options |= {way: demands.answers_in(given["answers"]), "error": given.get("error", 0.0)}
+    elif args.learn:
+        raise InvalidOption("--learn is without --answers: expected both")
     return options
 
 

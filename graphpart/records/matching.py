@@ -77,7 +77,9 @@ def match(
         never in one cluster.
     pairs : DataFrame, optional
         Labelled pairs, to learn from: its first two columns are names of records, its third one is 1 (or True) for
-        pairs of one entity. Pairs with 0 are not used: other pairs are drawn at random.
+        pairs of one entity. Pairs with 0 are not used: other pairs are drawn at random. If it has the columns `left`,
+        `right` and `answer`, these are answers about pairs that were chosen: weights are then learned from them as by
+        :meth:`Matches.learned`, after all else, and they are required, or evidence.
     blocking, comparisons : sequence, optional
         Rules and comparisons of splink in place of those that are chosen: names of columns, or what
         ``splink.block_on`` and ``splink.comparison_library`` make.
@@ -87,7 +89,7 @@ def match(
         The cost of a pair that no rule makes a candidate.
     answers, error
         Answers of people about pairs of records, as :func:`graphpart.answers.answered` takes them: they decide about
-        clusters, but the scores are not learned from them, since pairs that were chosen to be asked are no sample.
+        clusters, but weights are not learned from them.
     method, time_limit
         As for :func:`graphpart.solve`.
     progress : callable, optional
@@ -125,6 +127,9 @@ def match(
         raise MissingDependency("splink", "records", "matching records") from None
     tell = progress or (lambda _: None)
     _check_one_table(frame, on)
+    asked = None
+    if pairs is not None and "answer" in list(getattr(pairs, "columns", pairs)):
+        asked, pairs = pairs, None
     if isinstance(on, str) or not on:
         raise InvalidOption(f"on is {on!r}: expected the names of the columns to compare, in a list{_of(frame)}")
     if prior is not None and not 0 < prior < 1:
@@ -179,7 +184,8 @@ def match(
     if not learned:
         message += "; too few columns or records to learn from: weights rest on assumptions"
     result = replace(result, message=message + told)
-    return extended(Matches, result, scores=scores, settings=settings, records=frame)  # type: ignore[arg-type]
+    found: Matches = extended(Matches, result, scores=scores, settings=settings, records=frame)  # type: ignore[arg-type]
+    return found if asked is None else found.learned(asked, error=error, method=method, time_limit=time_limit)
 
 
 def _check_one_table(frame: Any, on: Any) -> None:

@@ -111,11 +111,64 @@ class Matches(PartitionResult):
         The comparisons, by name.
     records : DataFrame
         The table that was given, with a row for each element; left out when the result is pickled.
+    first : Matches or None
+        The result before weights were learned from answers.
     """
 
     scores: Any = field(default=None, repr=False)
     settings: dict[str, Any] = field(default_factory=dict, repr=False)
     records: Any = field(default=None, repr=False, compare=False)
+    first: Any = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "records": None}
+        return {**super().__getstate__(), "records": None, "first": None}
+
+    def learned(
+        self, answers: Any, *, error: float = 0.0, method: str = "auto", time_limit: float | None = None
+    ) -> Matches:
+        """The result with match weights learned from answers, which are also required.
+
+        The answers may be about pairs that were chosen, as by ``gp.questions(r.problem, r)``: present weights, which
+        say what is known of all other pairs, count as much as ten answers.
+
+        Parameters
+        ----------
+        answers : DataFrame or mapping
+            All answers so far, as :func:`graphpart.solve` takes them.
+        error : float
+            The probability that an answer is wrong. With 0, answers are required, else they are evidence.
+        method, time_limit
+            As for :func:`graphpart.solve`.
+
+        Returns
+        -------
+        Matches
+            With `first`, the result before any answers were learned from, from which later calls start, too. The
+            columns `mw_` of `scores` are as they were.
+
+        Raises
+        ------
+        InvalidProblem
+            If the table is not as described, or the result was pickled, so that it is without its records.
+        InfeasibleProblem
+            If answers contradict each other and `error` is 0.
+
+        Notes
+        -----
+        O(m w) for m candidates and w words in a record, and the time to solve.
+
+        Examples
+        --------
+        >>> import graphpart as gp, numpy as np, pandas as pd
+        >>> columns, person = gp.generate.person_records(300)
+        >>> r = gp.match(pd.DataFrame(columns), on=["given", "surname", "birth", "street"])
+        >>> asked = gp.questions(r.problem, r, 20)
+        >>> same = person[asked["left"]] == person[asked["right"]]
+        >>> s = r.learned(asked.assign(answer=np.where(same, "together", "apart")))
+        >>> before, after = (gp.metrics.compare(person, x.labels).joins_f1 for x in (r, s))
+        >>> after > before
+        True
+        """
+        from graphpart.records.relearning import relearned
+
+        return relearned(self if self.first is None else self.first, answers, error, method, time_limit)

@@ -7,7 +7,8 @@ must come from the page itself, which browsers tell by the header ``Origin``.
 
 The page sends each change (a pair, and what is said of it, or that the answer was taken back) instead of the whole
 list, so that two windows do not undo each other's answers. The server writes the file, and after each `EACH` changes
-passes the answers to an `Interview`, and returns the questions that are worth most now.
+passes the answers to an `Interview`, and returns the questions that are worth most now. A result of `gp.match` first
+learns from the answers, if these have no errors.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ import math
 import os
 import secrets
 import threading
-from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
 
+from graphpart.answers.asking import can_learn
 from graphpart.answers.given import WORDS, problem_of
-from graphpart.answers.interview import Interview
+from graphpart.answers.interview import METHOD, Interview
 from graphpart.answers.sides import record_columns, records_of
 from graphpart.display import plural
 from graphpart.errors import GraphPartError, known_arguments
@@ -90,8 +91,8 @@ class ReviewServer(ThreadingHTTPServer):
     ) -> None:
         self._p = problem_of(problem)
         self._columns = record_columns(self._p, records_of(problem, result) if records is None else records, id)
-        self._make: Callable[[Any], Interview] = lambda said: Interview(self._p, result, answers=said, error=error)
-        self._interview = self._make(answers)
+        self._result, self._error = result, error
+        self._interview = Interview(self._p, result, answers=answers, error=error)
         self._before = self._interview.result
         self._path, self._n, self._title = path, n, title
         self._lock = threading.Lock()
@@ -159,11 +160,15 @@ class ReviewServer(ThreadingHTTPServer):
 
     def _renewed(self) -> dict[str, Any]:
         """A new result: what to tell of it, and the questions that are worth most now."""
-        rows = list(self._rows.values()) if self._again else self._fresh
+        learns = can_learn(self._result) and self._error == 0
+        rows = list(self._rows.values()) if self._again or learns else self._fresh
         table = {name: [row[k] for row in rows] for k, name in enumerate(COLUMNS)}
         try:
-            if self._again:
-                self._interview = self._make(table)
+            if learns:
+                result = self._result.learned(table, method=METHOD)
+                self._interview = Interview(result.problem, result, answers=table)
+            elif self._again:
+                self._interview = Interview(self._p, self._result, answers=table, error=self._error)
             else:
                 self._interview.add(table)
         except GraphPartError as error:  # answers that contradict: all are tried again after the next one

@@ -40,6 +40,35 @@ def test_answers_decide_and_questions_have_records(people):
     assert s.message.count("5 answers: ") == 1
 
 
+def test_weights_are_learned_from_answers(people):
+    frame, person = people
+    r = gp.match(frame, ON, id="key")
+    truth = dict(zip(frame["key"], person, strict=True))
+    asked = gp.questions(r.problem, r, 30)
+    cost = {frozenset(pair): abs(c) for *pair, c in zip(*r.problem.pairs(), strict=True)}
+    place = {name: k for k, name in enumerate(r.nodes)}
+    unsure = [cost[frozenset((place[a], place[b]))] for a, b in zip(asked["left"], asked["right"], strict=True)]
+    assert sorted(cost.values())[15] >= np.sort(unsure)[10]  # half of them are among the least sure pairs
+    same = [truth[a] == truth[b] for a, b in zip(asked["left"], asked["right"], strict=True)]
+    said = asked.assign(answer=np.where(same, "together", "apart"))
+    s = r.learned(said)
+    f1 = [gp.metrics.compare(person, x.labels).joins_f1 for x in (r, s, gp.solve(r.problem, answers=said))]
+    assert f1[1] > max(f1[0], f1[2] - 0.005) and "weights learned from answers; 30 answers" in s.message
+    together = dict(zip(s.nodes, s.labels.tolist(), strict=True))
+    for left, right, word in zip(said["left"], said["right"], said["answer"], strict=True):
+        assert (together[left] == together[right]) == (word == "together")
+    weights = s.scores.column("match_weight").to_numpy()
+    free = s.problem.pairs()[2]
+    assert np.isin(free[np.isfinite(free)].round(6), (-weights).round(6)).mean() > 0.99
+    assert s.learned(said).cost == pytest.approx(s.cost)  # from the first weights, not twice
+    again = gp.match(frame, ON, id="key", pairs=said)
+    assert again.cost == pytest.approx(s.cost) and again.first is not None
+    evidence = r.learned(said, error=0.05)
+    assert np.isfinite(evidence.problem.pairs()[2]).all()
+    none = r.learned({"left": [], "right": [], "answer": []})
+    assert none.n_clusters == pytest.approx(r.n_clusters, rel=0.1)  # present weights are learned again
+
+
 def test_kinds_of_columns():
     assert kind_of(["2001-02-03", None, "1999-12-31"]) == "date"
     assert kind_of(["12345", "0815 33"]) == "code"

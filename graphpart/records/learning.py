@@ -1,0 +1,118 @@
+"""Match weights learned from answers about pairs that were chosen, not drawn at random.
+
+The weight of a candidate becomes linear in what is known of the pair (logistic regression, `graphpart.learn`): its
+present weight and the parts of it that come from each column; three similarities of the whole records, by their words
+(cosine of inverse document frequencies), by their letters (groups of three), and by the rarest word that both have; and
+for the weight and each of these, by how much the pair is below the best candidate of either record.
+
+Pairs that are asked about are those on which little else decides, so their answers alone say nothing about sure pairs.
+Candidates of all weights stand beside them, as many of each bit of weight, each as two samples: together with its
+present probability, and apart with the rest. All these count as much as `BELIEF` answers. So the first answers change
+little, and weights that no answer is about stay as they are. Whether a pair is chosen depends on what the regression
+knows of it, and then logistic regression needs no weights for the choice (Zadrozny 2004); answers about other pairs
+of a cluster, which it does not know, are a bias that half of the questions are free of (see `graphpart.questions`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.answers.given import NOT_KNOWN, TOGETHER, Answers
+from graphpart.learn import LogisticRegression
+from graphpart.partition.inputs.arrays import keys_of_pairs
+from graphpart.partition.inputs.origin import chance_otherwise
+
+__all__ = ["learned_weights", "similarities"]
+
+BELIEF = 10.0  # answers that the present weights count as
+SIGMA = 1.0  # standard deviation of parameters, in bits for each standard deviation of what is known
+WIDER = 10.0  # factor of SIGMA for the present weight and the constant: without answers, weights stay as they are
+SPREAD = 12  # bits of weight on either side of 0 from which candidates are taken
+EACH = 40  # candidates of each bit
+ROWS = 50_000  # candidates whose words are compared at once
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.integer[Any]]
+
+
+def learned_weights(u: Integers, v: Integers, weight: Floats, known: Floats, given: Answers, error: float) -> Floats:
+    """The weights of candidates after answers, in bits.
+
+    Parameters
+    ----------
+    u, v : ndarray of int, shape (m,)
+        Candidates.
+    weight : ndarray of float64, shape (m,)
+        The present weights.
+    known : ndarray of float64, shape (m, k)
+        What else is known of the candidates.
+    given : Answers
+        Those about pairs that are no candidates are not used.
+    error : float
+        The probability that an answer is wrong.
+    """
+    n = int(max(u.max(initial=0), v.max(initial=0), given.pairs.max(initial=0))) + 1
+    rows = np.column_stack([weight, known])
+    rows = np.column_stack([rows, *(_below_best(u, v, x, n) for x in (weight, *known.T[-3:]))])
+    scale = rows.std(axis=0)
+    rows = (rows - rows.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+    rows = np.column_stack([rows, np.ones(len(rows))])
+    rows[:, [0, -1]] *= WIDER
+    keys = keys_of_pairs(u, v, n)
+    order = np.argsort(keys)
+    asked = keys_of_pairs(given.pairs[:, 0], given.pairs[:, 1], n)
+    at = order[np.minimum(np.searchsorted(keys, asked, sorter=order), len(keys) - 1)]
+    used = (keys[at] == asked) & (given.said != NOT_KNOWN)
+    at, same = at[used], given.said[used] == TOGETHER
+    some = _spread(weight)
+    belief = BELIEF / max(len(some), 1)
+    together, apart = chance_otherwise(-weight[some]), chance_otherwise(weight[some])
+    right = np.full(len(at), 1 - error)
+    samples = np.concatenate([some, some, at, at])
+    decisions = np.repeat([1, 0], len(some)), same, ~same
+    weights = belief * together, belief * apart, right, 1 - right
+    model = LogisticRegression(SIGMA)
+    model.fit(rows[samples], np.concatenate(decisions).astype(np.int8), np.concatenate(weights))
+    return model.decision_function(rows)
+
+
+def similarities(texts: list[str], u: Integers, v: Integers) -> Floats:
+    """Of candidates: the cosines by words and by letters, and the weight of the rarest word of both, shape (m, 3)."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    words = TfidfVectorizer(token_pattern=r"[^\W_]+", sublinear_tf=True)
+    letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3), sublinear_tf=True)
+    by_word, by_letters = words.fit_transform(texts), letters.fit_transform(texts)
+    has = (by_word > 0).astype(np.float64)
+    rare = has.multiply(words.idf_ / words.idf_.max()).tocsr()
+    out = np.empty((len(u), 3))
+    for start in range(0, len(u), ROWS):
+        part = slice(start, start + ROWS)
+        a, b = u[part], v[part]
+        for column, x in enumerate((by_word, by_letters)):
+            out[part, column] = np.asarray(x[a].multiply(x[b]).sum(axis=1)).ravel()
+        out[part, 2] = rare[a].multiply(has[b]).max(axis=1).toarray().ravel()
+    return out
+
+
+def _below_best(u: Integers, v: Integers, x: Floats, n: int) -> Floats:
+    """The difference of each candidate to the best candidate of either element."""
+    best = np.full(n, -np.inf)
+    for side in (u, v):
+        np.maximum.at(best, side, x)
+    return np.asarray(x - np.maximum(best[u], best[v]))
+
+
+def _spread(weight: Floats) -> NDArray[np.int64]:
+    """Candidates of all weights: at most EACH of each bit, and of those beyond SPREAD."""
+    order = np.argsort(weight, kind="stable")
+    starts = np.searchsorted(weight[order], np.arange(-SPREAD, SPREAD + 1))
+    ends = np.append(starts, len(order))
+    starts = np.insert(starts, 0, 0)
+    parts = [
+        np.unique(np.linspace(a, b - 1, EACH).astype(np.int64)) for a, b in zip(starts, ends, strict=True) if a < b
+    ]
+    return order[np.concatenate(parts)] if parts else order

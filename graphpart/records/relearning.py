@@ -1,0 +1,51 @@
+"""A result of `match` with weights that are learned from answers: `Matches.learned`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from graphpart.answers.applying import check_error, with_answers
+from graphpart.answers.given import answers_of
+from graphpart.errors import InvalidProblem
+from graphpart.partition.inputs.frames import table_of
+from graphpart.partition.inputs.origin import chance_otherwise
+from graphpart.partition.problem.derived import with_costs
+from graphpart.records.learning import learned_weights, similarities
+from graphpart.records.results import Matches, extended
+from graphpart.solve import run
+
+__all__ = ["relearned"]
+
+
+def relearned(first: Matches, answers: Any, error: float, method: str, time_limit: float | None) -> Matches:
+    """See :meth:`Matches.learned`."""
+    import pyarrow
+
+    check_error(error)
+    p: Any = first.problem
+    origin = p._origin
+    if origin is None or origin.fields is None:
+        raise InvalidProblem("a result that was pickled is without its records: expected one that match returned")
+    given = answers_of(p, answers)
+    scores = first.scores
+    place = {name: k for k, name in enumerate(p.nodes)}
+    u, v = (np.array([place[name] for name in scores.column(side).to_pylist()], np.int64) for side in ("left", "right"))
+    weight = scores.column("match_weight").to_numpy()
+    own = [name for name in scores.column_names if name.startswith("mw_")]
+    columns = (np.nan_to_num(scores.column(name).to_numpy().astype(np.float64)) for name in own)
+    texts = zip(*(origin.fields.columns[name] for name in first.settings["columns"]), strict=True)
+    whole = [" ".join(text for text in row if text is not None) for row in texts]
+    known = np.column_stack([*columns, similarities(whole, u, v)])
+    new = learned_weights(u, v, weight, known, given, error)
+    problem = with_costs(p, np.stack([u, v], 1), weight - new)
+    for name, values in (("match_weight", new), ("match_probability", chance_otherwise(-new))):
+        scores = scores.set_column(scores.column_names.index(name), name, pyarrow.array(values))
+    problem._origin = replace(origin, table=table_of(scores))
+    problem, given = with_answers(problem, given, error)
+    result = run(problem, method, time_limit=time_limit)
+    result = replace(result, message=f"{result.message}; weights learned from answers; {given}")
+    more = {"scores": scores, "settings": first.settings, "records": first.records, "first": first}
+    return extended(Matches, result, **more)  # type: ignore[arg-type]
