@@ -27,9 +27,11 @@ from graphpart.partition.inputs.frames import table_of
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import connected
 
-__all__ = ["Asked", "ask", "can_learn", "choose", "questions", "told_by", "unsure_for"]
+__all__ = ["ABOUT", "Asked", "ask", "can_learn", "choose", "questions", "told_by", "unsure_for"]
 
 LOOKED_AT = 50  # decisions for each question, of the highest gain, among which questions are chosen
+
+ABOUT = ("clusters", "pair")
 
 Floats = NDArray[np.float64]
 Told = list[tuple[bool, float, bool]]
@@ -55,7 +57,8 @@ def questions(
     result : Result, labels, mapping or list of sets
         A partition of all its elements. Of one that can learn from answers, as those of :func:`graphpart.match`, every
         second question, or more if other questions are worth little, is about a pair whose cost is nearest to 0,
-        whatever other pairs say of it.
+        whatever other pairs say of it. The column `about` says so ("pair" or "clusters"): costs are learned from
+        these answers only, since the others are about pairs that were chosen by what other pairs say.
     n : int
         The number of questions; fewer if there are not as many.
     answers : DataFrame or mapping, optional
@@ -121,6 +124,8 @@ class Asked:
         Those that the change concerns; -1 for none.
     labels : ndarray of int32, shape (n,)
         The clusters 0, 1, ... of the result.
+    about : ndarray of str, or None
+        "clusters", or "pair" for an unsure pair, from whose answer costs are learned.
     """
 
     pairs: NDArray[np.int64]
@@ -129,6 +134,7 @@ class Asked:
     gain: Floats
     clusters: NDArray[np.int64]
     labels: Labels
+    about: NDArray[np.str_] | None = None
 
     @property
     def decisions(self) -> list[str]:
@@ -139,7 +145,8 @@ class Asked:
         """The table of :func:`questions`, with the columns of the records of all elements."""
         shown = sides_of(p, self.pairs, columns)
         decision = np.array(self.decisions, np.str_)
-        return Columns({**shown, "decision": decision, "chance": self.chance, "gain": self.gain})
+        more = {} if self.about is None else {"about": self.about}
+        return Columns({**shown, "decision": decision, "chance": self.chance, "gain": self.gain} | more)
 
 
 def ask(p: SetPartition, result: Any, n: int = 20, answers: Any = None) -> Asked:
@@ -186,8 +193,10 @@ def choose(p: SetPartition, worth: Worth, given: Answers, told: Told, n: int, un
         key = -np.arange(len(worth.pairs), dtype=np.float64)  # the least sure first
         others = chosen(near, key, worth.pairs, worth.clusters, forest, skipped, n - len(rows), spread=1.0)
         rows = [row for two in zip_longest(rows, others) for row in two if row is not None]
-    some = worth.at(rows)
-    return Asked(some.pairs, some.together, some.chance, gain[rows], some.clusters, np.zeros(0, np.int32))
+    some, about = worth.at(rows), None
+    if unsure is not None:
+        about = np.where(np.array(rows, np.int64) < len(worth.pairs) - len(unsure.pairs), *ABOUT)
+    return Asked(some.pairs, some.together, some.chance, gain[rows], some.clusters, np.zeros(0, np.int32), about)
 
 
 def told_by(answers: Any) -> Told:

@@ -43,7 +43,7 @@ from graphpart.stopping import Stopping
 __all__ = ["METHOD", "Interview"]
 
 METHOD = "kernighan-lin-pairs"
-JUDGED = ("decision", "chance")  # columns of questions that tables of answers may have
+JUDGED = ("decision", "chance", "about")  # columns of questions that tables of answers may have
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -132,11 +132,11 @@ class Interview:
 
     @property
     def answers(self) -> dict[str, list[Any]]:
-        """The answers so far: `left`, `right`, `answer`, and what was asked about: `decision`, `chance`."""
+        """The answers so far: `left`, `right`, `answer`, and what its question had: `decision`, `chance`, `about`."""
         names = [[self._first.nodes[i] for i in side] for side in self._given.pairs.T.tolist()]
         said = [WORDS[x] for x in self._given.said.tolist()]
-        decisions, chances = ([row[k] for row in self._judged] for k in (0, 1))
-        return dict(zip((*COLUMNS, *JUDGED), (*names, said, decisions, chances), strict=True))
+        judged = ([row[k] for row in self._judged] for k in range(len(JUDGED)))
+        return dict(zip((*COLUMNS, *JUDGED), (*names, said, *judged), strict=True))
 
     def ask(self, n: int) -> Asked:
         """The most valuable questions now, as arrays; no answer can follow from those to others. O(m log m)"""
@@ -179,8 +179,9 @@ class Interview:
         if asked is None:
             raise InvalidOption("there is no question to answer: expected question() before answer()")
         ends = ([self._first.nodes[i]] for i in asked.pairs[0].tolist())
-        about = (*ends, [answer], asked.decisions, asked.chance.tolist())
-        self.add(dict(zip((*COLUMNS, *JUDGED), about, strict=True)))
+        about = [""] if asked.about is None else asked.about.tolist()
+        row = (*ends, [answer], asked.decisions, asked.chance.tolist(), about)
+        self.add(dict(zip((*COLUMNS, *JUDGED), row, strict=True)))
 
     def add(self, answers: Any) -> None:
         """Take the answers of a table, about any pairs; see :func:`graphpart.solve`.
@@ -269,14 +270,14 @@ def _linked(p: SetPartition, labels: Integers, some: Flags) -> Flags:
     return near[labels]
 
 
-def _judged(table: Any, given: Answers) -> list[tuple[str, float]]:
-    """The decision and the chance of the question of each answer; "" and NaN where a table does not have them."""
+def _judged(table: Any, given: Answers) -> list[tuple[str, float, str]]:
+    """The columns JUDGED for each answer; "" and NaN where a table does not have them."""
     if isinstance(table, Answers):
-        return [("", np.nan)] * len(given.said)
+        return [("", np.nan, "")] * len(given.said)
     frame = table_of(table)
     rows = given.rows.tolist()
-    decisions, chances = (
+    columns = (
         [frame.objects(name)[k] for k in rows] if name in frame.columns else [blank] * len(rows)
-        for name, blank in zip(JUDGED, ("", np.nan), strict=True)
+        for name, blank in zip(JUDGED, ("", np.nan, ""), strict=True)
     )
-    return [(str(a), float(b)) for a, b in zip(decisions, chances, strict=True)]
+    return [(str(a), float(b), str(c)) for a, b, c in zip(*columns, strict=True)]

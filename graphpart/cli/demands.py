@@ -153,9 +153,9 @@ def answers_in(files: Sequence[str]) -> dict[str, list[Any]]:
     for file in files:
         check_input(file)
         tables.append(read_answers(file))
-    for name in ("left", "right", "answer", "decision", "chance"):
+    for name in ("left", "right", "answer", "decision", "chance", "about"):
         if any(name in table for table in tables):
-            blank = "" if name == "decision" else math.nan
+            blank = math.nan if name == "chance" else ""
             found[name] = [x for table in tables for x in table.get(name, [blank] * len(table["left"]))]
     return found
 

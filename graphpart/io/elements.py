@@ -19,7 +19,7 @@ from graphpart.partition.inputs.frames import elements_of, table_of
 __all__ = ["read_answers", "read_elements", "read_named_pairs"]
 
 ANSWERS = ("left", "right", "answer")  # columns of a table of answers
-ASKED = ("decision", "chance")  # columns that it has if its questions come from graphpart
+ASKED = ("decision", "chance", "about")  # columns that it has if its questions come from graphpart
 
 
 def read_elements(path: PathOrStream, id: str | None, columns: Sequence[str]) -> tuple[list[Hashable], list[Any]]:
@@ -81,7 +81,7 @@ def read_named_pairs(path: PathOrStream) -> list[tuple[Hashable, Hashable]]:
 def read_answers(path: PathOrStream) -> dict[str, list[Any]]:
     """The answers of people in a table, CSV or Parquet: its columns left, right and answer; answers may be empty.
 
-    Of CSV, also the columns `decision` and `chance` of the questions, where they are there.
+    Of CSV, also the columns `decision`, `chance` and `about` of the questions, where they are there.
 
     Raises
     ------

@@ -8,9 +8,9 @@ for the weight and each of these, by how much the pair is below the best candida
 Pairs that are asked about are those on which little else decides, so their answers alone say nothing about sure pairs.
 Candidates of all weights stand beside them, as many of each bit of weight, each as two samples: together with its
 present probability, and apart with the rest. All these count as much as `BELIEF` answers. So the first answers change
-little, and weights that no answer is about stay as they are. Whether a pair is chosen depends on what the regression
-knows of it, and then logistic regression needs no weights for the choice (Zadrozny 2004); answers about other pairs
-of a cluster, which it does not know, are a bias that half of the questions are free of (see `graphpart.questions`).
+little, and weights that no answer is about stay as they are. Whether an unsure pair is
+asked about depends on what the regression knows of it, and then logistic regression needs no weights for the choice
+(Zadrozny 2004). Questions about clusters depend on other pairs, too; nothing is learned from their answers.
 """
 
 from __future__ import annotations

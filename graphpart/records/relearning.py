@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from graphpart.answers.applying import check_error, with_answers
-from graphpart.answers.given import answers_of
+from graphpart.answers.asking import ABOUT
+from graphpart.answers.given import Answers, answers_of
 from graphpart.errors import InvalidProblem
 from graphpart.partition.inputs.frames import table_of
 from graphpart.partition.inputs.origin import chance_otherwise
@@ -39,7 +40,7 @@ def relearned(first: Matches, answers: Any, error: float, method: str, time_limi
     texts = zip(*(origin.fields.columns[name] for name in first.settings["columns"]), strict=True)
     whole = [" ".join(text for text in row if text is not None) for row in texts]
     known = np.column_stack([*columns, similarities(whole, u, v)])
-    new = learned_weights(u, v, weight, known, given, error)
+    new = learned_weights(u, v, weight, known, _about_pairs(answers, given), error)
     problem = with_costs(p, np.stack([u, v], 1), weight - new)
     for name, values in (("match_weight", new), ("match_probability", chance_otherwise(-new))):
         scores = scores.set_column(scores.column_names.index(name), name, pyarrow.array(values))
@@ -49,3 +50,13 @@ def relearned(first: Matches, answers: Any, error: float, method: str, time_limi
     result = replace(result, message=f"{result.message}; weights learned from answers; {given}")
     more = {"scores": scores, "settings": first.settings, "records": first.records, "first": first}
     return extended(Matches, result, **more)  # type: ignore[arg-type]
+
+
+def _about_pairs(answers: Any, given: Answers) -> Answers:
+    """The answers without those to questions that were chosen by what other pairs say."""
+    table = table_of(answers)
+    if "about" not in table.columns:
+        return given
+    about = np.array([str(x) for x in table.objects("about")], object)[given.rows]
+    kept = about != ABOUT[0]
+    return Answers(given.pairs[kept], given.said[kept], given.rows[kept])

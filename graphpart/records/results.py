@@ -163,7 +163,7 @@ class Matches(PartitionResult):
         >>> columns, person = gp.generate.person_records(300)
         >>> r = gp.match(pd.DataFrame(columns), on=["given", "surname", "birth", "street"])
         >>> asked = gp.questions(r.problem, r, 20)
-        >>> same = person[asked["left"]] == person[asked["right"]]
+        >>> same = [person[a] == person[b] for a, b in zip(asked["left"], asked["right"])]
         >>> s = r.learned(asked.assign(answer=np.where(same, "together", "apart")))
         >>> before, after = (gp.metrics.compare(person, x.labels).joins_f1 for x in (r, s))
         >>> after > before

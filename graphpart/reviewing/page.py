@@ -132,7 +132,8 @@ def data_of(p: SetPartition, asked: Asked, columns: dict[str, list[Any]]) -> dic
         for label in sorted({int(x) for x in [*asked.labels[[a, b]], *asked.clusters[k]] if x >= 0}):
             some = order[start[label] : start[label + 1]].tolist()[:MEMBERS]
             named.append([label, int(sizes[label]), [line(i) for i in some]])
-        questions.append([place[a], place[b], int(asked.together[k]), float(f"{chance:.3g}"), named])
+        about = "" if asked.about is None else str(asked.about[k])
+        questions.append([place[a], place[b], int(asked.together[k]), float(f"{chance:.3g}"), named, about])
     key = hashlib.sha256(repr([(shown[q[0]][0], shown[q[1]][0]) for q in questions]).encode("utf-8", "replace"))
     return {
         "format": FORMAT,

@@ -38,9 +38,9 @@ __all__ = ["ReviewServer"]
 
 EACH = 10  # changes between two results
 LARGEST = 1_000_000  # bytes of a request
-COLUMNS = ("left", "right", "answer", "decision", "chance")
+COLUMNS = ("left", "right", "answer", "decision", "chance", "about")
 
-Row = tuple[str, str, str | None, str, float]  # in the order of COLUMNS; no answer: it was taken back
+Row = tuple[str, str, str | None, str, float, str]  # in the order of COLUMNS; no answer: it was taken back
 
 
 class ReviewServer(ThreadingHTTPServer):
@@ -98,7 +98,7 @@ class ReviewServer(ThreadingHTTPServer):
         self._lock = threading.Lock()
         self._rows: dict[frozenset[str], Row] = {}  # of each pair
         for row in zip(*(self._interview.answers[name] for name in COLUMNS), strict=True):
-            self._rows[frozenset(map(str, row[:2]))] = (*map(str, row[:4]), row[4])
+            self._rows[frozenset(map(str, row[:2]))] = (*map(str, row[:4]), *row[4:])
         self._fresh: list[Row] = []  # answers that the interview does not have
         self._again = False  # an answer that it has was changed or taken back
         self.place = f"/{secrets.token_urlsafe(16)}/"
@@ -127,7 +127,7 @@ class ReviewServer(ThreadingHTTPServer):
         Parameters
         ----------
         changes : list of lists
-            Left, right, the answer (None if it is taken back), the decision and the chance of the question.
+            Left, right, the answer (None if it is taken back), and what its question had: decision, chance, about.
         end : bool
             Whether no question is left on the page.
 
@@ -136,8 +136,8 @@ class ReviewServer(ThreadingHTTPServer):
         ValueError, TypeError
             If it is something else: nothing is changed.
         """
-        rows = [(str(a), str(b), answer, str(decision), _number(x)) for a, b, answer, decision, x in changes]
-        if any(answer is not None and answer not in WORDS for _, _, answer, _, _ in rows):
+        rows = [(str(a), str(b), answer, str(was), _number(x), str(about)) for a, b, answer, was, x, about in changes]
+        if any(row[2] is not None and row[2] not in WORDS for row in rows):
             raise ValueError("an answer is none of together, apart and nothing")
         with self._lock:
             for row in rows:

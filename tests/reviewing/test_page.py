@@ -48,7 +48,7 @@ def test_what_is_in_the_file():
     assert count == len(data["questions"]) == 10 and "<h1>&lt;People&gt;</h1>" in page
     assert data["columns"] == list(records) and not re.search("https?:", page)
     asked = gp.questions(problem, result, 10, library="dict")
-    for (a, b, together, chance, clusters), left, right in zip(
+    for (a, b, together, chance, clusters, _), left, right in zip(
         data["questions"], asked["left"], asked["right"], strict=True
     ):
         i, j = problem.index(left), problem.index(right)
@@ -199,7 +199,7 @@ def test_files_of_answers_are_read_and_nothing_is_lost(driver, tmp_path):
     assert gp.review(p, gp.solve(p), path) == 3
     opened(driver, path)
     (left, right) = driver.execute_script("return names(0)")
-    decision, chance = driver.execute_script("return answers.asked(...names(0))")
+    decision, chance, _ = driver.execute_script("return answers.asked(...names(0))")
     assert decision in ("together", "apart") and 0 < float(chance) < 1
     press(driver, "t")
     for content, says in {
@@ -212,9 +212,9 @@ def test_files_of_answers_are_read_and_nothing_is_lost(driver, tmp_path):
     file.write_text(f'answer,left,right\nTogether,zoe,"d,""e"""\napart,{right},{left}\n')
     assert uploaded(driver, file) == "1 of 2 answers are new. 1 differ from answers that are here, which stay."
     assert driver.execute_script("return answers.text()").splitlines() == [
-        "left,right,answer,decision,chance",
-        f"{left},{right},together,{decision},{chance}",
-        'zoe,"d,""e""",together,,',
+        "left,right,answer,decision,chance,about",
+        f"{left},{right},together,{decision},{chance},",
+        'zoe,"d,""e""",together,,,',
     ]
     # Contradictions are told at once, with the answers that they contradict.
     driver.execute_script(
@@ -232,3 +232,44 @@ def test_a_hundred_of_a_thousand_questions(driver, thousand):
     driver.execute_script("for (let k = 0; k < 100; k++) reply('apart')")
     assert text(driver, "progress") == "Question 101 of 1000, 100 answered"
     clean(driver, thousand)
+
+
+def test_a_page_with_a_server_behind_it(driver, tmp_path):
+    import threading
+
+    from graphpart.io.elements import read_answers
+    from graphpart.reviewing import ReviewServer
+
+    rng = np.random.default_rng(3)
+    u, v = rng.integers(0, 80, (2, 300))
+    p = gp.SetPartition.from_pairs(80, (u[u != v], v[u != v]), rng.normal(size=int((u != v).sum())))
+    path = tmp_path / "answers.csv"
+    with ReviewServer(p, gp.solve(p, "greedy-joining"), path, n=12) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            driver.get(server.url)
+            assert driver.execute_script("return document.documentElement.dataset.ready") == "yes"
+
+            def until(condition):
+                end = time.monotonic() + 60
+                while not condition():
+                    assert time.monotonic() < end
+                    time.sleep(0.01)
+
+            press(driver, "t")
+            until(lambda: text(driver, "saved") == "1 answers are in the file.")
+            assert read_answers(path)["answer"] == ["together"]
+            press(driver, "u")
+            until(lambda: text(driver, "saved") == "0 answers are in the file.")
+            first = driver.execute_script("return data.questions.length")
+            press(driver, *"dadadadada")
+            until(lambda: text(driver, "saved") == "10 answers are in the file.")
+            until(lambda: driver.execute_script("return data.questions.length") > first)
+            assert text(driver, "status").startswith("New result: ")
+            assert [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"] == []
+            driver.get(server.url)
+            assert text(driver, "status") == "10 answers so far."
+        finally:
+            server.shutdown()
+            thread.join()

@@ -37,7 +37,7 @@ def sent(server, body, url=None, **headers):
 
 def rows_of(data, said, *numbers):
     names = [(data["elements"][a][0], data["elements"][b][0]) for a, b, *_ in data["questions"]]
-    return [[*names[k], said(*names[k]), "together" if data["questions"][k][2] else "apart", 0.5] for k in numbers]
+    return [[*names[k], said(*names[k]), "together" if data["questions"][k][2] else "apart", 0.5, ""] for k in numbers]
 
 
 def test_answers_are_in_the_file_at_once_and_questions_follow_after_ten(tmp_path):
@@ -63,13 +63,13 @@ def test_answers_are_in_the_file_at_once_and_questions_follow_after_ten(tmp_path
         again = gp.solve(p, "kernighan-lin-pairs", answers=answers)
         assert server.result.cost <= again.cost + 5
         # An answer is taken back, and another one contradicts: the file has what was said, and the page is told.
-        back = [[*row[:2], None, "", ""] for row in rows_of(data, said, 0)]
+        back = [[*row[:2], None, "", "", ""] for row in rows_of(data, said, 0)]
         assert json.loads(sent(server, {"changes": back, "end": False}))["saved"] == 9
         a, b, c = (str(x) for x in list(p.nodes)[:3])
-        wrong = [[a, b, "together", "", ""], [b, c, "together", "", ""], [c, a, "apart", "", ""]]
+        wrong = [[a, b, "together", "", "", ""], [b, c, "together", "", "", ""], [c, a, "apart", "", "", ""]]
         reply = json.loads(sent(server, {"changes": wrong, "end": True}))
         assert reply["alert"] and "contradict" in reply["told"] and len(read_answers(path)["left"]) == 12
-        right = [[c, a, None, "", ""]]
+        right = [[c, a, None, "", "", ""]]
         assert "data" in json.loads(sent(server, {"changes": right, "end": False}))
     with serving(p, r, path, answers=read_answers(path)) as server:
         assert server.count == 11 and '"answers":[[' in sent(server, None)
@@ -78,7 +78,7 @@ def test_answers_are_in_the_file_at_once_and_questions_follow_after_ten(tmp_path
 def test_requests_of_others_are_refused(tmp_path):
     p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-2.0, 1.0], ["ann", "bob", "cid"])
     path = tmp_path / "answers.csv"
-    good = {"changes": [["ann", "bob", "apart", "", ""]], "end": False}
+    good = {"changes": [["ann", "bob", "apart", "", "", ""]], "end": False}
     with serving(p, gp.solve(p), path) as server:
         root = server.url.rpartition("/")[0].rpartition("/")[0]
         for status, body, url, headers in [
@@ -86,7 +86,7 @@ def test_requests_of_others_are_refused(tmp_path):
             (404, None, None, {"Host": "elsewhere.example"}),
             (403, good, None, {"Origin": "http://elsewhere.example"}),
             (404, good, None, {"Host": "elsewhere.example", "Origin": "http://elsewhere.example"}),
-            (400, {"changes": [["ann", "bob", "maybe", "", ""]], "end": False}, None, {}),
+            (400, {"changes": [["ann", "bob", "maybe", "", "", ""]], "end": False}, None, {}),
             (400, {"changes": [["ann"]], "end": False}, None, {}),
             (400, [], None, {}),
             (413, good, None, {"Content-Length": "1000001"}),

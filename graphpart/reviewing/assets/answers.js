@@ -11,7 +11,7 @@ class Answers {
     this.past = []; // what to do to undo: [pair, the entry before it]
     this.kept = true;
     this.changed = () => {}; // called with pairs whose answers have changed
-    this.asked = () => ["", ""]; // the decision and the chance of the question about two elements, as texts
+    this.asked = () => ["", "", ""]; // the decision, the chance and the kind of the question about two elements, as texts
   }
 
   static pair(left, right) {
@@ -98,7 +98,7 @@ class Answers {
 
   text() {
     const rows = [...this.said.values()].map((row) => [...row, ...this.asked(row[0], row[1])]);
-    return tableText([["left", "right", "answer", "decision", "chance"], ...rows]);
+    return tableText([["left", "right", "answer", "decision", "chance", "about"], ...rows]);
   }
 
   /** Answers that contradict the one about a pair: a path of pairs, or null if all agree. */

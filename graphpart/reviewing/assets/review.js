@@ -134,9 +134,9 @@ document.addEventListener("keydown", (event) => {
 
 const asked = new Map();
 function note() {
-  for (const [k, question] of data.questions.entries()) asked.set(Answers.pair(...names(k)), [question[2] ? "together" : "apart", String(question[3])]);
+  for (const [k, question] of data.questions.entries()) asked.set(Answers.pair(...names(k)), [question[2] ? "together" : "apart", String(question[3]), question[5]]);
 }
-answers.asked = (left, right) => asked.get(Answers.pair(left, right)) ?? ["", ""];
+answers.asked = (left, right) => asked.get(Answers.pair(left, right)) ?? ["", "", ""];
 note();
 const known = answers.recall() + answers.add(data.answers ?? [])[0];
 if (data.server) serve();

@@ -40,11 +40,11 @@ function renew(fresh) {
   data.elements.push(...fresh.elements);
   data.members.push(...fresh.members);
   data.questions = seen;
-  for (const [a, b, together, chance, clusters] of fresh.questions) {
+  for (const [a, b, together, chance, clusters, about] of fresh.questions) {
     const [left, right] = [a, b].map((i) => fresh.elements[i][0]);
     if (known.has(Answers.pair(left, right)) || answers.of(left, right) !== undefined) continue;
     const moved = clusters.map(([label, size, some]) => [label, size, some.map((i) => i + members)]);
-    data.questions.push([a + elements, b + elements, together, chance, moved]);
+    data.questions.push([a + elements, b + elements, together, chance, moved, about]);
   }
   note();
   show();
