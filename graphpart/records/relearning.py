@@ -15,14 +15,13 @@ from graphpart.partition.inputs.frames import table_of
 from graphpart.partition.inputs.origin import chance_otherwise
 from graphpart.partition.problem.derived import with_costs
 from graphpart.records.learning import learned_weights, similarities
-from graphpart.records.results import Matches, extended
 from graphpart.solve import run
 
 __all__ = ["relearned"]
 
 
-def relearned(first: Matches, answers: Any, error: float, method: str, time_limit: float | None) -> Matches:
-    """See :meth:`Matches.learned`."""
+def relearned(first: Any, answers: Any, error: float, method: str, time_limit: float | None) -> tuple[Any, Any]:
+    """The result of a problem whose weights are learned from answers, and the scores; see :meth:`Matches.learned`."""
     import pyarrow
 
     check_error(error)
@@ -47,9 +46,7 @@ def relearned(first: Matches, answers: Any, error: float, method: str, time_limi
     problem._origin = replace(origin, table=table_of(scores))
     problem, given = with_answers(problem, given, error)
     result = run(problem, method, time_limit=time_limit)
-    result = replace(result, message=f"{result.message}; weights learned from answers; {given}")
-    more = {"scores": scores, "settings": first.settings, "records": first.records, "first": first}
-    return extended(Matches, result, **more)  # type: ignore[arg-type]
+    return replace(result, message=f"{result.message}; weights learned from answers; {given}"), scores
 
 
 def _about_pairs(answers: Any, given: Answers) -> Answers:

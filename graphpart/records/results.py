@@ -171,4 +171,7 @@ class Matches(PartitionResult):
         """
         from graphpart.records.relearning import relearned
 
-        return relearned(self if self.first is None else self.first, answers, error, method, time_limit)
+        first = self if self.first is None else self.first
+        result, scores = relearned(first, answers, error, method, time_limit)
+        more = {"scores": scores, "settings": first.settings, "records": first.records, "first": first}
+        return extended(Matches, result, **more)
