@@ -11,9 +11,10 @@ called provers, all others searchers. All contestants have the same interface. T
    turns, it is assumed to fall further, exponentially. The first turns of a prover say little about its pace, so the
    prover counts as near during these turns.
 4. All provers together have half of the time if one of them is near, and a tenth otherwise. If hardly any better
-   solution was found lately, they have four fifths if one of them is near, and half otherwise. The rest of the time is
-   for better solutions. A tenth of this rest is divided equally among searchers. Nine tenths are divided in proportion
-   to what each contestant, prover or searcher, has gained per second in its latest turns.
+   solution was found lately, or none in half of the time of each search, they have four fifths if one of them is near,
+   and half if their bound has come nine tenths of the way from the first one. The rest of the time is for better
+   solutions. A tenth of this rest is divided equally among searchers. Nine tenths are divided in proportion to what
+   each contestant, prover or searcher, has gained per second in its latest turns.
 5. Before its turn, a contestant is offered the best known solution. After its turn, its solution and its bound are
    taken over if they are better. A contestant that is done is offered better solutions, too, and may then continue.
 6. The turns of a contestant become longer, up to a share of the remaining time.
@@ -99,6 +100,7 @@ class RaceParameters:
     near: float = 0.5  #: share of the time for provers if one of them is near
     sure: float = 0.8  #: least share of the time for provers if one is near and hardly any cost was gained lately
     stuck: float = 0.5  #: least share of the time for provers if none is near and hardly any cost was gained lately
+    hope: float = 0.1  #: `stuck` counts only if the gap is at most this share of the distance to the first bound
     pace: float = 3.0  #: a prover is near if its bound would meet the cost within this multiple of the remaining time
     fade: float = 0.5  #: factor by which the weight of earlier turns falls with each new turn
     floor: float = 0.1  #: share of the time of searchers, and of that of provers, that is divided equally
@@ -119,6 +121,7 @@ class _Record:
     raised: float = 0.0  # rise of the bound, with the same weights
     turns: int = 0
     barren: int = 0  # number of latest turns in a row without a lower cost
+    vain: float = 0.0  # seconds of these turns
     pace: float = math.inf  # rise of the bound per second in the latest turn that counts
     fall: float = 0.0  # logarithm of the ratio of the paces of the latest two turns, per second of the latest one
 
@@ -170,7 +173,7 @@ class Race:
         self.judge = judge or (lambda _: Judge())
         self.prover: str | None = None
         self.ready = ready
-        self._first = cost  # or the first that is finite
+        self._first, self._lowest = cost, bound  # the first cost that is finite, and the first bound
         self.told = told
         self._records = [_Record(one, self.parameters.first) for one in contestants]
 
@@ -282,7 +285,8 @@ class Race:
         record.lately = fade * record.lately + took
         record.gained = fade * record.gained + (cost - self.cost if math.isfinite(cost) else 0.0)
         record.turns += 1
-        record.barren = 0 if self.cost < cost else record.barren + 1
+        lower = self.cost < cost
+        record.barren, record.vain = (0, 0.0) if lower else (record.barren + 1, record.vain + took)
         # The rise of the bound in the first turns of a prover says little about later turns.
         counts = math.isfinite(bound) and record.turns > self.parameters.few
         record.raised = fade * record.raised + (self.bound - bound if counts else 0.0)
@@ -321,9 +325,11 @@ class Race:
         searchers = [record for record in able if not record.contestant.proves]
         gained = sum(record.gained / max(record.lately, 1e-9) for record in able) * left
         idle = gained <= parameters.idle * (self._first - self.cost) if self._first < math.inf else not gained
-        idle |= min((record.barren for record in searchers), default=0) >= parameters.few
+        idle |= all(one.barren >= parameters.few and 2 * one.vain >= one.seconds for one in searchers)
         near = any(self._is_near(record, left) for record in provers)
         proving, least = (parameters.near, parameters.sure) if near else (parameters.far, parameters.stuck)
+        if not near and self.cost - self.bound > parameters.hope * (self.cost - self._lowest):
+            least = proving
         proving = max(proving, least) if idle else proving
         if not searchers or not provers:
             proving = 1.0 if provers else 0.0

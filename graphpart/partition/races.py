@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -347,10 +347,7 @@ class Races:
             contestants.append(self._searcher(part, p, labels))
         if prover is not None:
             contestants.append(prover)
-        race = a.race
-        if p.is_dense and prover is not part.prover:  # a gap that is large after the first turns stays large
-            race = replace(race, stuck=0.0)
-        return Race(contestants, labels, part.cost, part.bound, lambda _: judge, race), stopping
+        return Race(contestants, labels, part.cost, part.bound, lambda _: judge, a.race), stopping
 
     def _affords(self, p: SetPartition, seconds: float | None) -> bool:
         """Whether branch and cut begins early enough if it has `seconds` seconds."""

@@ -80,7 +80,6 @@ class SearchParameters:
     gaining: int = 4  #: rounds without improvement after which a strategy that changes little at a time gives way
     few: int = 200  #: least number of elements of a problem for fusion and drifting
     large: int = 300_000  #: largest number of elements of a problem that is annealed as a whole
-    polish: float = 8.0  #: mean number of neighbours below which pairwise Kernighan-Lin improves results of annealing
     wait: float = 0.5  #: work of other strategies before one begins, as a share of its first round
     longer: float = 6.0  #: value of `wait` with a background, as long as rounds find something better
     fade: float = 0.8  #: share of the recorded gain of a strategy that is kept at each of its rounds

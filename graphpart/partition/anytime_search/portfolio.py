@@ -43,7 +43,7 @@ from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.exact_solvers.brute_force import enumerated
-from graphpart.partition.local_search.sums import neighbours_of
+from graphpart.partition.local_search.sums import fits_pairwise
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.forms import as_pairs, without_usual
 from graphpart.result import Status
@@ -165,7 +165,7 @@ class Portfolio(RoundSearch[Any, Found]):
         """The strategies that are suitable for the problem, with their initial shares of the time."""
         p, all_ = self.p, self.parameters
         sparse = not p.is_dense and p.n >= all_.few
-        light = not p.is_dense and neighbours_of(p) < all_.polish
+        light = fits_pairwise(p)
         polish: Callable[[Labels, Stopping], Labels] | None = (
             (lambda labels, stopping: polished(p, labels, stopping)) if light or p.background is not None else None
         )

@@ -33,6 +33,7 @@ class SlowTask(Task):
     sweeps: int
     temperatures: tuple[float, float]
     polished: bool
+    number: int  # within the round
 
 
 class SlowAnnealing:
@@ -61,28 +62,37 @@ class SlowAnnealing:
         self.annealer, self.parameters, self.share, self.polish = turn.annealer, parameters, share, polish
         self.sweeps = parameters.sweeps[0] // 2
         self.costs: list[float] = []  # the least of each round
+        self._latest: list[tuple[float, float]] = []  # cost and heat of each task of the latest round
 
     def first_work(self, turn: Turn) -> float:
         return 2.0 * len(turn.seeds) * self.sweeps * self.annealer.work(turn.pool.labels)
 
     def ready(self, turn: Turn) -> bool:
-        a = self.parameters
-        if self.first_work(turn) > a.part * turn.worked:
-            return False
+        a, first = self.parameters, self.first_work(turn)
         if len(self.costs) < 2 or self.annealer.plateaus:
-            return True
+            return first <= a.part * turn.worked
         *_, before, last = self.costs
-        return min(last, last - a.ahead * (before - last)) <= turn.pool.cost
+        soon, late = (min(last, last - rounds * (before - last)) <= turn.pool.cost for rounds in (1.0, a.ahead))
+        return first <= turn.worked * (1.0 if soon else a.part if late else 0.0)
+
+    def _heats(self) -> list[float]:
+        """All heats at first; then the best of the latest round, the next hotter one, and the second best."""
+        if len(self.costs) < 3 or self.annealer.plateaus:
+            return list(self.parameters.slow_heats)
+        ranked = [heat for _, heat in sorted(self._latest)]
+        best = ranked[0]
+        hotter = min((heat for heat in self.parameters.slow_heats if heat > best), default=best)
+        return [best, hotter, best, next((heat for heat in ranked if heat != best), best)]
 
     def plan(self, turn: Turn) -> list[SlowTask]:
-        a, alone, labels = self.parameters, np.arange(self.annealer.p.n, dtype=np.int32), turn.pool.labels
-        temperatures = [
-            self.annealer.temperatures(labels, heat) for _, heat in zip(turn.seeds, cycle(a.slow_heats), strict=False)
-        ]
+        alone, labels = np.arange(self.annealer.p.n, dtype=np.int32), turn.pool.labels
+        heats = [heat for _, heat in zip(turn.seeds, cycle(self._heats()), strict=False)]
+        temperatures = [self.annealer.temperatures(labels, heat) for heat in heats]
         self.costs.append(np.inf)
+        self._latest = [(np.inf, heat) for heat in heats]
         polished = len(self.costs) > 2  # until then, runs only show how costs fall
         pairs = zip(turn.seeds, temperatures, strict=True)
-        tasks = [SlowTask(alone, seed, self.sweeps, t, polished) for seed, t in pairs]
+        tasks = [SlowTask(alone, seed, self.sweeps, t, polished, k) for k, (seed, t) in enumerate(pairs)]
         self.sweeps *= 2
         return tasks
 
@@ -94,7 +104,9 @@ class SlowAnnealing:
         if task.polished and self.polish is not None and not stopping.check(np.inf):
             labels = self.polish(labels, stopping)
             annealer.spent += POLISH * (p.n + p.m)
-        return Found(labels, annealer.spent, independent=True, arm=cost)
+        return Found(labels, annealer.spent, independent=True, arm=(task.number, cost))
 
     def learn(self, found: Found, gain: float) -> None:
-        self.costs[-1] = min(self.costs[-1], found.arm)
+        number, cost = found.arm
+        self.costs[-1] = min(self.costs[-1], cost)
+        self._latest[number] = (cost, self._latest[number][1])

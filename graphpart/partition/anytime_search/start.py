@@ -21,7 +21,7 @@ from graphpart.partition.local_search.improve import repels
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.local_search.multilevel import improve_by_levels
-from graphpart.partition.local_search.sums import has_few_neighbours
+from graphpart.partition.local_search.sums import fits_pairwise
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.stopping import Stopping
 
@@ -42,7 +42,7 @@ def improved_start(p: SetPartition, labels: Labels, alone: bool, stopping: Stopp
         labels = canonical(join(p, p._must_join_classes(), stopping.child()))
     if stopping.check(np.inf):
         return labels
-    if has_few_neighbours(p):
+    if fits_pairwise(p):
         return improve_by_pairs(p, labels, stopping)
     # iterations of Kernighan-Lin, which have nearly the gain of a complete run
     return improve_by_sequences(p, labels, stopping.child(iterations=3))

@@ -38,6 +38,7 @@ cdef enum:
     DONE = -2       # place of an element that has switched
     BARRED = -3     # place of an element without which its subset is not connected
     LISTED = -4     # place of an element that is listed to wait
+    HUB = 100       # most stored pairs of an element that may switch between two subsets, unless ten times more are usual
 
 
 cdef struct Element:
@@ -65,6 +66,7 @@ cdef struct State:
     const offset_t* starts
     const element_t* neighbours
     const cost_t* costs
+    offset_t hub                # most stored pairs of an element that may switch between two subsets
     double scale                # fixed-point units in a cost of 1
     element_t* label            # subset of each element
     element_t* size
@@ -119,6 +121,10 @@ cdef inline void note_place(void* context, const void* record, Py_ssize_t at) no
 
 cdef inline Heap heap_of(State* s) noexcept nogil:
     return Heap(s.heap, s.waiting, sizeof(Waiting), first_of_two, note_place, s)
+
+
+cdef inline bint is_hub(State* s, element_t a) noexcept nogil:
+    return s.matrix == NULL and s.starts[a + 1] - s.starts[a] > s.hub
 
 
 cdef inline void let_wait(State* s, element_t a) noexcept nogil:
@@ -409,6 +415,9 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
         if s.at[b].place == OUT:
             if s.label[b] == from_subset and not (s.base.any and s.base.lifted[k]):     # now linked to the other subset
                 touch(s, b, other)
+                if is_hub(s, b) and s.size[V] > 0:
+                    s.at[b].place = DONE
+                    continue
                 if not s.base.any:
                     correct(s, b, cost, from_subset)
                 let_wait(s, b)
@@ -562,7 +571,10 @@ cdef fixed_t improve_pair(
     if s.matrix == NULL and not s.base.any and not s.terms.any:
         least = s.attracting - s.repelling[U] - s.repelling[V]      # the largest possible gain
     for k in range(s.touches if least < min(join, -tolerance) else 0):
-        let_wait(s, s.touched[k])
+        if is_hub(s, s.touched[k]) and s.size[V] > 0:
+            s.at[s.touched[k]].place = DONE
+        else:
+            let_wait(s, s.touched[k])
     while least < min(join, smallest - tolerance) and (length - kept < patience or sum - smallest < height):
         a = take_best(s, U, V, &change, cost + smallest / s.scale, stopping)
         if a < 0:
@@ -638,11 +650,14 @@ cdef class Pairs:
     labels : ndarray of int32
         Numbers of subsets, from 0 to n, as they are now.
     cost : float
+    hub : int
+        Elements with more stored pairs switch to the empty set only.
     """
     cdef State s
     cdef list kept
     cdef readonly object labels
     cdef readonly double cost
+    cdef readonly offset_t hub
     cdef fixed_t tolerance, height
     cdef Py_ssize_t patience, whole
     cdef char* pending          # subsets that changed before this round
@@ -676,6 +691,7 @@ cdef class Pairs:
             self.s.matrix = &dense[0, 0]
         else:
             starts, neighbours, costs = rows
+            self.hub = self.s.hub = max(HUB, 10 * starts[n] // max(1, n))
             self.s.starts = &starts[0]
             self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
             self.s.costs = &costs[0] if costs.shape[0] else NULL

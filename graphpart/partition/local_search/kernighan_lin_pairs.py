@@ -17,8 +17,9 @@ It continues with the best move of an element that a stored pair links to an ele
 once. The chain ends after CHAIN moves without a new best prefix, after LONGEST moves, or when its cost is above that of
 the best prefix by more than the largest absolute cost of a pair of its first element. The best prefix is applied if it
 lowers the cost. Chains start from all elements in turn, then again from the elements that moved and their neighbours,
-until no chain lowers the cost. An element with more than HUB stored pairs, and with more than ten times the average,
-moves in chains of its own, of one move. If no subset can have more than two elements, because each element belongs to
+until no chain lowers the cost. An element with more than 100 stored pairs, and with more than ten times the average,
+moves in chains of its own, of one move; it does not switch between two subsets, which would take time for all its
+pairs, for each subset. If no subset can have more than two elements, because each element belongs to
 one of two groups at price inf, all chains end after the first move. If a group has the price inf and a chain finds
 nothing, a chain of ejections follows: an element moves to the subset with which it costs least, also if a member of its
 group has to leave that to be alone, which is then the next to move. Such a chain ends where nothing has to leave, after
@@ -73,7 +74,6 @@ HEIGHT = 0.75  # largest rise of a sequence above its best prefix, in mean absol
 MANY, WHOLE = 8, 400  # mean stored pairs per element above which pairs come first; most elements of two small subsets
 CHAIN = 10  # moves without a new best prefix after which a chain ends
 LONGEST = 256  # most moves of a chain, whose time is quadratic in its length; the next one goes on from there
-HUB = 100  # most stored pairs inside a chain: on a star, all chains through its centre would take quadratic time
 REST, LONG = 5, 5  # on small problems, n / 10 is too little
 
 
@@ -168,13 +168,12 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
 def _improve_in_turn(p: SetPartition, pairs: Pairs, stopping: Stopping) -> None:
     """Pairs of subsets and sequences over all of them, in turn, until neither improves."""
     if not p.is_dense:
-        hub = max(HUB, 10 * 2 * p.m // p.n)
         if neighbours_of(p) > MANY:
             _improve_pairs(pairs, stopping)
             if stopping.reason is not None:
                 return
         chains = Chains(
-            *p._rows().arrays, pairs.labels, p._magnitude, p._tolerance, _patience(p), LONGEST, hub, terms_of(p)
+            *p._rows().arrays, pairs.labels, p._magnitude, p._tolerance, _patience(p), LONGEST, pairs.hub, terms_of(p)
         )
     divided = False
     while True:

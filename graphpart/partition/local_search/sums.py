@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.groups import Groups
 
-__all__ = ["Terms", "neighbours_of", "terms_of"]
+__all__ = ["Terms", "fits_pairwise", "neighbours_of", "terms_of"]
+
+FEW, LARGEST = 16, 2000  # pairwise Kernighan-Lin: neighbours of an element; elements of a matrix with required cuts
 
 
 class Terms(NamedTuple):
@@ -75,9 +77,13 @@ def neighbours_of(p: SetPartition) -> float:
     return 2 * pairs / max(1, p.n)
 
 
-def has_few_neighbours(p: SetPartition) -> bool:
-    """Whether pairwise Kernighan-Lin is fast enough to take the place of Kernighan-Lin: it ends lower."""
-    return not p.is_dense and neighbours_of(p) <= 16
+def fits_pairwise(p: SetPartition) -> bool:
+    """Whether pairwise Kernighan-Lin takes the place of Kernighan-Lin: it ends lower, and takes little longer.
+
+    This is so where elements have few neighbours. On matrices, annealing soon ends lower than both, except where pairs
+    must be cut: then few elements can move, and switches between two subsets pass what no single move does.
+    """
+    return p._has_must_cut and p.n <= LARGEST if p.is_dense else neighbours_of(p) <= FEW
 
 
 def _demands(p: SetPartition) -> dict[str, Any]:

@@ -303,9 +303,15 @@ def test_slow_annealing_goes_on_where_it_comes_closer_and_within_its_part_of_the
         sweeps.append(tasks[0].sweeps)
         for task in tasks:
             found = strategy.perform(task, Stopping())
-            assert found.work > 0 and found.arm == p._evaluate_labels(found.labels)
+            assert found.work > 0 and found.arm[1] == p._evaluate_labels(found.labels)
             strategy.learn(found, 0.0)
     assert sweeps == [50, 100, 200] and len(strategy.costs) == 3
+    temperatures = sorted({task.temperatures[0] for task in tasks})
+    costs = {task.temperatures[0]: strategy._latest[task.number][0] for task in tasks}
+    best = min(temperatures, key=costs.__getitem__)
+    chosen = [task.temperatures[0] for task in strategy.plan(later)]
+    hotter = [heat for heat in temperatures if heat > best]
+    assert chosen.count(best) >= 2 and (not hotter or hotter[0] in chosen)  # the best one, and the next hotter one
     best = gp.partition.kernighan_lin_pairs(gp.SetPartition.from_pairs(2, [(0, 1)], [-1e9])).labels
     far = replace(turn_of(gp.SetPartition.from_pairs(2, [(0, 1)], [-1e9]), best), worked=1e12)
     assert not strategy.ready(replace(later, pool=far.pool))  # nothing comes near that
