@@ -65,6 +65,12 @@ def test_a_bound_that_is_far_gets_half_once_the_search_gains_nothing():
     assert 0.4 < race.spent()["proof"] / 100 < 0.6
 
 
+def test_a_bound_that_has_not_come_nine_tenths_of_the_way_gets_a_tenth_also_then():
+    far, nearer = (Made("proof", bound=bound, rises=1e-3, proves=True) for bound in (-1e6, -10.0))
+    assert 0.05 < run([Made("search"), far], bound=-1e6).spent()["proof"] / 100 < 0.2
+    assert 0.4 < run([Made("search"), nearer], bound=-1e6).spent()["proof"] / 100 < 0.6
+
+
 def test_a_near_proof_gets_half_and_ends_the_race():
     race = run([Made("search", falls=0.001), Made("proof", bound=0.0, rises=0.5, proves=True)])
     assert race.proven and race.prover == "proof" and race.bound == race.cost
