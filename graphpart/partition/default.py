@@ -39,7 +39,7 @@ from graphpart.partition.local_search.attracting import is_native
 from graphpart.partition.local_search.greedy_moving import move
 from graphpart.partition.local_search.improve import fixed_point, problems_with_huge_costs_cut
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
-from graphpart.partition.local_search.sums import has_few_neighbours
+from graphpart.partition.local_search.sums import fits_pairwise
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.races import PATIENCE, Races, RacesParameters
 from graphpart.partition.results.finish import finish, settled
@@ -124,7 +124,7 @@ def auto(
     labels, cost = start, p._evaluate_labels(start)
     if not stopping.check(cost):
         found = _improved(contraction, start, stopping, seed or 0)
-        if not has_few_neighbours(p):
+        if not fits_pairwise(p):
             found = _improved_by_pairs(given, found, stopping)
         if (reached := p._evaluate_labels(found)) <= cost:
             labels, cost = found, reached
@@ -179,7 +179,7 @@ def _improved(contraction: Beforehand, labels: Labels, stopping: Stopping, seed:
 
 def _improved_by_pairs(given: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     """The result of pairwise Kernighan-Lin where elements have few neighbours; `auto` may have listed all pairs."""
-    if stopping.reason is not None or not has_few_neighbours(given) or not is_native(given):
+    if stopping.reason is not None or not fits_pairwise(given) or not is_native(given):
         return labels
     return fixed_point(given, labels, improve_by_pairs, stopping)
 
