@@ -56,6 +56,8 @@ class SolvedFile:
         The status of a broken file is ``broken``, and its message is that of the error.
     skipped : bool
         Whether the result was there before, in the folder `output`.
+    interrupted : bool
+        Whether Ctrl-C ended it, and no further files follow.
     """
 
     path: str
@@ -63,6 +65,7 @@ class SolvedFile:
     error: Exception | None
     record: dict[str, Any]
     skipped: bool = False
+    interrupted: bool = False
 
 
 def solve_files(
@@ -98,12 +101,14 @@ def solve_files(
         Show which file is worked on, on a terminal.
     **options
         Of :func:`graphpart.solve`, for each file: `time_limit`, `seed`, `max_size`, ... For tables of scored pairs also
-        what :func:`graphpart.read` takes: ``probability="score"``, `left`, `right`, `missing`, ...
+        what :func:`graphpart.read` takes: ``probability="score"``, `left`, `right`, `missing`, ... Of several files,
+        those of other formats are read without these.
 
     Yields
     ------
     SolvedFile
-        In the order of the files, as soon as each is ready.
+        In the order of the files, as soon as each is ready. After Ctrl-C, the file that is worked on is the last one,
+        with its best result so far.
 
     Raises
     ------
@@ -140,6 +145,7 @@ def solve_files(
     if jobs < 1:
         raise InvalidOption(f"jobs is {jobs}: expected at least 1")
     from graphpart.io.columns import divided
+    from graphpart.io.formats import may_have_columns
 
     reading, requirements, solving = divided(options)
     records = None
@@ -147,7 +153,10 @@ def solve_files(
         values = {name: _content(value) for name, value in (reading | requirements).items()}
         records = Records(output, {"method": method, "format": format, **solving}, values)
     solving |= requirements
-    tasks = [(file, method, format, reading, solving) for file in files]
+    tasks = [
+        (file, method, format, reading if len(files) == 1 or may_have_columns(file, format) else {}, solving)
+        for file in files
+    ]
     return _solved(tasks, output, records, resume, jobs, progress)
 
 
@@ -188,6 +197,8 @@ def _solved(
                     if solved.result.status is not Status.INTERRUPTED:
                         records.add(file, solved.record)
                 yield solved
+                if solved.interrupted:
+                    return
             if shown is not None:
                 shown.advance()
 
@@ -204,24 +215,35 @@ def _solve_one(
     """Read and solve one file; errors of the file are part of what is returned."""
     from graphpart.io import read
 
-    if stop is not None:
-        options = {**options, "callback": _both(stop, options.get("callback"))}
+    asked = _Asked(options.get("callback"), stop)
     try:
         problem = read(file, format, **reading)
-        result = solve(problem, method, **options)
+        result = solve(problem, method, **{**options, "callback": asked})
     except InvalidOption:
         raise
     except (GraphPartError, OSError, MemoryError) as error:
         return SolvedFile(file, None, _plain(error), broken_record(file, error))
     record = {"elements": problem.n, "pairs": problem.m} | record_of(file, result)
-    return SolvedFile(file, result, None, {name: record[name] for name in COLUMNS})
+    interrupted = result.status is Status.INTERRUPTED and not asked.ended
+    return SolvedFile(file, result, None, {name: record[name] for name in COLUMNS}, interrupted=interrupted)
 
 
-def _both(stop: Callable[[float, float], bool], callback: Any) -> Callable[[float, float], bool]:
-    def called(seconds: float, cost: float) -> bool:
-        return bool(callback is not None and callback(seconds, cost)) or stop(seconds, cost)
+class _Asked:
+    """A callback that asks others whether a run has to end, and knows whether one of them ended it."""
 
-    return called
+    def __init__(self, *callbacks: Callable[[float, float], object] | None) -> None:
+        self._callbacks = [one for one in callbacks if one is not None]
+        self.ended = False
+
+    def __call__(self, seconds: float, cost: float) -> bool:
+        self.ended = self.ended or True in [bool(one(seconds, cost)) for one in self._callbacks]
+        return self.ended
+
+    def on_bound(self, seconds: float, bound: float) -> None:
+        """A better lower bound, for those that want to know."""
+        for one in self._callbacks:
+            if (told := getattr(one, "on_bound", None)) is not None:
+                told(seconds, bound)
 
 
 def _plain(error: Exception) -> Exception:

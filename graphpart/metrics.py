@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import html_of, plural
-from graphpart.errors import InvalidPartition, deprecated, known_arguments
+from graphpart.errors import InvalidPartition, deprecated, known_arguments, warn
 from graphpart.result import Result
 
 __all__ = [
@@ -336,7 +336,10 @@ def aligned(truth: Any, partition: Any, missing: Any) -> tuple[Codes, Codes]:
     else:
         truth, partition = (x.labels if isinstance(x, Result) else x for x in (truth, partition))
         if named_truth is not None and not isinstance(truth, np.ndarray):
-            raise InvalidPartition("the truth names nodes but the partition does not: expected both or neither")
+            raise InvalidPartition(
+                "the truth names nodes but the partition does not: expected both or neither; a result names them, and "
+                "r.to_series()"
+            )
         if named is not None and not isinstance(partition, np.ndarray):
             raise InvalidPartition("the partition names nodes but the truth does not: expected both or neither")
     shapes = [
@@ -378,6 +381,11 @@ def _by_position(truth: Any, partition: Any) -> bool:
         if one.index.tolist() == list(range(len(one))) and set(other.nodes).isdisjoint(range(len(one))):
             return True  # an index by default, of elements that have other names
     elif _by_node(other) is None:
+        if one.index.dtype.kind not in "iu":
+            warn(
+                "only one of truth and partition has names, its index, so labels are matched by position: to match by "
+                "name, give the result itself, or r.to_series()"
+            )
         return True
     if not one.index.is_unique:
         raise InvalidPartition(f"the index has {_repeated(one.index)!r} more than once: expected one label for each")

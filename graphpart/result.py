@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import Facts, Shown, frame_of, number, percent, plural, series_of
-from graphpart.errors import NO_PROBLEM, InvalidOption, deprecated
+from graphpart.errors import NO_PROBLEM, InvalidOption, deprecated, warn
 from graphpart.kernels.overlaps import matched
 
 if TYPE_CHECKING:
@@ -257,6 +257,11 @@ class PartitionResult(Result):
         MissingDependency
             If the library is not installed.
 
+        Warns
+        -----
+        GraphPartWarning
+            If an element has moved to a cluster of the same number, because the results number clusters otherwise.
+
         Examples
         --------
         >>> import graphpart as gp
@@ -292,6 +297,11 @@ class PartitionResult(Result):
             matched(place, np.where(both, old_place, -1), len(mine), len(theirs), same, same_first=kept)
         ]
         moved = np.flatnonzero((counterpart[place] != before) | (after < 0))
+        if (before[moved] == after[moved]).any():
+            warn(
+                "clusters of the two results are numbered otherwise, so that equal numbers before and after mean "
+                "different clusters: gp.solve(..., initial=old) keeps the numbers"
+            )
         columns = {"before": before[moved], "after": after[moved], "reason": reasons[moved].tolist()}
         return frame_of({"element": [nodes[i] for i in moved.tolist()], **columns}, library)
 
@@ -373,6 +383,8 @@ class PartitionResult(Result):
                 rise = f" (+{rises[least]:.4g})" if math.isfinite(rises[least]) else ""
                 row.append(f"{self.nodes[least]}{rise}" if rise else "")
             rows.append(tuple(row))
+        if len(labels) > ROWS:
+            rows.append(("...",) * (3 if rises is None else 4))
         heads = ("cluster", "size", "elements", "least sure (to move it costs)")
         return heads[: 3 if rises is None else 4], rows
 
@@ -442,6 +454,9 @@ class LabelingResult(Result):
         return f"{type(self).__name__}: {plural(len(self.labels), 'variable')}{grid}, cost {number(self.cost)}"
 
     def _preview(self) -> tuple[Sequence[str], Any]:
-        first = zip(self.nodes[:ROWS], self.labels[:ROWS].tolist(), strict=True)
+        shape, names = getattr(self.problem, "shape", None), list(self.nodes[:ROWS])
+        if shape is not None:  # of the first pixels, their places
+            names = [tuple(map(int, np.unravel_index(k, shape))) for k in range(len(names))]
+        first = zip(names, self.labels[:ROWS].tolist(), strict=True)
         more = [("...", "...")] if len(self.labels) > ROWS else []
         return ("variable", "label"), [*first, *more]

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from graphpart.display import Shown, frame_of, number, plural
-from graphpart.errors import InvalidOption
+from graphpart.errors import InvalidOption, known_arguments
 from graphpart.partition.default import auto
 from graphpart.partition.inputs.arrays import arrays_of_graph
+from graphpart.partition.inputs.matrices import sparse_pairs
 from graphpart.partition.problem import SetPartition
 from graphpart.result import PartitionResult, Status
 
@@ -106,6 +107,11 @@ class Frustration(Shown):
         columns = {"side": sides, "group": self.several.labels, "frustrated": frustrated}
         return frame_of({"node": list(self.sides)} | columns, library)
 
+    def _of_groups(self) -> float | str:
+        if self.several.status is Status.OPTIMAL:
+            return self.groups_index
+        return f"at most {number(self.groups_index)}, at least {number(self.groups_lower_bound)}"
+
     def _title(self) -> str:
         return f"Frustration: index {number(self.index)}, {plural(len(self.sides), 'node')}"
 
@@ -113,10 +119,11 @@ class Frustration(Shown):
         return {
             "lower bound": self.lower_bound,
             "status": str(self.status),
-            "index of any number of groups": self.groups_index,
+            "index of any number of groups": self._of_groups(),
         }
 
 
+@known_arguments
 def frustration(
     network: Any,
     u: str | None = None,
@@ -130,8 +137,9 @@ def frustration(
 
     Parameters
     ----------
-    network : networkx.Graph, igraph.Graph or data frame
-        Undirected. A data frame has a row for each pair, with its two nodes in the columns `u` and `v`.
+    network : networkx.Graph, igraph.Graph, scipy.sparse matrix or data frame
+        Undirected. A matrix stores the signs. A data frame has a row for each pair, with its two nodes in the columns
+        `u` and `v`.
     u, v : str, optional
         The columns of a data frame that name the nodes.
     sign : str
@@ -182,6 +190,9 @@ def frustration(
     if hasattr(network, "is_directed") or hasattr(network, "weighted_edge_list"):
         nodes, first, second, signs = arrays_of_graph(network, sign, float, advised=False)
         p = SetPartition.from_pairs(len(nodes), (first, second), -signs, nodes=nodes)
+    elif hasattr(network, "tocoo"):
+        n, (first, second, signs) = sparse_pairs(network)
+        p = SetPartition.from_pairs(n, (first, second), -signs)
     elif u is None or v is None:
         raise InvalidOption('which columns name the nodes of each pair? for example frustration(df, "from", "to")')
     else:

@@ -340,7 +340,7 @@ def _note_interrupt(number, frame):
 
 def _number(name, value):
     try:
-        number = math.nan if isinstance(value, str | bytes) else float(value)  # which reads texts, too
+        number = math.nan if isinstance(value, str | bytes | bool) else float(value)  # which reads texts, too
     except (TypeError, ValueError):
         number = math.nan
     if math.isnan(number):

@@ -194,7 +194,7 @@ class TestMessages:
         assert gp.solve(chain).cost == gp.solve(chain.problem).cost
 
     def test_other_things_are_told_their_constructor(self):
-        with pytest.raises(gp.InvalidProblem, match=r"got ndarray: .*, or SetPartition.from_matrix\(costs\)"):
+        with pytest.raises(gp.InvalidProblem, match=r"got ndarray: .*from_similarity\(S\) if .*from_matrix\(costs\)"):
             gp.solve(np.zeros((2, 2)))
         sparse = pytest.importorskip("scipy.sparse")
         with pytest.raises(gp.InvalidProblem, match=r"got coo_array: .* or SetPartition.from_scipy"):
@@ -234,3 +234,65 @@ class TestMessages:
         subprocess.run([sys.executable, "-c", code], check=True)
         pytest.importorskip("sklearn")
         assert gp.estimators.CorrelationClustering
+
+
+def test_what_is_no_file_or_no_number(tmp_path):
+    (tmp_path / "t.xlsx").write_bytes(b"PK\3\4")
+    p = gp.SetPartition.from_pairs(2, [(0, 1)], [-1.0])
+    for error, call, said in (
+        (gp.InvalidOption, lambda: gp.read(tmp_path), r"is a folder: expected a file; gp.solve_files\(folder\)"),
+        (gp.FormatError, lambda: gp.read(tmp_path / "t.xlsx"), "workbooks are not read: expected .*pandas.read_excel"),
+        (gp.InvalidProblem, lambda: gp.costs_from_probabilities([0.5, 87.0]), "of percentages, divide by 100"),
+        (gp.InvalidOption, lambda: gp.solve(p, time_limit=True), "time_limit is True: expected a number"),
+    ):
+        with pytest.raises(error, match=said):
+            call()
+
+
+def test_thresholds_from_the_data_are_asked_for_by_either_word():
+    pytest.importorskip("sklearn")
+    points = np.array([[0.0, 1.0], [0.1, 1.0], [1.0, 0.0], [1.0, 0.1], [1.0, 0.05]])
+    for threshold in (None, "auto"):
+        p = gp.SetPartition.from_embeddings(points, threshold=threshold, metric="euclidean")
+        c = gp.estimators.CorrelationClustering(threshold=threshold).fit(points)
+        assert gp.solve(p).labels.tolist() == c.labels_.tolist() == [0, 0, 1, 1, 1]
+        assert f"{c.threshold_:.4g}" == p._told["threshold"].split()[0]
+        similar = gp.SetPartition.from_similarity(points @ points.T, threshold=threshold)
+        assert gp.solve(similar).n_clusters == 2
+        assert gp.near_duplicates(points, threshold=threshold).n_clusters == 4
+
+
+def test_images_and_grids_by_place():
+    unary = np.zeros((2, 12, 2))
+    unary[..., 1] = 1.0
+    unary[1, 2] = 0.4, 0.0
+    f = gp.crf.potts(unary=unary, weight=0.1)
+    r = gp.solve(f)
+    d = gp.crf.doubts(f, r)
+    assert "least sure: (1, 2)" in repr(d) and d.to_frame()["variable"][0] == (1, 2)
+    assert "(0, 1)" in r._repr_html_()
+    noisy = np.random.default_rng(0).integers(0, 2, (30, 40)).astype(float)
+    with pytest.warns(gp.GraphPartWarning, match="is read as a chain of 30 variables of 40 labels"):
+        gp.crf.potts(unary=noisy, weight=0.5)
+
+
+def test_numbers_of_changes_and_groups_that_attract():
+    G = nx.Graph()
+    for a, b, c in ("abc", "def"):
+        G.add_edges_from(((a, b), (b, c), (a, c)), cost=-1.0)
+    old = gp.solve(G)  # no warning: there are two clusters
+    new = gp.solve(G, together=[("a", "d")], apart=[("a", "b")])
+    with pytest.warns(gp.GraphPartWarning, match=r"numbered otherwise.*initial=old"):
+        new.changes(old)
+    gp.solve(G, together=[("a", "d")], apart=[("a", "b")], initial=old).changes(old)
+
+
+def test_the_first_row_of_doubts_is_their_headline():
+    rows = {"x": ["d", "b", "c"], "y": ["a", "a", "b"], "p": [0.6, 0.9, 0.2]}
+    p = gp.SetPartition.from_frame(rows, "x", "y", probability="p")
+    d = gp.partition.doubts(p, gp.solve(p))
+    first = d[0]
+    assert repr((first["x"], first["y"])).strip("()").replace(", ", " and ") in repr(d)
+    assert list(d.head(2)) == list(d[:2]) and d.head(2).rows == d.decisions[:2].rows == 2
+    many = gp.partition.doubts(q := gp.SetPartition.from_matrix(np.ones((12, 12)) - np.eye(12) - 0.5), range(12))
+    assert many._repr_html_().count("<tr>") == 12 and ">...</td>" in many._repr_html_() and q.n == 12

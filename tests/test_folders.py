@@ -223,3 +223,28 @@ def test_a_shorter_run_does_not_replace_a_better_result(tmp_path, shell, capsys)
     assert (out / "p.json.labels").read_bytes() != labels
     assert run("kernighan-lin") == best
     assert not shell or kept == [False, True, False, False]
+
+
+def test_ctrl_c_ends_the_iteration(folder, tmp_path):
+    costs = np.random.default_rng(0).normal(size=(60, 60))
+    gp.write(gp.SetPartition.from_matrix(costs + costs.T), folder / "a.npy")  # the first one, not proven in its time
+
+    def stop(seconds, cost):
+        signal.raise_signal(signal.SIGINT)
+
+    solved = list(gp.solve_files(folder, callback=stop, output=tmp_path / "out"))
+    assert [os.path.basename(one.path) for one in solved] == ["a.npy"] and solved[0].interrupted
+    assert solved[0].record["status"] == "interrupted" and (tmp_path / "out" / "a.npy.labels").exists()
+    ended = list(gp.solve_files(folder, callback=lambda seconds, cost: True))  # each file, by the callback
+    assert len(ended) == 5 and not any(one.interrupted for one in ended)
+
+
+def test_columns_are_those_of_tables_only(folder, capsys):
+    (folder / "t.csv").write_text("x,y,s\na,b,0.9\nb,c,0.2\n")
+    (folder / "broken.csv").unlink()
+    found = statuses(gp.solve_files(folder, left="x", right="y", probability="s"))
+    assert set(found) == {"p0.json", "p1.json", "p2.json", "t.csv"} and set(found.values()) == {("optimal", False)}
+    assert main(["solve", str(folder), "--left", "x", "--right", "y", "--probability", "s", "--json"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    with pytest.raises(gp.InvalidOption, match="format json has no columns: expected csv, or no left"):
+        gp.read(folder / "p0.json", left="x", cost="s")

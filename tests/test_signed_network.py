@@ -70,6 +70,10 @@ def test_frames_and_graphs_agree():
     ("call", "said"),
     [
         (lambda: gp.frustration({"a": [1], "b": [2], "sign": [1]}), "which columns name the nodes"),
+        (
+            lambda: gp.frustration({"a": [1], "b": [2], "s": [1]}, "a", "b", "s"),
+            "expected frustration(network, u, v, sign=",
+        ),
         (lambda: gp.frustration(nx.path_graph(3)), "attribute 'sign' of edge (0, 1) is missing"),
         (lambda: gp.frustration(nx.DiGraph([(1, 2)])), "the graph is directed"),
         (lambda: gp.frustration({"a": [1], "b": [2], "sign": ["+"]}, "a", "b"), "does not hold numbers"),
@@ -79,6 +83,17 @@ def test_bad_input_gets_one_line(call, said):
     with pytest.raises(gp.GraphPartError, match=r"^[^\n]*$") as error:
         call()
     assert said in str(error.value)
+
+
+def test_a_matrix_of_signs_and_what_is_not_proven():
+    graph = nx.gnm_random_graph(60, 500, seed=1)
+    for k, edge in enumerate(graph.edges):
+        graph.edges[edge]["sign"] = 1 if k % 3 else -1
+    r = gp.frustration(graph, time_limit=0.2)
+    assert gp.frustration(nx.to_scipy_sparse_array(graph, weight="sign"), time_limit=0.2).lower_bound <= r.index
+    shown = r._facts()["index of any number of groups"]
+    proven = r.several.status == "optimal"
+    assert shown == r.groups_index if proven else shown.startswith("at most")
 
 
 def test_the_limit_is_kept():

@@ -82,6 +82,7 @@ from graphpart.display import number
 from graphpart.errors import GraphPartWarning, InvalidOption
 from graphpart.files.certificates import check_name
 from graphpart.folders import BROKEN, Records, broken_record, digest_of, in_processes, instances_in, record_of
+from graphpart.io.formats import may_have_columns
 from graphpart.plotting.figures import check_picture
 from graphpart.plotting.histories import save_history
 from graphpart.result import Result, Status
@@ -286,7 +287,8 @@ def one(callback: Any, task: Task) -> Found:
     """Read and solve one file; an error is reported and becomes its row."""
     batch, file, args, options = Batch(), task.file, task.args, task.options
     with batch.guard(file):
-        problem = read_problem(file, args.format, task.columns, args.missing, task.demanded)
+        named = task.columns if len(args.files) == 1 or may_have_columns(file, args.format) else None
+        problem = read_problem(file, args.format, named, args.missing, task.demanded)
         read = read_start if args.extend is None else read_old
         start = None if task.initial is None else read(task.initial, problem)
         evidence = None if args.evidence is None else read_evidence(args.evidence, problem, args.sample)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graphpart.display import html_of, plural
 from graphpart.errors import InvalidOption
 
-__all__ = ["Columns", "is_named", "named", "of_both"]
+__all__ = ["Columns", "is_named", "named", "of_both", "placed"]
 
 LIBRARIES = ("pandas", "polars")
 
@@ -39,7 +39,16 @@ class Columns(Mapping[str, NDArray[Any]]):
         for array in self._columns.values():
             array.flags.writeable = False
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
+    @overload
+    def __getitem__(self, name: str) -> NDArray[Any]: ...
+
+    @overload
+    def __getitem__(self, name: slice) -> Columns: ...
+
+    def __getitem__(self, name: str | slice) -> NDArray[Any] | Columns:
+        """A column by its name, or a table of the rows in a slice."""
+        if isinstance(name, slice):
+            return Columns({key: array[name] for key, array in self._columns.items()})
         return self._columns[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -58,7 +67,8 @@ class Columns(Mapping[str, NDArray[Any]]):
     def _first(self, rows: int = 10) -> list[tuple[Any, ...]]:
         """The first rows, as tuples; numbers with six digits."""
         lists = [[float(f"{x:.6g}") if isinstance(x, float) else x for x in a[:rows].tolist()] for a in self.values()]
-        return list(zip(*lists, strict=True))
+        more = [("...",) * len(self)] if self.rows > rows else []
+        return [*zip(*lists, strict=True), *more]
 
     @property
     def rows(self) -> int:
@@ -67,7 +77,7 @@ class Columns(Mapping[str, NDArray[Any]]):
 
     def head(self, rows: int = 10) -> Columns:
         """The first rows."""
-        return Columns({name: array[:rows] for name, array in self._columns.items()})
+        return self[:rows]
 
     def to_frame(self, library: str | None = None) -> Any:
         """The table as a data frame.
@@ -113,6 +123,25 @@ def named(nodes: Sequence[Hashable], places: NDArray[np.integer[Any]]) -> NDArra
         return places.astype(np.int64)
     out: NDArray[Any] = np.fromiter(nodes, object, len(nodes))[places]
     return out
+
+
+def placed(columns: Columns, shape: Sequence[int] | None) -> Columns:
+    """Columns with the places of pixels, such as (row, column), in place of their numbers, if there is a grid.
+
+    Examples
+    --------
+    >>> placed(Columns({"variable": np.array([5]), "label": np.array([1])}), (2, 4))["variable"].tolist()
+    [(1, 1)]
+    """
+    if shape is None:
+        return columns
+    out = dict(columns)
+    for name in ("left", "right", "element", "variable"):
+        if name in out and out[name].dtype.kind == "i":
+            places = np.unravel_index(out[name], tuple(shape))
+            out[name] = np.empty(len(out[name]), object)
+            out[name][:] = list(zip(*(axis.tolist() for axis in places), strict=True))
+    return Columns(out)
 
 
 def of_both(columns: Mapping[str, Sequence[Any]], pairs: NDArray[np.integer[Any]]) -> dict[str, NDArray[Any]]:

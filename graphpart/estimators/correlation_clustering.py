@@ -52,13 +52,14 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         sparse matrix, only the stored values are used; all other pairs cost 0.
     kind : {"distance", "similarity", "cost"}
         What the values are. Costs must be precomputed.
-    threshold : float, "auto" or "otsu"
+    threshold : float, "auto", None or "otsu"
         The value at which attraction turns into repulsion. If you know which distance counts as near in your data, give
-        it. ``"auto"`` takes the threshold whose *partition* of at most 500 elements, by average linkage, separates near
-        pairs from far pairs best: the groups of joined pairs and of cut pairs explain the largest share of the variance
-        of the logarithm of the distance (:func:`graphpart.estimators.path_threshold`). ``"otsu"`` compares the pairs
-        below and above the threshold in the same way, whether or not they make a partition (Otsu 1979); it fails if
-        there are many clusters, or clusters near each other. Of a sparse matrix, ``"auto"`` is ``"otsu"``.
+        it. ``"auto"``, or None, takes the threshold whose *partition* of at most 500 elements, by average linkage,
+        separates near pairs from far pairs best: the groups of joined pairs and of cut pairs explain the largest share
+        of the variance of the logarithm of the distance (:func:`graphpart.estimators.path_threshold`). ``"otsu"``
+        compares the pairs below and above the threshold in the same way, whether or not they make a partition (Otsu
+        1979); it fails if there are many clusters, or clusters near each other. Of a sparse matrix, ``"auto"`` is
+        ``"otsu"``.
     n_neighbors : int, optional
         Only pairs in which one element is among this number of nearest neighbours of the other get a cost, and as many
         pairs that are drawn from all pairs; for distances that are not precomputed, see
@@ -96,7 +97,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         metric: Any = "euclidean",
         *,
         kind: str = "distance",
-        threshold: float | str = "auto",
+        threshold: float | str | None = "auto",
         n_neighbors: int | None = None,
         max_size: int | None = None,
         n_clusters: Any = None,
@@ -269,14 +270,14 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         else:
             u, v = with_others(n, *pairs.nearest_neighbors(X, k, self.metric).T)
             distances = self._distances(X, u, v)
-        by_path = isinstance(self.threshold, str) and self.threshold == "auto"
+        by_path = self._is_auto
         self._choose(pairwise_distances(X[drawn(n)], metric=self.metric) if by_path else distances)
         return SetPartition._of_pairs(range(n), u, v, self._costs(distances), dense=False)
 
     def _drawn(self, X: Any) -> SetPartition:
         """Near pairs, and a constant cost of others, as `partition/inputs/embeddings.py` says."""
         P = points(X, self.metric)
-        if isinstance(self.threshold, str) and self.threshold == "auto":
+        if self.threshold is None or self._is_auto:
             self.threshold_, _ = chosen(None, P, self.metric)
         elif isinstance(self.threshold, str):
             D = sample_of_distances(P, self.metric)[1]
@@ -321,21 +322,30 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             check_matrix_fits(X.shape[0])
             function = pairwise_distances if self.kind == "distance" else pairwise_kernels
             values = function(X, metric=self.metric)
-        self._choose(values)
+        by_points = self.kind == "distance" and not precomputed and isinstance(self.metric, str)
+        if by_points and self.metric in METRICS and self._is_auto:  # as `SetPartition.from_embeddings` does
+            self.threshold_, _ = chosen(None, points(X, self.metric), self.metric)
+        else:
+            self._choose(values)
         return SetPartition.from_matrix(self._costs(values), dense=True, copy=False)
+
+    @property
+    def _is_auto(self) -> bool:
+        """Whether the threshold is chosen from the data."""
+        return self.threshold is None or (isinstance(self.threshold, str) and self.threshold == "auto")
 
     def _choose(self, values: NDArray[np.float64]) -> None:
         """Set the threshold, from a matrix of values of all pairs of some elements, or from values of some pairs."""
         if self.kind == "cost":
             self.threshold_ = float("nan")
-        elif not isinstance(self.threshold, str):
+        elif self.threshold is not None and not isinstance(self.threshold, str):
             self.threshold_ = float(self.threshold)
             if not self._is_applied:
                 check_threshold(values, self.threshold_, self.kind)
-        elif self.threshold == "otsu" or (self.threshold == "auto" and values.ndim == 1):
+        elif self.threshold == "otsu" or (self._is_auto and values.ndim == 1):
             among = values if values.ndim == 1 else squareform(values, checks=False)  # without the diagonal
             self.threshold_ = otsu_threshold(among)
-        elif self.threshold == "auto":
+        elif self._is_auto:
             self.threshold_ = path_threshold(values, similarity=self.kind == "similarity")
         else:
             raise InvalidOption(f"threshold is {self.threshold!r}: expected a number, 'auto' or 'otsu'")

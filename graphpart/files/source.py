@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
-from graphpart.errors import FormatError, MissingFile
+from graphpart.errors import FormatError, InvalidOption, MissingFile
 
 __all__ = ["Source", "bare_name", "opened", "replacing"]
 
@@ -191,6 +191,9 @@ def opened(path: PathOrStream) -> Iterator[Source]:
             stream = open(cast(str, path), "rb")  # noqa: SIM115
         except FileNotFoundError:
             raise MissingFile(os.fspath(path)) from None
+        except IsADirectoryError:
+            text = f"{os.fspath(path)} is a folder: expected a file; gp.solve_files(folder) solves all of its files"
+            raise InvalidOption(text) from None
         with stream:
             yield Source(stream, os.fspath(path))
 

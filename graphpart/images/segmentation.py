@@ -26,7 +26,7 @@ from graphpart.images.checks import affinities_of, mask_of, probabilities_of, sp
 from graphpart.images.files import is_picture, read_array
 from graphpart.images.flooding import flooded
 from graphpart.images.graph import DECIDES, RegionGraph, region_graph
-from graphpart.images.photographs import boundaries, faint, is_photograph, map_of
+from graphpart.images.photographs import SAMPLE, boundaries, faint, is_photograph, map_of
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.requirements import RequirementOptions, with_options
 from graphpart.plotting.figures import picture
@@ -35,6 +35,8 @@ from graphpart.result import PartitionResult
 from graphpart.solve import run
 
 __all__ = ["Segmentation", "segment"]
+
+MIDDLE = 0.55  # median of a boundary map above which it is probably none
 
 
 class Segmentation:
@@ -300,11 +302,21 @@ def _warn_of_one_region(heights: NDArray[np.float32]) -> None:
 
 
 def _check_values(heights: NDArray[np.float32], graph: RegionGraph, segments: int, is_map: bool) -> None:
-    """Warn if all regions are joined, or if the values of a boundary map are probably no probabilities.
+    """Warn if all regions are joined, or if a boundary map is probably none, or its values are no probabilities.
+
+    Of boundary maps of photographs the median is at most 0.2, of maps turned round at least 0.8.
 
     They are not if hardly any is near 1, and if for a tenth of all contacts or more the value that decides is below
     1/2, so that the regions attract, although it is high beside the values of the whole map.
     """
+    middle = float(np.median(heights.ravel()[:: max(1, heights.size // SAMPLE)])) if is_map and graph.n > 1 else 0.0
+    if middle > MIDDLE:
+        warn(
+            f"half of the values of the boundary map are above {middle:.2g}: expected low values within segments, and "
+            "high ones on the lines between them; turn an inverted map by 1 - boundary; graphpart.images.boundaries "
+            "makes a map of a photograph"
+        )
+        return
     best, hint = faint(heights) if is_map else (1.0, "")
     values = graph.columns[DECIDES]
     joined = float(graph.weights[(values > best) & (values < 0.5)].sum())

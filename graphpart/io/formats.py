@@ -109,6 +109,9 @@ def format_of_source(source: Source) -> Format:
     candidates = _by_suffix(source.name)
     if len(candidates) == 1:
         return candidates[0]
+    if source.name.endswith((".xlsx", ".xls", ".ods")):
+        text = "workbooks are not read: expected a table as CSV or Parquet, or pandas.read_excel and then from_frame"
+        raise source.error(None, text)
     head = source.head()
     for known in candidates or FORMATS:
         if known.sniff(head):
@@ -119,6 +122,12 @@ def format_of_source(source: Source) -> Format:
         raise source.error(None, COLUMNS)
     names = ", ".join(known.name for known in candidates or FORMATS)
     raise source.error(None, f"neither suffix nor content tell the format: expected one of {names}")
+
+
+def may_have_columns(path: PathOrStream, format: str | None = None) -> bool:
+    """Whether a file may be a table whose columns are named: its format is csv, or its suffix tells none."""
+    names = [known.name for known in _by_suffix(path)] if format is None else [format]
+    return not names or "csv" in names
 
 
 def format_of_target(path: PathOrStream, problem: str) -> Format:
@@ -176,8 +185,9 @@ def read(path: PathOrStream, format: str | None = None, *, missing: float | None
     (3, -1.0)
     """
     if columns:
-        if format not in (None, "csv"):
-            raise InvalidOption(f"format {format} has no columns: expected csv, or no {next(iter(columns))}")
+        if not may_have_columns(path, format):
+            named = _by_suffix(path)[0].name if format is None else format
+            raise InvalidOption(f"format {named} has no columns: expected csv, or no {next(iter(columns))}")
         if missing is not None:
             columns["missing"] = missing
         return read_pairs(path, **columns)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
-from numbers import Real
 from typing import Any, Unpack
 
 import numpy as np
@@ -23,6 +22,7 @@ from graphpart.machine import CHUNK
 from graphpart.partition.inputs.arrays import names_of
 from graphpart.partition.inputs.embeddings import METRICS, chosen, points, sample_of_distances, scaled
 from graphpart.partition.inputs.neighbors import MIX, distances_of, equal_keys, near_pairs
+from graphpart.partition.inputs.thresholds import given_threshold
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.background import background_of
 from graphpart.partition.problem.derived import connected
@@ -103,9 +103,10 @@ def near_duplicates(
     >>> r.labels.tolist(), r.kept
     ([0, 0, 1, 0], [1, 2])
     """
+    threshold = given_threshold(threshold)
     given = threshold is not None
-    if given and (isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 < threshold < np.inf):
-        raise InvalidOption(f"threshold is {threshold!r}: expected a distance above 0")
+    if threshold is not None and threshold <= 0:
+        raise InvalidOption(f"threshold is {threshold:g}: expected a distance above 0, or None to choose one")
     if nodes is None and hasattr(getattr(X, "index", None), "tolist"):
         nodes = X.index.tolist()
     P: Any

@@ -304,6 +304,12 @@ def test_a_faint_boundary_map_is_warned_of(size):
         gp.images.segment(0.6 * boundary)
 
 
+def test_a_boundary_map_that_is_turned_round_is_warned_of():
+    boundary, _ = gp.images.cells((60, 80), size=24, noise=0.02)
+    with pytest.warns(gp.GraphPartWarning, match=r"half of the values .*turn an inverted map by 1 - boundary"):
+        gp.images.segment(1 - boundary)
+
+
 def test_arguments_by_position_and_by_name():
     boundary = np.zeros((9, 9))
     expected = r"expected segment\(boundary, regions=, affinities=, offsets=, image="

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.columns import Columns, named
+from graphpart.common.columns import Columns, named, placed
 from graphpart.common.groups import first_of
 from graphpart.crf.bucket_elimination.elimination import elimination
 from graphpart.crf.bucket_elimination.inference import min_marginals
@@ -47,6 +47,8 @@ Labels = NDArray[np.int32]
 @dataclass(frozen=True, repr=False)
 class LabelDoubts:
     """The doubts of a labeling. In each table the rows are sorted by `doubt`, the least first.
+
+    Variables of a grid are named by their places, such as (row, column).
 
     Attributes
     ----------
@@ -257,4 +259,5 @@ def _tables(
     }
     gain = max(0.0, -float(rises.min(initial=0.0)))
     status = Status.OPTIMAL if exactly.all() else stopping.reason or Status.LOCAL_OPTIMUM
-    return LabelDoubts(Columns(of_variables), Columns(of_labels), f.evaluate_labels(labels), gain, status)
+    variables, others = (placed(Columns(columns), f.shape) for columns in (of_variables, of_labels))
+    return LabelDoubts(variables, others, f.evaluate_labels(labels), gain, status)

@@ -124,6 +124,8 @@ def _check_image(graph: Any, unary: Any) -> None:
             f"numpy.moveaxis(unary, 0, -1), else graph={a.shape[:-1]}, too"
         )
         return
+    if a.ndim == 2 and a.dtype.kind == "f" and graph is None and (a == np.rint(np.clip(a, -1, 255))).all():
+        a = a.astype(np.int64)
     if a.ndim < 2 or a.dtype.kind not in "iub":
         return
     most = int(a.max(initial=0)) + 1

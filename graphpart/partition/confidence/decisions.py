@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.columns import Columns, named
+from graphpart.common.columns import Columns, named, placed
 from graphpart.common.steps import ROUNDING
 from graphpart.display import shortened
 from graphpart.partition.confidence.changes import Changes
@@ -182,16 +182,7 @@ def as_given(columns: Columns, origin: Any) -> Columns:
 
 def by_place(columns: Columns, origin: Any) -> Columns:
     """Columns with the places of pixels, such as (row, column), in place of their numbers, if the problem is a grid."""
-    if origin is None or origin.shape is None:
-        return columns
-    out = dict(columns)
-    for name in ("left", "right", "element"):
-        if name in out and out[name].dtype.kind == "i":
-            places = np.unravel_index(out[name], origin.shape)
-            named_by = np.empty(len(out[name]), object)
-            named_by[:] = list(zip(*(axis.tolist() for axis in places), strict=True))
-            out[name] = named_by
-    return Columns(out)
+    return columns if origin is None else placed(columns, origin.shape)
 
 
 def _numbered(keys: NDArray[np.int64]) -> Integers:

@@ -121,6 +121,10 @@ class Doubts:
         """
         return self._table(table).to_frame(library)
 
+    def head(self, rows: int = 10) -> Columns:
+        """The least sure decisions, as ``doubts[:rows]``."""
+        return self[:rows]
+
     def __len__(self) -> int:
         """The number of decisions."""
         return self.decisions.rows
@@ -156,7 +160,7 @@ class Doubts:
             raise InvalidOption(f"table is {table!r}: expected one of {', '.join(TABLES)}")
         columns: Columns = getattr(self, table)
         if rows is not None:
-            columns = Columns({name: array[rows] for name, array in columns.items()})
+            columns = columns[rows]
         columns = by_place(columns, self.origin)
         if table == "decisions":
             names = list(columns)
@@ -168,16 +172,20 @@ class Doubts:
     def __repr__(self) -> str:
         exactly = int(np.count_nonzero(self.pairs["bound"] == "exact"))
         counts = ", ".join(plural(getattr(self, name).rows, name.removesuffix("s")) for name in TABLES[:3])
-        head = f"Doubts({counts}; {plural(exactly, 'pair')} exact)"
+        head = f"Doubts({plural(len(self), 'decision')} about {counts}; {plural(exactly, 'pair')} exact)"
         if self.gain > 0:
             more = "solve again with initial=result, or longer"
             return f"{head}\n  a change lowers the cost by {self.gain:.6g}: {more}"
         if not self.pairs.rows:
             return head
-        row = _first_row(self.pairs, self.origin)
-        verb = "together" if row["joined"] else "apart"
+        if len(self):
+            (a, b), row = list(self[0].values())[:2], _first_row(self.decisions, self.origin)
+            verb = row["decision"]
+        else:
+            row = _first_row(self.pairs, self.origin)
+            a, b, verb = row["left"], row["right"], "together" if row["joined"] else "apart"
         at_most = "at most " if row["bound"] == "at most" else ""
-        sure = f"{row['left']!r} and {row['right']!r} are {verb}, doubt {at_most}{row['doubt']:.6g}"
+        sure = f"{a!r} and {b!r} are {verb}, doubt {at_most}{row['doubt']:.6g}"
         lines = [head, f"least sure: {sure}"]
         if (decided := self.by_price).rows:
             row = _first_row(decided, self.origin)
@@ -188,7 +196,7 @@ class Doubts:
     def _repr_html_(self) -> str:
         """For notebooks: the least sure decisions."""
         title, _, more = repr(self).partition("\n")
-        table = self[:10]
+        table = self[:11]  # ten are shown
         kept = [k for k in table if k not in ("kind", "scope", "pairs")]
         shown = Columns({k: table[k] for k in kept})
         return html_of(title, {}, kept, shown._first(), note=more)
@@ -261,7 +269,7 @@ def doubts(
     >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-3.0, -1.0, 2.0], ["a", "b", "c"])
     >>> d = doubts(p, gp.solve(p))
     >>> d
-    Doubts(3 pairs, 3 elements, 2 clusters; 3 pairs exact)
+    Doubts(3 decisions about 3 pairs, 3 elements, 2 clusters; 3 pairs exact)
       least sure: 'a' and 'c' are apart, doubt 1
     >>> d.elements["element"].tolist(), d.elements["doubt"].tolist()
     (['c', 'b', 'a'], [1.0, 2.0, 3.0])

@@ -308,13 +308,13 @@ def advice(thing: Any) -> str:
     if type(thing).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow") or hasattr(
         thing, "__arrow_c_stream__"
     ):
-        return ", or SetPartition.from_frame(frame, left, right, cost=...)"
+        return ", or SetPartition.from_frame(frame, left, right, probability=...), or similarity=, weight= or cost="
     if isinstance(thing, np.ndarray):
         if thing.ndim == 2 and thing.shape[0] != thing.shape[1]:
             return ", or SetPartition.from_embeddings(X) of vectors as rows; of a picture, graphpart.images.segment"
         if thing.ndim == 3:
             return "; a picture or a volume is segmented by graphpart.images.segment"
-        return ", or SetPartition.from_matrix(costs)"
+        return ", or SetPartition.from_similarity(S) if large values join, from_matrix(costs) if they keep apart"
     return ""
 
 

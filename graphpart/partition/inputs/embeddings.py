@@ -20,8 +20,6 @@ The threshold is chosen from the distances of at most 500 points to all, always 
 
 from __future__ import annotations
 
-import math
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -32,7 +30,7 @@ from graphpart.partition.inputs.arrays import check_matrix_fits, float_array
 from graphpart.partition.inputs.far_thresholds import told_threshold
 from graphpart.partition.inputs.neighbors import blocks_of_squares, distances_of, neighbor_pairs, squares_of
 from graphpart.partition.inputs.texts import are_texts, vectors_of_texts
-from graphpart.partition.inputs.thresholds import drawn, threshold_of_points
+from graphpart.partition.inputs.thresholds import drawn, given_threshold, threshold_of_points
 
 __all__ = [
     "ALL_PAIRS", "METRICS", "NEIGHBORS", "count_of", "drawn_pairs", "points", "sample_of_distances", "scaled",
@@ -251,15 +249,11 @@ def matrix_of_distances(P: Any, metric: str) -> Floats:
 
 def chosen(threshold: Any, P: Any, metric: str) -> tuple[float, str]:
     """The threshold, by default from the distances of some points, and what the problem tells of it."""
-    if threshold is None:
+    given = given_threshold(threshold)
+    if given is None:
         rows, D = sample_of_distances(P, metric)
         found = threshold_of_points(rows, D, copies=not isinstance(P, np.ndarray))
         return found, f"{found:.4g} (from the data)"
-    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not math.isfinite(threshold):
-        raise InvalidOption(
-            f"threshold is {threshold!r}: expected a finite number, or None to choose one from the data"
-        )
-    given = float(threshold)
     if not isinstance(P, np.ndarray):  # texts, of whose topics and copies either may be meant
         return given, f"{given:.4g}"
     return given, told_threshold(given, sample_of_distances(P, metric)[1])

@@ -95,7 +95,8 @@ def checked_costs(
     if not (least >= 0 and most <= 1):  # also if one is NaN
         at = np.unravel_index(int(np.argmin((p >= 0) & (p <= 1))), p.shape)
         index = at[0] if len(at) == 1 else tuple(int(i) for i in at)
-        raise InvalidProblem(f"{place(index, p[at])}: expected a probability from 0 to 1")
+        hint = "; of percentages, divide by 100" if least >= 0 and 1 < most <= 100 else ""
+        raise InvalidProblem(f"{place(index, p[at])}: expected a probability from 0 to 1{hint}")
     if (least == 0 or most == 1) and not (clip and given):
         zeros, ones = int(np.count_nonzero(p == 0)), int(np.count_nonzero(p == 1))
         _warn(zeros, ones, p.size, float(clip))

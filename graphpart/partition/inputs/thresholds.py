@@ -4,19 +4,41 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidProblem
+from graphpart.errors import InvalidOption, InvalidProblem
 
-__all__ = ["Path", "drawn", "otsu_threshold", "path_of", "path_threshold", "tail_threshold", "threshold_of_points"]
+__all__ = [
+    "Path", "drawn", "given_threshold", "otsu_threshold", "path_of", "path_threshold", "tail_threshold",
+    "threshold_of_points",
+]  # fmt: skip
 
 ELEMENTS = 500  # of which the path is walked, at most
 SHORTEST = 0.01  # share of the mean distance below which distances count as equal
 #: Share of the variance above which a threshold separates clusters. On generated points: at most 0.16 without clusters,
 #: or if few points of each were drawn; else at least 0.23.
 SEPARATES = 0.2
+
+
+def given_threshold(threshold: Any) -> float | None:
+    """The threshold as a number, or None if it is to be chosen from the data, which "auto" says, too.
+
+    Raises
+    ------
+    InvalidOption
+        If it is no finite number.
+    """
+    if threshold is None or (isinstance(threshold, str) and threshold == "auto"):
+        return None
+    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not math.isfinite(threshold):
+        raise InvalidOption(
+            f"threshold is {threshold!r}: expected a finite number, or None to choose one from the data"
+        )
+    return float(threshold)
 
 
 def drawn(n: int) -> NDArray[np.int64]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable
 from functools import partial
-from numbers import Real
 from typing import Any, Self, Unpack
 
 import numpy as np
@@ -147,8 +146,8 @@ class FromData(FromNetworks):
         named = {kind: options.get(kind) for kind in KINDS}
         kinds = [kind for kind, column in named.items() if column is not None]
         if len(kinds) != 1:
-            found = " and ".join(kinds) or "none of them"
-            raise InvalidOption(f"{found} given: expected one of cost, weight, similarity and probability")
+            found = " and ".join(kinds) + " given" if kinds else "no column of values is named"
+            raise InvalidOption(f"{found}: expected one of cost=, weight=, similarity= and probability=")
         check_choice(duplicates)
         table, column = table_of(frame), named[kinds[0]]
         attribute = None
@@ -230,10 +229,14 @@ class FromData(FromNetworks):
         >>> p.evaluate([0, 0, 0]), p.evaluate([0, 0, 1])
         (0.0, -0.25)
         """
-        if threshold is not None and (not isinstance(threshold, Real) or not math.isfinite(threshold)):
-            raise InvalidProblem(f"threshold is {threshold!r}: expected a finite number")
+        from graphpart.partition.inputs.thresholds import given_threshold, path_threshold
+
+        threshold = given_threshold(threshold)
         if threshold is None and (left is not None or hasattr(data, "is_directed") or hasattr(data, "tocoo")):
-            raise InvalidOption("similarity without threshold: expected the similarity from which on a pair attracts")
+            raise InvalidOption(
+                "similarity without threshold: expected the similarity from which on a pair attracts, such as "
+                "threshold=0 for values of both signs"
+            )
         below = 0.0 if threshold is None else threshold  # None is for matrices alone
         self = cls.__new__(cls)
         if left is not None or right is not None:
@@ -247,7 +250,6 @@ class FromData(FromNetworks):
         from graphpart.partition.inputs.far_thresholds import told_threshold
         from graphpart.partition.inputs.frames import is_frame
         from graphpart.partition.inputs.matrices import matrix_and_names, sparse_pairs, symmetric
-        from graphpart.partition.inputs.thresholds import path_threshold
 
         if elements is not None or id is not None:
             raise InvalidOption("elements describes the rows of a data frame: expected left and right, too")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import warn
+from graphpart.partition.problem.derived import components
 from graphpart.partition.problem.pair_costs import PairCosts
 
 __all__ = ["check_kind", "check_name", "check_requirements", "check_unread_signs", "check_values"]
@@ -115,6 +116,8 @@ def check_values(p: PairCosts) -> None:
             "similarity with a threshold, or as probability"
         )
     elif p._limits is None and not np.isposinf(costs).any():  # limits and required cuts keep apart what attracts
+        if np.count_nonzero(np.bincount(components(p)) > 1) > 1:  # clusters, all the same
+            return
         warn(
             f"all {m} costs other than 0 are negative, so all that they connect joins: what shall stay apart needs a "
             "positive cost; for similarities a threshold makes both"

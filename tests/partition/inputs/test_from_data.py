@@ -214,7 +214,7 @@ class TestFrames:
                 make(frame, "a", "b", weight="b")
             with pytest.raises(gp.InvalidProblem, match="row 0 pairs 'ann' with itself"):
                 make(frame, "a", "a", weight="score")
-        with pytest.raises(gp.InvalidOption, match="none of them given: expected one of cost"):
+        with pytest.raises(gp.InvalidOption, match="no column of values is named: expected one of cost="):
             make(ROWS, "a", "b")
         with pytest.raises(gp.InvalidOption, match="cost and weight given"):
             make(ROWS, "a", "b", cost="score", weight="score")

@@ -102,9 +102,9 @@ class TestFromGraph:
             gp.SetPartition.from_similarity(G, weight="strength", threshold=0.5)
         with pytest.raises(gp.InvalidOption, match="similarity without threshold: expected the similarity from which"):
             gp.SetPartition.from_similarity(G)
-        with pytest.raises(gp.InvalidProblem, match="threshold is inf"):
+        with pytest.raises(gp.InvalidOption, match="threshold is inf"):
             gp.SetPartition.from_similarity(G, threshold=math.inf)
-        with pytest.raises(gp.InvalidProblem, match="threshold is 'high': expected a finite number"):
+        with pytest.raises(gp.InvalidOption, match="threshold is 'high': expected a finite number"):
             gp.SetPartition.from_similarity(G, threshold="high")
 
 
