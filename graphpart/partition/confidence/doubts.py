@@ -269,8 +269,8 @@ def doubts(
     >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-3.0, -1.0, 2.0], ["a", "b", "c"])
     >>> d = doubts(p, gp.solve(p))
     >>> d
-    Doubts(3 decisions about 3 pairs, 3 elements, 2 clusters; 3 pairs exact)
-      least sure: 'a' and 'c' are apart, doubt 1
+    Doubts(2 decisions about 3 pairs, 3 elements, 2 clusters; 3 pairs exact)
+      least sure: 'b' and 'c' are apart, doubt 1
     >>> d.elements["element"].tolist(), d.elements["doubt"].tolist()
     (['c', 'b', 'a'], [1.0, 2.0, 3.0])
     """
