@@ -39,7 +39,7 @@ def table(path):
 
 def test_doubts_in_a_file_and_in_a_folder(files, run):
     status, err = run("solve", files / "new.csv", "--doubts", files / "doubts.csv")
-    assert status == 0 and "least sure: 'ann' and 'zoe' are together, doubt 1" in err
+    assert status == 0 and "least sure: 'zoe' and 'ann' are together, doubt 1" in err
     assert len(err.splitlines()) == 1
     rows = table(files / "doubts.csv")
     problem = gp.read(files / "new.csv")

@@ -48,8 +48,6 @@ Labels = NDArray[np.int32]
 class LabelDoubts:
     """The doubts of a labeling. In each table the rows are sorted by `doubt`, the least first.
 
-    Variables of a grid are named by their places, such as (row, column).
-
     Attributes
     ----------
     variables : Columns
@@ -63,6 +61,8 @@ class LabelDoubts:
         The largest amount by which a change that was found lowers the energy; 0 if none does.
     status : Status
         ``optimal`` if all is exact, ``local_optimum`` if not, or why it ended early.
+    shape : tuple of int or None
+        Of the grid of variables. `to_frame` names them by their places there, such as (row, column).
     """
 
     variables: Columns = field(repr=False)
@@ -70,12 +70,13 @@ class LabelDoubts:
     cost: float
     gain: float
     status: Status
+    shape: tuple[int, ...] | None = None
 
     def to_frame(self, table: str = "variables", library: str | None = None) -> Any:
         """A table, "variables" or "labels", as a data frame, see `Columns.to_frame`."""
         if table not in TABLES:
             raise InvalidOption(f"table is {table!r}: expected one of {', '.join(TABLES)}")
-        return getattr(self, table).to_frame(library)
+        return placed(getattr(self, table), self.shape).to_frame(library)
 
     def __repr__(self) -> str:
         exactly = int(np.count_nonzero(self.variables["method"] == "exact"))
@@ -86,14 +87,14 @@ class LabelDoubts:
             return f"{head}\n  a change lowers the energy by {self.gain:.6g}: solve again with initial=result"
         if not self.variables.rows:
             return head
-        row = {name: array[:1].tolist()[0] for name, array in self.variables.items()}
+        row = {name: array.tolist()[0] for name, array in placed(self.variables[:1], self.shape).items()}
         what = f"{row['variable']!r} has the label {row['label']}, not {row['other']}"
         return f"{head}\n  least sure: {what}, doubt {row['doubt']:.6g}"
 
     def _repr_html_(self) -> str:
         """For notebooks: the least sure variables."""
         title, _, more = repr(self).partition("\n")
-        return html_of(title, {}, tuple(self.variables), self.variables._first(), note=more)
+        return html_of(title, {}, tuple(self.variables), placed(self.variables[:11], self.shape)._first(), note=more)
 
 
 @known_arguments
@@ -259,5 +260,5 @@ def _tables(
     }
     gain = max(0.0, -float(rises.min(initial=0.0)))
     status = Status.OPTIMAL if exactly.all() else stopping.reason or Status.LOCAL_OPTIMUM
-    variables, others = (placed(Columns(columns), f.shape) for columns in (of_variables, of_labels))
-    return LabelDoubts(variables, others, f.evaluate_labels(labels), gain, status)
+    tables = Columns(of_variables), Columns(of_labels)
+    return LabelDoubts(*tables, f.evaluate_labels(labels), gain, status, f.shape)
