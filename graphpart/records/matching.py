@@ -29,10 +29,12 @@ from graphpart.errors import InvalidOption, MissingDependency, unknown
 from graphpart.partition.inputs.frames import table_of
 from graphpart.partition.inputs.origin import Fields, Origin
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.derived import with_costs
 from graphpart.partition.problem.requirements import RequirementOptions, with_options
 from graphpart.records.columns import Column, blocking_rules, comparison, halving, kind_of, most_pairs
 from graphpart.records.results import Matches, extended
 from graphpart.records.scoring import RECORD, SOURCE, block, labelled_pairs, record_table, scored_candidates
+from graphpart.records.second_round import factors_from_clusters
 from graphpart.records.words import with_words
 from graphpart.solve import run
 
@@ -169,14 +171,23 @@ def match(
     own = {column.name: table[column.name].tolist() for column in columns}
     if sources is not None and source not in own:
         own[str(source)] = sources.tolist()
-    problem._origin = Origin(
+    origin = Origin(
         "probability", "match_probability", "left", "right", table=table_of(scores), fields=Fields(names, own)
     )
+    problem._origin = origin
     problem = problem.require(**requirements)
     told = ""
     if answers is not None:
         problem, given = with_answers(problem, answers, error)
         told = f"; {given}"
+    columns_of = [name for name in scored.column_names if name.startswith("mw_")]
+    parts = np.stack([np.nan_to_num(scored.column(name).to_numpy()) for name in columns_of], 1)
+    if learned and (found := factors_from_clusters(problem, u, v, weight, parts)) is not None:
+        before, weight = weight, parts @ found[0] + found[1]
+        problem = with_costs(problem, np.stack([u, v], 1), before - weight)
+        scores = _scores(scored, names, u, v, weight, dict(zip(columns_of, found[0].tolist(), strict=True)))
+        problem._origin = replace(origin, table=table_of(scores))
+        told = f"; weights learned again from the clusters{told}"
     result = run(problem, method, time_limit=time_limit)
     chosen = ", ".join(f"{c.name} as {c.kind}" for c in columns)
     settings = {"columns": {c.name: c.kind for c in columns}, "blocking": rules, "prior": share, "missing": missing}
@@ -264,10 +275,14 @@ def _prior_of_sources(weight: Floats, u: Any, v: Any, sources: Any) -> float:
     return prior / (1 + prior)
 
 
-def _scores(scored: Any, names: Any, u: Any, v: Any, weight: Floats) -> Any:
+def _scores(scored: Any, names: Any, u: Any, v: Any, weight: Floats, factors: dict[str, float] | None = None) -> Any:
+    """The table of candidates, with the part of the weight that comes from each column, times a factor of its own."""
     import pyarrow
+    from pyarrow.compute import multiply
 
     ends = {"left": [names[a] for a in u.tolist()], "right": [names[b] for b in v.tolist()]}
     values = {"match_weight": weight, "match_probability": 1 / (1 + np.exp2(-weight))}
     levels = {name: scored.column(name) for name in scored.column_names if name.startswith("mw_")}
+    if factors is not None:
+        levels = {name: multiply(column, factors[name]) for name, column in levels.items()}
     return pyarrow.table(ends | values | levels)

@@ -7,6 +7,7 @@ import graphpart as gp
 from graphpart.cli import main
 from graphpart.records.columns import Column, blocking_rules, kind_of
 from graphpart.records.scoring import record_table
+from graphpart.records.second_round import factors_from_clusters
 
 pytest.importorskip("splink")
 pd = pytest.importorskip("pandas")
@@ -21,6 +22,48 @@ def people():
     frame["key"] = [f"r{k}" for k in range(len(frame))]
     frame["list"] = np.arange(len(frame)) % 2
     return frame, person
+
+
+def test_weights_are_learned_again_from_clusters(people):
+    """Fields of a family agree together; parts of the weight still add up to it."""
+    frame, person = people
+    r = gp.match(frame, ON, id="key")
+    assert "weights learned again from the clusters" in r.message
+    parts = np.sum(
+        [np.nan_to_num(r.scores.column(x).to_numpy()) for x in r.scores.column_names if x[:3] == "mw_"], axis=0
+    )
+    rest = r.scores.column("match_weight").to_numpy() - parts
+    assert np.ptp(rest) < 1e-6
+    assert gp.metrics.compare(person, r.labels).joins_f1 > 0.98
+    u, v, cost = r.problem.pairs()
+    weights = dict(
+        zip(
+            zip(*(r.scores.column(s).to_pylist() for s in ("left", "right")), strict=True),
+            r.scores.column("match_weight").to_pylist(),
+            strict=True,
+        )
+    )
+    nodes = r.problem.nodes
+    for a, b, c in zip(u.tolist(), v.tolist(), cost.tolist(), strict=True):
+        one = weights.get((nodes[a], nodes[b]), weights.get((nodes[b], nodes[a])))
+        assert c == pytest.approx(-one, abs=1e-9)
+
+
+def test_a_round_that_changes_much_is_not_trusted():
+    """Weak pairs: no factors join the right ones, so weights stay as they are."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(100), 3)
+    pairs = np.array(
+        [(a, b) for a in range(300) for b in range(a + 1, 300) if truth[a] == truth[b] or rng.random() < 0.3]
+    )
+    same = truth[pairs[:, 0]] == truth[pairs[:, 1]]
+    for noise, trusted in ((0.3, True), (12.0, False)):
+        parts = np.where(same, 4.0, -4.0)[:, None] + rng.normal(0, noise, (len(pairs), 2))
+        weight = parts.sum(axis=1) - 3.0
+        p = gp.SetPartition.from_pairs(300, pairs, -weight)
+        assert (factors_from_clusters(p, *pairs.T, weight, parts) is not None) == trusted
+    nothing = gp.SetPartition.from_pairs(2, [(0, 1)], [-1.0])
+    assert factors_from_clusters(nothing, *np.array([[0], [1]]), np.ones(1), np.ones((1, 1))) is None
 
 
 def test_answers_decide_and_questions_have_records(people):

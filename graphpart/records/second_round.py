@@ -1,0 +1,69 @@
+"""Match weights learned once more, from the clusters that were found with them.
+
+A match weight is a sum over columns, as if records of different people agreed in one column independently of the
+others. Members of a family agree in several: surname, street, telephone. Clusters show that: their pairs of records are
+decided by many pairs at once. So the parts of the weight from each column get factors, by logistic regression with the
+decisions of the clusters:
+
+1. Local search finds clusters with the present weights.
+2. The factors, and a constant, are those that say best which candidates are in one cluster.
+3. The weighted parts are the new weights, and it begins again, until clusters stay the same, or `ROUNDS` times.
+
+A round in which the number of joined candidates changes by more than `STEADY` is not trusted: it is left out, and ends
+the rounds. This happens where columns say too little about single pairs, and only requirements or many weak pairs
+together hold clusters. The constants below were chosen on generated people and the tables of benchmarks/records.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.learn import LogisticRegression
+from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
+from graphpart.partition.problem.derived import with_costs
+
+__all__ = ["factors_from_clusters"]
+
+ROUNDS = 5
+STEADY = 0.05  # largest change of the number of joined candidates in a round, as a share of it
+LEAST = 100  # joined candidates, below which nothing is learned
+SIGMA = 0.05  # standard deviation of factors: a hundred candidates of ten bits say more
+
+Floats = NDArray[np.float64]
+
+
+def factors_from_clusters(
+    problem: Any, u: NDArray[np.integer[Any]], v: NDArray[np.integer[Any]], weight: Floats, parts: Floats
+) -> tuple[Floats, float] | None:
+    """The factors of the parts and the constant of the last trusted round; None if there is none.
+
+    Parameters
+    ----------
+    problem : SetPartition
+        In which candidates cost their negative weights.
+    u, v : ndarray of int, shape (m,)
+        Candidates, by their elements.
+    weight : ndarray of float64, shape (m,)
+        In bits.
+    parts : ndarray of float64, shape (m, k)
+        The part of each weight that comes from each column.
+    """
+    rows = np.column_stack([parts, np.full(len(weight), 1.0 / SIGMA)])  # the constant is hardly bounded
+    pairs, labels, found = np.stack([u, v], 1), kernighan_lin_pairs(problem).labels, None
+    for _ in range(ROUNDS):
+        joined = labels[u] == labels[v]
+        count = int(joined.sum())
+        if count < LEAST or count == len(joined):
+            break
+        model = LogisticRegression(SIGMA).fit(rows, joined)
+        changed = with_costs(problem, pairs, weight - model.decision_function(rows))
+        before, labels = labels, kernighan_lin_pairs(changed).labels
+        if abs(int((labels[u] == labels[v]).sum()) - count) > STEADY * count:
+            break
+        found = np.array(model.theta_[:-1]), float(model.theta_[-1]) / SIGMA
+        if np.array_equal(labels, before):
+            break
+    return found
