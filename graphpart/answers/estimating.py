@@ -25,6 +25,7 @@ from graphpart.answers.bits import bit_of
 from graphpart.answers.given import NOT_KNOWN, TOGETHER, answers_of, problem_of
 from graphpart.answers.sides import record_columns, records_of, sides_of
 from graphpart.common.columns import Columns
+from graphpart.display import plural
 from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
 from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.inputs.origin import chance_otherwise
@@ -70,7 +71,8 @@ class Quality:
     def __str__(self) -> str:
         scores = f"precision {self.precision:.3f}, recall {self.recall:.3f}"
         return (
-            f"F1 {self.f1:.3f} ({self.low:.3f} to {self.high:.3f}, {self.level:.0%}; {self.answers} answers), {scores}"
+            f"F1 {self.f1:.3f} ({self.low:.3f} to {self.high:.3f}, {self.level:.0%}; "
+            f"{plural(self.answers, 'answer')}), {scores}"
         )
 
 
@@ -159,7 +161,7 @@ def expected_f1(problem: Any, result: Any, answers: Any, *, level: float = 0.9, 
     Raises
     ------
     InvalidProblem
-        If the table is not as described, or has a pair that cannot be drawn.
+        If the table is not as described, has a pair that cannot be drawn, or is one of chosen questions.
     InvalidOption
         If the level is not between 0 and 1.
 
@@ -179,6 +181,12 @@ def expected_f1(problem: Any, result: Any, answers: Any, *, level: float = 0.9, 
     """
     if not 0 < level < 1:
         raise InvalidOption(f"level is {level!r}: expected a probability between 0 and 1")
+    named = list(getattr(answers, "column_names", getattr(answers, "columns", answers)))
+    if "chance" in named and "weight" not in named:
+        raise InvalidProblem(
+            "answers are about questions that were chosen, since they have a chance: expected pairs at random, "
+            "gp.answers.random_pairs(problem, result), answered"
+        )
     p = problem_of(problem)
     strata = _Strata(p, p.labels(result))
     given = answers_of(p, answers)

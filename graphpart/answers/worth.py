@@ -6,7 +6,8 @@
    by the change. The pairs between two clusters share their records, so their evidence is not independent: of k pairs
    it counts like that of sqrt(k). That of the pair is its own cost, negative where it speaks against the decision. The
    mean of both is the evidence b for the decision (a logarithmic opinion pool of equal weights; Genest & Zidek 1986),
-   and the chance is 1 / (1 + 2**b). It ranks questions; it is not calibrated.
+   and the chance is 1 / (1 + 2**b). It ranks questions; it is not calibrated. Clusters that share a group cannot be
+   joined: what then has to leave is in the rise of the cost, which is the evidence alone.
 3. The gain of a question is the chance times the number of pairs of elements that the change decides otherwise: the
    expected number of corrected pairs. It is also multiplied by (1 + wrong decisions) / (1 + the sum of their chances)
    over the answers so far, for joins and cuts separately: a matcher that joins too much is mostly asked about joins.
@@ -20,6 +21,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
 
 from graphpart.common.columns import Columns
 from graphpart.partition.confidence.examining import likely_decisions
@@ -81,7 +83,10 @@ def worth_of(p: SetPartition, labels: Labels, bit: float) -> Worth:
     together = decisions["decision"] == "together"
     changed = _changed(decisions, together, np.bincount(labels), leaving)
     own = np.where(together, -decisions["cost"], decisions["cost"]) / bit
-    bits = (decisions["doubt"] / bit / np.sqrt(changed) + own) / 2
+    doubt = decisions["doubt"] / bit
+    bits = (doubt / np.sqrt(changed) + own) / 2
+    full = ~together & _share_a_group(p, labels, decisions["cluster"], decisions["other"])
+    bits = np.where(full, np.maximum(doubt, bits), bits)
     return Worth(
         np.stack([decisions["left"], decisions["right"]], 1).astype(np.int64),
         together,
@@ -89,6 +94,18 @@ def worth_of(p: SetPartition, labels: Labels, bit: float) -> Worth:
         chance_otherwise(bits),
         changed,
     )
+
+
+def _share_a_group(p: SetPartition, labels: Labels, a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]]) -> Flags:
+    """Whether two clusters have elements of one group, at most one of which may be in a cluster; b may be -1."""
+    groups = p.groups
+    if groups is None or not groups.is_hard:
+        return np.zeros(len(a), bool)
+    used = groups.hard[groups.group]
+    at = (labels[groups.element[used]], groups.group[used])
+    members = coo_array((np.ones(len(at[0])), at), shape=(int(labels.max(initial=0)) + 1, len(groups.hard))).tocsr()
+    found = np.asarray(members[a].multiply(members[np.maximum(b, 0)]).sum(axis=1)).ravel() > 0
+    return np.asarray(found & (b >= 0))
 
 
 def unsure_pairs(p: SetPartition, labels: Labels, most: int, bit: float) -> Worth:

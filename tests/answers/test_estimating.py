@@ -66,6 +66,14 @@ def test_weights_count_pairs_and_required_ones_are_known():
         expected_f1(q, s, answered_by(truth, {"left": np.array([first[0]]), "right": np.array([first[1]])}))
 
 
+def test_chosen_questions_are_refused():
+    p, truth = planted(3, n=20, k=5)
+    r = gp.solve(p, "greedy-joining")
+    asked = gp.questions(p, r, 5, library="dict")
+    with pytest.raises(gp.InvalidProblem, match="chosen, since they have a chance: expected pairs at random"):
+        expected_f1(p, r, answered_by(truth, asked) | {"chance": asked["chance"]})
+
+
 def test_wrong_arguments():
     p, _ = planted(5, n=12, k=3)
     r = gp.solve(p, "greedy-joining")

@@ -8,6 +8,7 @@ import pytest
 from planted_scores import planted
 
 import graphpart as gp
+from graphpart.answers.worth import worth_of
 
 
 def asked_pairs(frame):
@@ -123,3 +124,18 @@ def test_decisions_that_turned_out_right_are_asked_less():
     gain = dict(zip(zip(first["left"], first["right"], strict=True), first["gain"], strict=True))
     for left, right, value in zip(cut["left"], cut["right"], cut["gain"], strict=True):
         assert value == pytest.approx(gain.get((left, right), value * 9.1) / 9.1)
+
+
+def test_the_chance_takes_groups_into_account():
+    """Clusters that share a source cannot be joined: a pair that attracts strongly is still surely apart."""
+    columns = {"l": ["a1", "a2", "a1"], "r": ["b1", "b2", "b2"], "s": [0.999, 0.999, 0.97]}
+    elements = {"id": ["a1", "b1", "a2", "b2"], "source": ["A", "B", "A", "B"]}
+    p = gp.SetPartition.from_frame(
+        columns, "l", "r", probability="s", missing=0, elements=elements, id="id", groups="source"
+    )
+    r = gp.solve(p)
+    worth = worth_of(p, r.labels, 1.0)
+    apart = ~worth.together
+    exact = 0.001**2 * 0.97 / (0.001**2 * 0.97 + 0.999**2 * 0.03)
+    assert worth.chance[apart] == pytest.approx([exact], rel=1e-6)
+    assert gp.partition.doubts(p, r).decisions["chance"].min() == pytest.approx(exact, rel=1e-6)
