@@ -165,7 +165,7 @@ class Portfolio(RoundSearch[Any, Found]):
         """The strategies that are suitable for the problem, with their initial shares of the time."""
         p, all_ = self.p, self.parameters
         sparse = not p.is_dense and p.n >= all_.few
-        light = fits_pairwise(p)
+        light = not p.is_dense and fits_pairwise(p)
         polish: Callable[[Labels, Stopping], Labels] | None = (
             (lambda labels, stopping: polished(p, labels, stopping)) if light or p.background is not None else None
         )

@@ -89,8 +89,8 @@ class Bounding:
             degree = np.bincount(u, minlength=p.n) + np.bincount(v, minlength=p.n)
             # a microsecond for each unlisted pair that stars use
             whole += 1e-6 * min(0.5 * float(degree @ (degree - 1)), added_pairs(p.m))
-        # Half of the time of a packing that takes long, so that it begins early enough.
-        self.needs = 0.0 if seconds == math.inf or p.background is not None else min(0.5 * seconds, whole)
+        # A quarter of the time of a packing that takes long, so that it begins early enough.
+        self.needs = 0.0 if seconds == math.inf or p.background is not None else min(0.25 * seconds, whole)
         most = max(2.0 * whole, 0.2 * seconds) if whole <= seconds else seconds  # a busy machine takes longer
         self._packing = None if seconds == math.inf else max(most, 0.1)  # seconds: no clock without a limit
         if p.is_dense and self.parameters.least * pairs > seconds:
