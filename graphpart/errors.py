@@ -294,7 +294,8 @@ def position_check(
         else:
             found = f"lacks {' and '.join(missing)}"
         names = [*places[bound:], *(f"{name}=" for name in named[:8]), *(["..."] if len(named) > 8 else [])]
-        raise InvalidOption(f"{what} {found}: expected {what}({', '.join(names)})")
+        other = "; if what is by position is something else, name it, too" if twice else ""
+        raise InvalidOption(f"{what} {found}: expected {what}({', '.join(names)}){other}")
 
     return check
 
