@@ -93,7 +93,6 @@ class ReviewServer(ThreadingHTTPServer):
         self._columns = record_columns(self._p, records_of(problem, result) if records is None else records, id)
         self._result, self._error = result, error
         self._interview = Interview(self._p, result, answers=answers, error=error)
-        self._before = self._interview.result
         self._path, self._n, self._title = path, n, title
         self._lock = threading.Lock()
         self._rows: dict[frozenset[str], Row] = {}  # of each pair
@@ -176,8 +175,7 @@ class ReviewServer(ThreadingHTTPServer):
             return {"told": str(error), "alert": True}
         self._fresh, self._again = [], False
         result = self._interview.result
-        moved = plural(len(result.changes(self._before).columns), "element")
-        return {"data": self._questions(), "told": f"New result: {plural(result.n_clusters, 'cluster')}; {moved}"}
+        return {"data": self._questions(), "told": f"New result: {plural(result.n_clusters, 'cluster')}."}
 
     def _questions(self) -> dict[str, Any]:
         return data_of(self._p, self._interview.ask(self._n), self._columns)
