@@ -84,19 +84,19 @@ def decisions_table(
         name = "score" if origin is None else short(str(origin.column))
         shown.append(column(name, [float(f"{x:.6g}") for x in head["score"]]))
     given = None if rows is None else rows.find(pairs)
-    shown += [column("cost", head["cost"].tolist()), column("decision", head["decision"].tolist(), "text")]
-    shown += [column("change", texts, "change") | {"targets": targets}]
-    if rows is not None and given is not None and rows.waterfall:
-        shown[-1]["bits"] = rows.bits(given)
-    shown.append(column("doubt", head["doubt"].tolist()))
-    if "chance" in head:
-        shown.append(column("chance", [f"{100 * float(x):.2g}%" for x in head["chance"]], "text"))
-    shown += [column(name, head[name].tolist(), "text") for name in ("bound", "kind", "scope")]
-    shown += [column(name, head[name].tolist()) for name in ("cluster", "other", "pairs")]
     if rows is not None and rows.fields is not None:
         shown += [_plain(name, values.tolist()) for name, values in rows.fields.of_pairs(pairs).items()]
     if rows is not None and given is not None:
         shown += [_plain(str(name), given.values(name).tolist()) for name in rows.columns]
+    shown += [column("cost", head["cost"].tolist()), column("decision", head["decision"].tolist(), "text")]
+    shown += [column("change", texts, "change") | {"targets": targets}]
+    if rows is not None and given is not None and rows.waterfall:
+        shown[-1]["bits"] = rows.bits(given)
+    shown += [column(name, head[name].tolist(), "text") for name in ("kind", "scope")]
+    shown += [column(name, head[name].tolist()) for name in ("cluster", "other", "pairs", "doubt")]
+    if "chance" in head:
+        shown.append(column("chance", [f"{100 * float(x):.2g}%" for x in head["chance"]], "text"))
+    shown += [column("bound", head["bound"].tolist(), "text")]
     chance = (
         " The chance is that of the change, if it is this or that: each bit of cost halves the odds."
         if "chance" in head
