@@ -40,6 +40,8 @@ def kernighan_lin(
 ) -> PartitionResult:
     """Improve a partition by sequences of moves.
 
+    Also known as ``kl``.
+
     Parameters
     ----------
     problem : SetPartition or networkx.Graph
