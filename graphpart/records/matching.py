@@ -182,10 +182,10 @@ def match(
         told = f"; {given}"
     columns_of = [name for name in scored.column_names if name.startswith("mw_")]
     parts = np.stack([np.nan_to_num(scored.column(name).to_numpy()) for name in columns_of], 1)
-    if learned and (found := factors_from_clusters(problem, u, v, weight, parts)) is not None:
-        before, weight = weight, parts @ found[0] + found[1]
+    if learned and (factors := factors_from_clusters(problem, u, v, weight, parts)) is not None:
+        before, weight = weight, parts @ factors[0] + factors[1]
         problem = with_costs(problem, np.stack([u, v], 1), before - weight)
-        scores = _scores(scored, names, u, v, weight, dict(zip(columns_of, found[0].tolist(), strict=True)))
+        scores = _scores(scored, names, u, v, weight, dict(zip(columns_of, factors[0].tolist(), strict=True)))
         problem._origin = replace(origin, table=table_of(scores))
         told = f"; weights learned again from the clusters{told}"
     result = run(problem, method, time_limit=time_limit)
