@@ -332,7 +332,8 @@ class Races:
         contestants: list[Contestant] = []
         prover: Contestant | None = None
         if p.background is None:
-            part.late = p if a.fits(p) else part.late
+            if a.fits(p):
+                part.late = p
             if part.late is not None and self._affords(p, seconds):
                 prover = self._branch_and_cut(part, p, labels, part.bound)
         grouped = p.background is not None and p.background.groups is not None

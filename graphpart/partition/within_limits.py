@@ -139,7 +139,7 @@ def solve_within_limits(
     assert p._limits is not None
     least = p._limits.least
     if p._limits.max_size == 1 or least == p.n or p._limits.most == 1:  # every element by itself, or all together
-        labels = np.arange(p.n, dtype=np.int32) if p._limits.most != 1 else np.zeros(p.n, np.int32)
+        labels = np.zeros(p.n, np.int32) if p._limits.most == 1 else np.arange(p.n, dtype=np.int32)
         return concluded(p, labels, math.inf, method, stopping, f"the only partition; {p._limits}")
     p = as_pairs(p)
     contraction = Contraction(p)
