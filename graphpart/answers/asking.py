@@ -9,8 +9,8 @@ mean; the 100 of least rise of the cost, for 184. docs/benchmarks/questions.csv 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import zip_longest
+from dataclasses import dataclass
+from itertools import islice, zip_longest
 from typing import Any
 
 import numpy as np
@@ -19,21 +19,20 @@ from numpy.typing import NDArray
 from graphpart.answers.bits import bit_of
 from graphpart.answers.choosing import Forest, chosen
 from graphpart.answers.given import APART, COLUMNS, NOT_KNOWN, TOGETHER, WORDS, Answers, answers_of, problem_of
-from graphpart.answers.sides import record_columns, records_of, sides_of
-from graphpart.answers.worth import Worth, unsure_pairs, worth_of
+from graphpart.answers.sides import record_columns, sides_of
+from graphpart.answers.worth import Floats, Worth, unsure_pairs, worth_of
 from graphpart.common.columns import Columns
 from graphpart.errors import InvalidOption, known_arguments
 from graphpart.partition.inputs.frames import table_of
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import connected
 
-__all__ = ["ABOUT", "Asked", "ask", "can_learn", "choose", "questions", "told_by", "unsure_for"]
+__all__ = ["ABOUT", "Asked", "ask", "can_learn", "choose", "questions", "told_by"]
 
 LOOKED_AT = 50  # decisions for each question, of the highest gain, among which questions are chosen
 
 ABOUT = ("clusters", "pair")
 
-Floats = NDArray[np.float64]
 Told = list[tuple[bool, float, bool]]
 
 
@@ -105,46 +104,32 @@ def questions(
     """
     p = problem_of(problem)
     found = ask(p, result, n, answers)
-    columns = record_columns(p, records_of(problem, result) if records is None else records, id)
+    columns = record_columns(p, problem, result, records, id)
     return found.columns(p, columns).to_frame(library)
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Asked(Worth):
     """Questions as arrays.
 
     Attributes
     ----------
-    pairs : ndarray of int64, shape (k, 2)
-        Indices of elements.
-    together : ndarray of bool, shape (k,)
-        What the result says.
-    chance, gain : ndarray of float64, shape (k,)
-    clusters : ndarray of int64, shape (k, 2)
-        Those that the change concerns; -1 for none.
+    gain : ndarray of float64, shape (k,)
+        After the answers so far.
     labels : ndarray of int32, shape (n,)
         The clusters 0, 1, ... of the result.
     about : ndarray of str, or None
         "clusters", or "pair" for an unsure pair, from whose answer costs are learned.
     """
 
-    pairs: NDArray[np.int64]
-    together: NDArray[np.bool_]
-    chance: Floats
     gain: Floats
-    clusters: NDArray[np.int64]
     labels: Labels
-    about: NDArray[np.str_] | None = None
-
-    @property
-    def decisions(self) -> list[str]:
-        """What the result says, in words."""
-        return [WORDS[TOGETHER if one else APART] for one in self.together.tolist()]
+    about: NDArray[np.str_] | None
 
     def columns(self, p: SetPartition, columns: dict[str, list[Any]]) -> Columns:
         """The table of :func:`questions`, with the columns of the records of all elements."""
         shown = sides_of(p, self.pairs, columns)
-        decision = np.array(self.decisions, np.str_)
+        decision = np.array(WORDS)[self.together.astype(np.int8)]
         more = {} if self.about is None else {"about": self.about}
         return Columns({**shown, "decision": decision, "chance": self.chance, "gain": self.gain} | more)
 
@@ -156,9 +141,9 @@ def ask(p: SetPartition, result: Any, n: int = 20, answers: Any = None) -> Asked
     labels = p.labels(result)
     p._check_feasible(labels)
     given = answers_of(p, answers if answers is not None else {name: [] for name in COLUMNS})
-    worth = worth_of(p, labels, bit_of(p))
-    unsure = unsure_for(p, labels, n, bit_of(p)) if can_learn(result) else None
-    return replace(choose(p, worth, given, told_by(answers), int(n), unsure), labels=labels)
+    bit = bit_of(p)
+    worth = worth_of(p, labels, bit)
+    return choose(p, labels, worth, given, told_by(answers), int(n), bit if can_learn(result) else None)
 
 
 def can_learn(result: Any) -> bool:
@@ -166,37 +151,30 @@ def can_learn(result: Any) -> bool:
     return hasattr(result, "learned")
 
 
-def unsure_for(p: SetPartition, labels: Labels, n: int, bit: float) -> Worth:
-    """The unsure pairs among which those for n questions are chosen."""
-    return unsure_pairs(p, labels, LOOKED_AT * n, bit)
+def choose(
+    p: SetPartition, labels: Labels, worth: Worth, given: Answers, told: Told, n: int, bit: float | None
+) -> Asked:
+    """Questions about decisions, by what they are worth after the answers so far.
 
-
-def choose(p: SetPartition, worth: Worth, given: Answers, told: Told, n: int, unsure: Worth | None = None) -> Asked:
-    """Questions about decisions, by what they are worth after the answers so far, without labels.
-
-    With unsure pairs, the least sure first, every second question is about one of these, and more are if there are not
-    enough other questions that correct at least one pair, as expected.
+    With the cost of a `bit`, every second question is about an unsure pair, and more are if there are not enough other
+    questions that correct at least one pair, as expected.
     """
     classes = connected(p.n, *np.concatenate([p.must_join, given.of(TOGETHER)]).T)
     cuts = np.concatenate([p._must_cut if p._has_must_cut else p.must_join[:0], given.of(APART)])
-    skipped = {(a, b) for a, b in given.of(NOT_KNOWN).tolist()}
-    gain = worth.gain(told)
+    gain, count = worth.gains(told), len(worth.pairs)
     likely = np.argsort(-gain, kind="stable")[: LOOKED_AT * n]
-    if unsure is not None:
+    most, near = n, likely[:0]
+    if bit is not None:
+        unsure = unsure_pairs(p, labels, LOOKED_AT * n, bit)
+        worth, gain = worth.beside(unsure), np.concatenate([gain, unsure.chance])
         likely = likely[gain[likely] >= 1.0]
-        gain = np.concatenate([gain, unsure.chance])
-        near = len(worth.pairs) + np.arange(len(unsure.pairs))
-        worth = worth.beside(unsure)
-    forest = Forest(classes, cuts, worth.pairs[likely if unsure is None else np.concatenate([likely, near])])
-    rows = chosen(likely, gain, worth.pairs, worth.clusters, forest, skipped, n if unsure is None else (n + 1) // 2)
-    if unsure is not None:
-        key = -np.arange(len(worth.pairs), dtype=np.float64)  # the least sure first
-        others = chosen(near, key, worth.pairs, worth.clusters, forest, skipped, n - len(rows), spread=1.0)
-        rows = [row for two in zip_longest(rows, others) for row in two if row is not None]
-    some, about = worth.at(rows), None
-    if unsure is not None:
-        about = np.where(np.array(rows, np.int64) < len(worth.pairs) - len(unsure.pairs), *ABOUT)
-    return Asked(some.pairs, some.together, some.chance, gain[rows], some.clusters, np.zeros(0, np.int32), about)
+        most, near = (n + 1) // 2, np.arange(count, len(gain))  # the least sure first
+    forest = Forest(classes, cuts, given.of(NOT_KNOWN), worth.pairs[np.concatenate([likely, near])])
+    rows = chosen(likely, gain, worth, forest, most)
+    others = islice((k for k in near.tolist() if forest.add(*worth.pairs[k].tolist())), n - len(rows))
+    rows = [row for two in zip_longest(rows, others) for row in two if row is not None]
+    about = None if bit is None else np.where(np.array(rows, np.int64) < count, *ABOUT)
+    return Asked(**vars(worth.at(rows)), gain=gain[rows], labels=labels, about=about)
 
 
 def told_by(answers: Any) -> Told:

@@ -12,20 +12,20 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.answers.worth import Floats, Worth
 from graphpart.partition.problem import Labels
 
 __all__ = ["Forest", "chosen"]
-
-SPREAD = 0.5  # factor of the gain for each earlier question about the same cluster
-
-Floats = NDArray[np.float64]
 
 
 class Forest:
     """The pairs that are asked, as a forest over must-join classes, and which classes are known to be apart."""
 
-    def __init__(self, classes: Labels, cuts: NDArray[np.int32], pairs: NDArray[np.int64]) -> None:
+    def __init__(
+        self, classes: Labels, cuts: NDArray[np.int32], skipped: NDArray[np.int32], pairs: NDArray[np.int64]
+    ) -> None:
         self._classes, self._parent = classes, dict[int, int]()
+        self._skipped = {(a, b) for a, b in skipped.tolist()}
         near = np.zeros(int(classes.max(initial=-1)) + 1, bool)
         near[classes[pairs].ravel()] = True
         ends = classes[cuts]
@@ -35,7 +35,9 @@ class Forest:
             self._apart.setdefault(b, set()).add(a)
 
     def add(self, i: int, j: int) -> bool:
-        """Add a pair, unless its answer may follow from those of earlier pairs; whether it was added."""
+        """Add a pair, unless it is skipped, or its answer may follow from those of others; whether it was added."""
+        if (min(i, j), max(i, j)) in self._skipped:
+            return False
         a, b = self._root(int(self._classes[i])), self._root(int(self._classes[j]))
         if a == b or any(self._root(c) == b for c in self._apart.get(a, ())):
             return False
@@ -52,16 +54,7 @@ class Forest:
         return x
 
 
-def chosen(
-    likely: NDArray[np.int64],
-    gain: Floats,
-    pairs: NDArray[np.int64],
-    clusters: NDArray[np.int64],
-    forest: Forest,
-    skipped: set[tuple[int, int]],
-    n: int,
-    spread: float = SPREAD,
-) -> list[int]:
+def chosen(likely: NDArray[np.int64], gain: Floats, worth: Worth, forest: Forest, n: int) -> list[int]:
     """The questions, by gain after all earlier questions about the same clusters."""
     heap = [(-float(gain[k]), order, k, 0) for order, k in enumerate(likely.tolist())]
     heapq.heapify(heap)
@@ -69,15 +62,13 @@ def chosen(
     found: list[int] = []
     while heap and len(found) < n:
         _, order, k, counted = heapq.heappop(heap)
-        mine = [c for c in clusters[k].tolist() if c >= 0]
+        mine = [c for c in worth.clusters[k].tolist() if c >= 0]
         before = max(asked.get(c, 0) for c in mine)
         if before > counted:
-            heapq.heappush(heap, (-float(gain[k]) * spread**before, order, k, before))
+            heapq.heappush(heap, (-float(gain[k]) / 2**before, order, k, before))
             continue
-        i, j = pairs[k].tolist()
-        if (min(i, j), max(i, j)) in skipped or not forest.add(i, j):
-            continue
-        found.append(k)
-        for c in mine:
-            asked[c] = asked.get(c, 0) + 1
+        if forest.add(*worth.pairs[k].tolist()):
+            found.append(k)
+            for c in mine:
+                asked[c] = asked.get(c, 0) + 1
     return found

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from graphpart.answers.bits import bit_of
 from graphpart.answers.given import NOT_KNOWN, TOGETHER, answers_of, problem_of
-from graphpart.answers.sides import record_columns, records_of, sides_of
+from graphpart.answers.sides import record_columns, sides_of
 from graphpart.common.columns import Columns
 from graphpart.display import plural
 from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
@@ -132,7 +132,7 @@ def random_pairs(
         raise InvalidProblem("there is no pair to ask about: all pairs that the problem lists are decided beforehand")
     drawn = np.bincount(strata.stratum[at], minlength=len(strata.sizes))
     pairs = strata.pairs[at]
-    columns = sides_of(p, pairs, record_columns(p, records_of(problem, result) if records is None else records, id))
+    columns = sides_of(p, pairs, record_columns(p, problem, result, records, id))
     columns["decision"] = np.where(strata.together[at], "together", "apart")
     return Columns(columns | {"weight": (strata.sizes / np.maximum(drawn, 1))[strata.stratum[at]]}).to_frame(library)
 

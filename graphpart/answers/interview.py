@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.answers.applying import check_error, with_answers
-from graphpart.answers.asking import Asked, can_learn, choose, told_by, unsure_for
+from graphpart.answers.asking import Asked, can_learn, choose, told_by
 from graphpart.answers.bits import bit_of
 from graphpart.answers.given import COLUMNS, NOT_KNOWN, WORDS, Answers, answers_of, problem_of
-from graphpart.answers.sides import record_columns, records_of
+from graphpart.answers.sides import record_columns
 from graphpart.answers.worth import worth_of
 from graphpart.common.groups import first_of
 from graphpart.errors import InvalidOption, known_arguments
@@ -40,10 +40,11 @@ from graphpart.partition.results.starts import repaired_start
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
-__all__ = ["METHOD", "Interview"]
+__all__ = ["METHOD", "ROW", "Interview", "chance_in"]
 
 METHOD = "kernighan-lin-pairs"
 JUDGED = ("decision", "chance", "about")  # columns of questions that tables of answers may have
+ROW = (*COLUMNS, *JUDGED)
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -107,7 +108,7 @@ class Interview:
     ) -> None:
         check_error(error)
         p = problem_of(problem)
-        self._columns = record_columns(p, records_of(problem, result) if records is None else records, id)
+        self._columns = record_columns(p, problem, result, records, id)
         self._first, self._error, self._bit = p, error, bit_of(p)
         self._learns = can_learn(result)
         labels = p.labels(result)
@@ -136,17 +137,16 @@ class Interview:
         names = [[self._first.nodes[i] for i in side] for side in self._given.pairs.T.tolist()]
         said = [WORDS[x] for x in self._given.said.tolist()]
         judged = ([row[k] for row in self._judged] for k in range(len(JUDGED)))
-        return dict(zip((*COLUMNS, *JUDGED), (*names, said, *judged), strict=True))
+        return dict(zip(ROW, (*names, said, *judged), strict=True))
 
     def ask(self, n: int) -> Asked:
         """The most valuable questions now, as arrays; no answer can follow from those to others. O(m log m)"""
-        told = told_by(self.answers) if self._judged else []
         labels = canonical(self._labels)
-        unsure = unsure_for(self.problem, labels, n, self._bit) if self._learns else None
-        asked = choose(self.problem, self._worth, self._given, told, n, unsure)
         number = np.full(int(self._labels.max(initial=-1)) + 2, -1)  # of the last one: no cluster
         number[self._labels] = labels
-        return replace(asked, clusters=number[asked.clusters], labels=labels)
+        worth = replace(self._worth, clusters=number[self._worth.clusters])
+        bit = self._bit if self._learns else None
+        return choose(self.problem, labels, worth, self._given, told_by(self.answers), n, bit)
 
     def question(self) -> dict[str, Any] | None:
         """The most valuable question, a row of :func:`graphpart.questions`; None if there is none left."""
@@ -178,10 +178,7 @@ class Interview:
         asked = self._pending
         if asked is None:
             raise InvalidOption("there is no question to answer: expected question() before answer()")
-        ends = ([self._first.nodes[i]] for i in asked.pairs[0].tolist())
-        about = [""] if asked.about is None else asked.about.tolist()
-        row = (*ends, [answer], asked.decisions, asked.chance.tolist(), about)
-        self.add(dict(zip((*COLUMNS, *JUDGED), row, strict=True)))
+        self.add({**asked.columns(self._first, {}), "answer": [answer]})
 
     def add(self, answers: Any) -> None:
         """Take the answers of a table, about any pairs; see :func:`graphpart.solve`.
@@ -272,12 +269,11 @@ def _linked(p: SetPartition, labels: Integers, some: Flags) -> Flags:
 
 def _judged(table: Any, given: Answers) -> list[tuple[str, float, str]]:
     """The columns JUDGED for each answer; "" and NaN where a table does not have them."""
-    if isinstance(table, Answers):
-        return [("", np.nan, "")] * len(given.said)
     frame = table_of(table)
-    rows = given.rows.tolist()
-    columns = (
-        [frame.objects(name)[k] for k in rows] if name in frame.columns else [blank] * len(rows)
-        for name, blank in zip(JUDGED, ("", np.nan, ""), strict=True)
-    )
-    return [(str(a), float(b), str(c)) for a, b, c in zip(*columns, strict=True)]
+    a, b, c = (frame.objects(name) if name in frame.columns else [""] * frame.rows for name in JUDGED)
+    return [(str(a[k]), chance_in(b[k]), str(c[k])) for k in given.rows.tolist()]
+
+
+def chance_in(value: Any) -> float:
+    """The chance of a question in a table of answers, NaN where there is none."""
+    return np.nan if value in ("", None) else float(value)

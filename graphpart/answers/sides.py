@@ -12,24 +12,23 @@ from graphpart.errors import InvalidProblem
 from graphpart.partition.inputs.frames import elements_of, table_of
 from graphpart.partition.problem import SetPartition
 
-__all__ = ["record_columns", "records_of", "sides_of"]
+__all__ = ["record_columns", "sides_of"]
 
 HIDDEN = "__"  # columns whose names begin so are those of programs
 
 
-def records_of(problem: Any, result: Any) -> Any:
-    """The records that a result of `match`, or a segmentation, brings with it; None if there are none."""
-    return getattr(result, "records", getattr(problem, "records", None))
+def record_columns(p: SetPartition, problem: Any, result: Any, records: Any, id: str | None) -> dict[str, list[Any]]:
+    """The columns of a table of records, with a value for each element of the problem p, in their order.
 
-
-def record_columns(p: SetPartition, records: Any, id: str | None = None) -> dict[str, list[Any]]:
-    """The columns of a table of records, with a value for each element of the problem, in their order.
+    Default: the records that a result of `match`, or a segmentation, brings with it.
 
     Raises
     ------
     InvalidProblem
         If there is not a row for each element.
     """
+    if records is None:
+        records = getattr(result, "records", getattr(problem, "records", None))
     if records is None:
         return {}
     table = table_of(records)

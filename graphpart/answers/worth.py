@@ -15,7 +15,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -28,7 +27,7 @@ from graphpart.partition.confidence.examining import likely_decisions
 from graphpart.partition.inputs.origin import chance_otherwise
 from graphpart.partition.problem import Labels, SetPartition
 
-__all__ = ["Worth", "unsure_pairs", "worth_of"]
+__all__ = ["Floats", "Worth", "unsure_pairs", "worth_of"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -67,12 +66,11 @@ class Worth:
         parts = ((getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
         return type(self)(*(np.concatenate(part) for part in parts))
 
-    def gain(self, told: Iterable[tuple[bool, float, bool]] = ()) -> Floats:
+    def gains(self, told: list[tuple[bool, float, bool]]) -> Floats:
         """The expected number of corrected pairs; of each answer `told` says: was together, chance, was wrong."""
         factor = []
-        rows = list(told)
         for kind in (True, False):
-            mine = [(chance, wrong) for together, chance, wrong in rows if together == kind and 0 <= chance <= 1]
+            mine = [(chance, wrong) for together, chance, wrong in told if together == kind and 0 <= chance <= 1]
             factor.append((1 + sum(wrong for _, wrong in mine)) / (1 + sum(chance for chance, _ in mine)))
         return np.asarray(self.chance * self.changed * np.where(self.together, *factor), np.float64)
 

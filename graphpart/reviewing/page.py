@@ -18,7 +18,7 @@ import numpy as np
 
 from graphpart.answers.asking import Asked, ask
 from graphpart.answers.given import problem_of
-from graphpart.answers.sides import record_columns, records_of
+from graphpart.answers.sides import record_columns
 from graphpart.common.groups import group
 from graphpart.errors import InvalidProblem, known_arguments
 from graphpart.files.source import replacing
@@ -98,7 +98,7 @@ def review(
     asked = ask(p, result, n, answers)
     if not len(asked.pairs):
         raise InvalidProblem("there is no pair to ask about: all pairs that the problem lists are decided beforehand")
-    data = data_of(p, asked, record_columns(p, records_of(problem, result) if records is None else records, id))
+    data = data_of(p, asked, record_columns(p, problem, result, records, id))
     text = page_of(short(title_of(path, "Questions") if title is None else title), data)
     with replacing(path) as stream:
         stream.write(text.encode("utf-8", "replace"))

@@ -14,7 +14,6 @@ learns from the answers, if these have no errors.
 from __future__ import annotations
 
 import json
-import math
 import os
 import secrets
 import threading
@@ -26,8 +25,8 @@ import numpy as np
 
 from graphpart.answers.asking import can_learn
 from graphpart.answers.given import WORDS, problem_of
-from graphpart.answers.interview import METHOD, Interview
-from graphpart.answers.sides import record_columns, records_of
+from graphpart.answers.interview import METHOD, ROW, Interview, chance_in
+from graphpart.answers.sides import record_columns
 from graphpart.display import plural
 from graphpart.errors import GraphPartError, known_arguments
 from graphpart.files.tables import write_table
@@ -38,9 +37,8 @@ __all__ = ["ReviewServer"]
 
 EACH = 10  # changes between two results
 LARGEST = 1_000_000  # bytes of a request
-COLUMNS = ("left", "right", "answer", "decision", "chance", "about")
 
-Row = tuple[str, str, str | None, str, float, str]  # in the order of COLUMNS; no answer: it was taken back
+Row = tuple[str, str, str | None, str, float, str]  # in the order of ROW; no answer: it was taken back
 
 
 class ReviewServer(ThreadingHTTPServer):
@@ -90,13 +88,13 @@ class ReviewServer(ThreadingHTTPServer):
         id: str | None = None,
     ) -> None:
         self._p = problem_of(problem)
-        self._columns = record_columns(self._p, records_of(problem, result) if records is None else records, id)
+        self._columns = record_columns(self._p, problem, result, records, id)
         self._result, self._error = result, error
         self._interview = Interview(self._p, result, answers=answers, error=error)
         self._path, self._n, self._title = path, n, title
         self._lock = threading.Lock()
         self._rows: dict[frozenset[str], Row] = {}  # of each pair
-        for row in zip(*(self._interview.answers[name] for name in COLUMNS), strict=True):
+        for row in zip(*(self._interview.answers[name] for name in ROW), strict=True):
             self._rows[frozenset(map(str, row[:2]))] = (*map(str, row[:4]), *row[4:])
         self._fresh: list[Row] = []  # answers that the interview does not have
         self._again = False  # an answer that it has was changed or taken back
@@ -135,7 +133,7 @@ class ReviewServer(ThreadingHTTPServer):
         ValueError, TypeError
             If it is something else: nothing is changed.
         """
-        rows = [(str(a), str(b), answer, str(was), _number(x), str(about)) for a, b, answer, was, x, about in changes]
+        rows = [(str(a), str(b), answer, str(was), chance_in(x), str(about)) for a, b, answer, was, x, about in changes]
         if any(row[2] is not None and row[2] not in WORDS for row in rows):
             raise ValueError("an answer is none of together, apart and nothing")
         with self._lock:
@@ -144,8 +142,8 @@ class ReviewServer(ThreadingHTTPServer):
             told: dict[str, Any] = {}
             if len(self._fresh) >= EACH or self._again or end:
                 told = self._renewed()
-            columns = zip(*self._rows.values(), strict=True) if self._rows else ([] for _ in COLUMNS)
-            write_table({name: np.array(x, object) for name, x in zip(COLUMNS, columns, strict=True)}, self._path)
+            kept = self._rows.values()
+            write_table({name: np.array([row[k] for row in kept], object) for k, name in enumerate(ROW)}, self._path)
             return told | {"saved": len(self._rows)}
 
     def _put(self, row: Row) -> None:
@@ -161,7 +159,7 @@ class ReviewServer(ThreadingHTTPServer):
         """A new result: what to tell of it, and the questions that are worth most now."""
         learns = can_learn(self._result) and self._error == 0
         rows = list(self._rows.values()) if self._again or learns else self._fresh
-        table = {name: [row[k] for row in rows] for k, name in enumerate(COLUMNS)}
+        table = {name: [row[k] for row in rows] for k, name in enumerate(ROW)}
         try:
             if learns:
                 result = self._result.learned(table, method=METHOD)
@@ -232,8 +230,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing is logged: the address would be."""
-
-
-def _number(text: Any) -> float:
-    """The chance of a question, NaN where there is none."""
-    return float(text) if text not in ("", None) else math.nan

@@ -74,6 +74,25 @@ def test_tables_of_answers_and_pairs_that_are_not_known():
     )
 
 
+def test_questions_about_unsure_pairs_name_the_clusters_of_these():
+    p, truth = planted(5)
+    interview = Interview(p, gp.solve(p, "kernighan-lin-pairs"))
+    interview._learns = True
+    for question in itertools.islice(interview, 12):
+        interview.answer(said_by(truth, question))
+    asked = interview.ask(20)
+    own = asked.labels[asked.pairs]
+    own[own[:, 0] == own[:, 1], 1] = -1
+    assert (asked.about == "pair").sum() == 10 and (asked.clusters == own)[asked.about == "pair"].all()
+
+
+def test_answers_may_be_without_a_chance():
+    p, _ = planted(4)
+    said = {"left": [0], "right": [1], "answer": [""], "decision": [""], "chance": [""]}
+    interview = Interview(p, gp.solve(p, "kernighan-lin-pairs"), answers=said)
+    assert np.isnan(interview.answers["chance"]).all() and interview.answers["about"] == [""]
+
+
 def test_all_kinds_of_problems():
     rng = np.random.default_rng(5)
     pairs = list(itertools.combinations(range(8), 2))
