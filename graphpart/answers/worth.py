@@ -84,7 +84,7 @@ def worth_of(p: SetPartition, labels: Labels, bit: float) -> Worth:
     doubt = decisions["doubt"] / bit
     bits = (doubt / np.sqrt(changed) + own) / 2
     full = ~together & _share_a_group(p, labels, decisions["cluster"], decisions["other"])
-    bits = np.where(full, np.maximum(doubt, bits), bits)
+    bits = np.where(full, doubt, bits)
     return Worth(
         np.stack([decisions["left"], decisions["right"]], 1).astype(np.int64),
         together,

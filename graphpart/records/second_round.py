@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.learn import LogisticRegression
-from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
+from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.problem.derived import with_costs
 
 __all__ = ["factors_from_clusters"]
@@ -52,7 +52,7 @@ def factors_from_clusters(
         The part of each weight that comes from each column.
     """
     rows = np.column_stack([parts, np.full(len(weight), 1.0 / SIGMA)])  # the constant is hardly bounded
-    pairs, labels, found = np.stack([u, v], 1), kernighan_lin_pairs(problem).labels, None
+    pairs, labels, found = np.stack([u, v], 1), kernighan_lin(problem).labels, None
     for _ in range(ROUNDS):
         joined = labels[u] == labels[v]
         count = int(joined.sum())
@@ -60,7 +60,7 @@ def factors_from_clusters(
             break
         model = LogisticRegression(SIGMA).fit(rows, joined)
         changed = with_costs(problem, pairs, weight - model.decision_function(rows))
-        before, labels = labels, kernighan_lin_pairs(changed).labels
+        before, labels = labels, kernighan_lin(changed).labels
         if abs(int((labels[u] == labels[v]).sum()) - count) > STEADY * count:
             break
         found = np.array(model.theta_[:-1]), float(model.theta_[-1]) / SIGMA
