@@ -117,6 +117,11 @@ cdef inline fixed_t fixed_at(const Terms* s, element_t a, element_t U, bint insi
     return sum + fixed_between(s, s.weights + a * s.k, s.total + U * s.k, scale)
 
 
+cdef inline fixed_t fixed_tolerance(const Terms* s, double tolerance, double scale) noexcept nogil:
+    """A tolerance in fixed point, with terms more than what rounding them adds up to along a sequence of moves."""
+    return 64 * <fixed_t>max(1.0, tolerance * scale) if s.k else <fixed_t>(tolerance * scale)
+
+
 cdef inline void terms_put(Terms* s, element_t a, element_t U) noexcept nogil:
     """Add the weights of an element to the sums of a subset."""
     cdef Py_ssize_t t

@@ -181,8 +181,6 @@ def _improved_by_pairs(given: SetPartition, labels: Labels, stopping: Stopping) 
     """The result of pairwise Kernighan-Lin where elements have few neighbours; `auto` may have listed all pairs."""
     if stopping.reason is not None or not fits_pairwise(given) or not is_native(given):
         return labels
-    if not 1e-100 < given._magnitude < 1e100:  # sums over chains round such costs away, and chains do not end
-        return labels
     return fixed_point(given, labels, improve_by_pairs, stopping)
 
 

@@ -26,7 +26,9 @@ from graphpart.kernels.connected cimport Base, is_freed, mark_freed, may_leave, 
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport groups_fixed
 from graphpart.kernels.heap cimport Heap, heap_rise, heap_settle, heap_sink
-from graphpart.kernels.terms cimport Terms, fixed_at, fixed_between, take_terms, terms_move, terms_put, terms_take
+from graphpart.kernels.terms cimport (
+    Terms, fixed_at, fixed_between, fixed_tolerance, take_terms, terms_move, terms_put, terms_take,
+)
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.partition.local_search.floods cimport base_poll
 from graphpart.stopping cimport Stopping
@@ -702,11 +704,9 @@ cdef class Pairs:
             self.s.border = <Border*>&border[0]
             self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
         self.s.scale = scale_for(min(magnitude * n, DBL_MAX))
-        self.tolerance = <fixed_t>(tolerance * self.s.scale)
         self.height = <fixed_t>(min(height, magnitude) * self.s.scale)
         self.kept.append(take_terms(&self.s.terms, terms, n + 1))
-        if self.s.terms.k:
-            self.tolerance *= 64        # rounding errors of backgrounds along a sequence
+        self.tolerance = fixed_tolerance(&self.s.terms, tolerance, self.s.scale)
         self.s.ordered = self.s.matrix == NULL and not self.s.terms.any
         self.s.label = &label[0]
         self.s.changed = &flags[0, 0]

@@ -34,7 +34,9 @@ from libc.stdlib cimport free, malloc
 from graphpart.kernels.connected cimport Base, is_freed, mark_freed, may_leave, take_base
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport groups_holder, groups_of_pair
-from graphpart.kernels.terms cimport TERMS, Terms, fixed_at, take_terms, terms_clear, terms_move, terms_put, terms_slope
+from graphpart.kernels.terms cimport (
+    TERMS, Terms, fixed_at, fixed_tolerance, take_terms, terms_clear, terms_move, terms_put, terms_slope,
+)
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.partition.local_search.floods cimport base_poll
 from graphpart.stopping cimport Stopping
@@ -715,7 +717,6 @@ cdef class Chains:
         self.s.costs = &costs[0] if costs.shape[0] else NULL
         # A move changes the cost by at most twice the magnitude; so the sum along a chain stays in range.
         self.s.scale = scale_for(min(2.0 * longest * magnitude, DBL_MAX))
-        self.tolerance = <fixed_t>(tolerance * self.s.scale)
         self.s.label = &label[0]
         self.s.size = &room[0, 0]
         self.s.unused = &room[1, 0]
@@ -730,12 +731,12 @@ cdef class Chains:
         self.s.queued = &queued[0]
         self.s.stuck = &stuck[0]
         self.kept.append(take_terms(&self.s.terms, terms, n + 1))
+        self.tolerance = fixed_tolerance(&self.s.terms, tolerance, self.s.scale)
         self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
         if self.s.terms.k:
             since = np.zeros(n * self.s.terms.k)
             self.kept.append(since)
             self.s.since = &since[0]
-            self.tolerance *= 64        # rounding errors of backgrounds along a chain
             for a in range(self.s.terms.k):
                 self.s.applied[a] = self.s.during[a] = 0.0
         if self.s.terms.groups.entries:

@@ -111,7 +111,7 @@ def test_huge_and_tiny_weights():
         w = np.array([1.0, 2.0, 3.0, 0.0, 1.0]) * unit
         pairs, costs = [(0, 1), (1, 2), (3, 4), (0, 4)], np.array([-4.0, -5.0, -1.0, 0.5]) * unit**2
         p = gp.SetPartition.from_pairs(5, pairs, costs, background=(1.0, w), dense=False)
-        for method in ("greedy-joining", "greedy-moving", "multilevel", "auto"):
+        for method in ("greedy-joining", "greedy-moving", "kernighan-lin-pairs", "multilevel", "auto"):
             r = gp.solve(p, method)
             assert r.cost == pytest.approx(-3.0 * unit**2, rel=1e-12), method
 
