@@ -54,12 +54,12 @@ class ProofFile:
         """Within this context, what methods prove reaches the file."""
         from graphpart.partition.certificates.kept import keeping
 
-        kind = problem_kind(self.problem)
-        if kind != "labeled" and self.file != "-":
+        told = None
+        if problem_kind(self.problem) != "labeled" and self.file != "-":
             seconds = FIRST if self.time_limit is None else min(FIRST, SHARE * self.time_limit)
             self._take(lambda: find_certificate(self.problem, seconds, quickly=True))
-            self.spent, self.started = 0.0, time.monotonic()
-        with keeping(told=self._tell if kind == "partition" and self.file != "-" else None) as self.known:
+            self.spent, self.started, told = 0.0, time.monotonic(), self._tell
+        with keeping(told=told) as self.known:
             yield
 
     def _tell(self, some: Callable[[], list[Any]]) -> None:
@@ -84,8 +84,9 @@ class ProofFile:
         certificate = make()
         if self.best is None or certificate.bound > self.best.bound:
             self.best = certificate
-            with writing(self.file):
-                certificate.save(self.file)
+            if self.file != "-":  # which gets the last one only
+                with writing(self.file):
+                    certificate.save(self.file)
         self.spent += time.monotonic() - began
 
     def finish(self, result: Any, is_whole: bool) -> Any:
