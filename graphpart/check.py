@@ -198,16 +198,13 @@ class Partition:
         """The states of the children of a node."""
         if node[0] == "branch":
             a, b = _whole(node[1:])
-            _require(
-                a != b and {a, b} <= state.elements, f"a branch is not on two elements of its part: {str(node)[:40]}"
-            )
-            pair = _pair(a, b)
+            pair, inside = _pair(a, b), a != b and {a, b} <= state.elements
+            _require(inside, f"a branch is not on two elements of its part: {str(node)[:40]}")
             return [state._replace(joins=[*state.joins, pair]), state._replace(cuts=[*state.cuts, pair])]
         part_of = _part_of(node[1], state.elements)
         classes = _classes(state.elements, state.joins)
-        _require(
-            all(part_of[a] == part_of[k] for a, k in classes.items()), "elements that are together are in two parts"
-        )
+        divided = any(part_of[a] != part_of[k] for a, k in classes.items())
+        _require(not divided, "elements that are together are in two parts")
         base = ((a, b) for a, b in self.base or () if a in part_of and b in part_of)
         connected = state.connected and all(part_of[a] == part_of[b] for a, b in base)
         if not connected:  # else no cluster has elements of two parts
@@ -450,9 +447,8 @@ class Energy:
         """The minimum, by elimination of one variable after another."""
         _require(sorted(order) == sorted(state.labels), "the order of elimination does not have each variable once")
         place = {v: k for k, v in enumerate(order)}
-        tables: list[list[Factor]] = [
-            [] for _ in range(len(order) + 1)
-        ]  # by their first variable; at last, without any
+        # by their first variable; at last, without any
+        tables: list[list[Factor]] = [[] for _ in range(len(order) + 1)]
         for scope, entries in state.factors:
             tables[min(place[v] for v in scope)].append((scope, entries))
         for v, mine in zip(order, tables, strict=False):

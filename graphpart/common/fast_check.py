@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.check import INF, Conditioned, Energy, Factor, Partition, Refused, State, Value
+from graphpart.check import INF, LARGEST_TABLE, Conditioned, Energy, Factor, Partition, Refused, State, Value
 
 __all__ = ["FastEnergy", "FastPartition"]
 
@@ -95,16 +95,14 @@ class FastPartition(Partition):
             for begin in range(0, len(mine), step):
                 some = of[elements[begin : begin + step]]
                 add(some[:, i], some[:, j], mine[begin : begin + step, None] * sign)
+        if self.missing:  # so that all classes have a key
+            add(np.arange(count), np.arange(count), np.zeros(count, dtype))
         keys, between = sums.all()
         a, b = keys // count, keys % count
         if self.missing:
             size = np.bincount(of[of >= 0], minlength=count)
             pairs = np.where(a == b, size[a] * (size[a] - 1) // 2, size[a] * size[b])
             between = np.where(a <= b, between + pairs.astype(dtype) * (self.missing << digits), between)
-        if self.missing and sums.total is None:  # else all classes have a key
-            within = size * (size - 1) // 2
-            within[a[a == b]] = 0
-            total += (self.missing << digits) * int(within.sum())
         ends = np.sort(of[np.array(state.cuts, np.int64).reshape(-1, 2)], axis=1)
         apart = np.isin(keys, ends[:, 0] * count + ends[:, 1])
         counted = np.where(a == b, between, np.where(apart, 0, np.minimum(between, 0)))
@@ -142,7 +140,7 @@ class FastEnergy(Energy):
         tables = [factor for factor in state.factors if len(factor[0]) > 1]
         for scope in map(tuple, scopes):
             size = math.prod(len(state.labels[v]) for v in scope)
-            if not 1 < len(scope) == len(set(scope)) or size > 1 << 23:
+            if not 1 < len(scope) == len(set(scope)) or size > LARGEST_TABLE:
                 raise Refused(f"an added factor is over {str(scope)[:40]}")
             tables.append((scope, [0] * size))
         place = {v: len(tables) + i for i, v in enumerate(state.labels)}
