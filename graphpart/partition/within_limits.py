@@ -7,8 +7,8 @@
      limits, too. If the optimum without the limits obeys them, it is also the optimum within them.
    * the integer program, which takes all limits into account, unless the problem has too many elements.
    If at most two clusters are allowed and nothing else is required, the search is that of binary quadratic forms. If
-   pairs are few, branch and cut over odd cycles takes the place of these provers, or is one more if two clusters are
-   required, which it does not know.
+   elements or pairs are few, branch and cut for two clusters takes the place of these provers, or is one more if two
+   clusters are required, which it does not know.
 """
 
 from __future__ import annotations

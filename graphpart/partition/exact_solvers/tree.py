@@ -98,7 +98,7 @@ class Tree:
                 self.relaxation.start_again(*start)
             children = yield from self._solve(decisions, bound)
             if not decisions:
-                self._keep(r)
+                self.kept = self._proven_by(r)
             self.search.work.nodes += 1
             if decisions and len(children) != 1:
                 self.pseudo_costs.note(*decisions[-1], min(children[0][0] if children else np.inf, self.cost) - bound)
@@ -110,20 +110,15 @@ class Tree:
             self._raise(min((entry[0] for entry in self.open), default=math.inf))
         if not self.open or self.proven:
             if self.kept is None:  # proven by the first multipliers
-                self._keep(r)
+                self.kept = self._proven_by(r)
             del self.relaxation, self.pseudo_costs, self.simplex, self.semidefinite, r  # there may be many trees
 
     def known(self) -> Kept | None:
         """What the root has proven so far, if that is wanted."""
-        if self.kept is None and hasattr(self, "relaxation"):
-            self._keep(self.relaxation)
-            found, self.kept = self.kept, None
-            return found
-        return self.kept
+        return self._proven_by(self.relaxation) if self.kept is None and hasattr(self, "relaxation") else self.kept
 
-    def _keep(self, r: Relaxation) -> None:
-        if is_keeping():
-            self.kept = Kept(np.arange(self.p.n), *r.best, r.y.copy())
+    def _proven_by(self, r: Relaxation) -> Kept | None:
+        return Kept(np.arange(self.p.n), *r.best, r.y.copy()) if is_keeping() else None
 
     def _begin(self) -> Iterator[None]:
         """The relaxation at the root, which starts from some rounds of message passing."""
