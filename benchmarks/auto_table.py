@@ -26,13 +26,6 @@ import numpy as np
 import graphpart as gp
 
 Row = tuple[str, Callable[[], Any], float | None, str]  # name, problem, time limit, the other method
-SEEDS = 10
-
-
-def integers(n: int, seed: int = 1) -> gp.SetPartition:
-    """A complete graph with whole numbers from -100 to 100."""
-    costs = np.triu(np.random.default_rng(seed).integers(-100, 101, (n, n)).astype(float), 1)
-    return gp.SetPartition.from_matrix(costs + costs.T)
 
 
 def hub(n: int = 100_000, m: int = 400_000, seed: int = 0) -> gp.SetPartition:
@@ -47,7 +40,7 @@ def hub(n: int = 100_000, m: int = 400_000, seed: int = 0) -> gp.SetPartition:
 def rows() -> list[Row]:
     """All jobs."""
     many: list[Row] = []
-    for seed in range(SEEDS):
+    for seed in range(10):
         many += [
             (f"keypoints, seed {seed}", partial(jobs.keypoints, seed=seed), 5.0, "exact"),
             (f"maximum cut, heavy tails, seed {seed}", partial(jobs.heavy_cut, seed=seed), 5.0, "search"),
@@ -79,8 +72,8 @@ def rows() -> list[Row]:
         ("cluster editing, hubs", jobs.hubs, 10.0, "kernighan-lin-pairs"),
         ("cluster editing, matrix", lambda: jobs.editing(2939, 40_000, dense=True), 20.0, "search"),
         ("points, 12 clusters of 50", jobs.points, 5.0, "search"),
-        ("integers 500", lambda: integers(500), 20.0, "search"),
-        ("integers 1000", lambda: integers(1000), 20.0, "search"),
+        ("integers 500", lambda: gp.generate.uniform_integers(500, 100).problem, 20.0, "search"),
+        ("integers 1000", lambda: gp.generate.uniform_integers(1000, 100).problem, 20.0, "search"),
         *many,
     ]
 

@@ -144,21 +144,17 @@ class FastEnergy(Energy):
                 raise Refused(f"an added factor is over {str(scope)[:40]}")
             tables.append((scope, [0] * size))
         place = {v: len(tables) + i for i, v in enumerate(state.labels)}
-        tables += (((v,), [0] * len(labels)) for v, labels in state.labels.items())
-        alone = [factor for factor in state.factors if len(factor[0]) == 1]
-        finite = sum(abs(x) for _, entries in chain(tables, alone) for x in entries if x != INF)
+        moves = [(place[v], k) for k, (scope, _) in enumerate(tables) for v in scope]
+        unary: dict[int, list[Any]] = {v: [0] * len(labels) for v, labels in state.labels.items()}
+        for (v, *more), given in state.factors:
+            if not more:
+                unary[v] = [INF if INF in (x, y) else x + y for x, y in zip(unary[v], given, strict=True)]
+        tables += (((v,), entries) for v, entries in unary.items())
+        finite = sum(abs(x) for _, entries in tables for x in entries if x != INF)
         largest = (finite << digits) + 2 * unit * sum(map(abs, amounts))
         huge, dtype = 4 * largest + 1, _dtype(8 * largest)
         start = np.cumsum([0, *(len(entries) for _, entries in tables)])
         flat = np.array([huge if x == INF else x << digits for _, entries in tables for x in entries], dtype)
-        at = [place[v] for (v,), _ in alone]
-        own = np.array(
-            [k for p, (_, e) in zip(at, alone, strict=True) for k in range(start[p], start[p] + len(e))], int
-        )
-        values = [x for _, entries in alone for x in entries]
-        np.add.at(flat, own, np.array([0 if x == INF else x << digits for x in values], dtype))
-        flat[own[[x == INF for x in values]]] = huge
-        moves = [(place[v], k) for k, (scope, _) in enumerate(tables[: len(tables) - len(place)]) for v in scope]
         _send(flat, start, tables, [*moves, *links], state, np.array([x * unit for x in amounts], dtype))
         least = np.minimum.reduceat(flat, start[:-1]) if tables else flat
         return (INF if (least > 2 * largest).any() else int(least.sum())), digits
