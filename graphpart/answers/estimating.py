@@ -28,6 +28,7 @@ from graphpart.common.columns import Columns
 from graphpart.display import plural
 from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
 from graphpart.partition.inputs.arrays import keys_of_pairs
+from graphpart.partition.inputs.frames import table_of
 from graphpart.partition.inputs.origin import chance_otherwise
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.forms import pairs_within, source_of
@@ -181,15 +182,14 @@ def expected_f1(problem: Any, result: Any, answers: Any, *, level: float = 0.9, 
     """
     if not 0 < level < 1:
         raise InvalidOption(f"level is {level!r}: expected a probability between 0 and 1")
-    named = list(getattr(answers, "column_names", getattr(answers, "columns", answers)))
+    p = problem_of(problem)
+    given, named = answers_of(p, answers), table_of(answers).columns
     if "chance" in named and "weight" not in named:
         raise InvalidProblem(
             "answers are about questions that were chosen, since they have a chance: expected pairs at random, "
             "gp.answers.random_pairs(problem, result), answered"
         )
-    p = problem_of(problem)
     strata = _Strata(p, p.labels(result))
-    given = answers_of(p, answers)
     keys = keys_of_pairs(given.pairs[:, 0], given.pairs[:, 1], p.n)
     known = keys_of_pairs(strata.pairs[:, 0], strata.pairs[:, 1], p.n)
     missing = ~np.isin(keys, known)

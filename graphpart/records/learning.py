@@ -8,9 +8,9 @@ for the weight and each of these, by how much the pair is below the best candida
 Pairs that are asked about are those on which little else decides, so their answers alone say nothing about sure pairs.
 Candidates of all weights stand beside them, as many of each bit of weight, each as two samples: together with its
 present probability, and apart with the rest. All these count as much as `BELIEF` answers. So the first answers change
-little, and weights that no answer is about stay as they are. Whether an unsure pair is
-asked about depends on what the regression knows of it, and then logistic regression needs no weights for the choice
-(Zadrozny 2004). Questions about clusters depend on other pairs, too; nothing is learned from their answers.
+little, and weights that no answer is about stay as they are. Whether an unsure pair is asked about depends on what the
+regression knows of it, and then logistic regression needs no weights for the choice (Zadrozny 2004). Questions about
+clusters depend on other pairs, too; nothing is learned from their answers.
 """
 
 from __future__ import annotations
@@ -22,17 +22,14 @@ from numpy.typing import NDArray
 
 from graphpart.answers.given import NOT_KNOWN, TOGETHER, Answers
 from graphpart.learn import LogisticRegression
+from graphpart.machine import CHUNK
 from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.inputs.origin import chance_otherwise
 
 __all__ = ["learned_weights", "similarities"]
 
 BELIEF = 10.0  # answers that the present weights count as
-SIGMA = 1.0  # standard deviation of parameters, in bits for each standard deviation of what is known
-WIDER = 10.0  # factor of SIGMA for the present weight and the constant: without answers, weights stay as they are
-SPREAD = 12  # bits of weight on either side of 0 from which candidates are taken
-EACH = 40  # candidates of each bit
-ROWS = 50_000  # candidates whose words are compared at once
+WIDER = 10.0  # standard deviation of the present weight and the constant: without answers, weights stay as they are
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.integer[Any]]
@@ -74,7 +71,7 @@ def learned_weights(u: Integers, v: Integers, weight: Floats, known: Floats, giv
     samples = np.concatenate([some, some, at, at])
     decisions = np.repeat([1, 0], len(some)), same, ~same
     weights = belief * together, belief * apart, right, 1 - right
-    model = LogisticRegression(SIGMA)
+    model = LogisticRegression()
     model.fit(rows[samples], np.concatenate(decisions).astype(np.int8), np.concatenate(weights))
     return model.decision_function(rows)
 
@@ -89,8 +86,9 @@ def similarities(texts: list[str], u: Integers, v: Integers) -> Floats:
     has = (by_word > 0).astype(np.float64)
     rare = has.multiply(words.idf_ / words.idf_.max()).tocsr()
     out = np.empty((len(u), 3))
-    for start in range(0, len(u), ROWS):
-        part = slice(start, start + ROWS)
+    step = CHUNK // 100  # records have some hundred words and groups of letters
+    for start in range(0, len(u), step):
+        part = slice(start, start + step)
         a, b = u[part], v[part]
         for column, x in enumerate((by_word, by_letters)):
             out[part, column] = np.asarray(x[a].multiply(x[b]).sum(axis=1)).ravel()
@@ -107,12 +105,8 @@ def _below_best(u: Integers, v: Integers, x: Floats, n: int) -> Floats:
 
 
 def _spread(weight: Floats) -> NDArray[np.int64]:
-    """Candidates of all weights: at most EACH of each bit, and of those beyond SPREAD."""
+    """Candidates of all weights: at most 40 of each bit from -12 to 12, and of those below and above."""
     order = np.argsort(weight, kind="stable")
-    starts = np.searchsorted(weight[order], np.arange(-SPREAD, SPREAD + 1))
-    ends = np.append(starts, len(order))
-    starts = np.insert(starts, 0, 0)
-    parts = [
-        np.unique(np.linspace(a, b - 1, EACH).astype(np.int64)) for a, b in zip(starts, ends, strict=True) if a < b
-    ]
-    return order[np.concatenate(parts)] if parts else order
+    parts = np.split(order, np.searchsorted(weight[order], np.arange(-12, 13)))
+    some = [part[np.linspace(0, len(part) - 1, min(40, len(part))).astype(np.int64)] for part in parts]
+    return np.concatenate(some)

@@ -26,10 +26,9 @@ from numpy.typing import NDArray
 
 from graphpart.answers.applying import with_answers
 from graphpart.errors import InvalidOption, MissingDependency, unknown
-from graphpart.partition.inputs.frames import table_of
+from graphpart.partition.inputs.frames import is_frame, table_of
 from graphpart.partition.inputs.origin import Fields, Origin
 from graphpart.partition.problem import SetPartition
-from graphpart.partition.problem.derived import with_costs
 from graphpart.partition.problem.requirements import RequirementOptions, with_options
 from graphpart.records.columns import Column, blocking_rules, comparison, halving, kind_of, most_pairs
 from graphpart.records.results import Matches, extended
@@ -125,12 +124,13 @@ def match(
     """
     try:
         import splink  # noqa: F401
+        from pyarrow.compute import multiply
     except ImportError:
         raise MissingDependency("splink", "records", "matching records") from None
     tell = progress or (lambda _: None)
     _check_one_table(frame, on)
     asked = None
-    if pairs is not None and "answer" in list(getattr(pairs, "columns", pairs)):
+    if (is_frame(pairs) or isinstance(pairs, dict)) and "answer" in table_of(pairs).columns:
         asked, pairs = pairs, None
     if isinstance(on, str) or not on:
         raise InvalidOption(f"on is {on!r}: expected the names of the columns to compare, in a list{_of(frame)}")
@@ -167,27 +167,24 @@ def match(
     tell(f"{len(u)} candidates, one of {1 / share:.0f} pairs of records is of one entity")
     groups: dict[str, Any] = {} if sources is None else {"groups": sources}  # at most one of each source in a cluster
     problem = SetPartition.from_pairs(len(names), (u, v), -weight, names, dense=False, missing=missing, **groups)
-    scores = _scores(scored, names, u, v, weight)
     own = {column.name: table[column.name].tolist() for column in columns}
     if sources is not None and source not in own:
         own[str(source)] = sources.tolist()
-    origin = Origin(
-        "probability", "match_probability", "left", "right", table=table_of(scores), fields=Fields(names, own)
-    )
+    origin = Origin("probability", "match_probability", "left", "right", fields=Fields(names, own))
     problem._origin = origin
     problem = problem.require(**requirements)
     told = ""
     if answers is not None:
         problem, given = with_answers(problem, answers, error)
         told = f"; {given}"
-    columns_of = [name for name in scored.column_names if name.startswith("mw_")]
-    parts = np.stack([np.nan_to_num(scored.column(name).to_numpy()) for name in columns_of], 1)
-    if learned and (factors := factors_from_clusters(problem, u, v, weight, parts)) is not None:
-        before, weight = weight, parts @ factors[0] + factors[1]
-        problem = with_costs(problem, np.stack([u, v], 1), before - weight)
-        scores = _scores(scored, names, u, v, weight, dict(zip(columns_of, factors[0].tolist(), strict=True)))
-        problem._origin = replace(origin, table=table_of(scores))
+    levels = {name: scored.column(name) for name in scored.column_names if name.startswith("mw_")}
+    parts = np.stack([np.nan_to_num(column.to_numpy()) for column in levels.values()], 1)
+    if learned and (found := factors_from_clusters(problem, u, v, weight, parts)) is not None:
+        factors, weight, problem = found
+        levels = {name: multiply(levels[name], x) for name, x in zip(levels, factors.tolist(), strict=True)}
         told = f"; weights learned again from the clusters{told}"
+    scores = _scores(names, u, v, weight, levels)
+    problem._origin = replace(origin, table=table_of(scores))
     result = run(problem, method, time_limit=time_limit)
     chosen = ", ".join(f"{c.name} as {c.kind}" for c in columns)
     settings = {"columns": {c.name: c.kind for c in columns}, "blocking": rules, "prior": share, "missing": missing}
@@ -195,8 +192,8 @@ def match(
     if not learned:
         message += "; too few columns or records to learn from: weights rest on assumptions"
     result = replace(result, message=message + told)
-    found: Matches = extended(Matches, result, scores=scores, settings=settings, records=frame)  # type: ignore[arg-type]
-    return found if asked is None else found.learned(asked, error=error, method=method, time_limit=time_limit)
+    r: Matches = extended(Matches, result, scores=scores, settings=settings, records=frame)  # type: ignore[arg-type]
+    return r if asked is None else r.learned(asked, error=error, method=method, time_limit=time_limit)
 
 
 def _check_one_table(frame: Any, on: Any) -> None:
@@ -275,14 +272,10 @@ def _prior_of_sources(weight: Floats, u: Any, v: Any, sources: Any) -> float:
     return prior / (1 + prior)
 
 
-def _scores(scored: Any, names: Any, u: Any, v: Any, weight: Floats, factors: dict[str, float] | None = None) -> Any:
-    """The table of candidates, with the part of the weight that comes from each column, times a factor of its own."""
+def _scores(names: Any, u: Any, v: Any, weight: Floats, levels: dict[str, Any]) -> Any:
+    """The table of candidates, with the part of the weight that comes from each column."""
     import pyarrow
-    from pyarrow.compute import multiply
 
     ends = {"left": [names[a] for a in u.tolist()], "right": [names[b] for b in v.tolist()]}
     values = {"match_weight": weight, "match_probability": 1 / (1 + np.exp2(-weight))}
-    levels = {name: scored.column(name) for name in scored.column_names if name.startswith("mw_")}
-    if factors is not None:
-        levels = {name: multiply(column, factors[name]) for name, column in levels.items()}
     return pyarrow.table(ends | values | levels)

@@ -22,8 +22,6 @@ __all__ = ["relearned"]
 
 def relearned(first: Any, answers: Any, error: float, method: str, time_limit: float | None) -> tuple[Any, Any]:
     """The result of a problem whose weights are learned from answers, and the scores; see :meth:`Matches.learned`."""
-    import pyarrow
-
     check_error(error)
     p: Any = first.problem
     origin = p._origin
@@ -42,7 +40,7 @@ def relearned(first: Any, answers: Any, error: float, method: str, time_limit: f
     new = learned_weights(u, v, weight, known, _about_pairs(answers, given), error)
     problem = with_costs(p, np.stack([u, v], 1), weight - new)
     for name, values in (("match_weight", new), ("match_probability", chance_otherwise(-new))):
-        scores = scores.set_column(scores.column_names.index(name), name, pyarrow.array(values))
+        scores = scores.set_column(scores.column_names.index(name), name, [values])
     problem._origin = replace(origin, table=table_of(scores))
     problem, given = with_answers(problem, given, error)
     result = run(problem, method, time_limit=time_limit)

@@ -29,7 +29,6 @@ __all__ = ["factors_from_clusters"]
 
 ROUNDS = 5
 STEADY = 0.05  # largest change of the number of joined candidates in a round, as a share of it
-LEAST = 100  # joined candidates, below which nothing is learned
 SIGMA = 0.05  # standard deviation of factors: a hundred candidates of ten bits say more
 
 Floats = NDArray[np.float64]
@@ -37,8 +36,8 @@ Floats = NDArray[np.float64]
 
 def factors_from_clusters(
     problem: Any, u: NDArray[np.integer[Any]], v: NDArray[np.integer[Any]], weight: Floats, parts: Floats
-) -> tuple[Floats, float] | None:
-    """The factors of the parts and the constant of the last trusted round; None if there is none.
+) -> tuple[Floats, Floats, Any] | None:
+    """The factors of the parts, the new weights and the problem with them, of the last trusted round, if there is one.
 
     Parameters
     ----------
@@ -56,14 +55,15 @@ def factors_from_clusters(
     for _ in range(ROUNDS):
         joined = labels[u] == labels[v]
         count = int(joined.sum())
-        if count < LEAST or count == len(joined):
+        if count < 100 or count == len(joined):  # too few to learn from
             break
         model = LogisticRegression(SIGMA).fit(rows, joined)
-        changed = with_costs(problem, pairs, weight - model.decision_function(rows))
+        new = model.decision_function(rows)
+        changed = with_costs(problem, pairs, weight - new)
         before, labels = labels, kernighan_lin(changed).labels
         if abs(int((labels[u] == labels[v]).sum()) - count) > STEADY * count:
             break
-        found = np.array(model.theta_[:-1]), float(model.theta_[-1]) / SIGMA
+        found = model.theta_[:-1], new, changed
         if np.array_equal(labels, before):
             break
     return found

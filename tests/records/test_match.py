@@ -11,6 +11,7 @@ from graphpart.records.second_round import factors_from_clusters
 
 pytest.importorskip("splink")
 pd = pytest.importorskip("pandas")
+pyarrow = pytest.importorskip("pyarrow")
 
 ON = ["given", "surname", "birth", "street", "phone"]
 
@@ -104,7 +105,7 @@ def test_weights_are_learned_from_answers(people):
     free = s.problem.pairs()[2]
     assert np.isin(free[np.isfinite(free)].round(6), (-weights).round(6)).mean() > 0.99
     assert s.learned(said).cost == pytest.approx(s.cost)  # from the first weights, not twice
-    again = gp.match(frame, ON, id="key", pairs=said)
+    again = gp.match(frame, ON, id="key", pairs=pyarrow.Table.from_pandas(said))
     assert again.cost == pytest.approx(s.cost) and again.first is not None
     evidence = r.learned(said, error=0.05)
     assert np.isfinite(evidence.problem.pairs()[2]).all()
@@ -147,8 +148,9 @@ def test_labelled_pairs(people):
     rows = [(f"r{a}", f"r{b}", 1) for a, b in zip(u[same], v[same], strict=True)]
     r = gp.records.match(frame, ON, id="key", pairs=pd.DataFrame(rows))
     assert gp.metrics.compare(person, r.labels).joins_f1 > 0.8
-    with pytest.raises(gp.InvalidProblem, match="'nobody' is in pairs, but is the name of no record"):
-        gp.records.match(frame, ON, id="key", pairs=[("r1", "nobody", 1)])
+    for one in ([("r1", "nobody", 1)], np.array([["r1", "nobody", 1]], object)):
+        with pytest.raises(gp.InvalidProblem, match="'nobody' is in pairs, but is the name of no record"):
+            gp.records.match(frame, ON, id="key", pairs=one)
 
 
 def test_the_command_line(people, tmp_path, capsys):
