@@ -1,9 +1,9 @@
 """Kernel of the semidefinite bound: coordinate ascent over squares of odd sums of spins, and the squares to add.
 
-W times a unit, read and changed on and above its diagonal, is the inverse of ``Z = C - sum_r m_r v_r v_r'``, with a multiplier m_r
-for each row v_r of whole numbers whose sum is odd. The value ``sum_r m_r + mu log det Z`` is concave, and its maximum
-over one multiplier is known: 1 / q - mu more than now, for ``q = v' inv(Z) v``. The inverse then changes by a matrix
-of rank one.
+W times a unit, read and changed on and above its diagonal, is the inverse of ``Z = C - sum_r m_r v_r v_r'``, with a
+multiplier m_r for each row v_r of whole numbers whose sum is odd. The value ``sum_r m_r + mu log det Z`` is concave,
+and its maximum over one multiplier is known: 1 / q - mu more than now, for ``q = v' inv(Z) v``. The inverse then
+changes by a matrix of rank one.
 """
 
 import numpy as np
@@ -60,16 +60,16 @@ cdef extern from *:
     void rank_one "gp_rank_one" (float* w, const float* y, float factor, Py_ssize_t n) noexcept nogil
 
 
-def ascend(float[:, ::1] W, double unit, const offset_t[::1] starts, const element_t[::1] members, const signed char[::1] numbers,
-           double[::1] multipliers, double mu, double least):
-    """Optimise the multipliers one after the other, in place; (how many changed, the largest relative change).
+def ascend(float[:, ::1] W, double unit, const offset_t[::1] starts, const element_t[::1] members,
+           const signed char[::1] numbers, double[::1] multipliers, double mu, double least):
+    """Optimise the multipliers one after the other, in place.
 
     The first n multipliers may have any sign, the others stay at least 0. A multiplier that would change by less
     than ``least / q`` is left as it is. O(n^2) for each multiplier that changes.
     """
-    cdef Py_ssize_t n = W.shape[0], r, changed = 0
+    cdef Py_ssize_t n = W.shape[0], r
     cdef offset_t i, j, begin, end
-    cdef double q, t, x, most = 0.0
+    cdef double q, t, x
     cdef const float* row
     cdef float[::1] y = np.zeros(n, np.float32)
     cdef float number
@@ -92,8 +92,6 @@ def ascend(float[:, ::1] W, double unit, const offset_t[::1] starts, const eleme
             x = t * q if t > 0 else -t * q
             if x <= least and (multipliers[r] + t != 0.0 or t == 0.0):
                 continue
-            most = x if x > most else most
-            changed += 1
             multipliers[r] += t
             y[:] = 0.0
             for i in range(begin, end):
@@ -104,7 +102,6 @@ def ascend(float[:, ::1] W, double unit, const offset_t[::1] starts, const eleme
                 for j in range(members[i], n):
                     y[j] += number * row[j]
             rank_one(&W[0, 0], &y[0], <float>(unit * t / (1.0 - t * q)), n)
-    return changed, most
 
 
 def add_squares(const offset_t[::1] starts, const element_t[::1] members, const signed char[::1] numbers,
@@ -154,6 +151,7 @@ def triangles(const float[:, ::1] X, float most):
                 sums[count] = low
                 count += 1
     return members_array[:count], signs_array[:count], sums_array[:count]
+
 
 def descend_squares(const float[:, ::1] X, element_t[:, ::1] members, signed char[:, ::1] numbers):
     """Make squares of sums of some spins, each with the number 1 or -1, small in the products X; the squares that result.

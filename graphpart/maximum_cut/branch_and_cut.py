@@ -33,19 +33,18 @@ from graphpart.stopping import Stopping
 __all__ = ["WORK", "BranchAndCut", "is_dense", "is_suitable"]
 
 WORK = 20_000  # iterations of the simplex method of a turn without a time limit: some seconds
-DENSE, LARGER = 3, 0.01  # edges for each node, and more of them for each node, up to which odd cycles are better
-SPARSE, MOST_EDGES = 16, 200_000  # most edges for each node, and in all, for odd cycles of larger graphs
+DENSE = 3  # edges for each node of a small graph, up to which odd cycles are better
 MANY = 2048  # open nodes, of some 100 kB each for 100 spins; with more, the latest is next
 
 
 def is_dense(nodes: int, edges: int) -> bool:
     """Whether the semidefinite relaxation is better than odd cycles."""
-    return nodes <= LARGEST and edges > (DENSE + LARGER * nodes) * nodes
+    return nodes <= LARGEST and edges > (DENSE + nodes / 100) * nodes
 
 
 def is_suitable(nodes: int, edges: int) -> bool:
     """Whether a graph is small or sparse enough for either relaxation."""
-    return is_dense(nodes, edges) or edges <= min(MOST_EDGES, SPARSE * nodes)
+    return is_dense(nodes, edges) or edges <= min(200_000, 16 * nodes)
 
 
 @dataclass(order=True)

@@ -31,18 +31,17 @@ from numpy.typing import NDArray
 from graphpart.maximum_cut import _odd_squares
 from graphpart.maximum_cut.signed_graph import SignedGraph
 
-__all__ = ["LARGEST", "OddRows", "Semidefinite", "joined_costs", "joined_spins", "spin_costs"]
+__all__ = ["LARGEST", "OddRows", "Semidefinite", "half_of", "joined_costs", "joined_spins", "spin_costs"]
 
 Floats = NDArray[np.float64]
 LARGEST = 600  # largest number of nodes, which is the order of the matrices
-SWEEPS = 4  # sweeps between two separations
 FALL = 0.9  # factor for mu after each sweep; its square root is taken each time mu was raised
 RAISED, LOW = 0.3, 0.03  # mu times the number of spins, as a share of the gap: after it was raised, and when it is
 UNCHANGED = 0.06  # relative change of a multiplier below which it is not updated
 VIOLATED, MORE = 0.04, 2  # added inequalities: least violation, and most for each spin
-LONGER, STARTS = (5, 7), 0.5  # lengths of the rows that are found by local search, and searches for each spin
+LONGER = 5, 7  # lengths of the rows that are found by local search
 SLOWEST, IDLE = 0.9985, 1e-5  # the slowest fall; a rise from one fall of mu to the next that is too little for more
-SHORT, END = 0.95, 0.03  # for spins that were joined: the fall of mu, and its product with their number at the end
+SHORT = 0.95  # the fall of mu for spins that were joined
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ class Semidefinite:
     def __init__(self, C: Floats, constant: float, rows: OddRows | None = None) -> None:
         n = self.n = len(C)
         self.C, self.constant = C, constant
-        self.fall, self._low = (FALL, LOW) if rows is None else (SHORT, END)
+        self.fall = FALL if rows is None else SHORT
         if rows is None:
             size = np.abs(C).sum(axis=1)
             rows = OddRows.single(-1.01 * size - 1e-6 * float(size.mean()) - 1e-300)
@@ -188,7 +187,7 @@ class Semidefinite:
             self.mu = 1.0 / float(np.mean(np.diag(inverse))) if self.fall == FALL else RAISED * self._gap(cost) / n
         unit = float(np.diag(inverse).max())
         W = np.ascontiguousarray(inverse / unit, np.float32)  # Z is exact again in the next round
-        for _ in range(SWEEPS):
+        for _ in range(4):  # sweeps between two separations
             _odd_squares.ascend(W, unit, rows.starts, rows.members, rows.numbers, rows.multipliers, self.mu, UNCHANGED)
             self.mu *= self.fall
         self.rounds += 1
@@ -196,7 +195,7 @@ class Semidefinite:
         if value > self.bound and self._is_definite():
             self.bound, self.best = value, rows.copy()
         gap = self._gap(cost)
-        if n * self.mu < self._low * gap:
+        if n * self.mu < LOW * gap:
             self.mu, self.fall, self.falls = RAISED * gap / n, math.sqrt(self.fall), self.falls + 1
             self.rise, self._before = self.bound - self._before, self.bound
             self._idle = self.rise <= IDLE * gap
@@ -227,17 +226,6 @@ class Semidefinite:
             return False
         return True
 
-    def joined(self, i: int, j: int, sign: int) -> Semidefinite:
-        """The relaxation of the sides whose spin j is `sign` times spin i, for ``i < j``; later spins move up.
-
-        Z becomes ``P' Z P``, and the bound remains. O(rows * n)
-        """
-        to, turned = joined_spins(np.arange(self.n), np.ones(self.n, np.int8), i, j, sign)
-        C, constant = joined_costs(self.C, self.constant, to, turned)
-        rows = self.best.joined(to, turned)
-        rows.multipliers[i] -= 2 * sign * self.C[i, j]  # now in the constant
-        return Semidefinite(C, constant, rows)
-
     def _separate(self) -> None:
         """Leave out inequalities without a multiplier, and add those that the products violate most."""
         n, X = self.n, self.products
@@ -251,18 +239,18 @@ class Semidefinite:
                 found.append(self._longer(X, length))
         squares = np.concatenate([sums for *_, sums in found])
         most = np.partition(squares, MORE * n)[MORE * n] if len(squares) > MORE * n else math.inf
+        known = rows.keys()
         for members, numbers, sums in found:
             worst = sums < min(most, 1.0 - VIOLATED)
             fresh = OddRows.single(np.zeros(0)).with_rows(members[worst], numbers[worst])
-            new = ~np.isin(fresh.keys(), rows.keys())
+            new = ~np.isin(fresh.keys(), known)
             rows = rows.with_rows(members[worst][new], numbers[worst][new])
         self.rows = rows
 
     def _longer(self, X: NDArray[np.float32], length: int) -> tuple[NDArray[np.int32], NDArray[np.int8], Floats]:
         """Rows of this many numbers 1 and -1 whose squares the products make small: members, numbers, squares."""
-        count = int(STARTS * self.n) + 1
+        count = self.n // 2 + 1  # searches
         members = np.argsort(self._generator.random((count, self.n), np.float32), axis=1)[:, :length].astype(np.int32)
-        members = np.ascontiguousarray(members)
         numbers = self._generator.choice(np.array([-1, 1], np.int8), (count, length))
         sums = _odd_squares.descend_squares(X, members, numbers)
         order = np.argsort(members, axis=1)
@@ -270,6 +258,17 @@ class Semidefinite:
         numbers *= numbers[:, :1]
         _, first = np.unique(np.concatenate([members, numbers], axis=1), axis=0, return_index=True)
         return members[first], numbers[first], sums[first]
+
+
+def half_of(C: Floats, constant: float, rows: OddRows, i: int, j: int, sign: int) -> Semidefinite:
+    """The relaxation of the sides whose spin j is `sign` times spin i, for ``i < j``; later spins move up.
+
+    Z becomes ``P' Z P``, and the bound of the rows remains. O(n^3 + rows * n)
+    """
+    to, turned = joined_spins(np.arange(len(C)), np.ones(len(C), np.int8), i, j, sign)
+    joined = rows.joined(to, turned)
+    joined.multipliers[i] -= 2 * sign * C[i, j]  # now in the constant
+    return Semidefinite(*joined_costs(C, constant, to, turned), joined)
 
 
 def joined_costs(C: Floats, constant: float, to: NDArray[np.int64], turned: NDArray[np.int8]) -> tuple[Floats, float]:

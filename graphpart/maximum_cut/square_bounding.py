@@ -19,17 +19,15 @@ from numpy.typing import NDArray
 from graphpart.common.blas import one_thread
 from graphpart.maximum_cut import _odd_walks
 from graphpart.maximum_cut.bounding import Step
-from graphpart.maximum_cut.semidefinite import OddRows, Semidefinite, joined_costs, joined_spins, spin_costs
+from graphpart.maximum_cut.semidefinite import OddRows, Semidefinite, half_of, joined_costs, joined_spins, spin_costs
 from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
 from graphpart.stopping import Stopping
 
 __all__ = ["SquareBounding"]
 
-SLOW = 0.1  # share of the gap: with less rise of the bound, the first node is divided,
-LONG = 2  # or after so many rounds for each spin
+LONG = 2  # rounds for each spin after which the first node is divided, if not before
 FEW = 12  # spins up to which all sides are enumerated
 OPERATION = 5e-9  # estimated seconds for each cube of the number of spins, before the first round
-ITERATION = 150_000.0  # cubes of the number of spins that take about as long as an iteration of the simplex method
 
 Start = tuple[NDArray[np.int64], NDArray[np.int8], OddRows]
 
@@ -54,9 +52,8 @@ class SquareBounding:
     def enter(self, start: Start, decision: tuple[int, int, int]) -> bool:
         """Two spins of a node become equal, or opposite."""
         to, turned, rows = start
-        whole = Semidefinite(*joined_costs(*self._costs, to, turned), rows)
+        self.relaxation = half_of(*joined_costs(*self._costs, to, turned), rows, *decision)
         self._to, self._turned = joined_spins(to, turned, *decision)
-        self.relaxation = whole.joined(*decision)
         self._going = True
         return True
 
@@ -73,14 +70,14 @@ class SquareBounding:
         with one_thread():
             self._going = relaxation.round(self._cost)
         self.needs = time.perf_counter() - began
-        self.work += float(relaxation.n) ** 3 / ITERATION
+        self.work += relaxation.n**3 / 150_000  # an iteration of the simplex method takes as long as this many cubes
         self.bound = relaxation.bound - self._error
         return True
 
     def sides(self) -> Sides:
         """The best sides of those that agree in sign with a row of the products, improved. O(n^3)"""
         relaxation, g, best = self.relaxation, self.g, self._best
-        if len(best) != relaxation.n:
+        if relaxation.n > FEW:
             spins = np.where(relaxation.products + np.eye(relaxation.n, dtype=np.float32) >= 0, 1.0, -1.0)
             with one_thread():
                 best = spins[int(np.argmin(((spins @ relaxation.C) * spins).sum(axis=1)))]
@@ -98,7 +95,7 @@ class SquareBounding:
             slow = (
                 relaxation.done
                 or relaxation.rounds >= LONG * relaxation.n
-                or relaxation.rise < SLOW * (cost - relaxation.bound)
+                or relaxation.rise < 0.1 * (cost - relaxation.bound)
             )
         else:
             slow = relaxation.falls > 0

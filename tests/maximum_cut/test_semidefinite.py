@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphpart.maximum_cut import _odd_squares
-from graphpart.maximum_cut.semidefinite import OddRows, Semidefinite, joined_costs, joined_spins, spin_costs
+from graphpart.maximum_cut.semidefinite import OddRows, Semidefinite, half_of, joined_costs, joined_spins, spin_costs
 from graphpart.maximum_cut.signed_graph import SignedGraph
 
 
@@ -133,7 +133,7 @@ def test_joined_relaxations_keep_the_bound():
             n = relaxation.n
             i, j = sorted(rng.choice(n, 2, replace=False).tolist())
             sign = int(rng.choice([-1, 1]))
-            half = relaxation.joined(i, j, sign)
+            half = half_of(relaxation.C, relaxation.constant, relaxation.best, i, j, sign)
             to, turned = joined_spins(np.arange(n), np.ones(n, np.int8), i, j, sign)
             P = np.zeros((n, n - 1))
             P[np.arange(n), to] = turned

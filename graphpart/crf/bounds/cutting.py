@@ -35,8 +35,8 @@ class Cutting(Contestant):
         arity = np.diff(f.scope_start)
         pairs = int(np.count_nonzero(arity == 2))
         suits = (f.domains == 2).all() and arity.max(initial=0) <= 2 and not f.has_forbidden
-        self.done = not (suits and is_suitable(f.n, pairs))
-        self.dense = is_dense(f.n, pairs)
+        self.done = not (suits and is_suitable(f.n + 1, pairs))  # label 0 is a node, too
+        self.dense = is_dense(f.n + 1, pairs)
         self.name = "branch and cut over " + ("semidefinite relaxations" if self.dense else "odd cycles")
         self.solver: BranchAndCut | None = None
 
