@@ -40,7 +40,6 @@ cdef enum:
     DONE = -2       # place of an element that has switched
     BARRED = -3     # place of an element without which its subset is not connected
     LISTED = -4     # place of an element that is listed to wait
-    HUB = 100       # most stored pairs of an element that may switch between two subsets, unless ten times more are usual
 
 
 cdef struct Element:
@@ -125,8 +124,9 @@ cdef inline Heap heap_of(State* s) noexcept nogil:
     return Heap(s.heap, s.waiting, sizeof(Waiting), first_of_two, note_place, s)
 
 
-cdef inline bint is_hub(State* s, element_t a) noexcept nogil:
-    return s.matrix == NULL and s.starts[a + 1] - s.starts[a] > s.hub
+cdef inline bint stays(State* s, element_t a, element_t V) noexcept nogil:
+    """Whether an element has too many stored pairs to switch between two subsets."""
+    return s.matrix == NULL and s.starts[a + 1] - s.starts[a] > s.hub and s.size[V] > 0
 
 
 cdef inline void let_wait(State* s, element_t a) noexcept nogil:
@@ -417,7 +417,7 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
         if s.at[b].place == OUT:
             if s.label[b] == from_subset and not (s.base.any and s.base.lifted[k]):     # now linked to the other subset
                 touch(s, b, other)
-                if is_hub(s, b) and s.size[V] > 0:
+                if stays(s, b, V):
                     s.at[b].place = DONE
                     continue
                 if not s.base.any:
@@ -573,7 +573,7 @@ cdef fixed_t improve_pair(
     if s.matrix == NULL and not s.base.any and not s.terms.any:
         least = s.attracting - s.repelling[U] - s.repelling[V]      # the largest possible gain
     for k in range(s.touches if least < min(join, -tolerance) else 0):
-        if is_hub(s, s.touched[k]) and s.size[V] > 0:
+        if stays(s, s.touched[k], V):
             s.at[s.touched[k]].place = DONE
         else:
             let_wait(s, s.touched[k])
@@ -693,7 +693,7 @@ cdef class Pairs:
             self.s.matrix = &dense[0, 0]
         else:
             starts, neighbours, costs = rows
-            self.hub = self.s.hub = max(HUB, 10 * starts[n] // max(1, n))
+            self.hub = self.s.hub = max(100, 10 * starts[n] // max(1, n))
             self.s.starts = &starts[0]
             self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
             self.s.costs = &costs[0] if costs.shape[0] else NULL

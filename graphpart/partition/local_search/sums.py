@@ -13,8 +13,6 @@ from graphpart.partition.problem.groups import Groups
 
 __all__ = ["Terms", "fits_pairwise", "neighbours_of", "terms_of"]
 
-FEW, LARGEST = 16, 2000  # pairwise Kernighan-Lin: neighbours of an element; elements of a matrix with required cuts
-
 
 class Terms(NamedTuple):
     """The background of elements a and b is ``sum(factor[t] * weights[a, partner[t]] * weights[b, t])``."""
@@ -83,7 +81,7 @@ def fits_pairwise(p: SetPartition) -> bool:
     This is so where elements have few neighbours. On matrices, annealing soon ends lower than both, except where pairs
     must be cut: then few elements can move, and switches between two subsets pass what no single move does.
     """
-    return p._has_must_cut and p.n <= LARGEST if p.is_dense else neighbours_of(p) <= FEW
+    return p._has_must_cut and p.n <= 2000 if p.is_dense else neighbours_of(p) <= 16
 
 
 def _demands(p: SetPartition) -> dict[str, Any]:
