@@ -270,8 +270,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         else:
             u, v = with_others(n, *pairs.nearest_neighbors(X, k, self.metric).T)
             distances = self._distances(X, u, v)
-        by_path = self._is_auto
-        self._choose(pairwise_distances(X[drawn(n)], metric=self.metric) if by_path else distances)
+        self._choose(pairwise_distances(X[drawn(n)], metric=self.metric) if self._is_auto else distances)
         return SetPartition._of_pairs(range(n), u, v, self._costs(distances), dense=False)
 
     def _drawn(self, X: Any) -> SetPartition:

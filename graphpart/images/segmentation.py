@@ -36,8 +36,6 @@ from graphpart.solve import run
 
 __all__ = ["Segmentation", "segment"]
 
-MIDDLE = 0.55  # median of a boundary map above which it is probably none
-
 
 class Segmentation:
     """Segments of a picture or volume, and how they were found.
@@ -304,13 +302,12 @@ def _warn_of_one_region(heights: NDArray[np.float32]) -> None:
 def _check_values(heights: NDArray[np.float32], graph: RegionGraph, segments: int, is_map: bool) -> None:
     """Warn if all regions are joined, or if a boundary map is probably none, or its values are no probabilities.
 
-    Of boundary maps of photographs the median is at most 0.2, of maps turned round at least 0.8.
-
-    They are not if hardly any is near 1, and if for a tenth of all contacts or more the value that decides is below
+    Of boundary maps of photographs the median is at most 0.2, of maps turned round at least 0.8. Values are no
+    probabilities if hardly any is near 1, and if for a tenth of all contacts or more the value that decides is below
     1/2, so that the regions attract, although it is high beside the values of the whole map.
     """
     middle = float(np.median(heights.ravel()[:: max(1, heights.size // SAMPLE)])) if is_map and graph.n > 1 else 0.0
-    if middle > MIDDLE:
+    if middle > 0.55:
         warn(
             f"half of the values of the boundary map are above {middle:.2g}: expected low values within segments, and "
             "high ones on the lines between them; turn an inverted map by 1 - boundary; graphpart.images.boundaries "

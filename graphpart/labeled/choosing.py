@@ -114,7 +114,7 @@ def auto(
     done: dict[str, int] = {}
     proven, first = True, q.n
     parts = list(components(q))
-    left = sum(part.n + part.m for _, part in parts)
+    left = q.n + q.m
     for elements, part in parts:
         given = None if start is None else (canonical(labels[elements]), classes[elements])
         before = part._evaluate(canonical(found_labels[elements]), found_classes[elements])

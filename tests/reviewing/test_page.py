@@ -270,6 +270,10 @@ def test_a_page_with_a_server_behind_it(driver, tmp_path):
             assert [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"] == []
             driver.get(server.url)
             assert text(driver, "status") == "10 answers so far."
+            driver.execute_script("answers.said.set(Answers.pair(...names(0)), [...names(0), 'apart']); answers.keep()")
+            driver.get(server.url)
+            until(lambda: text(driver, "saved") == "11 answers are in the file.")
+            assert len(read_answers(path)["answer"]) == 11
         finally:
             server.shutdown()
             thread.join()

@@ -139,9 +139,9 @@ function note() {
 answers.asked = (left, right) => asked.get(Answers.pair(left, right)) ?? ["", "", ""];
 note();
 const known = answers.recall() + answers.add(data.answers ?? [])[0];
-if (data.server) serve();
 at = data.questions.findIndex((_, k) => said(k) === undefined);
 if (at < 0) at = data.questions.length;
 if (known) tell(data.server ? `${known} answers so far.` : `${known} answers were kept in this browser.`);
 show();
+if (data.server) serve();
 document.documentElement.dataset.ready = "yes";

@@ -1,6 +1,6 @@
 // With a server behind the page: changes of answers are sent at once, and new questions take the place of open ones.
 
-/** Send each change of the answers from now on. */
+/** Send answers that only this browser has, and each change from now on. */
 function serve() {
   const waiting = new Set(); // pairs that were not sent yet
   let sending = false;
@@ -30,6 +30,8 @@ function serve() {
     }
     sending = false;
   };
+  const there = new Set(data.answers.map(([left, right]) => Answers.pair(left, right)));
+  answers.changed([...answers.said.keys()].filter((pair) => !there.has(pair)));
 }
 
 /** New questions in place of those that follow the one that is shown. */
