@@ -23,6 +23,7 @@ from graphpart.check import INF, LARGEST_TABLE, Conditioned, Energy, Factor, Par
 __all__ = ["FastEnergy", "FastPartition"]
 
 FITS = 1 << 58  # sums below this are added up in 64 bits, with room for a number that stands for infinity
+FORBIDDEN = 1 << 60  # stands for an infinite entry of a table
 DENSE = 1 << 22  # most entries of a matrix of pairs of classes
 TERMS = 1 << 20  # of inequalities that are added up at once
 SMALL = 256  # most entries of a table that is eliminated without NumPy
@@ -159,18 +160,38 @@ class FastEnergy(Energy):
         least = np.minimum.reduceat(flat, start[:-1]) if tables else flat
         return (INF if (least > 2 * largest).any() else int(least.sum())), digits
 
-    def _least(self, tables: list[Factor], whole: Sequence[int], state: Conditioned) -> list[Any]:
-        """The least sum of some tables over the labels of the last variable, for all labels of the others."""
-        shape = [len(state.labels[v]) for v in whole]
-        if math.prod(shape) <= SMALL:
-            return super()._least(tables, whole, state)
-        largest = sum(max((abs(x) for x in entries if x != INF), default=0) for _, entries in tables)
-        huge = 2 * largest + 1
-        total = np.zeros(shape, _dtype(huge * (len(tables) + 1)))
-        for scope, entries in tables:
-            table = np.array([huge if x == INF else x for x in entries], total.dtype)
-            total += _spread(table, [whole.index(v) for v in scope], shape)
-        return [INF if x > largest else x for x in total.min(axis=-1).ravel().tolist()]
+    def _least(self, tables: list[Factor], whole: Sequence[int], state: Conditioned) -> Any:
+        """The least sum of some tables over the labels of the last variable, for all labels of the others.
+
+        Large tables are arrays from one elimination to the next, with `FORBIDDEN` in place of inf.
+        """
+        shape, arrays, largest = [len(state.labels[v]) for v in whole], [], 0
+        if math.prod(shape) > SMALL:
+            for _, entries in tables:
+                finite = [x for x in entries if x != INF] if isinstance(entries, list) else entries
+                largest += max(map(abs, finite), default=0) if isinstance(finite, list) else _largest(finite)
+                if largest * 4 * (len(tables) + 1) >= FITS:
+                    break
+                given = [FORBIDDEN if x == INF else x for x in entries] if isinstance(entries, list) else entries
+                arrays.append(np.asarray(given, np.int64))
+        if len(arrays) < len(tables) or math.prod(shape) <= SMALL:
+            return super()._least([(scope, _listed(entries)) for scope, entries in tables], whole, state)
+        huge, total = 2 * largest + 1, np.zeros(shape, np.int64)
+        for (scope, _), table in zip(tables, arrays, strict=True):
+            total += _spread(np.where(table == FORBIDDEN, huge, table), [whole.index(v) for v in scope], shape)
+        least = total.min(axis=-1).ravel()
+        least[least > largest] = FORBIDDEN
+        return least if len(least) > SMALL else _listed(least)
+
+
+def _largest(table: Numbers) -> int:
+    """The largest absolute value of the entries that are allowed."""
+    return int(np.abs(np.where(table == FORBIDDEN, 0, table)).max(initial=0))
+
+
+def _listed(entries: Any) -> list[Any]:
+    """The entries of a table as the plain check has them."""
+    return entries if isinstance(entries, list) else [INF if x == FORBIDDEN else x for x in entries.tolist()]
 
 
 def _spread(table: Numbers, axes: list[int], shape: Sequence[int]) -> Numbers:

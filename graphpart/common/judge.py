@@ -50,7 +50,12 @@ class Judge:
     @property
     def resolution(self) -> float:
         """A bound that is at most this below the cost of a solution shows that no solution costs notably less."""
-        return self.step * (1 - 1e-6) - 4 * self.error if 8 * self.error < self.step else self.tolerance
+        return self.step * (1 - 1e-6) - 4 * self.error if self.has_step else self.tolerance
+
+    @property
+    def has_step(self) -> bool:
+        """Whether costs are so near to multiples of the step that it counts, and not the tolerance."""
+        return 8 * self.error < self.step
 
     def meets(self, bound: float, cost: float) -> bool:
         """Whether a lower bound shows that no solution costs less than this one."""

@@ -14,13 +14,13 @@ import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart import check as checker
+from graphpart.common.judge import Judge
 from graphpart.common.proof import Proof
 from graphpart.common.steps import decimal_step
 from graphpart.display import number, plural
@@ -200,34 +200,38 @@ def out_of_time(nodes: int, unfinished: int) -> Unproven:
     return Unproven(f"no proof when the time was over or Ctrl-C pressed: {nodes} nodes, {unfinished} open")
 
 
-def decimals_of(costs: NDArray[np.float64], tolerance: float) -> int | None:
-    """The number of decimals of finite costs; None if there are too many, or rounding changes more than allowed."""
-    step, error = decimal_step(costs)
+def decimals_of(costs: NDArray[np.float64], tolerance: float, times: NDArray[np.float64] | float = 1.0) -> int | None:
+    """The number of decimals of finite costs; None if there are too many, or rounding changes more than allowed.
+
+    `times` is how often each cost occurs.
+    """
+    step, error = decimal_step(costs, times)
     if not step:
         return None if costs.any() else 0
-    if 2 * error > max(tolerance, NEAR * float(np.abs(costs).sum())):
+    if 2 * error > max(tolerance, NEAR * float((np.abs(costs) * times).sum())):
         return None
     return next((k for k in range(9) if abs(step * 10.0**k - round(step * 10.0**k)) < 1e-6), None)
 
 
-def tolerance_of(plain: checker.Partition | checker.Energy, labels: list[int], cost: float, allowed: float) -> float:
-    """The tolerance of a certificate, rounded upwards, but not above what `graphpart.check` accepts.
+def tolerance_of(judge: Judge, cost: float, size: float, terms: int) -> float:
+    """The tolerance of a certificate: what its bound may miss, and rounding errors, but not more than a check accepts.
 
     Parameters
     ----------
-    plain : Partition or Energy
-        The problem in plain Python.
-    labels : list of int
-        The solution, whose stated cost may be above what the certificate of an exact proof would prove.
+    judge : Judge
+        Bounds of leaves are below the cost by at most its resolution.
     cost : float
-        The stated cost.
-    allowed : float
-        How much the proof may miss.
+        Of the solution.
+    size : float
+        The sum of all absolute costs.
+    terms : int
+        The most numbers that the cost is a sum of.
     """
-    missed = max(Fraction(cost) - plain.cost(labels) + plain.costs.error, Fraction(0))
-    exact = min(missed + Fraction(allowed), checker.SHARE * plain.costs.size)
-    rounded = float(exact)
-    return rounded if Fraction(rounded) >= exact or not exact else min(math.nextafter(rounded, math.inf), 1e300)
+    if judge.has_step and not judge.error:
+        return 0.0  # sums of multiples of a step are exact
+    allowed = 0.0 if judge.has_step else judge.resolution
+    rounding = 2.0**-52 * (terms + 4) * size + math.ulp(cost)
+    return min(2 * judge.error + rounding + allowed, float(checker.SHARE) * size * (1 - 2.0**-20))
 
 
 def units(scale: float) -> list[int]:

@@ -10,27 +10,32 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from collections import Counter
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.check import Conditioned, Energy, Value
-from graphpart.common.judge import TOLERANCE
+from graphpart.common.judge import TOLERANCE, Judge, judge_of
 from graphpart.common.proof_tree import NEAR, Unproven, decimals_of, out_of_time, require_room, tolerance_of
+from graphpart.common.steps import decimal_step
 from graphpart.crf.certificates.certificate import fingerprint, finite_costs
-from graphpart.crf.problem import as_factor_graph
+from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.derive import split
+from graphpart.crf.problem.labeling import places
 from graphpart.crf.proof_trees.leaves import Leaves
-from graphpart.crf.proof_trees.tree import LabelingProof, plain_energy
+from graphpart.crf.proof_trees.tree import LabelingProof
+from graphpart.crf.reduction.persistency import State
 from graphpart.display import number
+from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["prove_labels"]
 
 LARGEST_PROBLEM = 1 << 22  # most entries of all tables, which plain Python holds in some hundred megabytes
+BETTER = "a labeling was found that costs less"
+FORBIDDEN = ["messages", 0, []]  # a leaf if some factor forbids everything that decisions leave
 
 
 @interruptible
@@ -61,14 +66,13 @@ def prove_labels(
     if f.entries > LARGEST_PROBLEM:
         raise Unproven(f"the tables have {number(f.entries)} entries: expected at most {number(LARGEST_PROBLEM)}")
     costs, count = finite_costs(f)
-    finite = np.repeat(costs, np.asarray(count, np.int64))
-    size = float(np.abs(finite).sum())
-    decimals = decimals_of(finite, TOLERANCE * size)
-    energy = plain_energy(f, decimals)
-    making = Making(energy, labels.tolist(), Stopping(time_limit), 0.0 if decimals is not None else NEAR * size)
+    size = float((np.abs(costs) * count).sum())
+    decimals = decimals_of(costs, TOLERANCE * size, count)
+    judge = judge_of(*(decimal_step(costs, count) if decimals is not None else (0.0, 0.0)), NEAR * size)
+    making = Making(f, np.asarray(labels), Stopping(time_limit), judge)
     nodes = making.nodes()
     making.stopping.reraise()
-    tolerance = tolerance_of(energy, labels.tolist(), cost, making.allowed)
+    tolerance = tolerance_of(judge, cost, size, f.m + 1)
     return LabelingProof(
         bound=cost, tolerance=tolerance, decimals=decimals, cost=cost, n=f.n,
         method=method, problem=fingerprint(f), nodes=nodes,
@@ -80,92 +84,97 @@ class Making:
 
     Parameters
     ----------
-    energy : Energy
-    labels : list of int
+    f : FactorGraph
+    labels : ndarray of int32, shape (n,)
         The labeling that is proven.
     stopping : Stopping
-    allowed : float
-        How much the value of the root may miss.
+    judge : Judge
     """
 
-    def __init__(self, energy: Energy, labels: list[int], stopping: Stopping, allowed: float) -> None:
-        self.energy, self.labels, self.stopping, self.allowed = energy, labels, stopping, allowed
-        self.leaves = Leaves(energy, stopping)
+    def __init__(self, f: FactorGraph, labels: NDArray[np.int32], stopping: Stopping, judge: Judge) -> None:
+        self.root, self.labels, self.stopping, self.judge = State(f), labels, stopping, judge
+        self.root.constant = 0.0  # it counts for the cost of any labels, too
+        self.leaves = Leaves(stopping)
         self.out: list[Any] = []
 
     def nodes(self) -> list[Any]:
         """All nodes, each before its children."""
-        root = self.energy.root()
-        parts = self._parts(root)
-        if len(parts) > 1:
-            node = ["parts", parts]
-            self.out.append(node)
-            states = self.energy.children(node, root)
-        else:
-            states = [root]
-        for state in states:
-            goal = self.energy.cost(self.labels, state) - Fraction(self.allowed) / len(states)
-            self._prove(state, goal)
+        root, names = self.root, self.root.members
+        parts = split(root.g, root.g.components())
+        if len(parts) < 2 or self.leaves.eliminated(root.g) is not None:
+            self._prove(root, self._goal(root.g, names, 1))
+            return self.out
+        easy, hard = list[NDArray[Any]](), list[tuple[NDArray[Any], FactorGraph]]()
+        order: list[int] = []
+        for inside, part in parts:
+            some = names[inside]
+            if (found := self.leaves.eliminated(part)) is None:
+                hard.append((some, part))
+                continue
+            if found[1] < self._goal(part, some, len(parts)):
+                raise Unproven(BETTER)
+            easy.append(some)
+            order += some[found[0]].tolist()
+        if not hard:
+            return [["eliminate", order]]
+        members = [np.concatenate(easy), *(some for some, _ in hard)] if easy else [some for some, _ in hard]
+        if len(members) > 1:
+            self.out.append(["parts", [some.tolist() for some in members]])
+        if easy:
+            self.out.append(["eliminate", order])
+        for some, part in hard:
+            state = State(part)
+            state.members, state.known = some, root.known
+            self._prove(state, self._goal(part, some, len(parts)))
         return self.out
 
-    def _parts(self, root: Conditioned) -> list[list[int]]:
-        """The variables of components of small width together, and those of each other component."""
-        parent = {v: v for v in root.labels}
+    def _goal(self, f: FactorGraph, names: NDArray[Any], parts: int) -> float:
+        """The bound that closes one of some parts."""
+        share = self.judge.resolution if self.judge.has_step else self.judge.resolution / parts
+        return f.evaluate_labels(self.labels[names]) - share
 
-        def find(v: int) -> int:
-            while parent[v] != v:
-                parent[v] = parent[parent[v]]
-                v = parent[v]
-            return v
-
-        for scope, _ in root.factors:
-            for v in scope[1:]:
-                parent[find(v)] = find(scope[0])
-        members: dict[int, list[int]] = {}
-        for v in root.labels:
-            members.setdefault(find(v), []).append(v)
-        if len(members) < 2:
-            return []
-        of = {v: k for k, some in enumerate(members.values()) for v in some}
-        factors: list[list[Any]] = [[] for _ in members]
-        for factor in root.factors:
-            factors[of[factor[0][0]]].append(factor)
-        easy: list[int] = []
-        hard = []
-        for some, mine in zip(members.values(), factors, strict=True):
-            f, _ = self.leaves.factor_graph(Conditioned({v: root.labels[v] for v in some}, mine, 0))
-            if self.leaves.small_order(f) is None:
-                hard.append(some)
-            else:
-                easy += some
-        return [easy, *hard] if easy else hard
-
-    def _prove(self, state: Conditioned, goal: Value) -> None:
+    def _prove(self, state: State, goal: float) -> None:
         """Append the nodes of a part."""
-        open_, first_node = [(state, 0)], len(self.out)
+        labels: NDArray[np.int32] | None = self.labels[state.members]
+        open_: list[tuple[State | None, int]] = [(state, 0)]
         while open_:
-            state, depth = open_.pop()
+            one, depth = open_.pop()
             require_room(len(self.out), depth)
-            node = self.leaves.find(state, goal, len(self.out) == first_node)
-            if node is not None:
-                self.out.append(node)
-                continue
-            if self.stopping.check(math.inf):
-                raise out_of_time(len(self.out), len(open_) + 1)
-            if not state.labels or (node := self._branch(state)) is None:
-                raise Unproven("a labeling was found that costs less")
+            node = FORBIDDEN if one is None else self.leaves.find(one.g, one.members, goal - one.constant, labels)
+            labels = None
+            if node is None:
+                assert one is not None
+                if self.stopping.check(math.inf):
+                    raise out_of_time(len(self.out), len(open_) + 1)
+                node, children = self._branch(one)
+                open_ += [(child, depth + 1) for child in children[::-1]]
             self.out.append(node)
-            first, second = self.energy.children(node, state)
-            open_ += [(second, depth + 1), (first, depth + 1)]
 
-    def _branch(self, state: Conditioned) -> list[Any] | None:
-        """A variable with few labels and many factors, and its label, or its first one if this is excluded.
+    def _branch(self, state: State) -> tuple[list[Any], list[State | None]]:
+        """A variable with few labels and many factors, and its label, or its first one if this is excluded; children.
 
-        The ratio of both decides (Bessiere & Regin 1996). None if no factor has two variables.
+        The ratio of both decides (Bessiere & Regin 1996). If no factor has two variables, the value of a leaf is the
+        least energy.
         """
-        degree = Counter(v for scope, _ in state.factors if len(scope) > 1 for v in scope)
-        if not degree:
-            return None  # the value of a leaf is the least energy
-        v = min(degree, key=lambda v: (len(state.labels[v]) / degree[v], v))
-        own = state.labels[v]
-        return ["branch", v, self.labels[v] if self.labels[v] in own else own[0]]
+        g = state.g
+        arity = np.diff(g.scope_start)
+        degree = np.bincount(g.scope[np.repeat(arity > 1, arity)], minlength=g.n)
+        if not degree.any():
+            raise Unproven(BETTER)
+        i = int(np.argmin(np.where(degree, g.domains / np.maximum(degree, 1), math.inf)))
+        v, (a, b) = int(state.members[i]), places(g)[i : i + 2].tolist()
+        own = state.options[a:b].tolist()
+        j = own.index(self.labels[v]) if self.labels[v] in own else 0
+        children = list[State | None]()
+        for kept in (1, 0):
+            alive = np.ones(len(state.options), np.uint8)
+            alive[a:b] = 1 - kept
+            alive[a + j] = kept
+            child = copy.copy(state)
+            child.known = state.known.copy()
+            try:
+                child.restrict(alive)
+                children.append(child)
+            except InfeasibleProblem:
+                children.append(None)
+        return ["branch", v, own[j]], children

@@ -189,7 +189,7 @@ def reduce(
 def reduced(f: FactorGraph, steps: Sequence[Step], stopping: Stopping) -> LabelingReduction:
     """The reduction by the given steps, see `reduce`."""
     least_entries(f)
-    state = _State(f)
+    state = State(f)
     state.exhaust(steps, False, stopping)
     strong = state.known.copy()
     state.exhaust(steps, True, stopping)
@@ -272,21 +272,32 @@ STEPS: tuple[Step, ...] = (dead_end_step, roof_duality_step, improving_mapping_s
 QUICK_STEPS = STEPS[:2]  #: those without message passing
 
 
-class _State:
-    """The part of a problem that is left, and the labels that are known."""
+class State:
+    """The part of a problem that is left, and the labels that are known.
+
+    Attributes
+    ----------
+    g, constant : FactorGraph, float
+        What is left, over variables of at least two labels, and the energy that is decided beside it.
+    known : ndarray of int32
+        The labels that are known, else -1.
+    members, leader : ndarray of int
+        The variables that are not known, and for each the one of `g` that it has become.
+    options : ndarray of int32
+        For each label of that variable, one after the other, the label that it stands for.
+    """
 
     def __init__(self, f: FactorGraph) -> None:
         self.f = f
         self.known = np.full(f.n, -1, np.int32)
-        self.members = np.arange(f.n)  # the variables that are not known,
-        self.leader = np.arange(f.n)  # for each the one of `g` that it has become,
+        self.members, self.leader = np.arange(f.n), np.arange(f.n)
         first = places(f)
-        self.options = (np.arange(first[-1]) - np.repeat(first[:-1], f.domains)).astype(np.int32)  # and for its labels
+        self.options = (np.arange(first[-1]) - np.repeat(first[:-1], f.domains)).astype(np.int32)
         self.g, self.constant = f, 0.0
         self.probed: FactorGraph | None = None
         self.mapping = True  # whether to look for improving mappings
         if (f.domains == 1).any():
-            self._restrict(np.ones(first[-1], np.uint8), True)
+            self.restrict(np.ones(first[-1], np.uint8), True)
 
     def exhaust(self, steps: Sequence[Step], weak: bool, stopping: Stopping) -> None:
         """Go through the steps in turn until none finds anything."""
@@ -307,7 +318,7 @@ class _State:
                 self.g, alive = alive
             if step is improving_mapping_step and weak:
                 self.mapping = alive is not None and float(alive.mean()) <= 1.0 - AGAIN
-            if alive is not None and (self._restrict(alive) or self.g is not before):
+            if alive is not None and (self.restrict(alive) or self.g is not before):
                 self._contract()
                 idle = 0
             else:
@@ -328,9 +339,9 @@ class _State:
                 np.repeat(begins, sizes) + found.options[np.repeat(found.start[before], sizes) + label]
             ]
             if (self.g.domains == 1).any():
-                self._restrict(np.ones(places(self.g)[-1], np.uint8), True)
+                self.restrict(np.ones(places(self.g)[-1], np.uint8), True)
 
-    def _restrict(self, alive: NDArray[np.uint8], always: bool = False) -> bool:
+    def restrict(self, alive: NDArray[np.uint8], always: bool = False) -> bool:
         """Leave out labels, and variables with only one label; return whether there were any."""
         g = self.g
         if alive.all() and not always:

@@ -73,13 +73,12 @@ def prove(
     cost, finite = p._evaluate_labels(labels), _numbers(p)
     judge = judge_of_partition(p)
     decimals = decimals_of(finite, judge.tolerance) if _is_plain(p) else None
-    plain = plain_problem(p, decimals)
-    has_step = bool(judge.step) and decimals is not None
-    if not has_step:
-        judge = Judge(max(judge.tolerance, NEAR * float(plain.costs.size)))
+    size = _size(p, decimals)
+    if not judge.has_step or decimals is None:
+        judge = Judge(max(judge.tolerance, NEAR * size))
     nodes = Making(p, labels, judge, stopping, known).nodes()
     stopping.reraise()
-    tolerance = tolerance_of(plain, labels.tolist(), cost, 0.0 if has_step else judge.resolution)
+    tolerance = tolerance_of(judge, cost, size, p.n * p.n if p.background is not None else p.m)
     return PartitionProof(
         bound=cost, tolerance=tolerance, decimals=decimals, cost=cost, n=p.n, method=method,
         problem=fingerprint(p), nodes=nodes,
@@ -101,6 +100,15 @@ def _numbers(p: SetPartition) -> NDArray[np.float64]:
 def _is_plain(p: SetPartition) -> bool:
     """Whether unlisted pairs have one cost, if any."""
     return p.background is None or all(x is y and (x == 1).all() for x, y in p.background.vectors)
+
+
+def _size(p: SetPartition, decimals: int | None) -> float:
+    """The sum of the absolute costs of all pairs."""
+    if p.background is not None and not (_is_plain(p) and p.background.groups is None):
+        return float(plain_problem(p, decimals).costs.size)
+    missing = 0.0 if p.background is None else float(np.abs(p.background.beta).sum())
+    cost = p.pairs()[2]
+    return float(np.abs(cost[np.isfinite(cost)]).sum()) + missing * (p.n * (p.n - 1) // 2)
 
 
 class Making:
@@ -154,7 +162,7 @@ class Making:
     def _prove(self, p: SetPartition, labels: Labels, names: NDArray[Any], parts: int) -> None:
         """Append the nodes of a part, whose elements have these names."""
         cost = p._evaluate_labels(np.ascontiguousarray(labels))
-        share = self.judge.resolution if self.judge.step else self.judge.resolution / (2 * parts)
+        share = self.judge.resolution if self.judge.has_step else self.judge.resolution / (2 * parts)
         goal = cost - share
         place = np.full(self.p.n, -1)
         place[names] = np.arange(len(names))

@@ -162,9 +162,11 @@ class Bounding:
 
 def _node(rows: Inequalities, multipliers: Any, exponent: int) -> list[Any]:
     """The leaf with these inequalities and their multipliers in units of ``2**-exponent``, rounded downwards."""
-    listed = []
-    for k, amount in enumerate(whole(multipliers, exponent)):
-        if amount > 0:
-            kind, split, elements = rows.item(k)
-            listed.append([kind, len(elements) // 2 if kind == GENERAL else split, amount, *elements])
+    amounts = whole(multipliers, exponent)
+    used = [k for k, amount in enumerate(amounts) if amount > 0]
+    is_general, half = rows.kinds == GENERAL, np.diff(rows.starts) // 2
+    kinds, splits, starts, elements = (
+        array.tolist() for array in (rows.kinds, np.where(is_general, half, rows.splits), rows.starts, rows.elements)
+    )
+    listed = [[kinds[k], splits[k], amounts[k], *elements[starts[k] : starts[k + 1]]] for k in used]
     return ["inequalities", exponent, listed]
