@@ -113,6 +113,26 @@ class OddCycles:
                 self._slack = self._slack[kept]
         return solved
 
+    def closes(self, goal: float, stopping: Stopping) -> bool | None:
+        """Whether rounds raise the bound to a goal; None if the time is over."""
+        bounds = list[float]()
+        while True:
+            solved = self.solve()
+            if self.bound >= goal:
+                return True
+            if stopping.check(math.inf):
+                return None
+            if not solved:
+                return False
+            bounds.append(self.bound)
+            if is_steady(bounds, goal - self.bound):
+                if self.tilted:
+                    return False
+                self.tilt()
+                bounds.clear()
+            elif not self.separate(stopping):
+                return False
+
     @property
     def multipliers(self) -> Floats:
         """Multipliers of the inequalities, for the weights of the graph."""

@@ -21,6 +21,7 @@ from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.certificates.certificate import Certificate, Extra, certify, message_starts, proven_bound
 from graphpart.crf.graph_cuts.graph_cut import cut_messages
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.proof_trees.cycles import by_cycles, suits_cycles
 from graphpart.errors import GraphPartError, InfeasibleProblem, InvalidProblem
 from graphpart.stopping import Stopping
 
@@ -99,7 +100,7 @@ class Leaves:
         is_binary = bool((f.domains == 2).all()) and int(np.diff(f.scope_start).max(initial=0)) <= 2
         makers = [self._flow, self._roof] if is_binary else [self._flow]
         if labels is not None or not self.nearly:
-            makers.append(self._messages)
+            makers.append(self._cycles if suits_cycles(f) else self._messages)
         for make in makers:
             if self.stopping.check(math.inf):
                 return
@@ -117,6 +118,9 @@ class Leaves:
 
     def _roof(self, f: FactorGraph, goal: float, labels: NDArray[np.int32] | None) -> Certificate:
         return BOUNDS["roof-duality"](f, self.stopping.child())
+
+    def _cycles(self, f: FactorGraph, goal: float, labels: NDArray[np.int32] | None) -> Certificate:
+        return by_cycles(f, goal, self.stopping.child())
 
     def _messages(self, f: FactorGraph, goal: float, labels: NDArray[np.int32] | None) -> Certificate:
         """Messages by message passing, with cycles of not too large tables. They end when they reach the goal."""

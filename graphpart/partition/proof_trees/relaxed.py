@@ -55,14 +55,13 @@ class Bounding:
     def _add(self, one: Kept) -> None:
         """Add inequalities with their multipliers, and take over the point. The pairs of some may not be variables."""
         r, found = self.relaxation, one.inequalities.renamed(one.elements.astype(np.int32))
+        there = found.kinds != GENERAL  # these come from semidefinite relaxations, and certificates do not have them
         if len(one.point) == len(r.y) and (one.elements == np.arange(self.p.n)).all():
             r.y = one.point
         elif not r.complete and len(found):
             starts, keys = found.terms(self.p.n)[:2]
-            there = np.logical_and.reduceat(np.isin(keys, keys_of_pairs(r.u, r.v, self.p.n)), starts[:-1])
-            r.rows.add(found.take(there), one.multipliers[there])
-            return
-        r.rows.add(found, one.multipliers)
+            there &= np.logical_and.reduceat(np.isin(keys, keys_of_pairs(r.u, r.v, self.p.n)), starts[:-1])
+        r.rows.add(found.take(there), one.multipliers[there])
 
     @property
     def bound(self) -> float:
@@ -164,9 +163,8 @@ def _node(rows: Inequalities, multipliers: Any, exponent: int) -> list[Any]:
     """The leaf with these inequalities and their multipliers in units of ``2**-exponent``, rounded downwards."""
     amounts = whole(multipliers, exponent)
     used = [k for k, amount in enumerate(amounts) if amount > 0]
-    is_general, half = rows.kinds == GENERAL, np.diff(rows.starts) // 2
     kinds, splits, starts, elements = (
-        array.tolist() for array in (rows.kinds, np.where(is_general, half, rows.splits), rows.starts, rows.elements)
+        array.tolist() for array in (rows.kinds, rows.splits, rows.starts, rows.elements)
     )
     listed = [[kinds[k], splits[k], amounts[k], *elements[starts[k] : starts[k + 1]]] for k in used]
     return ["inequalities", exponent, listed]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.proof_tree import units, whole
 from graphpart.maximum_cut import _odd_walks
-from graphpart.maximum_cut.odd_cycles import OddCycles, is_steady
+from graphpart.maximum_cut.odd_cycles import OddCycles
 from graphpart.partition.exact_solvers.two_clusters import signed_graph_of
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.proof_trees.decisions import Decided
@@ -66,23 +66,7 @@ class SidesBounding:
 
     def closes(self) -> bool | None:
         """Whether rounds of the relaxation raise the bound to the goal; None if the time is over."""
-        r, bounds = self.relaxation, list[float]()
-        while True:
-            solved = r.solve()
-            if r.bound >= self.goal:
-                return True
-            if self.stopping.check(math.inf):
-                return None
-            if not solved:
-                return False
-            bounds.append(r.bound)
-            if is_steady(bounds, self.goal - r.bound):
-                if r.tilted:
-                    return False
-                r.tilt()
-                bounds.clear()
-            elif not r.separate(self.stopping):
-                return False
+        return self.relaxation.closes(self.goal, self.stopping)
 
     def choice(self) -> tuple[int, int] | None:
         """The pair to divide the node on; None if the decisions leave no pair with a cost free."""

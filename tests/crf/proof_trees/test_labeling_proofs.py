@@ -9,8 +9,13 @@ from strategies_crf import factor_graphs
 
 import graphpart as gp
 from graphpart import check as checker
+from graphpart.binary_quadratic.two_sides import signed_graph
 from graphpart.common.proof_tree import Unproven
+from graphpart.crf.problem.quadratic_form import quadratic_form
 from graphpart.crf.proof_trees import LabelingProof, leaves, prove_labels
+from graphpart.crf.proof_trees.cycles import by_cycles, suits_cycles
+from graphpart.maximum_cut.odd_cycles import OddCycles
+from graphpart.stopping import Stopping
 
 
 def proven(f):
@@ -44,6 +49,8 @@ def test_leaves_of_each_kind(monkeypatch):
     f = spin_glass()
     assert [node[0] for node in proven(f).certificate.nodes] == ["eliminate"]
     monkeypatch.setattr(leaves, "LARGEST", 8)
+    assert [node[0] for node in proven(f).certificate.nodes] == ["messages"]  # odd cycles
+    monkeypatch.setattr(leaves, "suits_cycles", lambda _: False)
     kinds = {node[0] for node in proven(f).certificate.nodes}
     assert {"branch", "messages"} <= kinds
     rng = np.random.default_rng(0)
@@ -81,6 +88,7 @@ def test_what_cannot_be_proven():
 
 def test_altered_certificates_are_refused(monkeypatch):
     monkeypatch.setattr(leaves, "LARGEST", 8)
+    monkeypatch.setattr(leaves, "suits_cycles", lambda _: False)
     f = spin_glass()
     c = proven(f).certificate
     for k, node in enumerate(c.nodes):
@@ -120,3 +128,18 @@ def test_files(tmp_path, capsys):
     gp.write_labels(r, tmp_path / "l.mpe")
     assert checker.main([str(tmp_path / name) for name in ("x.uai", "l.mpe", "c.json")]) == 0
     assert capsys.readouterr().out.endswith("optimal\n")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_messages_prove_what_odd_cycles_prove(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 9))
+    pairs = [(a, b) if rng.random() < 0.5 else (b, a) for a in range(n) for b in range(a) if rng.random() < 0.7]
+    unary = ([[v] for v in range(n)], rng.integers(-9, 10, (n, 2)) * float(seed % 2))
+    f = gp.FactorGraph.from_arrays([2] * n, [(pairs, rng.integers(-9, 10, (len(pairs), 2, 2))), unary], constant=1.5)
+    assert suits_cycles(f)
+    least = gp.crf.brute_force(f).cost
+    relaxation = OddCycles(signed_graph(quadratic_form(f)), lambda: np.inf)
+    relaxation.closes(least, Stopping())
+    c = by_cycles(f, least, Stopping())
+    assert relaxation.bound - 1e-9 <= c.bound <= least and c.verify(f, exact=True)

@@ -15,7 +15,8 @@ from strategies import partitions
 import graphpart as gp
 from graphpart import check as checker
 from graphpart.common.proof_tree import Unproven
-from graphpart.partition.certificates.kept import is_keeping, keeping
+from graphpart.partition.certificates.inequalities import GENERAL
+from graphpart.partition.certificates.kept import Kept, is_keeping, keeping
 from graphpart.partition.proof_trees import PartitionProof
 from graphpart.partition.proof_trees.making import prove
 
@@ -266,3 +267,12 @@ def test_a_proof_begins_with_what_the_method_has_proven():
         wrong = [one._replace(multipliers=9.0 * one.multipliers) for one in known]  # valid, but far too large
         for some in (known, wrong):
             assert prove(p, r.labels, "exact", known=some).verify(p)
+
+
+def test_general_inequalities_are_not_in_certificates():
+    p = gp.generate.correlations(30, seed=0).problem
+    r = gp.solve(p, "exact")
+    c = gp.partition.lower_bound(p, "semidefinite", time_limit=0.2)
+    assert (c.inequalities.kinds == GENERAL).any()
+    known = [Kept(np.arange(30), c.inequalities, c.multipliers, np.zeros(p.m))]
+    assert prove(p, r.labels, "exact", known=known).report(p, r.labels.tolist()).optimal
