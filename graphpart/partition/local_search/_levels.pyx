@@ -169,14 +169,14 @@ cdef class Level:
             boxes_climb(&s.boxes, U)
             boxes_climb(&s.boxes, W)
 
-    def move(self, labels, double cost, Stopping stopping, order=None):
+    def move(self, labels, double cost, Stopping stopping, waiting_elements=None):
         """Move elements to their best subsets while that lowers the cost; the change of cost. Labels change in place.
 
-        All elements wait in a queue, in the given order. When an element moves, its neighbours outside of its new
+        All elements, or those given, wait in a queue. When an element moves, its neighbours outside of its new
         subset enter the queue again. With groups or limits, any other element may have a better move, too. So all
         elements wait again at the end, until no move lowers the cost. So do elements that were held back.
         """
-        cdef Py_ssize_t n = self.n, t, i, head = 0, waiting = n, free_count = 0
+        cdef Py_ssize_t n = self.n, t, i, head = 0, waiting, free_count = 0
         cdef bint moved = False
         cdef element_t a, U, W, mine, b
         cdef offset_t j
@@ -184,8 +184,12 @@ cdef class Level:
         cdef double slope[TERMS]
         cdef _Arrays arrays = _Arrays(self, labels)
         cdef Subsets* s = &arrays.s
-        cdef element_t[::1] queue = np.arange(n, dtype=np.int32) if order is None else order.astype(np.int32)
-        cdef char[::1] waits = np.ones(n, np.int8), held = np.zeros(n, np.int8)
+        first = np.arange(n, dtype=np.int32) if waiting_elements is None else waiting_elements
+        waits_array = np.zeros(n, np.int8)
+        waits_array[first] = 1
+        waiting = len(first)
+        cdef element_t[::1] queue = np.resize(first, n)
+        cdef char[::1] waits = waits_array, held = np.zeros(n, np.int8)
         cdef bint holds = False
         cdef element_t[::1] free_subsets = np.empty(n + 1, np.int32)
         if n == 0:
@@ -273,6 +277,34 @@ cdef class Level:
                 if stopping.poll(cost + change):
                     break
         return change
+
+    def touched(self, before, after):
+        """Elements that may have a better move after labels have changed, if none had one before; None, for all, with terms.
+
+        Each subset now is compared with the one that its last element was in. An element can only have a better move if
+        it, or one of its neighbours, is not where it was. O(n + degrees of those that are not)
+        """
+        cdef Py_ssize_t n = self.n, a
+        cdef offset_t j
+        cdef const element_t[::1] old = before, new = after
+        terms = self.terms
+        if self.k or any(x is not None for x in (terms.groups, terms.sizes, terms.row_flags)) or terms.most or terms.least > 1:
+            return None
+        cdef element_t[::1] was = np.full(n + 1, -1, np.int32), now = np.full(n + 1, -1, np.int32)
+        found = np.zeros(n, np.bool_)
+        cdef char[::1] changed = found.view(np.int8)
+        with nogil:
+            for a in range(n):
+                was[new[a]] = old[a]
+                now[old[a]] = new[a]
+            for a in range(n):
+                # The subsets before and after are one another's only partner, or the element is not where it was.
+                if was[new[a]] == old[a] and now[old[a]] == new[a]:
+                    continue
+                changed[a] = 1
+                for j in range(self.starts[a], self.starts[a + 1]):
+                    changed[self.neighbours[j]] = 1
+        return np.flatnonzero(found).astype(np.int32)
 
     def refine(self, labels, order=None):
         """A finer partition: within each subset, elements that are alone join the best set of other elements."""

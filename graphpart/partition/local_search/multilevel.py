@@ -11,10 +11,12 @@ One iteration starts from a partition of the elements, and goes up level by leve
    the next level.
 3. The next level begins with step 1, until each element is in a subset of its own.
 4. The partition is carried down level by level, and on each level elements move as in step 1 (Rotta & Noack 2011).
+   Without terms, only elements wait that are not where they were on the way up, and their neighbours.
 
-The next iteration starts from the result. In step 2, elements join in their given order in the first iteration, and in
-random order in later iterations, so that each iteration finds other sets. The method ends after PATIENCE iterations
-that do not lower the cost. Then no move of one element lowers the cost.
+The next iteration starts from the result, in which no move of an element lowers the cost: it begins with step 2. There,
+elements join in their given order in the first iteration, and in random order in later iterations, so that each
+iteration finds other sets. The method ends after PATIENCE iterations in a row that lower the cost by less than SMALLEST
+of it.
 
 For a background, the method only keeps the sums of weights of each subset on each level. For groups, it also keeps the
 number of members of each group in each subset. On each level, all moves obey groups and limits, and keep subsets
@@ -43,7 +45,8 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["improve_by_levels", "multilevel", "start_of_sequences"]
 
-PATIENCE = 3  # iterations without a lower cost after which the method ends; for 1, see docs/explanation/tried.md
+PATIENCE = 3  # iterations with little gain after which the method ends; for 1, see docs/explanation/tried.md
+SMALLEST = 1e-4  # share of the cost
 
 
 @interruptible
@@ -67,9 +70,8 @@ def multilevel(
         A graph has its costs in the edge attribute ``cost``. Elements that must be joined move together. A background,
         as of modularity, needs no memory, whether it repels or attracts.
     initial : Result, labels, mapping or list of sets, optional
-        The partition to start from; default: every element alone (required joins joined), or the fixed point of greedy
-        joining if the problem limits the number of clusters.
-        Elements that it leaves out start alone.
+        The partition to start from; default: the fixed point of greedy joining, or, if unlisted pairs cost something,
+        every element alone. Elements that it leaves out start alone.
     time_limit, target, callback
         As for :func:`~graphpart.partition.greedy_joining`.
     max_iterations : int, optional
@@ -111,7 +113,7 @@ def multilevel(
 
     def start(p: SetPartition, stopping: Stopping) -> Labels:
         alone = p._must_join_classes()
-        return alone if has_room(p, alone) else joined(p, stopping)
+        return joined(p, stopping) if p.background is None or not has_room(p, alone) else alone
 
     return improve(problem, initial, start, kernel, "multilevel", stopping, lambda p: True)
 
@@ -140,15 +142,18 @@ def improve_by_levels(
 ) -> Labels:
     """Iterations from canonical labels, until `patience` of them have not lowered the cost."""
     p = as_pairs(p)
-    cost = p._evaluate_labels(labels)
     bottom = Level(*p._rows().arrays, terms_of(p))
+    labels = labels.copy()
+    bottom.move(labels, p._evaluate_labels(labels), stopping)
+    labels = canonical(labels)
+    cost = p._evaluate_labels(labels)
     fruitless, first = 0, not shuffled
     while fruitless < patience:
         reached, lowered = _iteration(bottom, labels, cost, stopping, None if first else state)
         first = False
         if lowered < 0:
             labels, cost = reached, p._evaluate_labels(reached)
-        fruitless = 0 if lowered < -bottom.tolerance else fruitless + 1
+        fruitless = 0 if lowered < -max(bottom.tolerance, SMALLEST * abs(cost)) else fruitless + 1
         if stopping.step(cost):
             break
         if fruitless == 0:
@@ -159,31 +164,27 @@ def improve_by_levels(
 def _iteration(
     level: Level, labels: Labels, cost: float, stopping: Stopping, state: np.random.Generator | None
 ) -> tuple[Labels, float]:
-    """Labels after one iteration, and the change of the cost; without random numbers in order."""
-    levels: list[Level] = []
-    maps: list[Labels] = []
+    """Labels after one iteration from labels that no move improves, and the change of the cost; without random numbers
+    in order."""
+    steps: list[tuple[Level, Labels, Labels]] = []  # levels, their labels, and the elements of the next one
     before = cost
-    subsets = labels.copy()
     while True:
-        cost += level.move(subsets, cost, stopping)
-        subsets = canonical(subsets)
-        count = int(subsets.max(initial=-1)) + 1
+        count = int(labels.max(initial=-1)) + 1
         if count == level.n or stopping.reason is not None:
             break
-        order = None if state is None else state.permutation(level.n)
-        elements = canonical(level.refine(subsets, order))
+        elements = canonical(level.refine(labels, None if state is None else state.permutation(level.n)))
         size = int(elements.max()) + 1
         if size == level.n:
-            elements, size = subsets, count
-        levels.append(level)
-        level = level.coarsen(elements, size)
-        maps.append(elements)
+            elements, size = labels, count
+        steps.append((level, labels, elements))
         above = np.empty(size, np.int32)
-        above[elements] = subsets
-        subsets = above
-    while maps:
-        subsets = subsets[maps.pop()]
-        level = levels.pop()
+        above[elements] = labels
+        level = level.coarsen(elements, size)
+        cost += level.move(above, cost, stopping)
+        labels = canonical(above)
+    while steps:
+        level, old, elements = steps.pop()
+        labels = labels[elements]
         if stopping.reason is None:
-            cost += level.move(subsets, cost, stopping)
-    return canonical(subsets), cost - before
+            cost += level.move(labels, cost, stopping, level.touched(old, labels))
+    return canonical(labels), cost - before
