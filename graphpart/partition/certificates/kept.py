@@ -18,13 +18,31 @@ from graphpart.partition.certificates.inequalities import Inequalities
 __all__ = ["Kept", "is_keeping", "keep", "keeping", "tell"]
 
 
+Path = frozenset[tuple[int, int, bool]]  # decisions: two elements, and whether they are together
+
+
 class Kept(NamedTuple):
     """Inequalities over some elements, their multipliers, and the point of the relaxation."""
 
-    elements: NDArray[Any]  # of the problem; inequalities and point number them from 0
+    elements: NDArray[Any]  # of the problem; all others number them from 0
     inequalities: Inequalities
     multipliers: NDArray[np.float64]
     point: NDArray[np.float64]
+    nodes: dict[Path, Any] = {}  # noqa: RUF012  # of the tree: the pair that divides a node, or what has closed it
+
+    def scaled(self, unit: float) -> Kept:
+        """The same for costs that are `unit` times as large."""
+        nodes = {path: node.scaled(unit) if isinstance(node, Kept) else node for path, node in self.nodes.items()}
+        return self._replace(multipliers=unit * self.multipliers, nodes=nodes)
+
+    def placed(self, place: NDArray[Any]) -> tuple[Kept, dict[Path, Any]]:
+        """The same over other names of elements, and the nodes by their names."""
+        named, nodes = place[self.elements], dict[Path, Any]()
+        for path, node in self.nodes.items():
+            key = frozenset((*sorted(named[[a, b]].tolist()), joined) for a, b, joined in path)
+            is_pair = not isinstance(node, Kept)
+            nodes[key] = tuple(sorted(named[list(node)].tolist())) if is_pair else node._replace(elements=named)
+        return self._replace(elements=named, nodes={}), nodes
 
 
 Told = Callable[[Callable[[], list[Kept]]], None]

@@ -168,7 +168,7 @@ class BranchAndCut:
             return []
         first = first_of(self._small.persistency.labels)
         unit = self._search.unit
-        return [k._replace(elements=first[k.elements], multipliers=unit * k.multipliers) for k in self._search.kept()]
+        return [k._replace(elements=first[k.elements]).scaled(unit) for k in self._search.kept()]
 
     def open_elements(self) -> Labels:
         """The elements of all blocks that are not proven."""

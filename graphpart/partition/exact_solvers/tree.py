@@ -97,8 +97,7 @@ class Tree:
             if start is not None:
                 self.relaxation.start_again(*start)
             children = yield from self._solve(decisions, bound)
-            if not decisions:
-                self.kept = self._proven_by(r)
+            self._keep(decisions, children)
             self.search.work.nodes += 1
             if decisions and len(children) != 1:
                 self.pseudo_costs.note(*decisions[-1], min(children[0][0] if children else np.inf, self.cost) - bound)
@@ -118,7 +117,21 @@ class Tree:
         return self._proven_by(self.relaxation) if self.kept is None and hasattr(self, "relaxation") else self.kept
 
     def _proven_by(self, r: Relaxation) -> Kept | None:
-        return Kept(np.arange(self.p.n), *r.best, r.y.copy()) if is_keeping() else None
+        return Kept(np.arange(self.p.n), *r.best, r.y.copy(), {}) if is_keeping() else None
+
+    def _keep(self, decisions: Decisions, children: list[tuple[float, Decisions]]) -> None:
+        """Keep what the root has proven, on which pair a node was divided, and what has closed some nodes."""
+        r = self.relaxation
+        if not decisions:
+            self.kept = self._proven_by(r)
+        if self.kept is None:
+            return
+        path = frozenset((int(r.u[e]), int(r.v[e]), joined) for e, joined, _ in decisions)
+        if len(children) == 2:
+            e = children[0][1][-1][0]
+            self.kept.nodes[path] = int(r.u[e]), int(r.v[e])
+        elif decisions and not children and len(self.kept.nodes) < 4 * self.parameters.remembered:
+            self.kept.nodes[path] = self._proven_by(r)
 
     def _begin(self) -> Iterator[None]:
         """The relaxation at the root, which starts from some rounds of message passing."""

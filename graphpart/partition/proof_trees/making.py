@@ -5,8 +5,8 @@
 3. The relaxation bounds a node (see `relaxed`, and `sides` for at most two clusters and few pairs). If the bound
    reaches the cost, the multipliers are a leaf.
 4. Otherwise two children are made: a pair is together in one, and apart in the other. The pair is that of the solver's
-   branch and cut (pseudo-costs of the relaxation); if all variables are decided, it is the first undecided pair. So a
-   tree ends with nodes in which everything is decided, at the latest.
+   branch and cut (pseudo-costs of the relaxation), or the one that it has taken; if all variables are decided, it is
+   the first undecided pair. So a tree ends with nodes in which everything is decided, at the latest.
 5. Decisions that no partition agrees with close a node, see `decisions`.
 
 Requirements that the relaxation does not know (limits, connected clusters that its cuts do not enforce) only raise the
@@ -166,7 +166,8 @@ class Making:
         goal = cost - share
         place = np.full(self.p.n, -1)
         place[names] = np.arange(len(names))
-        known = [one._replace(elements=place[one.elements]) for one in self.known if (place[one.elements] >= 0).all()]
+        mine = [one.placed(place) for one in self.known if (place[one.elements] >= 0).all()]
+        known, nodes = [one for one, _ in mine], {path: node for _, some in mine for path, node in some.items()}
         bounding: Bounding | SidesBounding
         if TwoClusters.fits(p):
             bounding = SidesBounding(p, goal, self.stopping)
@@ -181,6 +182,13 @@ class Making:
             if (shown := decided.contradiction()) is not None:
                 self.out.append(["contradiction", [int(named[a]) for a in shown]])
                 continue
+            node = nodes.get(frozenset((*sorted(pair), pair in joins) for pair in (*joins, *cuts)))
+            if isinstance(node, tuple) and not isinstance(node, Kept):
+                self.out.append(["branch", int(named[node[0]]), int(named[node[1]])])
+                open_ += [(joins, (*cuts, node)), ((*joins, node), cuts)]
+                continue
+            if isinstance(node, Kept) and isinstance(bounding, Bounding):
+                bounding.restart(node)
             bounding.decide(decided)
             closed = bounding.closes()
             if closed is None:

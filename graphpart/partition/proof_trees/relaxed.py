@@ -63,6 +63,11 @@ class Bounding:
             there &= np.logical_and.reduceat(np.isin(keys, keys_of_pairs(r.u, r.v, self.p.n)), starts[:-1])
         r.rows.add(found.take(there), one.multipliers[there])
 
+    def restart(self, one: Kept) -> None:
+        """Begin again with what has closed a node."""
+        self.relaxation.rows.keep(np.zeros(len(self.relaxation.rows), bool))
+        self._add(one)
+
     @property
     def bound(self) -> float:
         """The bound of the node that was decided last."""

@@ -15,7 +15,8 @@ from strategies import partitions
 import graphpart as gp
 from graphpart import check as checker
 from graphpart.common.proof_tree import Unproven
-from graphpart.partition.certificates.inequalities import GENERAL
+from graphpart.partition.bounds.relaxation import Relaxation
+from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.certificates.kept import Kept, is_keeping, keeping
 from graphpart.partition.proof_trees import PartitionProof
 from graphpart.partition.proof_trees.making import prove
@@ -269,10 +270,21 @@ def test_a_proof_begins_with_what_the_method_has_proven():
             assert prove(p, r.labels, "exact", known=some).verify(p)
 
 
+def test_a_proof_divides_where_branch_and_cut_has_divided(monkeypatch):
+    costs = np.triu(np.random.default_rng(1).integers(-3, 4, (30, 30)), 1).astype(float)
+    p = gp.SetPartition.from_matrix(costs + costs.T)
+    with keeping() as known:
+        r = gp.partition.exact(p)
+    assert len(known) == 1 and r.status == "optimal" and frozenset() in known[0].nodes  # its root was divided
+    rounds = []
+    monkeypatch.setattr(Relaxation, "round", lambda self, plain=Relaxation.round: rounds.append(plain(self)))
+    tree = prove(p, r.labels, "exact", known=known)
+    assert tree.verify(p) and tree.leaves > 1 and len(rounds) < 20  # they are some 50 from the beginning
+
+
 def test_general_inequalities_are_not_in_certificates():
-    p = gp.generate.correlations(30, seed=0).problem
+    p = gp.generate.correlations(20, seed=0).problem
     r = gp.solve(p, "exact")
-    c = gp.partition.lower_bound(p, "semidefinite", time_limit=0.2)
-    assert (c.inequalities.kinds == GENERAL).any()
-    known = [Kept(np.arange(30), c.inequalities, c.multipliers, np.zeros(p.m))]
+    general = Inequalities.general(np.random.default_rng(0).integers(-2, 3, (4, 20)).astype(np.int32))
+    known = [Kept(np.arange(20), general, np.full(4, 0.5), np.zeros(p.m))]
     assert prove(p, r.labels, "exact", known=known).report(p, r.labels.tolist()).optimal
