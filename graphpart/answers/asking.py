@@ -55,8 +55,8 @@ def questions(
         The problem that was solved; with earlier answers, the one that has them (``result.problem``).
     result : Result, labels, mapping or list of sets
         A partition of all its elements. Of one that can learn from answers, as those of :func:`graphpart.match`, every
-        second question, or more if other questions are worth little, is about a pair whose cost is nearest to 0,
-        whatever other pairs say of it. The column `about` says so ("pair" or "clusters"): costs are learned from
+        second question (all, if other questions correct less than one pair each) is about a pair whose cost is nearest
+        to 0, whatever other pairs say of it. The column `about` says so ("pair" or "clusters"): costs are learned from
         these answers only, since the others are about pairs that were chosen by what other pairs say.
     n : int
         The number of questions; fewer if there are not as many.
@@ -165,7 +165,7 @@ def choose(
     likely = np.argsort(-gain, kind="stable")[: LOOKED_AT * n]
     most, near = n, likely[:0]
     if bit is not None:
-        unsure = unsure_pairs(p, labels, LOOKED_AT * n, bit)
+        unsure = unsure_pairs(p, labels, LOOKED_AT * n, bit, worth)
         worth, gain = worth.beside(unsure), np.concatenate([gain, unsure.chance])
         likely = likely[gain[likely] >= 1.0]
         most, near = (n + 1) // 2, np.arange(count, len(gain))  # the least sure first

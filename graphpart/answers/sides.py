@@ -36,7 +36,7 @@ def record_columns(p: SetPartition, problem: Any, result: Any, records: Any, id:
     if id is None:
         if table.rows != p.n:
             raise InvalidProblem(f"records has {table.rows} rows for {p.n} elements: expected a row for each, or id=")
-        return columns
+        return {name: values for name, values in columns.items() if values != list(p.nodes)}  # which are there already
     known, _ = elements_of(records, id)
     place = {name: k for k, name in enumerate(known)}
     texts = {str(name): k for k, name in enumerate(known)}

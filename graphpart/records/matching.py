@@ -174,15 +174,15 @@ def match(
     problem._origin = origin
     problem = problem.require(**requirements)
     told = ""
-    if answers is not None:
-        problem, given = with_answers(problem, answers, error)
-        told = f"; {given}"
     levels = {name: scored.column(name) for name in scored.column_names if name.startswith("mw_")}
     parts = np.stack([np.nan_to_num(column.to_numpy()) for column in levels.values()], 1)
     if learned and (found := factors_from_clusters(problem, u, v, weight, parts)) is not None:
         factors, weight, problem = found
         levels = {name: multiply(levels[name], x) for name, x in zip(levels, factors.tolist(), strict=True)}
-        told = f"; weights learned again from the clusters{told}"
+        told = "; weights learned again from the clusters"
+    if answers is not None:
+        problem, given = with_answers(problem, answers, error)
+        told += f"; {given}"
     scores = _scores(names, u, v, weight, levels)
     problem._origin = replace(origin, table=table_of(scores))
     result = run(problem, method, time_limit=time_limit)

@@ -71,7 +71,7 @@ def test_answers_decide_and_questions_have_records(people):
     frame, _person = people
     r = gp.match(frame, ON, id="key")
     asked = gp.questions(r.problem, r, 5)
-    assert list(asked.columns[:4]) == ["left", "right", "given_left", "given_right"]
+    assert list(asked.columns[:4]) == ["left", "right", "given_left", "given_right"] and "key_left" not in asked
     row = {name: k for k, name in enumerate(frame["key"])}
     assert asked["street_left"].tolist() == [frame["street"][row[name]] for name in asked["left"]]
     doubts = gp.partition.doubts(r.problem, r, method="local-search").to_frame()
@@ -82,6 +82,7 @@ def test_answers_decide_and_questions_have_records(people):
     for left, right, word in zip(said["left"], said["right"], said["answer"], strict=True):
         assert (label[left] == label[right]) == (word == "together")
     assert s.message.count("5 answers: ") == 1
+    assert np.array_equal(s.labels, gp.solve(r.problem, answers=said).labels)  # the weights are those without answers
 
 
 def test_weights_are_learned_from_answers(people):
