@@ -70,8 +70,8 @@ def multilevel(
         A graph has its costs in the edge attribute ``cost``. Elements that must be joined move together. A background,
         as of modularity, needs no memory, whether it repels or attracts.
     initial : Result, labels, mapping or list of sets, optional
-        The partition to start from; default: the fixed point of greedy joining, or, if unlisted pairs cost something,
-        every element alone. Elements that it leaves out start alone.
+        The partition to start from; default: the fixed point of greedy joining, or, for matrices and if unlisted pairs
+        cost something, every element alone. Elements that it leaves out start alone.
     time_limit, target, callback
         As for :func:`~graphpart.partition.greedy_joining`.
     max_iterations : int, optional
@@ -113,7 +113,8 @@ def multilevel(
 
     def start(p: SetPartition, stopping: Stopping) -> Labels:
         alone = p._must_join_classes()
-        return joined(p, stopping) if p.background is None or not has_room(p, alone) else alone
+        few = p.background is None and not p.is_dense
+        return joined(p, stopping) if few or not has_room(p, alone) else alone
 
     return improve(problem, initial, start, kernel, "multilevel", stopping, lambda p: True)
 
