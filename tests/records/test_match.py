@@ -25,10 +25,14 @@ def people():
     return frame, person
 
 
-def test_weights_are_learned_again_from_clusters(people):
+@pytest.fixture(scope="module")
+def matched(people):
+    return gp.match(people[0], ON, id="key")
+
+
+def test_weights_are_learned_again_from_clusters(people, matched):
     """Fields of a family agree together; parts of the weight still add up to it."""
-    frame, person = people
-    r = gp.match(frame, ON, id="key")
+    person, r = people[1], matched
     assert "weights learned again from the clusters" in r.message
     parts = np.sum(
         [np.nan_to_num(r.scores.column(x).to_numpy()) for x in r.scores.column_names if x[:3] == "mw_"], axis=0
@@ -67,9 +71,8 @@ def test_a_round_that_changes_much_is_not_trusted():
     assert factors_from_clusters(nothing, *np.array([[0], [1]]), np.ones(1), np.ones((1, 1))) is None
 
 
-def test_answers_decide_and_questions_have_records(people):
-    frame, _person = people
-    r = gp.match(frame, ON, id="key")
+def test_answers_decide_and_questions_have_records(people, matched):
+    frame, r = people[0], matched
     asked = gp.questions(r.problem, r, 5)
     assert list(asked.columns[:4]) == ["left", "right", "given_left", "given_right"] and "key_left" not in asked
     row = {name: k for k, name in enumerate(frame["key"])}
@@ -85,9 +88,9 @@ def test_answers_decide_and_questions_have_records(people):
     assert np.array_equal(s.labels, gp.solve(r.problem, answers=said).labels)  # the weights are those without answers
 
 
-def test_weights_are_learned_from_answers(people):
+def test_weights_are_learned_from_answers(people, matched):
     frame, person = people
-    r = gp.match(frame, ON, id="key")
+    r = matched
     truth = dict(zip(frame["key"], person, strict=True))
     asked = gp.questions(r.problem, r, 30)
     cost = {frozenset(pair): abs(c) for *pair, c in zip(*r.problem.pairs(), strict=True)}
