@@ -29,12 +29,13 @@ from graphpart.files.json_values import load
 from graphpart.files.source import bare_name, opened, replacing
 
 __all__ = [
-    "NEAR", "ProofTree", "Unproven", "decimals_of", "out_of_time", "require_room", "tolerance_of", "units", "whole",
+    "NEAR", "ProofTree", "Unproven", "out_of_time", "precision", "require_room", "tolerance_of", "units", "whole",
 ]  # fmt: skip
 
 KEPT = (6, 12, 20, 32, 48, 72)  # binary digits of multipliers below the scale of costs, tried in this order
 NODES = 20_000  # most nodes of a tree: a file of some megabytes
 DEPTH = 300  # most decisions on a path: the check follows a path by recursion
+ROUNDED = 2e-10  # twice the share of the absolute costs by which all roundings of costs without a step may change them
 NEAR = 1e-9  # share of the absolute costs that a bound may miss if costs have no common step
 
 
@@ -200,17 +201,36 @@ def out_of_time(nodes: int, unfinished: int) -> Unproven:
     return Unproven(f"no proof when the time was over or Ctrl-C pressed: {nodes} nodes, {unfinished} open")
 
 
-def decimals_of(costs: NDArray[np.float64], tolerance: float, times: NDArray[np.float64] | float = 1.0) -> int | None:
-    """The number of decimals of finite costs; None if there are too many, or rounding changes more than allowed.
+def precision(
+    costs: NDArray[np.float64], times: NDArray[np.float64] | float, step: float, tolerance: float
+) -> tuple[int | None, Judge]:
+    """The number of decimals to which a certificate rounds finite costs, and the judge of its bounds.
 
-    `times` is how often each cost occurs.
+    Costs without a step are rounded, too, by a small share of the tolerance: a check is much faster with numbers of 64
+    bits. The number is None if they need more than 20 decimals.
+
+    Parameters
+    ----------
+    costs, times : ndarray of float64
+        Finite costs, and how often each of them occurs.
+    step : float
+        All costs are exact multiples of it; 0 if they are not.
+    tolerance : float
+        What a bound may miss if there is no step.
     """
-    step, error = decimal_step(costs, times)
-    if not step:
-        return None if costs.any() else 0
-    if 2 * error > max(tolerance, NEAR * float((np.abs(costs) * times).sum())):
-        return None
-    return next((k for k in range(9) if abs(step * 10.0**k - round(step * 10.0**k)) < 1e-6), None)
+    size, count = float((np.abs(costs) * times).sum()), float((np.ones(len(costs)) * times).sum())
+    tolerance = max(tolerance, NEAR * size)
+    if not size:
+        return 0, Judge(step=1.0)
+    found, error = decimal_step(costs, times)
+    if found and 2 * error <= tolerance:
+        decimals = next((k for k in range(9) if abs(found * 10.0**k - round(found * 10.0**k)) < 1e-6), None)
+        if decimals is not None:
+            return decimals, Judge(tolerance, step) if step else Judge(tolerance, found, error)
+    decimals = math.ceil(math.log10(count / size / ROUNDED)) if count < size * 1e20 else 0
+    if not 0 <= decimals <= 20:
+        return None, Judge(tolerance)
+    return decimals, Judge(tolerance, 0.0, count * 10.0**-decimals)
 
 
 def tolerance_of(judge: Judge, cost: float, size: float, terms: int) -> float:

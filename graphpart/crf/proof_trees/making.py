@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.judge import TOLERANCE, Judge, judge_of
-from graphpart.common.proof_tree import NEAR, Unproven, decimals_of, out_of_time, require_room, tolerance_of
-from graphpart.common.steps import decimal_step
-from graphpart.crf.certificates.certificate import fingerprint, finite_costs
+from graphpart.common.judge import TOLERANCE, Judge
+from graphpart.common.proof_tree import Unproven, out_of_time, precision, require_room, tolerance_of
+from graphpart.crf.certificates.certificate import common_step, fingerprint, finite_costs
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import split
 from graphpart.crf.problem.labeling import places
@@ -67,8 +66,7 @@ def prove_labels(
         raise Unproven(f"the tables have {number(f.entries)} entries: expected at most {number(LARGEST_PROBLEM)}")
     costs, count = finite_costs(f)
     size = float((np.abs(costs) * count).sum())
-    decimals = decimals_of(costs, TOLERANCE * size, count)
-    judge = judge_of(*(decimal_step(costs, count) if decimals is not None else (0.0, 0.0)), NEAR * size)
+    decimals, judge = precision(costs, count, common_step(f), TOLERANCE * size)
     making = Making(f, np.asarray(labels), Stopping(time_limit), judge)
     nodes = making.nodes()
     making.stopping.reraise()

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.judge import Judge
-from graphpart.common.proof_tree import NEAR, Unproven, decimals_of, out_of_time, require_room, tolerance_of
+from graphpart.common.proof_tree import NEAR, Unproven, out_of_time, precision, require_room, tolerance_of
 from graphpart.display import number
-from graphpart.partition.certificates.certificate import fingerprint
+from graphpart.partition.certificates.certificate import common_step, fingerprint
 from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.partition.certificates.kept import Kept
 from graphpart.partition.exact_solvers.two_clusters import TwoClusters
@@ -70,11 +70,13 @@ def prove(
         raise Unproven(
             f"unlisted pairs have a cost, and there are {number(p.n)} elements: expected at most {WRITTEN_OUT}"
         )
-    cost, finite = p._evaluate_labels(labels), _numbers(p)
-    judge = judge_of_partition(p)
-    decimals = decimals_of(finite, judge.tolerance) if _is_plain(p) else None
-    size = _size(p, decimals)
-    if not judge.has_step or decimals is None:
+    cost, judge, decimals = p._evaluate_labels(labels), judge_of_partition(p), None
+    if _is_plain(p):
+        costs, times = _numbers(p)
+        size = float((np.abs(costs) * times).sum())
+        decimals, judge = precision(costs, times, common_step(p), judge.tolerance)
+    else:
+        size = float(plain_problem(p, None).costs.size)
         judge = Judge(max(judge.tolerance, NEAR * size))
     nodes = Making(p, labels, judge, stopping, known).nodes()
     stopping.reraise()
@@ -85,30 +87,25 @@ def prove(
     ).sealed()  # fmt: skip
 
 
-def _numbers(p: SetPartition) -> NDArray[np.float64]:
-    """All finite costs, prices and the constant cost of unlisted pairs."""
+def _numbers(p: SetPartition) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """All finite costs, prices and the constant cost of unlisted pairs, and for how many pairs each of them counts."""
     cost = p.pairs()[2]
-    parts = [cost[np.isfinite(cost)]]
+    costs = [cost[np.isfinite(cost)]]
+    times = [np.ones(len(costs[0]))]
     if p.background is not None:
-        parts.append(p.background.beta)
+        costs.append(p.background.beta)
+        times.append(np.full(len(p.background.beta), p.n * (p.n - 1) / 2))
         if p.background.groups is not None:
-            price = p.background.groups.price
-            parts.append(price[np.isfinite(price)])
-    return np.concatenate(parts)
+            groups = p.background.groups
+            size, finite = np.diff(groups.by_group[0]), np.isfinite(groups.price)
+            costs.append(groups.price[finite])
+            times.append((size * (size - 1) / 2)[finite])
+    return np.concatenate(costs), np.concatenate(times)
 
 
 def _is_plain(p: SetPartition) -> bool:
     """Whether unlisted pairs have one cost, if any."""
     return p.background is None or all(x is y and (x == 1).all() for x, y in p.background.vectors)
-
-
-def _size(p: SetPartition, decimals: int | None) -> float:
-    """The sum of the absolute costs of all pairs."""
-    if p.background is not None and not (_is_plain(p) and p.background.groups is None):
-        return float(plain_problem(p, decimals).costs.size)
-    missing = 0.0 if p.background is None else float(np.abs(p.background.beta).sum())
-    cost = p.pairs()[2]
-    return float(np.abs(cost[np.isfinite(cost)]).sum()) + missing * (p.n * (p.n - 1) // 2)
 
 
 class Making:
