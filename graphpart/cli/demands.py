@@ -1,4 +1,4 @@
-"""Requirements of partitions as arguments of commands: groups, sizes, numbers, pairs together and apart, answers."""
+"""Requirements of partitions as arguments of commands: groups, sizes, numbers, pairs, connectedness, answers."""
 
 from __future__ import annotations
 
@@ -73,6 +73,22 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
         {"metavar": "FILE", "help": "pairs that belong together: a table, its first two columns"},
     ),
     "apart": ("--apart", {"metavar": "FILE", "help": "pairs that do not belong together"}),
+    "connected": (
+        "--connected",
+        {
+            "action": "store_const",
+            "const": True,
+            "help": "every cluster must be connected by the pairs of the file, also by those of cost 0",
+        },
+    ),
+    "lifted": (
+        "--lifted",
+        {
+            "metavar": "FILE",
+            "help": "further pairs with costs, which do not connect: a table, its first three columns; the clusters "
+            "must be connected by the other pairs",
+        },
+    ),
     "answers": (
         "--answers",
         {
@@ -92,6 +108,7 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }
 NAMES = tuple(OPTIONS)
+TABLES = ("together", "apart", "lifted")  # those that are tables of pairs
 
 
 def add_arguments(parser: argparse.ArgumentParser, *names: str) -> None:
@@ -137,11 +154,11 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
     from graphpart.io.elements import read_named_pairs
 
     options: dict[str, Any] = {"max_size": given.get("max_size"), "n_clusters": given.get("clusters")}
-    for name in ("together", "apart"):
+    for name in TABLES:
         if name in given:
             check_input(given[name])
-            options[name] = read_named_pairs(given[name])
-    return options
+            options[name] = read_named_pairs(given[name], costs=name == "lifted")
+    return options | {name: given[name] for name in ("connected",) if name in given}
 
 
 def answers_in(files: Sequence[str]) -> dict[str, list[Any]]:
@@ -192,8 +209,9 @@ def obeying(problem: Any, given: Mapping[str, Any], file: str) -> Any:
         if groups:
             costs = given.get("group_costs", [math.inf])
             options |= {"groups": groups, "group_cost": costs if len(costs) == len(groups) else costs * len(groups)}
-    for name in ("together", "apart"):
-        for node in chain.from_iterable(options.get(name, ())):
+    for name in TABLES:
+        pairs = options.get(name, ())
+        for node in chain.from_iterable(pairs[0] if name == "lifted" and pairs else pairs):
             try:
                 problem.index(node)
             except GraphPartError:

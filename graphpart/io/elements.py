@@ -58,24 +58,39 @@ def read_elements(path: PathOrStream, id: str | None, columns: Sequence[str]) ->
             raise source.error(None, str(error)) from error
 
 
-def read_named_pairs(path: PathOrStream) -> list[tuple[Hashable, Hashable]]:
-    """Pairs of elements from the first two columns of a table, such as one of doubtful pairs.
+def read_named_pairs(path: PathOrStream, costs: bool = False) -> Any:
+    """A list of pairs of elements from the first two columns of a table, such as one of doubtful pairs.
+
+    With `costs`, a tuple of it and a list of the numbers in the third column.
 
     Raises
     ------
     FormatError
-        If there are no two columns, or an identifier is missing.
+        If there are too few columns, an identifier is missing, or a cost is no number.
     """
+    wanted, what = (3, "and one of costs") if costs else (2, "")
     with opened(path) as source:
         table: Any = ParquetColumns(source) if source.head(len(MAGIC)) == MAGIC else TableReader(source)
-        if len(table.columns) < 2:
-            raise source.error(1, f"found the column {table.columns[0]}: expected two columns of identifiers")
-        names = table.columns[:2]
+        if len(table.columns) < wanted:
+            found = ", ".join(table.columns)
+            raise source.error(1, f"found the columns {found}: expected two columns of identifiers {what}".rstrip())
+        names = table.columns[:wanted]
         if isinstance(table, ParquetColumns):
             read = table_of(table.table(names))
-            return list(zip(*(list(read.values(name)) for name in names), strict=True))
-        columns = _texts(table, names, [])
-        return list(zip(*(map(identifier, columns[name]) for name in names), strict=True))
+            columns = {name: list(read.values(name)) for name in names}
+        else:
+            columns = _texts(table, names, [])
+            columns |= {name: list(map(identifier, columns[name])) for name in names[:2]}
+        pairs = list(zip(columns[names[0]], columns[names[1]], strict=True))
+        if not costs:
+            return pairs
+        numbers = [number_of(value) for value in columns[names[2]]]
+        if any(map(math.isnan, numbers)):
+            row = next(k for k, value in enumerate(numbers) if math.isnan(value))
+            raise source.error(
+                None, f"the pair {pairs[row]} has the cost {columns[names[2]][row]!r}: expected a number"
+            )
+        return pairs, numbers
 
 
 def read_answers(path: PathOrStream) -> dict[str, list[Any]]:
@@ -108,11 +123,11 @@ def read_answers(path: PathOrStream) -> dict[str, list[Any]]:
         return found
 
 
-def number_of(text: str) -> float:
+def number_of(text: Any) -> float:
     """A number, or NaN."""
     try:
         return float(text)
-    except ValueError:
+    except (TypeError, ValueError):
         return math.nan
 
 

@@ -42,13 +42,36 @@ def test_solve_evaluate_verify(run, instance, tmp_path):
     assert status == 1 and "the cluster of 0 is not connected: no path of base pairs within it links 0 and 63" in err
 
 
+def test_pairs_that_do_not_connect_are_a_table(run, tmp_path):
+    """A path whose ends belong together; a second table has a text in place of a cost, a third a name too many."""
+    for name, text in {
+        "path.csv": "left,right,cost\na,b,-1\nb,c,0.5\n", "far.csv": "left,right,cost\na,c,-2\n",
+        "bad.csv": "left,right,cost\na,c,x\n", "new.csv": "left,right,cost\na,d,1\n", "two.csv": "left,right\na,c\n",
+    }.items():  # fmt: skip
+        (tmp_path / name).write_text(text)
+    path = str(tmp_path / "path.csv")
+    for options, cost in ((("--lifted", "far.csv"), -2.5), (("--connected",), -1.0), ((), -1.0)):
+        options = [str(tmp_path / x) if x.endswith(".csv") else x for x in options]
+        status, out, err = run("solve", path, "--cost", "cost", "--json", *options)
+        assert status == 0 and json.loads(out)["cost"] == cost, err
+    status, out, err = run(
+        "solve", path, "--cost", "cost", "--json", "--lifted", str(tmp_path / "far.csv"), "--max-size", "2"
+    )
+    assert json.loads(out)["cost"] == -1.0, err
+    for name, message in {
+        "bad.csv": "has the cost 'x': expected a number", "new.csv": "'d' is no element of",
+        "two.csv": "found the columns left, right: expected two columns of identifiers and one of costs",
+    }.items():  # fmt: skip
+        status, _, err = run("solve", path, "--cost", "cost", "--lifted", str(tmp_path / name))
+        assert status == 1 and message in err and len(err.splitlines()) == 1
+
+
 def test_methods_and_limits_that_do_not_go_together(run, instance):
     status, _, err = run("solve", instance, "--method", "mutex-watershed")
     assert status == 1 and "cannot keep clusters connected" in err and len(err.splitlines()) == 1
-    status, _, err = run("solve", instance, "--max-size", "5")
-    assert status == 1 and "together with max_size or n_clusters is not possible" in err
-    status, _, err = run("solve", instance, "--missing", "0.5")
-    assert status != 0 and "together with missing is not possible" in err
+    for options in (("--max-size", "5", "--clusters", "14:"), ("--missing", "0.5")):
+        status, out, err = run("solve", instance, "--method", "greedy-joining", "--json", *options)
+        assert status == 0 and json.loads(out)["clusters"] > 3, err
 
 
 def test_bench_leaves_out_methods_that_refuse_lifted_pairs(run, instance):
