@@ -1,5 +1,8 @@
 """How similar two partitions are: Rand index, variation of information, precision and recall of joins and cuts.
 
+Two measures match clusters with each other first: `identity_scores` of tracks, and `panoptic_quality` of segments with
+classes.
+
 All of them are functions of the contingency table, whose entry (i, j) counts the elements in cluster i of one partition
 and in cluster j of the other; pairs of elements are never listed. Elements whose true label is missing are left out.
 
@@ -8,26 +11,25 @@ The argument order is that of scikit-learn: the truth first.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphpart.common.contingency import Codes, Contingency, added, aligned, contingency, label_codes, numbered
 from graphpart.display import html_of, plural
-from graphpart.errors import InvalidPartition, deprecated, known_arguments, warn
-from graphpart.result import Result
+from graphpart.errors import InvalidPartition, deprecated, known_arguments
 
 __all__ = [
     "Comparison",
     "adapted_rand_error",
     "adjusted_rand_index",
     "compare",
+    "identity_scores",
     "information_of_counts",
     "label_codes",
     "pair_scores",
+    "panoptic_quality",
     "rand_index",
     "variation_of_information",
 ]
@@ -37,19 +39,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-Codes = NDArray[np.int64]
 BEST = dict.fromkeys(("variation", "false"), "0 bits: equal")
-
-
-class Contingency(NamedTuple):
-    """A contingency table: ``counts[k]`` elements are in cluster ``i[k]`` of the truth, ``j[k]`` of the partition."""
-
-    n: int
-    i: Codes
-    j: Codes
-    counts: Codes
-    truth: Codes  # sizes of its clusters
-    partition: Codes
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,7 +144,7 @@ def compare(truth: Any, partition: Any, *, missing: Any = -1) -> Comparison:
     (5, 1.0, 0.5, 0.545)
     """
     a, b = aligned(truth, partition, missing)
-    table = _contingency(a, b)
+    table = contingency(a, b)
     agreement, adjusted = _rand(table)
     false_cuts, false_joins = _information(table)
     return Comparison(
@@ -172,7 +162,7 @@ def compare(truth: Any, partition: Any, *, missing: Any = -1) -> Comparison:
 
 def rand_index(truth: Any, partition: Any, *, missing: Any = -1) -> float:
     """The share of pairs on which two partitions agree; arguments as for :func:`compare`."""
-    return _rand(_contingency(*aligned(truth, partition, missing)))[0]
+    return _rand(contingency(*aligned(truth, partition, missing)))[0]
 
 
 def adjusted_rand_index(truth: Any, partition: Any, *, missing: Any = -1) -> float:
@@ -183,7 +173,7 @@ def adjusted_rand_index(truth: Any, partition: Any, *, missing: Any = -1) -> flo
     >>> adjusted_rand_index([{"a", "b"}, {"c"}], [{"c"}, {"a", "b"}])
     1.0
     """
-    return _rand(_contingency(*aligned(truth, partition, missing)))[1]
+    return _rand(contingency(*aligned(truth, partition, missing)))[1]
 
 
 def variation_of_information(truth: Any, partition: Any, *, missing: Any = -1) -> tuple[float, float]:
@@ -196,7 +186,7 @@ def variation_of_information(truth: Any, partition: Any, *, missing: Any = -1) -
     >>> variation_of_information([0, 0, 1, 1], [0, 1, 2, 2])
     (0.5, 0.0)
     """
-    return _information(_contingency(*aligned(truth, partition, missing)))
+    return _information(contingency(*aligned(truth, partition, missing)))
 
 
 def adapted_rand_error(truth: Any, partition: Any, *, missing: Any = -1) -> tuple[float, float, float]:
@@ -233,7 +223,7 @@ def information_of_counts(truth: Any, partition: Any, counts: Any) -> tuple[floa
         raise InvalidPartition(
             f"labels have shapes {a.shape} and {b.shape}, counts {number.shape}: expected equal ones"
         )
-    return _information(_contingency(label_codes(a), label_codes(b), number))
+    return _information(contingency(label_codes(a), label_codes(b), number))
 
 
 def pair_scores(truth: Any, partition: Any, *, missing: Any = -1) -> dict[str, float]:
@@ -244,206 +234,107 @@ def pair_scores(truth: Any, partition: Any, *, missing: Any = -1) -> dict[str, f
     dict
         ``joins_precision``, ``joins_recall``, ``joins_f1``, ``cuts_precision``, ``cuts_recall``, ``cuts_f1``.
     """
-    return _pair_scores(_contingency(*aligned(truth, partition, missing)))
+    return _pair_scores(contingency(*aligned(truth, partition, missing)))
 
 
-def label_codes(labels: Any, missing: Any = -1) -> Codes:
-    """Labels of any type as integers from 0 on, and -1 for missing ones.
+def identity_scores(truth: Any, tracks: Any, *, missing: Any = -1) -> dict[str, float]:
+    """IDF1, and precision and recall of identities: how much of objects is in the one track that stands for each.
+
+    Each object is matched with at most one track and the other way round, so that as many detections as possible are
+    in matched pairs (Ristani et al. 2016).
 
     Parameters
     ----------
-    labels : array_like, shape (n,)
-        Numbers, strings, or any hashables. Arrays of more axes, such as labelled pictures, become flat.
+    truth, tracks : array_like, shape (n,)
+        The object of each detection, `missing` for a false detection; and its track, `missing` for one that is in none.
     missing : any
-        The label that counts as missing; None and NaN always do.
+
+    Returns
+    -------
+    dict
+        ``idf1``, ``precision`` (of the detections in tracks) and ``recall`` (of the detections of objects); 1 where
+        there are none.
+
+    Notes
+    -----
+    O(n log n), and a matching over objects and tracks. Detections that a detector has missed do not count.
 
     Examples
     --------
-    >>> label_codes(["b", None, "a", "b"]).tolist()
-    [1, -1, 0, 1]
+    >>> identity_scores([0, 0, 0, 1, 1, -1], [5, 5, 6, 6, 6, -1])["idf1"]
+    0.8
     """
-    array = np.asarray(labels if hasattr(labels, "__array__") else _listed(labels))
-    if array.ndim == 0 or (array.ndim > 1 and not isinstance(labels, np.ndarray)):
-        raise InvalidPartition(f"labels have shape {array.shape}: expected (n,)")
-    array = array.ravel()
-    if array.dtype.kind == "O":
-        return _codes_of_objects(array.tolist(), missing)
-    known = array == array  # false for NaN only
-    if missing is not None and not (isinstance(missing, str) ^ (array.dtype.kind in "US")):
-        known &= array != missing
-    codes = np.full(len(array), -1, np.int64)
-    codes[known] = _numbered(array[known])
-    return codes
+    from scipy.optimize import linear_sum_assignment
+
+    a, b = (np.array(label_codes(x, missing)) for x in (truth, tracks))
+    if a.shape != b.shape:
+        raise InvalidPartition(f"there are {len(a)} true labels and {len(b)} tracks: expected equal numbers")
+    known = (a >= 0) & (b >= 0)
+    common = np.zeros((int(a.max(initial=-1)) + 1, int(b.max(initial=-1)) + 1), np.int64)
+    np.add.at(common, (a[known], b[known]), 1)
+    right = int(common[linear_sum_assignment(common, maximize=True)].sum())
+    objects, found = int((a >= 0).sum()), int((b >= 0).sum())
+    return {
+        "idf1": _ratio(2 * right, objects + found),
+        "precision": _ratio(right, found),
+        "recall": _ratio(right, objects),
+    }
 
 
-def _numbered(values: NDArray[Any]) -> Codes:
-    """The place of each value among the distinct ones; whole numbers in a small range are not sorted."""
-    if values.dtype.kind in "iu" and values.size:
-        low, high = int(values.min()), int(values.max())
-        if high - low <= 4 * values.size and high < 2**62:
-            moved = values.astype(np.int64) - low
-            codes: Codes = (np.cumsum(np.bincount(moved) > 0) - 1)[moved]
-            return codes
-    places: Codes = np.unique(values, return_inverse=True)[1]
-    return places
+def panoptic_quality(truth: Any, found: Any, *, missing: Any = -1) -> dict[str, Any]:
+    """Panoptic quality of segments with classes (Kirillov et al. 2019), its two factors, and that of each class.
 
+    A found segment matches a true one of its class if their intersection is more than half of their union. The quality
+    of a class is the sum of these shares over matched pairs, divided by their number plus half of that of other
+    segments.
 
-def _listed(labels: Any) -> Any:
-    """A sequence as an array of one dimension; of objects, where NumPy would turn numbers into strings."""
-    values = list(labels)
-    kinds = {type(value) for value in values}
-    if len(kinds) <= 1 and not kinds & {tuple, list, set, frozenset, type(None)}:
-        return values
-    array = np.empty(len(values), object)
-    array[:] = values
-    return array
+    Parameters
+    ----------
+    truth, found : tuple ``(segments, classes)`` of array_like of one shape
+        The number of the segment and the class of each pixel or voxel. Elements of the truth whose segment or class is
+        `missing` are left out, and so are elements of `found` there; missing ones elsewhere are in no segment.
+    missing : any
 
+    Returns
+    -------
+    dict
+        ``quality``, ``segmentation`` (mean share of matched pairs) and ``recognition`` (F1 of segments): means over the
+        classes that occur; and ``classes``, from each class to its quality.
 
-def _codes_of_objects(values: list[Any], missing: Any) -> Codes:
-    known = [not (value is None or _differs_from_itself(value) or _equal(value, missing)) for value in values]
-    try:
-        distinct = dict.fromkeys(value for value, k in zip(values, known, strict=True) if k)
-    except TypeError as error:
-        raise InvalidPartition(f"labels: {error}") from None
-    ordered: Iterable[Any] = distinct
-    with contextlib.suppress(TypeError):  # labels of several types stay in order of first appearance
-        ordered = sorted(distinct)
-    codes = {value: code for code, value in enumerate(ordered)}
-    return np.array([codes[value] if k else -1 for value, k in zip(values, known, strict=True)], np.int64)
-
-
-def _equal(value: Any, missing: Any) -> bool:
-    return type(value) is type(missing) and bool(value == missing)
-
-
-def _differs_from_itself(value: Any) -> bool:
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas.NA refuses to be a truth value
-        return True
-
-
-def aligned(truth: Any, partition: Any, missing: Any) -> tuple[Codes, Codes]:
-    """Codes of both partitions for the elements whose true label is known."""
-    by_position = _by_position(truth, partition)  # then the lengths have to agree
-    named_truth, named = (None, None) if by_position else (_by_node(truth), _by_node(partition))
-    if named_truth is not None and named is not None:
-        try:
-            partition = [named[node] for node in named_truth]
-        except KeyError as error:
-            raise InvalidPartition(f"{error.args[0]!r} has a true label but is not in the partition") from None
-        truth = list(named_truth.values())
-    else:
-        truth, partition = (x.labels if isinstance(x, Result) else x for x in (truth, partition))
-        if named_truth is not None and not isinstance(truth, np.ndarray):
-            raise InvalidPartition(
-                "the truth names nodes but the partition does not: expected both or neither; a result names them, and "
-                "r.to_series()"
-            )
-        if named is not None and not isinstance(partition, np.ndarray):
-            raise InvalidPartition("the partition names nodes but the truth does not: expected both or neither")
-    shapes = [
-        np.shape(x) if isinstance(x, np.ndarray) else (len(x),) for x in (truth, partition) if hasattr(x, "__len__")
-    ]
-    if len(shapes) == 2 and shapes[0] != shapes[1] and max(map(len, shapes)) > 1:
-        raise InvalidPartition(f"true labels have shape {shapes[0]}, labels {shapes[1]}: expected equal ones")
-    a, b = label_codes(truth, missing), label_codes(partition, missing=None)
-    if len(a) != len(b):
-        raise InvalidPartition(
-            f"the truth has {plural(len(a), 'label')}, the partition {len(b)}: expected one for each element in both; "
-            "mappings from names to labels are matched by name"
-        )
-    known = a >= 0
-    if (unlabelled := np.flatnonzero(known & (b < 0))).size:
-        raise InvalidPartition(f"element {unlabelled[0]} has a true label but none in the partition")
-    return a[known], b[known]
-
-
-def _is_series(labels: Any) -> bool:
-    """Whether labels are a series of pandas, whose index names elements."""
-    return hasattr(labels, "index") and hasattr(labels, "iloc") and np.ndim(labels) == 1
-
-
-def _by_position(truth: Any, partition: Any) -> bool:
-    """Whether two partitions are matched by position: one has no names, or both have the same in the same order."""
-    series = [_is_series(x) for x in (truth, partition)]
-    if not any(series):
-        return all(isinstance(x, Result) and isinstance(x.nodes, range) for x in (truth, partition))
-    if all(series):
-        if truth.index.equals(partition.index):
-            return True
-        _check_indices(truth.index, partition.index)
-        return False
-    one, other = (truth, partition) if series[0] else (partition, truth)
-    if isinstance(other, Result):
-        if isinstance(other.nodes, range):
-            return True
-        if one.index.tolist() == list(range(len(one))) and set(other.nodes).isdisjoint(range(len(one))):
-            return True  # an index by default, of elements that have other names
-    elif _by_node(other) is None:
-        if one.index.dtype.kind not in "iu":
-            warn(
-                "only one of truth and partition has names, its index, so labels are matched by position: to match by "
-                "name, give the result itself, or r.to_series()"
-            )
-        return True
-    if not one.index.is_unique:
-        raise InvalidPartition(f"the index has {_repeated(one.index)!r} more than once: expected one label for each")
-    return False
-
-
-def _check_indices(truth: Any, partition: Any) -> None:
-    """Raise InvalidPartition unless the indices of two series have the same names, once each."""
-    advice = "expected the same names in both; series.to_numpy() is matched by position"
-    both = (("truth", truth, partition), ("partition", partition, truth))
-    for what, index, _ in both:
-        if not index.is_unique:
-            raise InvalidPartition(f"the index of the {what} has {_repeated(index)!r} more than once: {advice}")
-    for what, index, other in both:
-        if only := index[~index.isin(other)].tolist():
-            raise InvalidPartition(f"{only[0]!r} is only in the index of the {what}: {advice}")
-
-
-def _repeated(index: Any) -> Any:
-    return index[index.duplicated()].tolist()[0]
-
-
-def _by_node(partition: Any) -> Mapping[Hashable, Any] | None:
-    """Labels by node, if the partition names its nodes."""
-    if isinstance(partition, Result):
-        return dict(zip(partition.nodes, partition.labels.tolist(), strict=True))
-    if isinstance(partition, Mapping):
-        return partition
-    if _is_series(partition):
-        return dict(zip(partition.index.tolist(), partition.tolist(), strict=True))
-    if isinstance(partition, list | tuple) and partition and all(isinstance(x, set | frozenset) for x in partition):
-        labels: dict[Hashable, int] = {}
-        for label, subset in enumerate(partition):
-            for node in subset:
-                if labels.setdefault(node, label) != label:
-                    raise InvalidPartition(f"{node!r} is in two clusters")
-        return labels
-    return None
-
-
-def _contingency(a: Codes, b: Codes, number: NDArray[Any] | None = None) -> Contingency:
-    """The contingency table, of which only the entries that are not 0 are stored. O(n log n)
-
-    Each element counts once, or as often as `number` says.
+    Examples
+    --------
+    >>> truth = [1, 1, 1, 2, 2, 2], ["sky", "sky", "sky", "tree", "tree", "tree"]
+    >>> found = [1, 1, 1, 1, 2, 2], ["sky", "sky", "sky", "sky", "tree", "tree"]
+    >>> panoptic_quality(truth, found)["classes"]
+    {'sky': 0.75, 'tree': 0.6666666666666666}
     """
-    i, j = _numbered(a), _numbered(b)
-    width = int(j.max(initial=0)) + 1
-    meeting, place = np.unique(i * np.int64(width) + j, return_inverse=True)
-    ones = np.ones(len(a), np.int64) if number is None else np.asarray(number, np.int64)
-    counts = _added(place, ones, len(meeting))
-    i, j = meeting // width, meeting % width
-    truth, partition = (_added(x, counts, int(x.max(initial=-1)) + 1) for x in (i, j))
-    return Contingency(int(ones.sum()), i, j, counts, truth, partition)
-
-
-def _added(place: Codes, values: Codes, size: int) -> Codes:
-    """The sums of whole numbers by place; exact up to 2**53."""
-    return np.bincount(place, values, size).astype(np.int64)
+    arrays = [np.asarray(x).ravel() for x in (*truth, *found)]
+    if len({len(x) for x in arrays}) > 1:
+        raise InvalidPartition(f"arrays have {[len(x) for x in arrays]} elements: expected equal numbers")
+    n = len(arrays[0])
+    names, kinds = np.unique(np.concatenate([arrays[1], arrays[3]]), return_inverse=True)
+    codes = [label_codes(arrays[0], missing), kinds[:n], label_codes(arrays[2], missing), kinds[n:]]
+    absent = np.array([bool(name == missing) for name in names.tolist()], bool)
+    none = [(codes[k] < 0) | absent[codes[k + 1]] for k in (0, 2)]
+    pairs = [codes[k] * np.int64(len(names)) + codes[k + 1] for k in (0, 2)]
+    inside = ~none[0]
+    a, b = pairs[0][inside], np.where(none[1], -1, pairs[1])[inside]
+    table = contingency(a, b)
+    of_truth, of_found = np.unique(a) % len(names), np.unique(b)  # the class of each segment
+    real = of_found >= 0
+    of_found = np.where(real, of_found % len(names), -1)
+    shares = table.counts / (table.truth[table.i] + table.partition[table.j] - table.counts)
+    hit = (shares > 0.5) & (of_truth[table.i] == of_found[table.j])
+    k = len(names)
+    sums = np.bincount(of_truth[table.i[hit]], shares[hit], k)
+    hits = np.bincount(of_truth[table.i[hit]], minlength=k)
+    others = np.bincount(of_truth, minlength=k) + np.bincount(of_found[real], minlength=k)  # twice in a matched pair
+    seen = others > 0
+    quality = 2 * sums[seen] / others[seen]
+    matched = np.divide(sums, hits, out=np.zeros(k), where=hits > 0)[seen]
+    means = [float(x.mean()) if len(x) else 1.0 for x in (quality, matched, 2 * hits[seen] / others[seen])]
+    by_class = dict(zip(names[seen].tolist(), quality.tolist(), strict=True))
+    return {"quality": means[0], "segmentation": means[1], "recognition": means[2], "classes": by_class}
 
 
 def _decisions(table: Contingency) -> tuple[int, int, int, int]:
@@ -470,10 +361,10 @@ def scores_by_part(a: Codes, b: Codes, part: Codes, score: str) -> list[float]:
         The part of each element, from 0 on.
     score : {"adjusted-rand", "joins-f1"}
     """
-    i, j = _numbered(a), _numbered(b)
-    cell = _numbered(i * np.int64(j.max(initial=0) + 1) + j)
+    i, j = numbered(a), numbered(b)
+    cell = numbered(i * np.int64(j.max(initial=0) + 1) + j)
     others = [np.bincount(x)[x] - 1 for x in (cell, i, j, np.zeros_like(i))]  # of each element
-    joined, truth, partition, every = (_added(part, x, int(part.max(initial=-1)) + 1).tolist() for x in others)
+    joined, truth, partition, every = (added(part, x, int(part.max(initial=-1)) + 1).tolist() for x in others)
     decisions = [
         (both, one - both, other - both, pairs - one - other + both)
         for both, one, other, pairs in zip(joined, truth, partition, every, strict=True)

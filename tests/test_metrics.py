@@ -204,3 +204,48 @@ def test_series_are_matched_by_index():
     ):
         with pytest.raises(InvalidPartition, match=message):
             metrics.compare(one, other)
+
+
+def test_identities_against_all_matchings():
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        n = int(rng.integers(0, 12))
+        truth, tracks = rng.integers(-1, 3, n), rng.integers(-1, 4, n)
+        scores = gp.metrics.identity_scores(truth, tracks)
+        right = max(  # the track of each of three objects
+            sum(((truth == k) & (tracks == t)).sum() for k, t in enumerate(way))
+            for way in itertools.permutations([0, 1, 2, 3], 3)
+        )
+        objects, found = int((truth >= 0).sum()), int((tracks >= 0).sum())
+        assert scores["idf1"] == pytest.approx(2 * right / (objects + found) if objects + found else 1.0)
+        assert scores["precision"] == pytest.approx(right / found if found else 1.0)
+        assert scores["recall"] == pytest.approx(right / objects if objects else 1.0)
+    with pytest.raises(gp.InvalidPartition, match="2 true labels and 1 tracks"):
+        gp.metrics.identity_scores([0, 1], [0])
+
+
+def test_panoptic_quality_against_its_definition():
+    rng = np.random.default_rng(5)
+    for number in range(60):
+        shape = (int(rng.integers(1, 5)), 4)
+        arrays = [rng.integers(-1, 3, shape) for _ in range(4)]
+        if number % 2:
+            arrays[2:] = [np.where(rng.random(shape) < 0.2, x, y) for x, y in zip(arrays[2:], arrays[:2], strict=True)]
+        got = gp.metrics.panoptic_quality((arrays[0], arrays[1]), (arrays[2], arrays[3]))
+        sets = []
+        for segments, classes in (arrays[:2], arrays[2:]):
+            found: dict[tuple[int, int], set[int]] = {}
+            for at in range(segments.size):
+                known = arrays[0].flat[at] >= 0 and arrays[1].flat[at] >= 0
+                if known and segments.flat[at] >= 0 and classes.flat[at] >= 0:
+                    found.setdefault((int(segments.flat[at]), int(classes.flat[at])), set()).add(at)
+            sets.append(found)
+        wanted = {}
+        for c in sorted({c for one in sets for _, c in one}):
+            true, mine = ([cells for (_, k), cells in one.items() if k == c] for one in sets)
+            shares = [len(x & y) / len(x | y) for x in true for y in mine if 2 * len(x & y) > len(x | y)]
+            wanted[c] = sum(shares) / (len(shares) + (len(true) + len(mine) - 2 * len(shares)) / 2)
+        assert got["classes"] == pytest.approx(wanted)
+        assert got["quality"] == pytest.approx(np.mean(list(wanted.values())) if wanted else 1.0)
+    same = gp.metrics.panoptic_quality(([1, 2], ["a", "b"]), ([2, 1], ["a", "b"]))
+    assert same["quality"] == same["segmentation"] == same["recognition"] == 1.0

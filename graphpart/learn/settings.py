@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.contingency import aligned
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.methods import find_method
-from graphpart.metrics import aligned, scores_by_part
+from graphpart.metrics import scores_by_part
 
 __all__ = ["SettingSelection", "cross_validate_settings"]
 
