@@ -40,7 +40,7 @@ ALLOWED = {
     "partition": SHARED | {"binary_quadratic", "maximum_cut"},
     "crf": SHARED | {"adapters", "binary_quadratic", "maximum_cut"},
     "labeled": SHARED | {"partition", "crf"},
-    "metrics": {"display", "errors", "result"},
+    "metrics": {"common", "display", "errors", "result"},
     "io": SHARED | {"partition", "crf", "labeled"},
     "learn": SHARED | {"partition", "crf", "metrics"},
     "answers": SHARED | {"partition"},
@@ -54,7 +54,7 @@ ALLOWED = {
     "testing": SHARED | {"partition", "crf"},
     "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics", "images"},
     "distributed": SHARED | {"partition", "solve"},
-    "images": SHARED | {"partition", "answers", "solve", "distributed"},
+    "images": SHARED | {"partition", "labeled", "answers", "solve", "distributed"},
     "records": SHARED | {"partition", "answers", "solve", "learn"},
     "reviewing": SHARED | {"partition", "answers", "reporting"},
     "cli": SHARED

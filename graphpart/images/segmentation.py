@@ -5,7 +5,8 @@
 2. The watershed divides the boundary map into small regions, unless regions are given; see `watershed`.
 3. The region graph has a pair for each two regions that touch; see `region_graph`.
 4. The cost of a pair is the log-odds of a boundary, weighted by its length; see `RegionGraph.costs`.
-5. The set partition problem over the regions is solved, and each voxel gets the label of its region.
+5. The set partition problem over the regions is solved, and each voxel gets the label of its region. If probabilities
+   of classes are given, it is a labelled partition, whose segments have a class each; see `classes`.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ from graphpart.display import html_of, plural
 from graphpart.errors import InvalidOption, InvalidProblem, warn
 from graphpart.images.answers import by_region
 from graphpart.images.checks import affinities_of, mask_of, probabilities_of, spacing_of
+from graphpart.images.classes import with_classes
 from graphpart.images.files import is_picture, read_array
 from graphpart.images.flooding import flooded
 from graphpart.images.graph import DECIDES, RegionGraph, region_graph
 from graphpart.images.photographs import SAMPLE, boundaries, faint, is_photograph, map_of
+from graphpart.labeled import LabeledPartition, LabeledResult
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.requirements import RequirementOptions, with_options
 from graphpart.plotting.figures import picture
@@ -49,7 +52,7 @@ class Segmentation:
         The regions of which the segments consist, from 1 on, or as they were given.
     graph : RegionGraph
         Pairs of regions that touch, with their features.
-    problem : SetPartition
+    problem : SetPartition or LabeledPartition
         The problem that was solved; its elements are the regions.
     result : PartitionResult
         Its labels, cost, lower bound, and status.
@@ -62,7 +65,7 @@ class Segmentation:
         labels: NDArray[np.int32],
         regions: NDArray[Any],
         graph: RegionGraph,
-        problem: SetPartition,
+        problem: SetPartition | LabeledPartition,
         result: PartitionResult,
         boundary: NDArray[np.float32] | None = None,
         image: Any = None,
@@ -70,6 +73,13 @@ class Segmentation:
         self.labels, self.regions, self.graph = labels, regions, graph
         self.problem, self.result, self.boundary = problem, result, boundary
         self.image = image
+
+    @property
+    def classes(self) -> NDArray[np.int32] | None:
+        """The class of each pixel or voxel, that of its segment, -1 where there is no region; None without classes."""
+        if not isinstance(self.result, LabeledResult):
+            return None
+        return np.append(self.result.classes, np.int32(-1))[self.graph.elements()]
 
     @property
     def n_segments(self) -> int:
@@ -148,6 +158,7 @@ def segment(
     threshold: float = 0.5,
     spacing: Sequence[float] | None = None,
     mask: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
     answers: Any = None,
     error: float = 0.0,
     method: str = "auto",
@@ -187,8 +198,12 @@ def segment(
         The size of a voxel along each axis, for example ``(40, 4, 4)``; default: ones.
     mask : array_like of bool, optional
         True where there is something to segment; elsewhere the label is 0.
+    classes : array_like of float, shape (..., L), optional
+        The probability of each of L classes at each pixel or voxel. Each segment then has one class, and ``.classes``
+        is an array of the shape of the input. Segments and classes are found together. Not with `answers`, `blocks`,
+        and requirements other than `together`, `apart` and `groups`.
     method, time_limit, seed, callback
-        As for :func:`graphpart.solve`.
+        As for :func:`graphpart.solve`; with `classes` a method for labelled partitions.
     answers, error
         Answers of people about pairs of regions, as :func:`graphpart.answers.answered` takes them. Elements are
         regions, numbered from 0, or places: tuples such as (row, column), or their texts, which remain valid if regions
@@ -227,6 +242,13 @@ def segment(
     Segmentation(2 segments of 2 regions, shape (20, 40), optimal)
     >>> s.labels[0, ::10].tolist()
     [1, 1, 2, 2]
+
+    With the probabilities of two classes:
+
+    >>> road = np.where(np.arange(40) < 30, 0.9, 0.2) * np.ones((20, 1))
+    >>> s = segment(boundary, classes=np.stack([road, 1 - road], axis=-1))
+    >>> s.n_segments, s.classes[0, ::10].tolist()
+    (2, [0, 0, 0, 0])
     """
     by_block = {"client": client, "workers": workers, "memory_limit": memory_limit}
     by_block |= {"output": output, "work_folder": work_folder}
@@ -236,7 +258,7 @@ def segment(
         from graphpart.images.blockwise import segment_blocks
 
         beside: dict[str, Any] = {"affinities": affinities, "offsets": offsets, "regions": regions, "image": image}
-        beside["answers"] = answers
+        beside |= {"answers": answers, "classes": classes}
         for name, value in {**beside, **requirements}.items():
             if value is not None:
                 raise InvalidOption(f"{name} is given with blocks: expected a boundary map only")
@@ -276,14 +298,20 @@ def segment(
     if inside is not None and regions is not None:
         chosen = np.where(inside, chosen, 0)
     graph = region_graph(chosen, **evidence, image=image, spacing=sizes)
-    problem = graph.problem(graph.costs(threshold), **requirements)
-    if answers is not None:
-        problem = answered(problem, by_region(answers, graph, chosen), error=error)
+    problem: SetPartition | LabeledPartition
+    if classes is not None:
+        if answers is not None:
+            raise InvalidOption("answers and classes are both given: expected one of them")
+        problem = with_classes(graph, graph.costs(threshold), classes, requirements)
+    else:
+        problem = graph.problem(graph.costs(threshold), **requirements)
+        if answers is not None:
+            problem = answered(problem, by_region(answers, graph, chosen), error=error)
     result = run(problem, method, time_limit=time_limit, seed=seed, callback=callback)
     assert isinstance(result, PartitionResult)
     if graph.n == 1 and regions is None and heights.size > 1:
         _warn_of_one_region(heights)
-    elif photograph is None and threshold <= 0.5 and not requirements:
+    elif photograph is None and threshold <= 0.5 and classes is None and not requirements:
         _check_values(heights, graph, result.n_clusters, affinities is None)
     return Segmentation(
         graph.project(result), chosen, graph, problem, result, heights, photograph if image is None else image
