@@ -18,6 +18,7 @@ from graphpart.labeled.joint_costs import JointCosts
 from graphpart.labeled.results import LabeledResult
 from graphpart.labeled.solutions import check_feasible, classes_of
 from graphpart.partition.inputs.arrays import names_of
+from graphpart.partition.problem.background import pairs_within
 from graphpart.partition.problem.labels import labels_of
 from graphpart.partition.problem.requirements import RequirementOptions, Requirements, indices_of, with_options
 
@@ -250,11 +251,15 @@ class LabeledPartition(JointCosts):
                 raise InvalidProblem(f"{name} is given: a labelled partition can only require {OBEYED}")
         joins, cuts = (indices_of(self._places, getattr(asked, name), name) for name in ("together", "apart"))
         groups = asked.groups_of(self.nodes)
-        a, b, prices = (joins[:0, 0], joins[:0, 1], np.zeros(0)) if groups is None else groups.pairs(GROUPED_PAIRS)
+        made = joins[:0].T if groups is None else pairs_within(np.zeros(self.n, np.int32), groups, GROUPED_PAIRS)
+        if made is None:
+            raise InvalidProblem(f"groups have more than {GROUPED_PAIRS} pairs of members: expected fewer")
+        a, b = made
         pairs = np.concatenate([joins, cuts, np.stack([a, b], 1)])
         joined, parted = np.zeros(len(pairs)), np.zeros(len(pairs))
         parted[: len(joins)] = joined[len(joins) : len(joins) + len(cuts)] = math.inf
-        joined[len(joins) + len(cuts) :] = prices
+        if groups is not None:
+            joined[len(joins) + len(cuts) :] = groups.of_pairs(a, b)
         return type(self)._of(self.nodes, with_pairs(self._arrays, self.n, pairs, joined, parted))
 
 

@@ -5,7 +5,8 @@
    provers:
    * branch and cut without the limits, or quicker bounds if there are too many pairs. Its lower bounds hold within the
      limits, too. If the optimum without the limits obeys them, it is also the optimum within them.
-   * the integer program, which takes all limits into account, unless the problem has too many elements.
+   * the integer program, which takes all limits into account, unless the problem has too many elements. It is alone
+     if no partition within the limits is found to start from.
    If at most two clusters are allowed and nothing else is required, the search is that of binary quadratic forms. If
    elements or pairs are few, branch and cut for two clusters takes the place of these provers, or is one more if two
    clusters are required, which it does not know.
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from graphpart.common.race import Race
+from graphpart.errors import InfeasibleProblem
 from graphpart.machine import processors
 from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.anytime_search.parameters import SearchParameters
@@ -146,14 +148,21 @@ def solve_within_limits(
     q, constant = contraction.problem, contraction.constant
     if q.n <= ENUMERATED_ELEMENTS:
         inner = stopping.child(plus=constant)
-        labels = contraction.lift(enumerated(q if q.is_dense else q._to_dense(), inner))
+        labels = contraction.lift(enumerated(q, inner))
         if inner.reason is not None:
             stopping.stop(inner.reason)
         bound = trivial_bound(without_limits(p)) if inner.reason else math.inf
         known = None if start is None else (start, p._evaluate_labels(start))
         how = "search" if inner.reason else "brute force"
         return concluded(p, labels, bound, method, stopping, f"{how}; {p._limits}", start=known)
-    labels = start_within(p, contraction, start, stopping)
+    try:
+        labels = start_within(p, contraction, start, stopping)
+    except InfeasibleProblem:
+        if p.n > LARGEST_PROVEN:
+            raise
+        program = ilp(p, time_limit=stopping.remaining, callback=lambda _, cost: stopping.check(cost))
+        bound = math.inf if program.status is Status.OPTIMAL else program.lower_bound
+        return concluded(p, program.labels, bound, method, stopping, f"integer program; {p._limits}")
     limit = stopping.remaining
     inner = stopping.child(seconds=PATIENCE if limit is None and method == "auto" else None, plus=constant)
     first = contraction.project(labels)

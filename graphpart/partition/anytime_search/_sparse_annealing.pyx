@@ -144,6 +144,9 @@ cdef element_t within_limits(
             return target
         U = s.unused[s.unuseds - 1]
         delta = -own
+    elif s.base.any:                    # no base pair leads to any other subset
+        least[0] = min(least[0], -own)
+        return target
     else:
         while True:
             U = s.used[random_below(&s.random, used)]

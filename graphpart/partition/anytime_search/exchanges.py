@@ -51,9 +51,10 @@ class ExchangeRounds:
 
     @staticmethod
     def listed(p: SetPartition) -> SetPartition | None:
-        """The problem that the strategy can work on; None if it has no sizes, or the table would be too large."""
+        """The problem that the strategy can work on; None if it has no sizes, its clusters must be connected, or the
+        table would be too large."""
         limits = p._limits
-        if limits is None or limits.max_size is None:
+        if limits is None or limits.max_size is None or p.lifted is not None:
             return None
         found = as_pairs(p) if p.background is None else listed_within(p, np.zeros(p.n, np.int32))
         if found is None:

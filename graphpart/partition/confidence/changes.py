@@ -136,13 +136,16 @@ def cheapest_changes(
     other = sums.best - own  # to another cluster
     iu, iv = u[inside], v[inside]
     if q._limits is not None and q._limits.number:
-        singles = np.flatnonzero(
-            cut & rules.alone[u] & rules.alone[v] & rules.fits(u, v)
-        )  # joined, while another cluster is split
+        both_alone = cut & rules.alone[u] & rules.alone[v] & rules.fits(u, v)
+        if q.lifted is not None:
+            both_alone &= rules.base
+        singles = np.flatnonzero(both_alone)  # joined, while another cluster is split
         pairs[singles] = np.minimum(pairs[singles], total[singles] + splits.min(initial=np.inf))
         if not rules.more:
             splits[:], parted[:], leaving[:] = np.inf, np.inf, 0
-        far = np.minimum(other, _to_small_clusters(q, labels, sizes, signals) - own)
+        far = other
+        if q.lifted is None:
+            far = np.minimum(other, _to_small_clusters(q, labels, sizes, signals) - own)
         pairs[inside] = np.minimum(parted, np.minimum(far[iu], far[iv]))
     else:
         pairs[inside] = np.minimum(parted, np.minimum(other[iu], other[iv]))

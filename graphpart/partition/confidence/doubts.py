@@ -30,7 +30,7 @@ from graphpart.partition.exact_solvers.ilp import ilp
 from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
-from graphpart.partition.problem.derived import with_rules
+from graphpart.partition.problem.derived import with_costs, with_rules
 from graphpart.partition.problem.forms import ELEMENTS, source_of, to_dense
 from graphpart.partition.problem.requirements import indices_of
 from graphpart.partition.problem.rules import Rules
@@ -337,16 +337,35 @@ def _solve_others(
 
 
 def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping) -> tuple[float, bool]:
-    """The least cost with a pair decided otherwise, and whether it is proven."""
+    """The least cost with a pair decided otherwise, and whether it is proven.
+
+    A lifted pair cannot be required together, since the path that connects it is not known. It attracts more than all
+    other costs instead.
+    """
     pair = np.array([[a, b]], np.int32)
     limits = part._limits
     try:
-        changed = with_rules(part, Rules(cuts=pair, limits=limits) if joined else Rules(joins=pair, limits=limits))
-        if limits is not None:
-            result = ilp(changed, time_limit=stopping.remaining)
-            return result.cost, result.status is Status.OPTIMAL
+        if joined:
+            changed = with_rules(part, Rules(cuts=pair, limits=limits))
+        elif part.lifted is None or keys_of_pairs(pair[:, 0], pair[:, 1], part.n) in keys_of_pairs(
+            *part._links(), part.n
+        ):
+            changed = with_rules(part, Rules(joins=pair, limits=limits))
+        else:
+            cost = part.pairs()[2]
+            pull = 1.0 + 2.0 * float(np.abs(cost[np.isfinite(cost)]).sum())
+            least, proven = _least(with_costs(part, pair, np.array([-pull])), stopping)
+            return (least + pull if least < -pull / 2 else math.inf), proven
+        return _least(changed, stopping)
     except InfeasibleProblem:
         return math.inf, True
+
+
+def _least(changed: SetPartition, stopping: Stopping) -> tuple[float, bool]:
+    """The least cost of a problem, and whether it is proven."""
+    if changed._limits is not None:
+        result = ilp(changed, time_limit=stopping.remaining)
+        return result.cost, result.status is Status.OPTIMAL
     contraction = Contraction(changed)
     q = contraction.problem
     if q.background is not None:

@@ -236,7 +236,7 @@ class Component(Search):
         self.u, self.v, cost = p.pairs()
         used = cost != 0 if p.lifted is None else (cost != 0) | ~p.lifted
         enough = np.count_nonzero(used) >= PARAMETERS.complete_from * (p.n * (p.n - 1) // 2)
-        self.complete = p.lifted is None and (full or bool(enough) or p._limits is not None)
+        self.complete = p._limits is not None or (p.lifted is None and (full or bool(enough)))
         self.infeasible = False
         if self.complete and not p.is_dense:
             matrix = matrix_of(p)
@@ -314,9 +314,11 @@ class Component(Search):
         limit = int(PARAMETERS.triangles * len(y)) + 100
         if self.complete:
             matrix, rhs = violated_triangles(y, self.p.n, limit, PARAMETERS.finest)
-            return (widened(matrix, pairs), rhs) if pairs > len(y) else (matrix, rhs)
-        matrix, rhs = violated_cycles(y, self.u, self.v, self.p.n, limit, PARAMETERS.finest)
-        return (matrix, rhs) if self.connecting is None else self._with_cuts(self.connecting, matrix, rhs, y, limit)
+        else:
+            matrix, rhs = violated_cycles(y, self.u, self.v, self.p.n, limit, PARAMETERS.finest)
+        if self.connecting is not None:
+            matrix, rhs = self._with_cuts(self.connecting, matrix, rhs, y, limit)
+        return (widened(matrix, pairs), rhs) if pairs > len(y) else (matrix, rhs)
 
     def _with_cuts(self, connecting: Connecting, matrix: Any, rhs: Floats, y: Floats, limit: int) -> Rows:
         """The same rows, and those of violated cuts of base pairs."""

@@ -13,6 +13,8 @@ and both ends of changed pairs. They are free to move, and so are all elements t
 elements of each of their clusters are contracted to one element, and so is each other cluster that attracts a free
 element. The method solves this problem from the start. A cluster keeps the label of the old cluster with which it has
 most elements in common; these pairs of clusters are chosen greedily by the number of common elements.
+
+Problems that limit clusters, or whose clusters must be connected, are extended by way of whole.py.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from graphpart.partition.extending.old import (
     stable,
 )
 from graphpart.partition.extending.solver import Solver
+from graphpart.partition.extending.whole import improved_within, is_whole, placed_start, placed_within
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.requirements import NAMES, OLDER
@@ -113,13 +116,16 @@ def extend(
     ------
     InvalidPartition
         If the old partition does not fit the problem; frozen, also if it violates a requirement.
+    InfeasibleProblem
+        Frozen, if new elements cannot be placed within limits of sizes and numbers.
     InvalidProblem, InvalidOption
         If an argument is not as described.
 
     Notes
     -----
     O(n + m) in addition to the method, whose problem has only the new elements, or if not frozen, the changed elements
-    and those linked to them.
+    and those linked to them. If the problem limits sizes or numbers, or its clusters must be connected, the method's
+    problem also has an element for each other cluster.
 
     Examples
     --------
@@ -152,11 +158,14 @@ def extend(
             free[classes[changed_since(p, before)]] = True
         free[classes[conflicts(p, labels)]] = True
         inner = np.where(in_cut_clusters(q, inner), -1, inner).astype(np.int32)
-    implicit = q.background is not None
-    found = place_new(explicit_near(q, inner, inner < 0) if implicit else q, inner, solver)
+    implicit, improved = q.background is not None, improved_near if q.background is not None else _near
+    if is_whole(q):
+        found, improved = (placed_within if freeze else placed_start)(q, inner, solver), improved_within
+    else:
+        found = place_new(explicit_near(q, inner, inner < 0) if implicit else q, inner, solver)
     status, bound = Status.FEASIBLE, -np.inf
     if not freeze and free.any() and not stopping.check(np.inf):
-        found, status, bound = (improved_near if implicit else _near)(q, found, free, solver)
+        found, status, bound = improved(q, found, free, solver)
     final = contraction.lift(found)
     numbers = stable(final, labels, shown)
     cost = p._evaluate_labels(numbers)

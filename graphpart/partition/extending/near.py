@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem
-from graphpart.methods import CONNECTEDNESS, SIZES, check_obeyed
 from graphpart.partition.extending.old import changed_elements, changed_groups
 from graphpart.partition.extending.solver import Solver
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
@@ -16,9 +15,7 @@ from graphpart.partition.problem.derived import connected
 from graphpart.partition.problem.forms import ELEMENTS, listed_within, without_background
 from graphpart.result import Status
 
-__all__ = ["changed_since", "explicit_near", "improved_near", "prepared"]
-
-WITHOUT = "a problem without that, or gp.solve(problem, initial=old), which starts from the old partition"
+__all__ = ["changed_since", "explicit_near", "improved_near", "near_changes", "prepared"]
 
 
 def prepared(problem: Any) -> SetPartition:
@@ -27,8 +24,11 @@ def prepared(problem: Any) -> SetPartition:
     Groups stay: a new element may clash with an element of an old cluster to which no attracting pairs lead.
     """
     p = as_problem(problem)
-    check_obeyed(p, (*SIZES, *CONNECTEDNESS), WITHOUT)
-    if p.background is None or (p.background.repels and (p.n > ELEMENTS or p.background.groups is not None)):
+    if (
+        p.background is None
+        or p._limits is not None
+        or (p.background.repels and (p.n > ELEMENTS or p.background.groups is not None))
+    ):
         return p
     return without_background(p, "extend")
 
@@ -36,7 +36,6 @@ def prepared(problem: Any) -> SetPartition:
 def changed_since(p: SetPartition, before: Any) -> NDArray[np.int64]:
     """The elements whose pairs have changed; all of them if the background has."""
     old = as_problem(before)
-    check_obeyed(old, (*SIZES, *CONNECTEDNESS), WITHOUT)
     if p.background is None:
         return changed_elements(p, without_background(old, "extend"))
     if not len(p.background.beta) and (old.background is None or not len(old.background.beta)) and not old.is_dense:
@@ -57,7 +56,7 @@ def explicit_near(q: SetPartition, labels: Labels, free: NDArray[np.bool_]) -> S
     InvalidProblem
         If there are too many such pairs.
     """
-    members = _near(q, labels, free, 1)
+    members = near_changes(q, labels, free, 1)
     part, mine = q._restrict(members), labels[members]
     order = np.argsort(mine, kind="stable").astype(np.int32)
     same = (mine[order[1:]] == mine[order[:-1]]) & (mine[order[1:]] >= 0)
@@ -79,7 +78,7 @@ def improved_near(
     q: SetPartition, labels: Labels, free: NDArray[np.bool_], solver: Solver
 ) -> tuple[Labels, Status, float]:
     """Improve labels by moving changed elements and those linked to them; status and bound if these are all."""
-    members = _near(q, labels, free, 2)
+    members = near_changes(q, labels, free, 2)
     part = q._restrict(members)
     start = canonical(labels[members])
     r = solver.run(part, start)
@@ -91,7 +90,7 @@ def improved_near(
     return canonical(out), r.status if everything else Status.FEASIBLE, r.lower_bound if everything else -np.inf
 
 
-def _near(q: SetPartition, labels: Labels, free: NDArray[np.bool_], steps: int) -> NDArray[np.int64]:
+def near_changes(q: SetPartition, labels: Labels, free: NDArray[np.bool_], steps: int) -> NDArray[np.int64]:
     """Free elements and the clusters that they attract; with two steps, also clusters that these attract."""
     u, v, cost = q._listed()
     attracts = cost < 0

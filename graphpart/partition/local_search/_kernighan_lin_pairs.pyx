@@ -163,46 +163,36 @@ cdef inline element_t take_best(
     State* s, element_t U, element_t V, fixed_t* change, double cost, Stopping stopping
 ) noexcept nogil:
     """The element with the smallest change of cost, no longer waiting; -1 if there is none, or the run has to end."""
-    cdef Py_ssize_t k, at = 0
+    cdef Py_ssize_t k, at
     cdef element_t a
-    cdef fixed_t least = NONE, value
-    if s.waiting == 0:
-        return -1
-    if s.base.any:
-        while key(s, s.heap[0].element) != NONE and not may_leave(&s.base, s.heap[0].element, s.label):
-            s.barred[s.bars] = s.heap[0].element
-            s.bars += 1
-            take_from(s, 0, BARRED)
-            if s.waiting == 0 or base_poll(&s.base, stopping, cost):
-                return -1
-    if s.terms.any:
-        for k in range(s.waiting):
+    cdef fixed_t least, value, more
+    while s.waiting:
+        at = 0
+        least = key(s, s.heap[0].element) if s.ordered else NONE
+        for k in range(0 if s.ordered else s.waiting):
             a = s.heap[k].element
-            if s.at[a].cuts > 0 or s.left[s.label[a] == V] == 1:
-                continue
-            value = background(s, a, V if s.label[a] == U else U)
-            if value == NONE:
-                continue
-            value += s.at[a].delta
-            if value < least or (value == least and a < s.heap[at].element):
+            value = key(s, a)
+            if s.terms.any and value != NONE:
+                if s.left[s.label[a] == V] == 1:
+                    continue
+                more = background(s, a, V if s.label[a] == U else U)
+                value = NONE if more == NONE else value + more
+            if value < least or (value == least != NONE and a < s.heap[at].element):
                 least = value
                 at = k
         if least == NONE:
             return -1
-    elif not s.ordered:
-        least = key(s, s.heap[0].element)
-        for k in range(1, s.waiting):
-            a = s.heap[k].element
-            value = key(s, a)
-            if value < least or (value == least and a < s.heap[at].element):
-                least = value
-                at = k
-    a = s.heap[at].element
-    if key(s, a) == NONE:
-        return -1
-    change[0] = least if s.terms.any else s.at[a].delta
-    take_from(s, at, DONE)
-    return a
+        a = s.heap[at].element
+        if not s.base.any or may_leave(&s.base, a, s.label):
+            change[0] = least
+            take_from(s, at, DONE)
+            return a
+        s.barred[s.bars] = a
+        s.bars += 1
+        take_from(s, at, BARRED)
+        if base_poll(&s.base, stopping, cost):
+            return -1
+    return -1
 
 
 # ---------------------------------------------------------------------------------------------------------- switches
@@ -425,11 +415,11 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
                 let_wait(s, b)
             continue
         correct(s, b, cost, from_subset)
+        if s.base.any and not s.base.lifted[k]:
+            s.at[b].links += 1 if s.label[b] == from_subset else -1
         if not s.ordered:
             continue
         if s.base.any:
-            if not s.base.lifted[k]:
-                s.at[b].links += 1 if s.label[b] == from_subset else -1
             if s.at[b].place != BARRED:
                 record = Waiting(key(s, b), b)
                 heap_settle(heap_of(s), s.at[b].place, &record)

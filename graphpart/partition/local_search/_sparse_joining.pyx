@@ -656,7 +656,7 @@ def join_sparse(
     if terms is not None and terms.lifted is not None and m:
         lifted = terms.lifted.astype(np.int8)
         tables.lifted = &lifted[0]
-        between = np.where(terms.lifted, 0.0, between)      # lifted pairs are not queued
+        between = np.where(terms.lifted, INFINITY, between)     # lifted pairs are not queued
     for k in range(m):
         attractive += between[k] < -tolerance
     fewest = max(fewest, tables.terms.groups.least)

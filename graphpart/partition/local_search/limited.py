@@ -6,7 +6,8 @@ number, it continues with the joins that raise the cost least, then with joins o
 sizes, groups or required cuts forbid all of these joins, elements are packed anew. The largest elements come first, and
 each joins the allowed subset in which it costs least. If no subset is allowed, conflicting elements leave a subset, and
 wait for another one (eviction). Packing ends after at most EVICTIONS evictions per element. It may fail to find a
-partition, since this problem can be as hard as graph colouring.
+partition, since this problem can be as hard as graph colouring. Subsets that must be connected are joined instead (see
+results/growing.py).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from graphpart.partition.local_search._sparse_joining import join_sparse
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.results.growing import grown
 from graphpart.stopping import Stopping
 
 __all__ = ["few_enough", "has_room", "packed"]
@@ -46,6 +48,8 @@ def few_enough(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     joined = canonical(
         join_sparse(q.n, *q.pairs(), terms_of(q), -math.inf, 0.0, apart, fewest=p._limits.most)  # any finite cost
     )
+    if p.lifted is not None:
+        return joined[labels] if has_room(p, joined) else packed(p)
     if not has_room(p, joined):
         found = _packed(q._contract(joined))
         if found is None:
@@ -63,7 +67,7 @@ def packed(p: SetPartition) -> Labels:
         If none are found.
     """
     contraction = Contraction(p)
-    found = _packed(contraction.problem)
+    found = _packed(contraction.problem) if p.lifted is None else grown(contraction.problem)
     if found is None:
         raise InfeasibleProblem(
             f"no partition with {p._limits} was found that obeys all required cuts and groups: expected wider limits, "

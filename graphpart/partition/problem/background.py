@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import group
 from graphpart.display import number
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
@@ -28,7 +29,7 @@ from graphpart.partition.inputs.arrays import frozen
 if TYPE_CHECKING:
     from graphpart.partition.problem.groups import Groups
 
-__all__ = ["SMALL", "Background", "background_of"]
+__all__ = ["SMALL", "Background", "background_of", "pairs_within"]
 
 Vector = NDArray[np.float64]
 TERMS = 7  # the kernels have room for 16 vectors: two for each of these, and one for what is missing
@@ -281,3 +282,31 @@ def _vector(nodes: Sequence[Hashable], weights: Any) -> Vector:
         a = int(np.argmin(np.isfinite(array)))
         raise InvalidProblem(f"background has the weight {array[a]} of {nodes[a]!r}: expected a finite number")
     return array
+
+
+def pairs_within(
+    component: NDArray[np.int32], groups: Groups | None, most: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
+    """All pairs within components, or only those of one group, each once; None if there are more than `most`."""
+    if groups is None:
+        member, cell = np.arange(len(component)), component.astype(np.int64)
+    else:
+        member, cell = groups.element, component[groups.element].astype(np.int64) * len(groups) + groups.group
+        cell = np.unique(cell, return_inverse=True)[1].ravel()
+    sizes = np.bincount(cell).astype(np.int64)
+    if int((sizes * (sizes - 1) // 2).sum()) > most:
+        return None
+    order, first = group(cell, len(sizes))
+    members = member[order]  # ascending in each cell
+    u, v = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+    for size in np.unique(sizes[sizes > 1]).tolist():
+        some = members[first[:-1][sizes == size][:, None] + np.arange(size)]
+        a, b = np.triu_indices(size, 1)
+        u.append(some[:, a].ravel().astype(np.int32))
+        v.append(some[:, b].ravel().astype(np.int32))
+    low, high = np.concatenate(u), np.concatenate(v)
+    if groups is not None:  # several groups may have the same two members
+        n = max(1, len(component))
+        keys = np.unique(low.astype(np.int64) * n + high)
+        low, high = (keys // n).astype(np.int32), (keys % n).astype(np.int32)
+    return low, high

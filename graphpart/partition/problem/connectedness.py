@@ -9,22 +9,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.kernels import _pairs
+from graphpart.partition.inputs.arrays import keys_of_pairs
+from graphpart.partition.problem.background import Background, pairs_within
 
-__all__ = ["asked_for", "check_joins", "linked_parts", "pairs_of_groups", "unlinked", "with_lifted"]
-
-if TYPE_CHECKING:
-    from graphpart.partition.problem.groups import Groups
+__all__ = ["asked_for", "check_joins", "linked_parts", "unlinked", "with_background", "with_lifted"]
 
 Triples = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
 Integers = NDArray[np.int32]
-GROUPED_PAIRS = 5_000_000  # pairs of members of groups, at most, that become lifted pairs
+LISTED = 5_000_000  # pairs of a background, at most, that become lifted pairs
 SHOWN = 6  # elements of a path that a message names at most
 
 
@@ -62,12 +61,35 @@ def with_lifted(
     return u, v, costs, np.concatenate([flags, np.ones(len(u) - len(flags), bool)])
 
 
-def pairs_of_groups(groups: Groups) -> Triples:
-    """The pairs of members of one group, at its price, to be lifted.
+def with_background(
+    n: int, pairs: Triples, flags: NDArray[np.bool_], background: Background
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]]:
+    """The same, with the cost of a background for pairs that are not listed, and for groups, as lifted pairs.
 
-    A pair at price ``inf`` must be apart, so it does not connect, also if it is a base pair.
+    Only pairs of elements that some path of base pairs links are listed; others are in different clusters anyway. A
+    pair at price ``inf`` must be apart, so it does not connect, also if it is a base pair.
+
+    Raises
+    ------
+    InvalidProblem
+        If there are more than `LISTED`.
     """
-    return groups.pairs(GROUPED_PAIRS)
+    u, v, costs = pairs
+    links = ~flags & (costs < np.inf)
+    part = _pairs.connected_components(n, *(np.ascontiguousarray(x[links], np.int32) for x in (u, v)))
+    made = pairs_within(part, background.groups if not len(background.beta) else None, LISTED)
+    if made is None:
+        what = "groups" if not len(background.beta) else "missing or background"
+        raise InvalidProblem(
+            f"connected clusters with {what} list more than {LISTED} pairs of elements that base pairs link: expected "
+            "fewer, or lifted pairs in their place"
+        )
+    price = background.of_pairs(*made)
+    if background.missing:  # which pairs with a cost of their own do not pay
+        known = np.isin(keys_of_pairs(*made, n), keys_of_pairs(u, v, n))
+        price[known] = background.beside_missing().of_pairs(made[0][known], made[1][known])
+    paid = price != 0
+    return with_lifted(pairs, flags, (made[0][paid], made[1][paid], price[paid]))
 
 
 def linked_parts(p: Linked, labels: Integers) -> Integers:

@@ -14,11 +14,11 @@ from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import frozen, keys_of_pairs, pairs_and_costs_of
 from graphpart.partition.inputs.unlisted import derived_cost
 from graphpart.partition.problem.background import Background, background_of
-from graphpart.partition.problem.connectedness import linked_parts, pairs_of_groups, with_lifted
+from graphpart.partition.problem.connectedness import linked_parts, with_lifted
 from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 from graphpart.partition.problem.requirements import Requirements, indices_of
-from graphpart.partition.problem.rules import Rules, check_alone
+from graphpart.partition.problem.rules import Rules
 
 if TYPE_CHECKING:
     from graphpart.partition.problem.groups import Groups
@@ -48,14 +48,14 @@ def components(p: PairCosts) -> Labels:
     """See SetPartition.components.
 
     With a background that repels, only attracting pairs connect elements: no optimum joins elements that no attracting
-    pairs connect. If the number of clusters is limited, all elements are one component. If subsets have to be
+    pairs connect. If the number of clusters is limited, all elements are one component. Else, if subsets have to be
     connected, base pairs of any cost but ``inf`` connect elements, and lifted pairs do not.
     """
     whole = np.zeros(p.n, np.int32)
-    if p.lifted is not None:
-        return linked_parts(p, whole)
     if p._limits is not None and p._limits.number:
         return whole
+    if p.lifted is not None:
+        return linked_parts(p, whole)
     if p.background is None or not p.background.repels:
         return connected_subsets(p, whole)
     assert p.u is not None and p.v is not None and p.cost is not None
@@ -156,10 +156,8 @@ def requiring(p: Problem, asked: Requirements) -> Problem:
     rules = replace(rules, limits=asked.beside(p._limits))
     if derived_cost(p) is not None and p.background is not None and (groups is not None or asked.connects):
         p = _without_derived(p)
-    if asked.connects or p.lifted is not None:
-        check_alone(False, None, rules.limits)
-        if asked.connects or groups is not None:
-            p, groups = _connecting(p, asked, groups), None
+    if asked.connects or (p.lifted is not None and groups is not None):
+        p, groups = _connecting(p, asked, groups), None
     return with_rules(p, rules, groups)
 
 
@@ -244,39 +242,24 @@ def _store_with(q: PairCosts, p: PairCosts, pairs: NDArray[np.integer[Any]], cos
 
 
 def _connecting(p: Problem, asked: Requirements, groups: Groups | None) -> Problem:
-    """The problem whose listed pairs connect clusters, with more pairs that do not: lifted ones, those of groups."""
-    every = [one for one in (p.groups, groups) if one is not None]
-    if p.groups is not None:
-        p = _without_groups(p)
-    if p._zeros is None or p.background is not None:
-        raise InvalidProblem(
-            "connected or lifted together with missing or background is not possible: expected a problem without them"
-        )
-    u, v, cost = p._listed()
-    flags = np.zeros(len(u), bool) if p.lifted is None else p.lifted
-    if p.matrix is None:
-        a, b = p._zeros.T
+    """The problem whose listed pairs connect clusters, with more pairs that do not: lifted ones, a background."""
+    from graphpart.partition.problem.groups import joined
+
+    source = p if p._source is None else p._source  # which tells a background from listed pairs
+    u, v, cost = source._listed() if source.background is None else source.pairs()
+    flags = np.zeros(len(u), bool) if source.lifted is None else source.lifted
+    if source.matrix is None and source._zeros is not None:
+        a, b = source._zeros.T
         u, v, cost = np.concatenate([u, a]), np.concatenate([v, b]), np.concatenate([cost, np.zeros(len(a))])
         flags = np.concatenate([flags, np.zeros(len(a), bool)])
-    more = []
     if (lifted := asked.lifted) is not None:
         if isinstance(lifted, tuple | list) and len(lifted) == 2:
             lifted = indices_of(p._places, lifted[0], "lifted"), lifted[1]
-        more.append(pairs_and_costs_of(lifted, p.n))
-    more += [pairs_of_groups(one) for one in every]
-    u, v, cost, flags = with_lifted((u, v, cost), flags, *more)
-    return p._of_pairs(p.nodes, u, v, cost, rules=Rules(p.must_join, limits=p._limits, lifted=flags))._as(p)
-
-
-def _without_groups(p: Problem) -> Problem:
-    """The problem without its groups, from the pairs that it lists; itself if it also has another background."""
-    source = p if p.matrix is None or p._source is None else p._source
-    if source.background is None or len(source.background.beta):
-        return p
-    u, v, cost = source.pairs()
-    q = p._of_pairs(p.nodes, u, v, cost, None, replace(p._rules, lifted=None), dense=False)._as(p)
-    q._zeros = source._zeros if source._zeros is not None else p._zeros
-    return q
+        u, v, cost, flags = with_lifted((u, v, cost), flags, pairs_and_costs_of(lifted, p.n))
+    known = source.background or Background()
+    groups = joined([one for one in (known.groups, groups) if one is not None])
+    rules = Rules(p.must_join, limits=p._limits, lifted=flags)
+    return p._of_pairs(p.nodes, u, v, cost, Background(known.terms, groups), rules)._as(p)
 
 
 def _without_derived(p: Problem) -> Problem:

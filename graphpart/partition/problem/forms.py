@@ -40,15 +40,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.groups import group
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import check_matrix_fits
-from graphpart.partition.problem.background import SMALL, Background, background_of
+from graphpart.partition.problem.background import SMALL, Background, background_of, pairs_within
 from graphpart.partition.problem.derived import components
 from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
-from graphpart.partition.problem.rules import check_alone
 
 __all__ = [
     "as_pairs",
@@ -59,7 +57,6 @@ __all__ = [
     "is_form",
     "listed_within",
     "matrix_of",
-    "pairs_within",
     "source_of",
     "to_dense",
     "with_groups_apart",
@@ -176,32 +173,6 @@ def listed_within(p: Problem, component: Labels | None = None, most: int | None 
     low, high = np.concatenate([p.u[inner], made[0]]), np.concatenate([p.v[inner], made[1]])
     costs = np.concatenate([p.cost[inner], background.of_pairs(*made)])
     return _form(p._of_pairs(p.nodes, low, high, costs, rules=p._rules), p)
-
-
-def pairs_within(component: Labels, groups: Groups | None, most: int) -> tuple[Labels, Labels] | None:
-    """All pairs within components, or only those of one group, each once; None if there are more than `most`."""
-    if groups is None:
-        member, cell = np.arange(len(component)), component.astype(np.int64)
-    else:
-        member, cell = groups.element, component[groups.element].astype(np.int64) * len(groups) + groups.group
-        cell = np.unique(cell, return_inverse=True)[1].ravel()
-    sizes = np.bincount(cell).astype(np.int64)
-    if int((sizes * (sizes - 1) // 2).sum()) > most:
-        return None
-    order, first = group(cell, len(sizes))
-    members = member[order]  # ascending in each cell
-    u, v = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
-    for size in np.unique(sizes[sizes > 1]).tolist():
-        some = members[first[:-1][sizes == size][:, None] + np.arange(size)]
-        a, b = np.triu_indices(size, 1)
-        u.append(some[:, a].ravel().astype(np.int32))
-        v.append(some[:, b].ravel().astype(np.int32))
-    low, high = np.concatenate(u), np.concatenate(v)
-    if groups is not None:  # several groups may have the same two members
-        n = max(1, len(component))
-        keys = np.unique(low.astype(np.int64) * n + high)
-        low, high = (keys // n).astype(np.int32), (keys % n).astype(np.int32)
-    return low, high
 
 
 def with_two_groups(p: Problem) -> Problem | None:
@@ -326,8 +297,6 @@ def with_missing(p: Problem, missing: float) -> Problem:
     p = with_groups_apart(p)
     if p.background is not None and len(p.background.beta):
         raise InvalidProblem(f"the problem has a background already: {p.background!r}")
-    if p.lifted is not None:
-        check_alone(False, background_of(p.nodes, missing), None)
     u, v, cost = p._listed() if groups is None else p.pairs()
     if len(u) == p.n * (p.n - 1) // 2 > 0:
         raise InvalidProblem("all pairs are listed: expected a problem that lists some")

@@ -198,33 +198,6 @@ class Groups:
         subset: Integers = keys // max(1, len(self))
         return subset, self.price[keys % max(1, len(self))], counts.astype(np.float64, copy=False)
 
-    def pairs(self, most: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-        """All pairs ``(u, v, price)`` of members of one group; a pair that shares several groups has a row for each.
-
-        Raises
-        ------
-        InvalidProblem
-            If there are more than `most`.
-
-        Examples
-        --------
-        >>> groups = groups_of(range(4), ["a", "a", None, "a"], 2.0)
-        >>> [column.tolist() for column in groups.pairs(3)]
-        [[0, 0, 1], [1, 3, 3], [2.0, 2.0, 2.0]]
-        """
-        first, member, _ = self.by_group
-        sizes = np.diff(first)
-        if (count := int((sizes * (sizes - 1) // 2).sum())) > most:
-            raise InvalidProblem(f"groups have {count} pairs of members, which are listed: expected at most {most}")
-        rows, prices = [np.zeros((0, 2), np.int32)], [np.zeros(0)]
-        for g in np.flatnonzero(sizes > 1).tolist():
-            mine = np.sort(member[first[g] : first[g + 1]])
-            a, b = np.triu_indices(len(mine), 1)
-            rows.append(np.stack([mine[a], mine[b]], 1).astype(np.int32))
-            prices.append(np.full(len(a), float(self.price[g])))
-        u, v = np.concatenate(rows).T
-        return u, v, np.concatenate(prices)
-
     # ------------------------------------------------------------------------------------------------------ deriving
 
     def named(self, nodes: Sequence[Hashable]) -> NamedGroups:

@@ -19,9 +19,9 @@ from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import Places, Triples, check_matrix_fits, frozen, size_of, tidy_pairs
 from graphpart.partition.inputs.unlisted import cost_of_unlisted, told
 from graphpart.partition.problem.background import SMALL, Background, background_of
-from graphpart.partition.problem.connectedness import linked_parts, pairs_of_groups, with_lifted
+from graphpart.partition.problem.connectedness import linked_parts, with_background, with_lifted
 from graphpart.partition.problem.requirements import Pairs, Requirements
-from graphpart.partition.problem.rules import FREE, NO_PAIRS, Rules, check_alone, check_rules
+from graphpart.partition.problem.rules import FREE, NO_PAIRS, Rules, check_rules
 
 if TYPE_CHECKING:
     from graphpart.partition.inputs.origin import Origin
@@ -162,9 +162,6 @@ class PairCosts(Shown):
             more = () if lifted is None else (lifted,)
             u, v, costs, flags = with_lifted(pairs, np.zeros(len(u), bool), *more)
         groups = asked.groups_of(nodes, attribute)
-        if flags is not None and groups is not None:
-            u, v, costs, flags = with_lifted((u, v, costs), flags, pairs_of_groups(groups))
-            groups = None
         rules = asked.rules(Places(nodes), flags)
         missing, dense = options.get("missing"), options.get("dense")
         derived = 0.0
@@ -205,9 +202,17 @@ class PairCosts(Shown):
         self._start(nodes, rules.limits)
         background = background or None
         if rules.lifted is not None:
-            check_alone(dense, background, rules.limits)
+            if dense:
+                raise InvalidProblem(
+                    "connected or lifted together with dense=True is not possible: expected pairs, since a matrix has "
+                    "no base pairs"
+                )
             dense = False
         low, high, costs, joins, lifted = tidy_pairs(n, u, v, costs, rules.joins, rules.cuts, rules.lifted)
+        if lifted is not None and background is not None:
+            u, v, costs, lifted = with_background(n, (low, high, costs), lifted, background)
+            low, high, costs, _, lifted = tidy_pairs(n, u, v, costs, NO_PAIRS, NO_PAIRS, lifted)
+            background = None
         if dense is None:
             dense = len(low) >= DENSE_FROM * (n * (n - 1) // 2) or (background is not None and n <= SMALL)
         missing = 0.0 if background is None else background.missing
@@ -431,7 +436,7 @@ class PairCosts(Shown):
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: getattr(self, name) for name in KEPT}
-        if self.matrix is not None and self.groups is not None:
+        if self.matrix is not None and (self.groups is not None or self._zeros is None):
             state["_source"] = self._source
         return state
 

@@ -118,8 +118,8 @@ class Requirements:
     n_clusters : int, or pair (least, most), optional
         The number of clusters; in a pair, None stands for no limit.
     connected : bool
-        Whether every cluster must be connected by listed pairs of any cost but ``inf``. Not together with `missing`,
-        `background`, `max_size` and `n_clusters`. The pairs of members of `groups` are listed then, as lifted pairs.
+        Whether every cluster must be connected by listed pairs of any cost but ``inf``. Pairs that pay something by
+        `missing`, `background` or `groups` are listed then, as lifted pairs, at most 5,000,000 of them.
     lifted : optional
         Lifted pairs with their costs, in the form of the data of the constructor. They do not connect; all other listed
         pairs do, and every cluster must be connected by them.

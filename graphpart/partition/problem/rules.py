@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InfeasibleProblem, InvalidProblem
-from graphpart.partition.problem.connectedness import check_joins
+from graphpart.errors import InfeasibleProblem
+from graphpart.partition.problem.connectedness import check_joins, linked_parts
 
 if TYPE_CHECKING:
-    from graphpart.partition.problem.background import Background
     from graphpart.partition.problem.groups import Groups
     from graphpart.partition.problem.limits import Limits
 
-__all__ = ["FREE", "NO_PAIRS", "Rules", "check_alone", "check_rules"]
+__all__ = ["FREE", "NO_PAIRS", "Rules", "check_rules"]
 
 NO_PAIRS = np.zeros((0, 2), np.int32)
 NO_PAIRS.flags.writeable = False
@@ -48,26 +47,6 @@ class Rules:
 
 
 FREE = Rules()
-
-
-def check_alone(dense: bool | None, background: Background | None, limits: Limits | None) -> None:
-    """Raise InvalidProblem if connected clusters are required together with something that no method can combine with
-    them."""
-    terms = background is not None and len(background.beta) > 0
-    beside = {
-        "dense=True": bool(dense),
-        "missing": background is not None and background.missing != 0,
-        "background": terms and background is not None and len(background.beta) > (background.missing != 0),
-        "groups": background is not None and background.groups is not None,
-        "max_size or n_clusters": limits is not None,
-    }
-    for name, given in beside.items():
-        if given:
-            instead = {
-                "dense=True": "pairs, since a matrix has no base pairs",
-                "groups": "the pairs of each group as lifted pairs, as constructors make them of groups=",
-            }.get(name, f"a problem without {name}")
-            raise InvalidProblem(f"connected or lifted together with {name} is not possible: expected {instead}")
 
 
 class Ruled(Protocol):
@@ -115,3 +94,10 @@ def check_rules(p: Ruled) -> None:
             check_joins(p)
     if limits is not None:
         limits.check(p.nodes, classes, p.groups, p._has_must_cut)
+        if p.lifted is not None and limits.most is not None:
+            parts = int(linked_parts(p, np.zeros(p.n, np.int32)).max(initial=-1)) + 1
+            if parts > limits.most:
+                raise InfeasibleProblem(
+                    f"n_clusters is at most {limits.most}, but clusters must be connected, and no base pair leads from "
+                    f"one of {parts} parts to another"
+                )

@@ -439,7 +439,7 @@ class SetPartition(FromOthers):
         connected : bool
             Whether every cluster must be connected by the pairs that the problem lists.
         lifted : tuple (pairs of nodes, costs)
-            Further pairs, which do not connect.
+            Further pairs, which do not connect; their costs are added to those that the pairs have.
 
         Returns
         -------

@@ -7,9 +7,9 @@ A repair moves as few elements as a greedy rule finds:
 2. A cluster of which some classes must not be together, or that is too large, keeps the classes with the fewest
    conflicts for their size; of equal ones those that the cluster attracts most. Each of the others goes to the first of
    the new clusters beside it that can take it.
-3. If subsets have to be connected, each is divided into its connected parts.
-4. If there are too many clusters, the smallest are dissolved into others that can take them; if there are too few,
-   single classes leave the largest clusters.
+3. If subsets have to be connected, each is divided into its connected parts (see growing.py for their number).
+4. Else, if there are too many clusters, the smallest are dissolved into others that can take them; if there are too
+   few, single classes leave the largest clusters.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ from numpy.typing import NDArray
 from graphpart.common.groups import first_of, group
 from graphpart.errors import InvalidPartition
 from graphpart.partition.problem.connectedness import linked_parts
+from graphpart.partition.problem.derived import contract
 from graphpart.partition.problem.forms import source_of
 from graphpart.partition.problem.labels import canonical, check_feasible, completed, labels_of
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
+from graphpart.partition.results.growing import with_allowed_number
 
 __all__ = ["repaired", "repaired_start", "start_of"]
 
@@ -66,11 +68,15 @@ def repaired(p: PairCosts, labels: Labels, why: str) -> tuple[Labels, int]:
     """
     repair = _Repair(p, labels)
     repair.divide()
-    if p._limits is not None and p._limits.number:
+    if p._limits is not None and p._limits.number and p.lifted is None:
         repair.fit_number(why)
     found = canonical(repair.label[repair.classes])
-    if p.lifted is not None:  # parts between which there is no base pair
+    if p.lifted is not None:
         found = linked_parts(p, found)
+        if p._limits is not None and p._limits.number:
+            q = contract(p, repair.classes)
+            other = with_allowed_number(q, canonical(found[first_of(repair.classes)]))
+            found = found if other is None else other[repair.classes]
     try:
         check_feasible(p, found)
     except InvalidPartition as still:

@@ -26,7 +26,7 @@ ALL = {n: all_labels(n) for n in range(8)}
 
 @st.composite
 def problems(draw: st.DrawFn, most: int = 6) -> gp.SetPartition | None:
-    """Problems of few elements with any requirements that go together; None if they contradict."""
+    """Problems of few elements with any requirements; None if they contradict."""
     n = draw(st.integers(1, most))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     u, v = np.triu_indices(n, 1)
@@ -41,23 +41,23 @@ def problems(draw: st.DrawFn, most: int = 6) -> gp.SetPartition | None:
             options["lifted"] = (rest, rng.integers(-4, 4, len(rest)).astype(float))
     else:
         options["dense"] = draw(st.sampled_from([None, False]))
-        options["missing"] = draw(st.sampled_from([0.0, 0.5, 1.0, -0.5]))
-        if draw(st.sampled_from([False, False, True])):
-            options["background"] = (draw(st.sampled_from([0.25, -0.25])), rng.integers(0, 3, n).astype(float))
-        if draw(st.booleans()):
-            options["groups"] = rng.integers(-1, 2, n)
-            options["group_cost"] = draw(st.sampled_from([0.75, 2.0, math.inf]))
-        if draw(st.booleans()):
-            options["max_size"] = draw(st.integers(1, 4))
-        if draw(st.sampled_from([False, False, True])):
-            least = draw(st.integers(1, n))
-            options["n_clusters"] = (least, draw(st.sampled_from([None, *range(least, n + 1)])))
+    options["missing"] = draw(st.sampled_from([0.0, 0.5, 1.0, -0.5]))
+    if draw(st.sampled_from([False, False, True])):
+        options["background"] = (draw(st.sampled_from([0.25, -0.25])), rng.integers(0, 3, n).astype(float))
+    if draw(st.booleans()):
+        options["groups"] = rng.integers(-1, 2, n)
+        options["group_cost"] = draw(st.sampled_from([0.75, 2.0, math.inf]))
+    if draw(st.booleans()):
+        options["max_size"] = draw(st.integers(1, 4))
+    if draw(st.sampled_from([False, False, True])):
+        least = draw(st.integers(1, n))
+        options["n_clusters"] = (least, draw(st.sampled_from([None, *range(least, n + 1)])))
     if n > 1 and draw(st.sampled_from([False, False, True])):
         a, b = (int(x) for x in rng.choice(n, 2, replace=False))
         options[draw(st.sampled_from(["together", "apart"]))] = [(a, b)]
     try:
         return gp.SetPartition.from_pairs(n, pairs, costs, **options)
-    except gp.InfeasibleProblem:
+    except gp.GraphPartError:
         return None
 
 

@@ -1,99 +1,121 @@
-"""Two requirements at once, one of them that clusters are connected, against an enumeration by definition."""
+"""Two requirements at once, all pairs of them, against an enumeration by definition."""
 
 import itertools
 import math
+import pickle
 
-import networkx as nx
 import numpy as np
 import pytest
+from combined import KINDS, combined, cost_of, every_partition
 
 import graphpart as gp
+from graphpart.methods import methods_for
+from graphpart.partition import within_limits
 
 N = 5
-PARTITIONS = sorted(
-    {tuple(gp.SetPartition.from_pairs(N, [], []).labels(x)) for x in itertools.product(range(N), repeat=N)}
-)
+EXACT = ("auto", "exact", "ilp", "brute-force")
+PAIRS = [pair for pair in itertools.combinations(KINDS, 2) if pair != ("together", "apart")]
 
 
-def random_case(seed):
-    rng = np.random.default_rng(seed)
-    every = list(itertools.combinations(range(N), 2))
-    base = {pair: float(rng.integers(-3, 4)) for pair in every if rng.random() < 0.6}
-    far = {pair: float(rng.integers(-3, 4)) for pair in every if pair not in base and rng.random() < 0.5}
-    groups = [["x", "y", None][k] for k in rng.integers(0, 3, N)]
-    price = math.inf if seed % 2 else 1.5
-    return base, far, groups, price, [every[k] for k in rng.integers(0, len(every), 1)]
+def case(kinds, seed=0):
+    """A problem with these requirements that does not contradict itself."""
+    rng = np.random.default_rng([seed, *map(KINDS.index, kinds)])
+    while True:
+        c = combined(rng, N, kinds, ties=seed % 2 == 0)
+        try:
+            return c, c.problem(), rng
+        except gp.InvalidProblem as error:  # a path of base pairs would have to be named
+            if "must be joined, but no path of base pairs" not in str(error):
+                raise
 
 
-def least(base, far, groups, price, together=(), apart=()):
-    """The least cost of partitions whose clusters are connected by base pairs, and that cost."""
-    best = math.inf
-    alike = [(a, b) for a, b in itertools.combinations(range(N), 2) if groups[a] is not None and groups[a] == groups[b]]
-    for labels in PARTITIONS:
-        joined = [pair for pair in itertools.combinations(range(N), 2) if labels[pair[0]] == labels[pair[1]]]
-        if not set(together) <= set(joined) or set(apart) & set(joined):
+@pytest.mark.filterwarnings("ignore::graphpart.GraphPartWarning")  # costs of one sign
+@pytest.mark.parametrize("kinds", PAIRS, ids="+".join)
+def test_all_methods_obey_both(kinds, monkeypatch):
+    c, p, rng = case(kinds, rng_seed := PAIRS.index(kinds) % 2)
+    if rng_seed:
+        monkeypatch.setattr(within_limits, "ENUMERATED_ELEMENTS", 0)  # so that there is a race
+    for method in methods_for("partition"):
+        if not method.takes(p):
+            assert method.name == "mutex-watershed"
             continue
-        G = nx.Graph()
-        G.add_nodes_from(range(N))
-        G.add_edges_from(pair for pair in joined if pair in base and pair not in apart)
-        if nx.number_connected_components(G) != len(set(labels)):
-            continue
-        cost = sum(base.get(pair, 0.0) + far.get(pair, 0.0) for pair in joined)
-        cost += sum(price for pair in alike if pair in joined)
-        best = min(best, cost)
-    return best
+        r = gp.solve(p, method.name, **({"max_iterations": 2} if method.anytime else {}))
+        assert r.cost == pytest.approx(cost_of(r.labels, c.base, c.options)) and math.isfinite(r.cost)
+        assert r.lower_bound <= c.least + 1e-9 <= r.cost + 2e-9, method.name
+        if method.name in EXACT:
+            assert r.cost == pytest.approx(c.least) and r.status == "optimal", method.name
+        if "initial" in method.options:
+            start = gp.solve(p, method.name, initial=r, **({"max_iterations": 1} if method.anytime else {}))
+            assert start.cost <= r.cost + 1e-9
+    near = gp.solve(p, "greedy-moving", initial=rng.integers(0, 3, N))  # which is repaired
+    assert math.isfinite(cost_of(near.labels, c.base, c.options))
 
 
-def both(costs):
-    return list(costs), list(costs.values())
-
-
-@pytest.mark.parametrize("seed", range(24))
-def test_groups_with_connected_clusters(seed):
-    base, far, groups, price, pairs = random_case(seed)
-    grouped = {"groups": groups, "group_cost": price}
-    apart = pairs if seed % 3 == 0 else []
-    wanted = least(base, far, groups, price, apart=apart)
-    p = gp.SetPartition.from_pairs(N, *both(base))
-    problems = [
-        gp.SetPartition.from_pairs(N, *both(base), lifted=both(far), connected=True, apart=apart, **grouped),
-        p.require(lifted=both(far), connected=True).require(apart=apart, **grouped),
-        gp.SetPartition.from_pairs(N, *both(base), **grouped).require(lifted=both(far), connected=True, apart=apart),
-        gp.SetPartition.from_pairs(N, *both(base), dense=False, **grouped).require(
-            lifted=both(far), connected=True, apart=apart
-        ),
-    ]
-    for q in problems:
-        assert gp.partition.brute_force(q).cost == wanted
-        r = gp.solve(q)
-        assert r.cost == wanted and r.status == gp.Status.OPTIMAL
-    G = nx.Graph()
-    G.add_nodes_from((a, {"source": group}) for a, group in enumerate(groups))
-    G.add_weighted_edges_from([(a, b, cost) for (a, b), cost in base.items()], "cost")
-    H = nx.Graph()
-    H.add_weighted_edges_from([(a, b, cost) for (a, b), cost in far.items()], "cost")
-    if any(groups):
-        r = gp.solve(G, groups="source", group_cost=price, lifted=H, connected=True, apart=apart)
-        assert r.cost == wanted
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_groups_with_connected_clusters_and_joins(seed):
-    base, far, groups, price, _ = random_case(100 + seed)
-    together = [next(iter(base))]
-    a, b = together[0]
-    if groups[a] == groups[b] and price == math.inf and groups[a] is not None:
-        groups[b] = None
-    wanted = least(base, far, groups, price, together=together)
-    q = gp.SetPartition.from_pairs(
-        N, *both(base), lifted=both(far), connected=True, together=together, groups=groups, group_cost=price
+@pytest.mark.filterwarnings("ignore::graphpart.GraphPartWarning")
+@pytest.mark.parametrize("kinds", PAIRS, ids="+".join)
+def test_files_and_problems_made_from_both(kinds, tmp_path):
+    c, p, rng = case(kinds, 2)
+    copies = [pickle.loads(pickle.dumps(p)), gp.SetPartition(p.graph)]
+    for name in ("p.npz", "p.json"):
+        gp.write(p, tmp_path / name)
+        copies.append(gp.read(tmp_path / name))
+    if not {"lifted", "missing"} <= set(kinds):  # in one constructor, lifted costs are in place of missing=
+        data = {name: c.options[name] for name in ("missing", "background") if name in c.options}
+        rest = {name: value for name, value in c.options.items() if name not in data}
+        plain = gp.SetPartition.from_pairs(N, list(c.base), list(c.base.values()), **data)
+        copies.append(plain.require(**rest))
+        copies.append(plain.require(**{name: rest[name] for name in reversed(rest)}))
+        for name in ("groups", "max_size", "n_clusters", "together", "apart", "connected", "lifted"):
+            if name in rest and name != "together":  # whose path of base pairs has to be there first
+                more = {name: rest[name]} | ({"group_cost": rest["group_cost"]} if name == "groups" else {})
+                plain = plain.require(**more)
+        copies.append(plain.require(together=rest.get("together", ())))
+    for q in copies:
+        assert gp.partition.brute_force(q).cost == pytest.approx(c.least)
+    r = gp.solve(p)
+    d = gp.partition.doubts(p, r, [(0, 1), (2, 4)], method="exact")
+    for a, b, doubt in zip(*(d.pairs[name].tolist() for name in ("left", "right", "doubt")), strict=True):
+        other = min(
+            cost_of(x, c.base, c.options) for x in every_partition(N) if (x[a] == x[b]) != (r.labels[a] == r.labels[b])
+        )
+        assert doubt == pytest.approx(other - r.cost)
+    old = np.where(np.arange(N) == rng.integers(N), -1, r.labels)
+    known = [a for a in range(N) if old[a] >= 0]
+    frozen = min(
+        cost_of(x, c.base, c.options)
+        for x in every_partition(N)
+        if all((x[a] == x[b]) == (old[a] == old[b]) for a, b in itertools.combinations(known, 2))
     )
-    assert gp.partition.brute_force(q).cost == wanted == gp.solve(q).cost
+    try:
+        s = gp.partition.extend(p, old)
+    except gp.InvalidPartition as error:  # the new element connected, or joined, old ones
+        if "frozen" not in str(error):
+            raise
+    else:
+        assert s.cost == pytest.approx(frozen) == pytest.approx(cost_of(s.labels, c.base, c.options))
+    loose = gp.partition.extend(p, old, freeze=False, before=p)
+    assert cost_of(loose.labels, c.base, c.options) <= frozen + 1e-9
 
 
 def test_too_many_pairs_are_named(monkeypatch):
     from graphpart.partition.problem import connectedness
 
-    monkeypatch.setattr(connectedness, "GROUPED_PAIRS", 2)
-    with pytest.raises(gp.InvalidProblem, match="groups have 3 pairs of members, which are listed: expected at most 2"):
-        gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [1.0, 1.0], connected=True, groups=["x"] * 3)
+    monkeypatch.setattr(connectedness, "LISTED", 2)
+    path = 3, [(0, 1), (1, 2)], [1.0, 1.0]
+    for options, name in (({"groups": ["x"] * 3}, "groups"), ({"missing": 1.0}, "missing or background")):
+        with pytest.raises(gp.InvalidProblem, match=f"clusters with {name} list more than 2 pairs"):
+            gp.SetPartition.from_pairs(*path, connected=True, **options)
+
+
+def test_starts_far_from_the_allowed_number_are_repaired():
+    """Also where required joins connect elements."""
+    side = 6
+    pairs = [(a, a + 1) for a in range(side * side) if (a + 1) % side] + [(a, a + side) for a in range(side * 5)]
+    p = gp.SetPartition.from_pairs(side * side, pairs, np.linspace(-1, 1, len(pairs)), connected=True)
+    for limits in ({"n_clusters": 4}, {"n_clusters": 30}, {"max_size": 5, "n_clusters": (1, 11)}):
+        q = p.require(together=[(0, 1), (7, 13)], **limits)
+        for start in (np.zeros(q.n, int), np.arange(q.n), np.arange(q.n) % 7):
+            r = gp.solve(q, "greedy-moving", initial=start)
+            q._check_feasible(r.labels)
+    with pytest.raises(gp.InfeasibleProblem, match="no base pair leads from one of 2 parts to another"):
+        gp.SetPartition.from_pairs(3, [(0, 1)], [1.0], connected=True, n_clusters=1)

@@ -202,9 +202,7 @@ PATH = [(0, 1), (1, 2), (2, 3)]
         ({"lifted": ([(0, 2)], [-np.inf])}, "0 and 2 must be joined, but .* such as 1"),
         ({"must_join": [(0, 1)], "must_cut": [(0, 1)]}, "must be cut, but required joins connect them"),
         ({"dense": True}, "connected or lifted together with dense=True is not possible: expected pairs"),
-        ({"missing": 0.5}, "together with missing is not possible"),
-        ({"background": (1.0, np.ones(5))}, "together with background"),
-        ({"max_size": 3}, "together with max_size or n_clusters"),
+        ({"n_clusters": 1}, "n_clusters is at most 1, .* no base pair leads from one of 2 parts to another"),
         ({"lifted": [(0, 2)]}, "lifted is of type list: expected a tuple"),
         ({"lifted": ([(0, 5)], [1.0])}, r"lifted pair 0 is \(0, 5\): expected indices from 0 to 4"),
         ({"lifted": ([(0, 2), (1, 1)], [1.0, 1.0])}, r"lifted pair 1 is \(1, 1\): expected two different"),
@@ -238,8 +236,6 @@ def test_requirements_are_checked():
     assert q._connected and q.lifted is p.lifted
     with pytest.raises(gp.errors.InfeasibleProblem, match="no path of base pairs"):
         p.require(together=[(0, 4)])
-    with pytest.raises(gp.errors.InvalidProblem, match="together with max_size"):
-        p.require(max_size=2)
     with pytest.raises(gp.errors.InvalidProblem, match="does not tell base pairs"):
         p._to_dense()
 
@@ -328,13 +324,6 @@ def test_from_sparse_matrices_and_igraph():
     G.es["cost"], H.es["cost"] = [1.0, 1.0], [-3.0]
     q = gp.SetPartition.from_igraph(G, lifted=H)
     assert np.array_equal(q.lifted, p.lifted) and np.array_equal(q.cost, p.cost)
-
-
-def test_what_is_not_known_under_connectedness_says_so():
-    p = gp.SetPartition.from_pairs(3, PATH[:2], [1.0, 1.0], lifted=([(0, 2)], [-3.0]))
-    r = gp.partition.brute_force(p)
-    with pytest.raises(gp.errors.InvalidProblem, match=r"gp.solve\(problem, initial=old\)"):
-        gp.partition.extend(p, r)
 
 
 def test_region_graphs_take_lifted_pairs():

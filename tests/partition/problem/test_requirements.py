@@ -146,8 +146,7 @@ def test_connectedness_is_required_afterwards():
     s = gp.SetPartition.from_pairs(4, path, [-1.0, 2.0, -1.0], lifted=([(0, 3)], [-9.0]))
     assert fingerprint(r) == fingerprint(s) and r.lifted.tolist() == s.lifted.tolist()
     assert gp.solve(p, lifted=([(0, 3)], [-9.0])).cost == -9.0
-    with pytest.raises(gp.InvalidProblem, match="together with max_size or n_clusters"):
-        p.require(connected=True, max_size=2)
+    assert gp.solve(p.require(connected=True, max_size=1)).cost == 0.0
 
 
 @pytest.mark.parametrize(
@@ -185,19 +184,18 @@ def test_pairs_listed_as_joined_connect_also_if_connectedness_is_required_afterw
         q = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-np.inf, 2.0, -1.0], connected=True)
         r = pickle.loads(pickle.dumps(p)).require(max_size=4).require(together=[(2, 3)])
         assert fingerprint(p.require(connected=True)) == fingerprint(q)
-        with pytest.raises(gp.InvalidProblem, match="together with max_size or n_clusters"):
-            r.require(connected=True)
+        assert gp.solve(r.require(connected=True)).cost == -1.0
         with pytest.raises(gp.InvalidProblem, match="1 and 3 must be joined"):  # which is listed nowhere
             p.require(together=[(1, 3)]).require(connected=True)
 
 
-def test_connectedness_is_refused_beside_unlisted_costs_also_of_a_matrix():
-    for dense in (False, True):
-        plain = {"n": 4, "pairs": [(0, 1), (1, 2)], "costs": [-1.0, 2.0], "dense": dense}
-        with pytest.raises(gp.InvalidProblem, match="together with missing"):
-            gp.SetPartition.from_pairs(**plain, missing=0.5).require(connected=True)
-        with pytest.raises(gp.InvalidProblem, match="together with missing or background"):
-            gp.SetPartition.from_pairs(**plain, missing=0.5, groups=[0, 0, 1, 1]).require(connected=True)
+def test_unlisted_costs_of_a_matrix_are_lifted_pairs_if_clusters_are_connected():
+    """Only between elements that base pairs link."""
+    for dense, more in itertools.product((False, True), ({}, {"groups": [0, 0, 1, 1]})):
+        plain = {"n": 4, "pairs": [(0, 1), (1, 2)], "costs": [-1.0, 2.0], "missing": 0.5, **more}
+        p = pickle.loads(pickle.dumps(gp.SetPartition.from_pairs(**plain, dense=dense))).require(connected=True)
+        q = gp.SetPartition.from_pairs(**plain, connected=True)
+        assert fingerprint(p) == fingerprint(q) and p.lifted.tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize("options", COMBINATIONS, ids=lambda options: "+".join(options) or "none")
