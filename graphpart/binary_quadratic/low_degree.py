@@ -1,9 +1,9 @@
-"""The quadratic form that is left after minimising over variables with at most three neighbours, and the way back.
+"""The quadratic form that is left after minimising over variables with few neighbours or one strong one; the way back.
 
 A minimum over one variable with two neighbours is a coupling of these (and linear terms). With three neighbours it is a
 triangle of couplings, if the variable has no linear term in the form of spins. Here a linear term counts as a
-neighbour. The way is exact and repeated until every variable has at least four neighbours (see _low_degree.pyx). In
-spin glasses the star-triangle transformation is due to Fisher (1959); for max cut see Ferizovic et al. (2020).
+neighbour. A variable with one coupling that is at least as strong as all others together has the label that this one
+wants. The way is exact and repeated until neither applies (see `graphpart.maximum_cut.reduction`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.binary_quadratic import _low_degree
 from graphpart.binary_quadratic.form import QuadraticForm
+from graphpart.maximum_cut import _low_degree
+from graphpart.maximum_cut.reduction import energy_of_spins
 
 __all__ = ["Kernel"]
 
@@ -20,7 +21,7 @@ Spins = NDArray[np.int8]
 
 
 class Kernel:
-    """The rest of a quadratic form after eliminating variables of at most three neighbours.
+    """The rest of a quadratic form after eliminating variables.
 
     Parameters
     ----------
@@ -48,12 +49,10 @@ class Kernel:
         eliminated[self._order] = True
         self.left = np.flatnonzero(~eliminated)
         place = np.cumsum(~eliminated, dtype=np.int32) - np.int32(1)
-        c, b, a = np.sort(np.abs(self._strengths), axis=1).T
-        gone = float((a + np.maximum(0.0, (b - a) + c) / 2).sum())
         u, v, couplings = place[ends[alive, 0]], place[ends[alive, 1]], couplings[alive]
         fields = fields[self.left]
         linear = 2 * (fields - np.bincount(u, couplings, len(fields)) - np.bincount(v, couplings, len(fields)))
-        constant += float(couplings.sum()) - float(fields.sum()) - gone
+        constant += float(couplings.sum()) - float(fields.sum()) + energy_of_spins(self._strengths)
         self.q = QuadraticForm.from_pairs(linear, u, v, 4 * couplings, constant)
 
     def lift(self, spins: Spins) -> Spins:

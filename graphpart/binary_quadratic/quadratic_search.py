@@ -1,6 +1,7 @@
 """Search on a binary quadratic form, in rounds of tasks that run in parallel and independently of each other.
 
-Variables with at most three neighbours are eliminated first, unless variables have many neighbours (see low_degree.py).
+Variables with at most three neighbours, or one strong coupling, are eliminated first (see low_degree.py), unless the
+form is dense.
 A plan decides about the tasks of a round: `Refining` where variables have few neighbours, `Families` where
 they have many. With few neighbours, the best labeling takes over all regions in which the result of a task is better.
 
@@ -91,7 +92,7 @@ class BinarySearch(RoundSearch[Any, Spins]):
         self.walker, q = Walker(form), form
         self.symmetric = self.walker.symmetric
         self.kernel: Kernel | None = None
-        if "low degree" in strategies and self.walker.few_neighbours and (kernel := Kernel(q)).q.n < q.n:
+        if "low degree" in strategies and not self.walker.dense and (kernel := Kernel(q)).q.n < q.n:
             self.kernel, q = kernel, kernel.q
             self.walker = Walker(q)
         self.q = q

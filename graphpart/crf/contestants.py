@@ -84,8 +84,14 @@ class Passing(Contestant):
             if ascent.run() != "stopped":
                 break
             added = self.f.domains[ascent.passes.structure.scopes].prod(axis=1, dtype=np.float64).sum()
-            left -= (ascent.iterations - before) * (self.f.entries + float(added))
+            left -= (ascent.iterations - before) * (self._read(ascent) + float(added))
         self._rest()
+
+    def _read(self, ascent: Ascent) -> float:
+        """About how many numbers an iteration reads: entries of tables, or labels where tables are structured."""
+        f, (general, *others) = self.f, ascent.passes.network.kinds
+        structured = sum(others) / max(1, general + sum(others))
+        return float((1.0 - structured) * f.entries + structured * f.domains[f._flat()[2]].sum())
 
     def _in_time(self, ascent: Ascent, stopping: Stopping, until: float) -> None:
         count = 1

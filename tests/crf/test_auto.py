@@ -218,6 +218,17 @@ def test_merge_keeps_energies_and_tables():
     assert merge(plain) is plain
 
 
+def test_iterations_of_structured_tables_count_as_the_labels_that_they_read():
+    steps = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
+    for table, read in ((np.minimum(steps, 2.0), 3 * 12 + 18), (np.random.default_rng(0).random((6, 6)), 3 * 36 + 18)):
+        f = gp.FactorGraph.from_arrays(
+            [6] * 3, [(np.array([[0, 1], [1, 2], [0, 2]]), [table] * 3), ([[0], [1], [2]], np.eye(3, 6))]
+        )
+        passing = CONTESTANTS.Passing(f, np.zeros(3, np.int32), f.evaluate([0, 0, 0]), HARD.ContestantParameters())
+        passing.run(Stopping(), None)
+        assert passing._read(passing.ascent) == read
+
+
 def test_counting_the_labelings_of_many_variables_takes_no_time():
     n = 10**6
     f = gp.FactorGraph.from_arrays(np.full(n, 3), [(np.array([[0, 1], [1, 2], [0, 2]]), np.zeros((3, 3, 3)))])

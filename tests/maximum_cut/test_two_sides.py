@@ -61,6 +61,9 @@ def test_reduced_graphs_have_the_same_optimum(g):
     assert close(by_enumeration(small), by_enumeration(g), g)
     degrees = np.bincount(np.concatenate([small.u, small.v]), minlength=small.n)
     assert small.n == 0 or degrees.min() > 3
+    weights = np.zeros((small.n, small.n))
+    weights[small.u, small.v] = weights[small.v, small.u] = np.abs(small.weight)
+    assert (2 * weights.max(1, initial=0.0) <= weights.sum(1)).all()  # no edge decides a node
     for seed in range(3):
         sides = np.random.default_rng(seed).integers(0, 2, small.n).astype(np.uint8)
         lifted = reduction.lift(sides)

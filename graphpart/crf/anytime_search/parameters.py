@@ -20,7 +20,7 @@ STRATEGIES = {
     "regions": "branch and bound minimises over one region after the other",
     "parts": "the best labeling takes over the parts in which another one is better",
     "quadratic form": "binary factor graphs of pairs are searched by moves of their own, with the strategies below",
-    "low degree": "variables with at most three neighbours are eliminated from a quadratic form",
+    "low degree": "variables with few neighbours or one strong one are eliminated from a quadratic form",
     "contraction": "what labelings of a sparse quadratic form have in common is contracted",
     "lines": "good labelings of a sparse quadratic form are heated a little, again and again",
     "tabu search": "tabu search improves labelings of a dense quadratic form",

@@ -147,7 +147,8 @@ class BranchAndCut:
             self._steps = self._all_steps(stopping)
         began, needs = stopping.seconds, self.needs
         for _ in self._steps:
-            self.needs = max(0.0, needs - (stopping.seconds - began))  # until the first relaxation stands
+            # until the first relaxation stands
+            self.needs = 0.0 if self.work.rounds else max(0.0, needs - (stopping.seconds - began))
             if until is not None and stopping.seconds >= until:
                 break
         else:

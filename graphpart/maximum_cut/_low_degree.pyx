@@ -1,4 +1,4 @@
-"""Kernels that eliminate spins with at most three neighbours, and set them again afterwards.
+"""Kernels that eliminate spins with few neighbours or one strong one, and set them again afterwards.
 
 The energy is ``sum J_ij s_i s_j + sum f_i s_i`` with spins of 1 and -1. A field is a coupling to one more spin, the
 ghost, which is always 1. Minimised over a spin i with neighbours a, b, c, the energy is ``-|J_a s_a + J_b s_b + J_c s_c|``.
@@ -9,9 +9,12 @@ Let the absolute couplings be ``a >= b >= c``, and ``m = max(0, b + c - a) / 2``
 ``b - m``, ``c - m`` and ``m``, the last one opposite to a, and the constant is ``-a - m``. Computed this way, each
 number loses no more digits than by its own rounding, and nothing overflows. So costs may differ by any factor.
 
-Spins are eliminated as long as one has at most three neighbours, the ghost included. The spin with the fewest
-neighbours comes first. Each half of an edge is in the linked list of its spin. The edges of a triangle reuse the places
-of the edges of the star.
+If a coupling of a spin is at least as large as all others together, in absolute values, it decides the spin: the other
+couplings then belong to the neighbour that it leads to.
+
+Spins are eliminated as long as one has at most three neighbours, the ghost included, or is decided. The spin with the
+fewest neighbours comes first. Each half of an edge is in the linked list of its spin. The edges of a triangle, and of
+the neighbour of a decided spin, reuse the places of the edges of the spin.
 """
 
 from libc.math cimport fabs
@@ -23,7 +26,7 @@ from graphpart.kernels.types cimport element_t
 
 cdef extern from *:
     """
-    #define GP_LONGEST 64   /* edges of a spin that are searched for one of them */
+    #define GP_LONGEST 512  /* edges of a spin that are searched for one of them */
     """
     enum:
         GP_LONGEST
@@ -45,7 +48,15 @@ cdef struct Stack:
     Py_ssize_t size
 
 
-cdef inline void push(Stack* stack, element_t i) noexcept nogil:
+cdef inline int32_t neighbours(const Graph* g, element_t i) noexcept nogil:
+    """The number of neighbours of a spin, the ghost included."""
+    return g.degrees[i] + (g.fields[i] != 0)
+
+
+cdef inline void push(Stack* stacks, const Graph* g, element_t i) noexcept nogil:
+    """Put a spin on the stack of those with fewer than three neighbours, with three, or with more."""
+    cdef int32_t count = neighbours(g, i)
+    cdef Stack* stack = stacks + (0 if count < 3 else 1 if count == 3 else 2)
     if not stack.inside[i]:
         stack.inside[i] = 1
         stack.items[stack.size] = i
@@ -124,8 +135,10 @@ cdef inline void to_triangle(const double* strength, double* triangle) noexcept 
         triangle[i] = J if (strength[i] < 0) != (strength[j] < 0) else -J
 
 
-cdef bint eliminated(Graph* g, element_t i, element_t ghost, element_t* near, double* strength) noexcept nogil:
-    """Eliminate a spin; False if it has to stay. Writes its neighbours (at most three, then -1) and its couplings."""
+cdef bint eliminated(
+    Graph* g, Stack* stacks, element_t i, element_t ghost, element_t* near, double* strength
+) noexcept nogil:
+    """Eliminate a spin of at most three neighbours; False if it has to stay. Writes its neighbours (at most three, then -1) and its couplings."""
     cdef element_t halves[3]
     cdef element_t edges[3]
     cdef element_t half = next_alive(g, i, -1), k = 0, count
@@ -167,11 +180,57 @@ cdef bint eliminated(Graph* g, element_t i, element_t ghost, element_t* near, do
     if count == 3:
         couple(g, halves[1], near[2], edges[1], triangle[1])
         couple(g, halves[2], near[0], edges[2], triangle[2])
+    for k in range(count):
+        push(stacks, g, near[k])
+    return True
+
+
+cdef bint decided(
+    Graph* g, Stack* stacks, element_t i, element_t ghost, element_t* near, double* strength
+) noexcept nogil:
+    """Eliminate a spin that its strongest neighbour decides; False if there is none, or both have too many neighbours."""
+    cdef element_t half = next_alive(g, i, -1), top = -1, b = ghost, c, edge, following
+    cdef double most = fabs(g.fields[i]), total = most, J
+    while half >= 0:
+        J = fabs(g.couplings[half >> 1])
+        total += J
+        if J > most:
+            most, top = J, half
+        half = next_alive(g, i, half)
+    if 2 * most < total:
+        return False
+    if top >= 0:
+        b = g.ends[top ^ 1]
+        half = next_alive(g, i, -1)
+        while half >= 0:
+            if g.degrees[g.ends[half ^ 1]] > GP_LONGEST and g.degrees[b] + g.degrees[i] > GP_LONGEST:
+                return False
+            half = next_alive(g, i, half)
+    near[0], near[1], near[2] = b, -1, -1
+    strength[0], strength[1], strength[2] = g.fields[i] if top < 0 else g.couplings[top >> 1], 0, 0
+    half = next_alive(g, i, -1)
+    while half >= 0:
+        following = next_alive(g, i, half)  # as the place of this edge may be used again
+        c, J = g.ends[half ^ 1], g.couplings[half >> 1]
+        if strength[0] > 0:
+            J = -J
+        edge = -1 if top < 0 or half == top else find(g, b, c)  # while this edge is in the list of c
+        g.alive[half >> 1] = 0
+        g.degrees[c] -= 1
+        if top < 0:
+            g.fields[c] += J
+        elif half != top:
+            couple(g, half ^ 1, b, edge, J)
+        push(stacks, g, c)
+        half = following
+    if top >= 0:
+        g.fields[b] += -g.fields[i] if strength[0] > 0 else g.fields[i]
+        push(stacks, g, b)
     return True
 
 
 def eliminate(element_t[:, ::1] ends, double[::1] couplings, double[::1] fields):
-    """Eliminate spins with at most three neighbours.
+    """Eliminate spins with at most three neighbours, and those that one of their couplings decides.
 
     Parameters
     ----------
@@ -185,29 +244,31 @@ def eliminate(element_t[:, ::1] ends, double[::1] couplings, double[::1] fields)
     order : ndarray of int32, shape (k,)
         The spins in the order of elimination.
     near : ndarray of int32, shape (k, 3)
-        The neighbours of each spin when it was eliminated; n is the ghost, -1 none.
+        The neighbours on which each eliminated spin depends; n is the ghost, -1 none.
     strengths : ndarray of float64, shape (k, 3)
         The couplings with these neighbours.
     alive : ndarray of bool, shape (m,)
         Whether an edge is left.
     """
     cdef Py_ssize_t n = fields.shape[0], m = couplings.shape[0], e, count = 0
-    cdef element_t i, j
-    cdef int32_t degree, k
+    cdef element_t i
+    cdef int32_t k
+    cdef bint done
     order, near, strengths = np.empty(n, np.int32), np.empty((n, 3), np.int32), np.empty((n, 3))
     alive = np.ones(m, np.int8)
     cdef element_t[::1] order_ = order
     cdef element_t[:, ::1] near_ = near
     cdef double[:, ::1] strengths_ = strengths
-    cdef int8_t[::1] alive_ = alive, gone = np.zeros(n, np.int8), inside = np.zeros(2 * n, np.int8)
+    cdef int8_t[::1] alive_ = alive, gone = np.zeros(n, np.int8), inside = np.zeros(3 * n, np.int8)
     cdef element_t[::1] following = np.empty(2 * m, np.int32), heads = np.full(n, -1, np.int32)
-    cdef element_t[::1] degrees = np.zeros(n, np.int32), items = np.empty(2 * n, np.int32)
-    cdef Stack few, three
+    cdef element_t[::1] degrees = np.zeros(n, np.int32), items = np.empty(3 * n, np.int32)
+    cdef Stack[3] stacks
     cdef Graph g
-    few.size = three.size = 0
+    for k in range(3):
+        stacks[k].size = 0
+        if n:
+            stacks[k].items, stacks[k].inside = &items[k * n], &inside[k * n]
     if n:
-        few.items, few.inside = &items[0], &inside[0]
-        three.items, three.inside = &items[0] + n, &inside[0] + n
         g.heads, g.degrees, g.fields = &heads[0], &degrees[0], &fields[0]
     if m:
         g.ends, g.following, g.alive, g.couplings = &ends[0, 0], &following[0], &alive_[0], &couplings[0]
@@ -218,23 +279,22 @@ def eliminate(element_t[:, ::1] ends, double[::1] couplings, double[::1] fields)
             heads[i] = <element_t>e
             degrees[i] += 1
         for e in range(n - 1, -1, -1):
-            degree = degrees[e] + (fields[e] != 0)
-            if degree <= 3:
-                push(&three if degree == 3 else &few, <element_t>e)
-        while few.size or three.size:
-            i = pop(&few) if few.size else pop(&three)
-            degree = degrees[i] + (fields[i] != 0)
-            if gone[i] or degree > 3 or not eliminated(&g, i, <element_t>n, &near_[count, 0], &strengths_[count, 0]):
+            push(stacks, &g, <element_t>e)
+        while stacks[0].size or stacks[1].size or stacks[2].size:
+            k = 0 if stacks[0].size else 1 if stacks[1].size else 2
+            i = pop(&stacks[k])
+            if gone[i]:
                 continue
-            gone[i] = 1
-            order_[count] = i
-            for k in range(3):
-                j = near_[count, k]
-                if 0 <= j < n:
-                    degree = degrees[j] + (fields[j] != 0)
-                    if degree <= 3:
-                        push(&three if degree == 3 else &few, j)
-            count += 1
+            if neighbours(&g, i) <= 3:
+                done = eliminated(&g, stacks, i, <element_t>n, &near_[count, 0], &strengths_[count, 0])
+            else:
+                done = g.degrees[i] <= GP_LONGEST and decided(
+                    &g, stacks, i, <element_t>n, &near_[count, 0], &strengths_[count, 0]
+                )
+            if done:
+                gone[i] = 1
+                order_[count] = i
+                count += 1
     return order[:count], near[:count], strengths[:count], alive.view(bool)
 
 
