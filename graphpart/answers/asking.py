@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from graphpart.answers.bits import bit_of
 from graphpart.answers.choosing import Forest, chosen
-from graphpart.answers.given import APART, COLUMNS, NOT_KNOWN, TOGETHER, WORDS, Answers, answers_of, problem_of
+from graphpart.answers.given import APART, COLUMNS, NOT_KNOWN, TOGETHER, WORDS, Answers, answers_of, placed, problem_of
 from graphpart.answers.sides import record_columns, sides_of
 from graphpart.answers.worth import Floats, Worth, unsure_pairs, worth_of
 from graphpart.common.columns import Columns
@@ -29,6 +29,7 @@ from graphpart.partition.problem.derived import connected
 
 __all__ = ["ABOUT", "Asked", "ask", "can_learn", "choose", "questions", "told_by"]
 
+FIRST = 25  # answers, about as many as present weights count for (`graphpart.records`)
 LOOKED_AT = 50  # decisions for each question, of the highest gain, among which questions are chosen
 
 ABOUT = ("clusters", "pair")
@@ -54,10 +55,11 @@ def questions(
     problem : SetPartition, networkx.Graph, or graphpart.images.Segmentation
         The problem that was solved; with earlier answers, the one that has them (``result.problem``).
     result : Result, labels, mapping or list of sets
-        A partition of all its elements. Of one that can learn from answers, as those of :func:`graphpart.match`, every
-        second question (all, if other questions correct less than one pair each) is about a pair whose cost is nearest
-        to 0, whatever other pairs say of it. The column `about` says so ("pair" or "clusters"): costs are learned from
-        these answers only, since the others are about pairs that were chosen by what other pairs say.
+        A partition of all its elements. Of one that can learn from answers, as those of :func:`graphpart.match`, the
+        first 25 questions, and every second one of the others (all, if other questions correct less than one pair each),
+        are about pairs whose costs are nearest to 0, whatever other pairs say of them. The column `about` says so
+        ("pair" or "clusters"): costs are learned from these answers only, since the others were chosen by what other
+        pairs say.
     n : int
         The number of questions; fewer if there are not as many.
     answers : DataFrame or mapping, optional
@@ -78,7 +80,8 @@ def questions(
         A row for each question, the most valuable first: `left`, `right` (names), for each column of the records the
         values of both (`name_left`, `name_right`), `decision` (what the result says: "together" or "apart"), `chance`
         (that this is wrong) and `gain` (the expected number of pairs of elements that the answer corrects). Pixels
-        and voxels have places, `left_place` and `right_place`. With a column `answer` added, it is a table of answers.
+        and voxels have places, `left_place` and `right_place`; those of regions are beside their boundary. With a
+        column `answer` added, it is a table of answers.
 
     Raises
     ------
@@ -103,9 +106,12 @@ def questions(
     {'left': ['anna'], 'right': ['bob'], 'decision': ['apart']}
     """
     p = problem_of(problem)
-    found = ask(p, result, n, answers)
-    columns = record_columns(p, problem, result, records, id)
-    return found.columns(p, columns).to_frame(library)
+    found = ask(p, result, n, placed(problem, answers))
+    table = found.columns(p, record_columns(p, problem, result, records, id))
+    if hasattr(problem, "places"):
+        places = zip(("left_place", "right_place"), problem.places(found.pairs).swapaxes(0, 1).tolist(), strict=True)
+        table = Columns({**table, **{name: np.fromiter(map(tuple, x), object, len(x)) for name, x in places}})
+    return table.to_frame(library)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,23 +162,25 @@ def choose(
 ) -> Asked:
     """Questions about decisions, by what they are worth after the answers so far.
 
-    With the cost of a `bit`, every second question is about an unsure pair, and more are if there are not enough other
-    questions that correct at least one pair, as expected.
+    With the cost of a `bit`, costs are learned from answers about unsure pairs, and then change decisions everywhere.
+    So the first questions are about such pairs, until there are as many answers as present costs count for. Then every
+    second one is, and more are if there are not enough others that correct at least one pair, as expected.
     """
     classes = connected(p.n, *np.concatenate([p.must_join, given.of(TOGETHER)]).T)
     cuts = np.concatenate([p._must_cut if p._has_must_cut else p.must_join[:0], given.of(APART)])
     gain, count = worth.gains(told), len(worth.pairs)
     likely = np.argsort(-gain, kind="stable")[: LOOKED_AT * n]
-    most, near = n, likely[:0]
+    first, most, near = 0, n, likely[:0]
     if bit is not None:
         unsure = unsure_pairs(p, labels, LOOKED_AT * n, bit, worth)
         worth, gain = worth.beside(unsure), np.concatenate([gain, unsure.chance])
         likely = likely[gain[likely] >= 1.0]
-        most, near = (n + 1) // 2, np.arange(count, len(gain))  # the least sure first
+        first = min(n, max(0, FIRST - len(given.said)))
+        most, near = (n - first + 1) // 2, np.arange(count, len(gain))  # the least sure first
     forest = Forest(classes, cuts, given.of(NOT_KNOWN), worth.pairs[np.concatenate([likely, near])])
     rows = chosen(likely, gain, worth, forest, most)
-    others = islice((k for k in near.tolist() if forest.add(*worth.pairs[k].tolist())), n - len(rows))
-    rows = [row for two in zip_longest(rows, others) for row in two if row is not None]
+    others = list(islice((k for k in near.tolist() if forest.add(*worth.pairs[k].tolist())), n - len(rows)))
+    rows = others[:first] + [row for two in zip_longest(rows, others[first:]) for row in two if row is not None]
     about = None if bit is None else np.where(np.array(rows, np.int64) < count, *ABOUT)
     return Asked(**vars(worth.at(rows)), gain=gain[rows], labels=labels, about=about)
 

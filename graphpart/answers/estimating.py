@@ -3,14 +3,17 @@
 The pairs that count are those that the problem lists and those that the result has together; pairs that are required
 together or apart are known. The others are divided into strata by what the result says and by the cost of the pair
 (`EDGES`, in bits), and each stratum is sampled without replacement: stratified random sampling (Cochran 1977, chapter
-5). The number of pairs from each stratum is proportional to its size times the standard deviation that its costs let
-expect (Neyman allocation), and at least `LEAST`, so that many of the few doubtful pairs are asked.
+5). The number of pairs from each stratum is proportional to its size times the standard deviation to be expected
+(Neyman allocation), and at least `LEAST`, so that many of the few doubtful pairs are asked.
 
-Of the N pairs of a stratum, n are answered and s of them belong together. The share of the stratum has the posterior
-distribution Beta(s + m, n - s + 1 - m), where m is the share that costs let expect: this prior weighs as much as one
-answer. Draws from all strata give draws of the numbers of pairs that are rightly together, t, and wrongly apart, and so
-of F1 = 2 t / (together in the result + together in truth), whose quantiles are the interval. Pairs that are not known
-count as if they had not been drawn.
+The odds of a wrong decision in a stratum are those that its costs say, times 2 to the power x + z: costs claim too much
+or too little for all strata alike (x), and for each in another way (z). Both are normal, with standard deviations of
+`ALIKE` and `OWN` bits: a prior on a grid, whose posterior after the answers is exact there. What is answered in one
+stratum so also says something of the others (partial pooling; Gelman et al. 2013, chapter 5), which matters for the
+large ones with few wrong decisions. With a share from the posterior, the wrong decisions among the pairs that were not
+asked are binomial. Draws from all strata give draws of the numbers of pairs that are rightly together, t, and wrongly
+apart, and so of F1 = 2 t / (together in the result + together in truth), whose quantiles are the interval. Pairs that
+are not known count as if they had not been drawn.
 """
 
 from __future__ import annotations
@@ -37,8 +40,7 @@ __all__ = ["Quality", "expected_f1", "random_pairs"]
 
 EDGES = (-4.0, 0.0, 4.0, 10.0)  # bits of cost between strata
 LEAST = 4  # pairs from each stratum, as long as it has them
-SMALLEST = 0.03  # least standard deviation that is expected of a stratum: costs may be wrong
-TOGETHER_EXPECTED = 0.9  # expected share of true joins where a pair within a cluster is not listed
+ALIKE, OWN = 2.0, 3.0  # bits by which costs are wrong, in all strata and in each
 MOST = 20_000_000  # pairs within clusters, at most
 DRAWS = 4000  # from the posterior distribution; the quantiles then vary by less than a tenth of the interval
 
@@ -169,8 +171,10 @@ def expected_f1(problem: Any, result: Any, answers: Any, *, level: float = 0.9, 
     Notes
     -----
     O(m log m) for m pairs that are listed or together. Pairs that are neither are not looked at: the recall is that
-    among pairs that were compared. On six tables of 2,000 generated people, with 15 draws of about 120 pairs each, the
-    intervals of 90% contained the F1 of these pairs in 88 of 100, that of all pairs in 87; their mean width was 0.10.
+    among pairs that were compared. On 13 results with known entities that the priors were not chosen on (people,
+    scores, citations; half of them after 100 answers to chosen questions), each with 150 draws of about 105 pairs, the
+    intervals of 90% contained the F1 of these pairs in 92 of 100. Of citations (Cora) it was 82: their costs claim too
+    much.
 
     Examples
     --------
@@ -206,14 +210,11 @@ def expected_f1(problem: Any, result: Any, answers: Any, *, level: float = 0.9, 
         raise InvalidProblem("answers has no answer that is together or apart: expected some")
     stratum, same = strata.stratum[at[said]], given.said[said] == TOGETHER
     count = np.bincount(stratum, minlength=len(strata.sizes))
-    joined = np.bincount(stratum, same, len(strata.sizes))
-    rng = np.random.default_rng(seed)
-    expected = np.clip(strata.expected, 1e-6, 1 - 1e-6)
-    share = rng.beta(joined + expected, count - joined + 1 - expected, (DRAWS, len(count)))
-    belong = joined + share * (strata.sizes - count)  # those that were not asked are uncertain
-    right = belong[:, strata.of_joins].sum(axis=1) + strata.known_joins
-    true = belong.sum(axis=1) + strata.known_joins
+    wrong = np.bincount(stratum[same != strata.of_joins[stratum]], minlength=len(strata.sizes))
+    others = strata.wrong_decisions(wrong, count, np.random.default_rng(seed))  # in draws of all pairs
     found = float(strata.sizes[strata.of_joins].sum()) + strata.known_joins
+    right = found - others[:, strata.of_joins].sum(axis=1)
+    true = right + others[:, ~strata.of_joins].sum(axis=1)
     f1 = 2 * right / np.maximum(found + true, 1e-300)
     low, high = np.quantile(f1, [(1 - level) / 2, (1 + level) / 2])
     precision, recall = right / max(found, 1e-300), right / np.maximum(true, 1e-300)
@@ -236,8 +237,12 @@ class _Strata:
     pairs : ndarray of int64, shape (k, 2)
     together : ndarray of bool, shape (k,)
     stratum : ndarray of int64, shape (k,)
-    sizes : ndarray of int64; expected : ndarray of float64
-        Of each stratum, the number of pairs, and the expected share of pairs that belong together.
+    sizes : ndarray of int64
+        The number of pairs of each stratum.
+    shares : ndarray of float64, shape (strata, x, z)
+        The share of wrong decisions of each stratum, by how far costs are wrong.
+    x, z : ndarray of float64
+        The prior probabilities of how far they are.
     of_joins : ndarray of bool
         Which strata have pairs that the result has together.
     known_joins : int
@@ -267,12 +272,31 @@ class _Strata:
         count = 2 * (len(EDGES) + 2)
         self.sizes: Integers = np.bincount(self.stratum, minlength=count)
         self.of_joins = np.arange(count) >= len(EDGES) + 2
-        likely = np.where(np.isnan(bits), TOGETHER_EXPECTED, chance_otherwise(bits))
-        likely = np.where(self.together, (likely + TOGETHER_EXPECTED) / 2, likely / 2)
-        self.expected: Floats = np.bincount(self.stratum, likely, count) / np.maximum(self.sizes, 1)
+        chance = np.where(np.isnan(bits), 0.5, chance_otherwise(np.where(self.together, -bits, bits)))
+        mean = np.clip(np.bincount(self.stratum, chance, count) / np.maximum(self.sizes, 1), 2.0**-12, 1 - 2.0**-12)
+        steps = [np.linspace(-2.6, 2.6, many) for many in (27, 261)]  # in standard deviations
+        self.x, self.z = (np.exp(-(step**2) / 2) / np.exp(-(step**2) / 2).sum() for step in steps)
+        wrong = ALIKE * steps[0][:, None] + OWN * steps[1]
+        self.shares: Floats = chance_otherwise(np.log2(1 / mean - 1)[:, None, None] - wrong)
 
     def allocation(self, n: int) -> Integers:
         """How many pairs of each stratum are drawn."""
-        spread = self.sizes * np.maximum(np.sqrt(self.expected * (1 - self.expected)), SMALLEST)
+        spread = self.sizes * (np.sqrt(self.shares * (1 - self.shares)) @ self.z @ self.x)
         wanted = np.maximum(np.round(n * spread / max(float(spread.sum()), 1e-300)), LEAST).astype(np.int64)
         return np.asarray(np.minimum(wanted, self.sizes), np.int64)
+
+    def wrong_decisions(self, wrong: Integers, count: Integers, rng: np.random.Generator) -> Floats:
+        """Draws of the number of wrong decisions in each stratum, of which `wrong` were found among `count` pairs."""
+        wrong, right = wrong[:, None, None], (count - wrong)[:, None, None]
+        evidence = wrong * np.log(self.shares) + right * np.log1p(-self.shares)
+        top = evidence.max(axis=2, keepdims=True)
+        own = np.exp(evidence - top) * self.z
+        alike = (top[:, :, 0] + np.log(own.sum(axis=2))).sum(axis=0)
+        chance = np.exp(alike - alike.max()) * self.x
+        x = rng.choice(len(chance), DRAWS, p=chance / chance.sum())
+        out = np.empty((DRAWS, len(count)))
+        for k, rows in enumerate(np.cumsum(own, axis=2)):
+            level = rng.random(DRAWS) * rows[x, -1]
+            z = np.minimum((rows[x] < level[:, None]).sum(axis=1), len(self.z) - 1)
+            out[:, k] = wrong[k, 0, 0] + rng.binomial(self.sizes[k] - count[k], self.shares[k, x, z])
+        return out

@@ -18,7 +18,7 @@ from graphpart.errors import InvalidProblem, no_column, warn
 from graphpart.partition.inputs.frames import is_frame, table_of
 from graphpart.partition.problem import SetPartition, as_problem
 
-__all__ = ["APART", "COLUMNS", "NOT_KNOWN", "TOGETHER", "WORDS", "Answers", "answers_of", "problem_of"]
+__all__ = ["APART", "COLUMNS", "NOT_KNOWN", "TOGETHER", "WORDS", "Answers", "answers_of", "placed", "problem_of"]
 
 COLUMNS = ("left", "right", "answer")
 APART, TOGETHER, NOT_KNOWN = 0, 1, -1
@@ -57,6 +57,11 @@ class Answers:
 def problem_of(problem: Any) -> SetPartition:
     """The problem, also of a segmentation."""
     return as_problem(problem.problem if hasattr(problem, "outlines") else problem)
+
+
+def placed(problem: Any, answers: Any) -> Any:
+    """Answers about places in a segmentation as answers about its regions; others as they are."""
+    return problem.by_element(answers) if answers is not None and hasattr(problem, "by_element") else answers
 
 
 def answers_of(p: SetPartition, table: Any) -> Answers:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from graphpart.answers.applying import check_error, with_answers
 from graphpart.answers.asking import Asked, can_learn, choose, told_by
 from graphpart.answers.bits import bit_of
-from graphpart.answers.given import COLUMNS, NOT_KNOWN, WORDS, Answers, answers_of, problem_of
+from graphpart.answers.given import COLUMNS, NOT_KNOWN, WORDS, Answers, answers_of, placed, problem_of
 from graphpart.answers.sides import record_columns
 from graphpart.answers.worth import worth_of
 from graphpart.common.groups import first_of
@@ -114,7 +114,7 @@ class Interview:
         labels = p.labels(result)
         p._check_feasible(labels)
         self._labels = labels.astype(np.int64)
-        answers = {name: [] for name in COLUMNS} if answers is None else answers
+        answers = {name: [] for name in COLUMNS} if answers is None else placed(problem, answers)
         self._given = answers_of(p, answers)
         self._judged = _judged(answers, self._given)
         self._past: list[tuple[int, Integers, Integers]] = []  # answers before, elements, and their labels before

@@ -4,7 +4,8 @@ FILE is a zarr array, a npy file, or a picture or stack of pictures that ends in
 probability of a boundary, from 0 to 1; integers of 8 or 16 bits are divided by 255 or 65535. A photograph in colour
 becomes a boundary map first, and so does a picture in grey with --image. Labels from 1 on are written by -o, as .zarr,
 .npy, .tif or .png; 0 is no segment. --answers names a table left,right,answer whose elements are numbers of regions,
-from 0, or places such as "(12, 30)": row and column, or plane, row and column.
+from 0, or places such as "(12, 30)": row and column, or plane, row and column. --questions writes such a table, to be
+answered and read again; --review writes a page with pictures that does the same.
 
 With --workers, --blocks or --work-folder, a zarr array or npy file is processed block by block, by processes of limited
 memory. With --work-folder, a run that ended early is continued.
@@ -14,6 +15,8 @@ from __future__ import annotations
 
 import argparse
 from typing import Any
+
+import numpy as np
 
 from graphpart.cli import arguments, demands
 from graphpart.cli.console import emit, emit_json
@@ -36,6 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--spacing", type=numbers, metavar="Z,Y,X", help="the size of a voxel along each axis")
     demands.add_arguments(parser, "answers", "error")
+    parser.add_argument("--questions", metavar="PATH", help="write pairs of places about which to ask people, as CSV")
+    parser.add_argument("--review", metavar="PATH", help="write a page on which people answer 100 questions, as HTML")
     arguments.add_limits(parser)
     group = parser.add_argument_group("volumes larger than memory")
     group.add_argument("--workers", type=arguments.whole, metavar="INTEGER", help="processes; 0: this one does it all")
@@ -65,6 +70,8 @@ def run(args: argparse.Namespace) -> int:
 
         for flag, value in (
             ("--answers", args.answers),
+            ("--questions", args.questions),
+            ("--review", args.review),
             ("--regions", args.regions),
             ("--image", args.image),
             ("--seed", args.seed),
@@ -99,6 +106,7 @@ def run(args: argparse.Namespace) -> int:
             options |= {"answers": demands.answers_in(said["answers"]), "error": said.get("error", 0.0)}
         found = segment(boundary, regions=regions, mask=mask, seed=args.seed, **options)
         write_labels(found.labels, args.output)
+        _ask(found, args.questions, args.review, options.get("answers"))
         r = found.result
         facts = {"regions": found.graph.n, "segments": found.n_segments, "cost": r.cost, "lower_bound": r.lower_bound}
         facts |= {"status": str(r.status), "seconds": r.seconds}
@@ -108,6 +116,21 @@ def run(args: argparse.Namespace) -> int:
         for name, value in facts.items():
             emit(f"{name.replace('_', ' '):<12}{f'{value:.6g}' if isinstance(value, float) else value}\n", flush=False)
     return 0
+
+
+def _ask(found: Any, table: str | None, page: str | None, answers: Any) -> None:
+    """Write questions about segments: as a table whose elements are places, and as a page."""
+    from graphpart.answers import questions
+    from graphpart.files.tables import write_table
+    from graphpart.reviewing import review
+
+    if table is not None:
+        asked = questions(found, found.result, 100, answers=answers, library="dict")
+        places = {side: np.array([str(x) for x in asked[f"{side}_place"]], object) for side in ("left", "right")}
+        rest = {name: asked[name] for name in ("decision", "chance", "gain")}
+        write_table({**places, **rest, "answer": np.full(len(rest["gain"]), "", object)}, table)
+    if page is not None:
+        review(found, found.result, page, answers=answers)
 
 
 def numbers(text: str) -> tuple[float, ...]:

@@ -21,7 +21,7 @@ PLACE = re.compile(r"\(\s*\d+(\s*,\s*\d+)+\s*\)")
 
 
 def by_region(answers: Any, graph: RegionGraph, regions: NDArray[Any]) -> dict[str, list[Any]]:
-    """A table of answers with elements in place of places.
+    """A table of answers with elements in place of places; `left_place` and `right_place` come before other names.
 
     Raises
     ------
@@ -40,7 +40,8 @@ def by_region(answers: Any, graph: RegionGraph, regions: NDArray[Any]) -> dict[s
     out = {str(name): table.objects(name) for name in table.columns}
     for side in ("left", "right"):
         if side in out:
-            out[side] = [_element(name, graph, regions) for name in out[side]]
+            names = out[f"{side}_place"] if {"left_place", "right_place"} <= set(out) else out[side]
+            out[side] = [_element(name, graph, regions) for name in names]
     return out
 
 

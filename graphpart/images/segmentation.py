@@ -23,6 +23,7 @@ from graphpart.answers.applying import answered
 from graphpart.display import html_of, plural
 from graphpart.errors import InvalidOption, InvalidProblem, warn
 from graphpart.images.answers import by_region
+from graphpart.images.between import SHADES, picture_between, places_between
 from graphpart.images.checks import affinities_of, mask_of, probabilities_of, spacing_of
 from graphpart.images.classes import with_classes
 from graphpart.images.files import is_picture, read_array
@@ -135,6 +136,23 @@ class Segmentation:
         axes = (axis.tolist() for axis in np.unravel_index(place, self.regions.shape))
         return {"place": [str(one) for one in zip(*axes, strict=True)], "size": self.graph.sizes.tolist()}
 
+    def places(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For questions about pairs of regions: a place of each region beside their boundary, shape (k, 2, axes)."""
+        return places_between(self.graph.elements(), pairs)
+
+    def pictures(self, pairs: NDArray[np.int64]) -> list[bytes]:
+        """For questions: the surroundings of the boundary of each pair as PNG; of volumes, in three slices."""
+        below = np.asarray(self.boundary if self.image is None else self.image, np.float64)
+        below = below.mean(axis=-1) if below.ndim > self.labels.ndim else below
+        low, high = float(below.min()), float(below.max())
+        shades = np.minimum((below - low) / max(high - low, 1e-300) * SHADES, SHADES - 1).astype(np.uint8)
+        elements, middle = self.graph.elements(), self.places(pairs)[:, 0]
+        return [picture_between(elements, shades, pair.tolist(), x) for pair, x in zip(pairs, middle, strict=True)]
+
+    def by_element(self, answers: Any) -> dict[str, list[Any]]:
+        """A table of answers about places as one about regions, the elements of the problem."""
+        return by_region(answers, self.graph, self.regions)
+
     def outlines(self) -> tuple[str, bytes]:
         """The contents for a report: a caption, and the picture of :meth:`plot` as PNG."""
         figure = picture()
@@ -207,7 +225,8 @@ def segment(
     answers, error
         Answers of people about pairs of regions, as :func:`graphpart.answers.answered` takes them. Elements are
         regions, numbered from 0, or places: tuples such as (row, column), or their texts, which remain valid if regions
-        change. Not with `blocks`.
+        change. If the table has the columns `left_place` and `right_place`, as questions about segments have them,
+        these are used. Not with `blocks`.
     blocks : sequence of int, optional
         The shape of blocks in which a large volume is processed; then `boundary` is any array with a shape that can be
         sliced, such as a zarr array, or the path of one. See :func:`segment_blocks`, also for what follows.

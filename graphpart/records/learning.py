@@ -6,11 +6,12 @@ present weight and the parts of it that come from each column; three similaritie
 for the weight and each of these, by how much the pair is below the best candidate of either record.
 
 Pairs that are asked about are those on which little else decides, so their answers alone say nothing about sure pairs.
-Candidates of all weights stand beside them, as many of each bit of weight, each as two samples: together with its
-present probability, and apart with the rest. All these count as much as `BELIEF` answers. So the first answers change
-little, and weights that no answer is about stay as they are. Whether an unsure pair is asked about depends on what the
-regression knows of it, and then logistic regression needs no weights for the choice (Zadrozny 2004). Questions about
-clusters depend on other pairs, too; nothing is learned from their answers.
+Candidates of all weights stand beside them, each as two samples: together with its present probability, and apart with
+the rest. Those of one bit of weight count as much as one answer. So the first answers change little, and weights that
+no answer is about stay as they are. If people err, the weight of an answer is the probability that it is right, by the
+model (expectation maximisation; Dempster, Laird & Rubin 1977). Whether an unsure pair is asked about depends on what
+the regression knows of it, and then logistic regression needs no weights for the choice (Zadrozny 2004). Questions
+about clusters depend on other pairs, too; nothing is learned from their answers.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from graphpart.partition.inputs.origin import chance_otherwise
 
 __all__ = ["learned_weights", "similarities"]
 
-BELIEF = 10.0  # answers that the present weights count as
 WIDER = 10.0  # standard deviation of the present weight and the constant: without answers, weights stay as they are
+ROUNDS = 4  # of expectation maximisation
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.integer[Any]]
@@ -64,15 +65,16 @@ def learned_weights(u: Integers, v: Integers, weight: Floats, known: Floats, giv
     at = order[np.minimum(np.searchsorted(keys, asked, sorter=order), len(keys) - 1)]
     used = (keys[at] == asked) & (given.said != NOT_KNOWN)
     at, same = at[used], given.said[used] == TOGETHER
-    some = _spread(weight)
-    belief = BELIEF / max(len(some), 1)
-    together, apart = chance_otherwise(-weight[some]), chance_otherwise(weight[some])
-    right = np.full(len(at), 1 - error)
+    some, share = _spread(weight)
     samples = np.concatenate([some, some, at, at])
-    decisions = np.repeat([1, 0], len(some)), same, ~same
-    weights = belief * together, belief * apart, right, 1 - right
+    decisions = np.concatenate([np.repeat([1, 0], len(some)), same, ~same]).astype(np.int8)
+    belief = share * chance_otherwise(-weight[some]), share * chance_otherwise(weight[some])
+    right = np.full(len(at), 1 - error)
     model = LogisticRegression()
-    model.fit(rows[samples], np.concatenate(decisions).astype(np.int8), np.concatenate(weights))
+    for _ in range(ROUNDS if error > 0 else 1):
+        model.fit(rows[samples], decisions, np.concatenate([*belief, right, 1 - right]))
+        bits = np.where(same, 1, -1) * model.decision_function(rows[at])
+        right = chance_otherwise(-bits - np.log2(1 - error) + np.log2(max(error, 1e-300)))
     return model.decision_function(rows)
 
 
@@ -104,9 +106,9 @@ def _below_best(u: Integers, v: Integers, x: Floats, n: int) -> Floats:
     return np.asarray(x - np.maximum(best[u], best[v]))
 
 
-def _spread(weight: Floats) -> NDArray[np.int64]:
-    """Candidates of all weights: at most 40 of each bit from -12 to 12, and of those below and above."""
+def _spread(weight: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Candidates of all weights, at most 40 of each bit from -12 to 12, and of those below and above; their shares."""
     order = np.argsort(weight, kind="stable")
     parts = np.split(order, np.searchsorted(weight[order], np.arange(-12, 13)))
     some = [part[np.linspace(0, len(part) - 1, min(40, len(part))).astype(np.int64)] for part in parts]
-    return np.concatenate(some)
+    return np.concatenate(some), np.concatenate([np.full(len(part), 1 / max(len(part), 1)) for part in some])

@@ -129,7 +129,7 @@ class Matches(PartitionResult):
         """The result with match weights learned from answers, which are also required.
 
         The answers may be about pairs that were chosen, as by ``gp.questions(r.problem, r)``: present weights, which
-        say what is known of all other pairs, count as much as ten answers.
+        say what is known of all other pairs, count as much as an answer for each bit of weight.
 
         Parameters
         ----------

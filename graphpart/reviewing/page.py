@@ -7,6 +7,7 @@ is read by `solve`, `match` and `segment`, also after the data have changed.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import html
 import os
@@ -17,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from graphpart.answers.asking import Asked, ask
-from graphpart.answers.given import problem_of
+from graphpart.answers.given import placed, problem_of
 from graphpart.answers.sides import record_columns
 from graphpart.common.groups import group
 from graphpart.errors import InvalidProblem, known_arguments
@@ -54,7 +55,8 @@ def review(
     together. Keys: T together, A apart, D not known, B back, N next, U undo, C shows the clusters that would change.
     What the result says, and the chance that it is wrong, are hidden until the question is answered. Answers are kept
     in the browser; a button saves them as a CSV file with the columns left, right and answer, and another reads such a
-    file. The page makes no request, works by keyboard and on narrow screens, and tells if answers contradict.
+    file. The page makes no request, works by keyboard and on narrow screens, and tells if answers contradict. Of a
+    segmentation, it shows the boundary of both regions, of a volume in three slices; regions are named by their places.
 
     Parameters
     ----------
@@ -81,7 +83,8 @@ def review(
 
     Notes
     -----
-    O(m log^2 m) for the questions. Each question takes about 1 kB of the file, if its records are short.
+    O(m log^2 m) for the questions. Each question takes about 1 kB of the file, if its records are short, and a picture
+    about 2 kB.
 
     Examples
     --------
@@ -95,18 +98,23 @@ def review(
     True
     """
     p = problem_of(problem)
-    asked = ask(p, result, n, answers)
+    asked = ask(p, result, n, placed(problem, answers))
     if not len(asked.pairs):
         raise InvalidProblem("there is no pair to ask about: all pairs that the problem lists are decided beforehand")
-    data = data_of(p, asked, record_columns(p, problem, result, records, id))
+    columns = record_columns(p, problem, result, records, id)
+    names = columns.pop("place") if hasattr(problem, "pictures") else None
+    data = data_of(p, asked, columns, names)
+    if hasattr(problem, "pictures"):
+        data["pictures"] = [base64.b64encode(picture).decode() for picture in problem.pictures(asked.pairs)]
     text = page_of(short(title_of(path, "Questions") if title is None else title), data)
     with replacing(path) as stream:
         stream.write(text.encode("utf-8", "replace"))
     return len(asked.pairs)
 
 
-def data_of(p: SetPartition, asked: Asked, columns: dict[str, list[Any]]) -> dict[str, Any]:
-    """What the page's script reads."""
+def data_of(p: SetPartition, asked: Asked, columns: dict[str, list[Any]], names: Any = None) -> dict[str, Any]:
+    """What the page's script reads; `names` of elements, where they are not those of the problem."""
+    names = p.nodes if names is None else names
     order, start = group(asked.labels, int(asked.labels.max(initial=-1)) + 1)
     sizes = np.diff(start)
     place: dict[int, int] = {}  # of the elements that are asked about
@@ -118,7 +126,7 @@ def data_of(p: SetPartition, asked: Asked, columns: dict[str, list[Any]]) -> dic
         if i not in members:
             members[i] = len(lines)
             known = ", ".join(text for values in columns.values() if (text := _text(values[i])))
-            lines.append(short(f"{p.nodes[i]}: {known}" if known else p.nodes[i], SUMMARY))
+            lines.append(short(f"{names[i]}: {known}" if known else names[i], SUMMARY))
         return members[i]
 
     questions: list[list[Any]] = []
@@ -127,7 +135,7 @@ def data_of(p: SetPartition, asked: Asked, columns: dict[str, list[Any]]) -> dic
         for i in (a, b):
             if i not in place:
                 place[i] = len(shown)
-                shown.append([str(p.nodes[i]), *(_text(values[i]) for values in columns.values())])
+                shown.append([str(names[i]), *(_text(values[i]) for values in columns.values())])
         named = []
         for label in sorted({int(x) for x in [*asked.labels[[a, b]], *asked.clusters[k]] if x >= 0}):
             some = order[start[label] : start[label + 1]].tolist()[:MEMBERS]

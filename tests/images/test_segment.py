@@ -354,10 +354,12 @@ def test_answers_by_number_and_by_place(tmp_path, capsys):
     assert s.n_segments == 2
     asked = gp.questions(s, s.result, 5)
     assert asked["place_left"][0].startswith("(") and (asked["size_left"] > 0).all()
-    left, right = (
-        tuple(int(x) for x in asked[f"place_{side}"][0].strip("()").split(",")) for side in ("left", "right")
-    )
-    assert s.regions[left] != s.regions[right]
+    for side in ("left", "right"):  # both in the middle of the boundary
+        places = asked[f"{side}_place"].tolist()
+        assert [s.graph.elements()[x] for x in places] == asked[side].tolist() and {x for x, _ in places} <= {4, 5}
+    answered = asked.assign(answer="apart", left=9, right=9)  # numbers of other regions, and the same places
+    assert images.segment(boundary, regions=regions, answers=answered).n_segments == 3
+    assert not len(gp.questions(s, s.result, 5, answers=answered))
     for said in ([(0, 2)], [(0, 15)]), (["(0, 2)"], ["(0, 15)"]), ([0], [1]):
         apart = images.segment(
             boundary, regions=regions, answers={"left": said[0], "right": said[1], "answer": ["apart"]}
@@ -376,4 +378,13 @@ def test_answers_by_number_and_by_place(tmp_path, capsys):
     answered = [*call, "--answers", str(tmp_path / "said.csv")]
     assert cli.main([*answered, "--regions", str(tmp_path / "regions.npy")]) == 0
     assert '"segments": 3' in capsys.readouterr().out
+    asked = ["--questions", str(tmp_path / "asked.csv"), "--review", str(tmp_path / "page.html")]
+    assert cli.main([*call, "--regions", str(tmp_path / "regions.npy"), *asked]) == 0
+    rows = (tmp_path / "asked.csv").read_text().splitlines()
+    assert (
+        rows[1].startswith('"(4, 9)","(4, 10)",together,') and '"pictures":["' in (tmp_path / "page.html").read_text()
+    )
+    (tmp_path / "said.csv").write_text("\n".join([rows[0], rows[1] + "apart"]))
+    assert cli.main([*answered, "--regions", str(tmp_path / "regions.npy")]) == 0
+    assert '"segments": 3' in capsys.readouterr().out.splitlines()[-1]
     assert cli.main([*answered, "--blocks", "5,5"]) == 2

@@ -37,11 +37,14 @@ def test_chosen_answers_teach_the_weights_of_all(seed):
 
 
 def test_few_answers_change_little_and_errors_count_less():
-    u, v, known, _, weight, same = candidates(0)
+    u, v, known, true, weight, same = candidates(0)
     none = learned_weights(u, v, weight, known, answers(u, v, same, np.arange(0)), 0.0)
     assert np.corrcoef(none, weight)[0, 1] > 0.97
     at = np.argsort(np.abs(weight))[:60]
     sure, doubtful = (learned_weights(u, v, weight, known, answers(u, v, same, at), e) for e in (0.0, 0.3))
     assert np.abs(doubtful - none).mean() < np.abs(sure - none).mean()
+    lie = answers(u, v, same ^ (np.arange(len(same)) % 10 == 0), at)  # one answer in ten is wrong
+    told = [learned_weights(u, v, weight, known, lie, e) for e in (0.0, 0.1)]
+    assert np.abs(told[1] - true).mean() < np.abs(told[0] - true).mean() < np.abs(weight - true).mean()
     unknown = Answers(np.array([[0, 499]], np.int32), np.array([-1], np.int8), np.arange(1))
     assert np.allclose(learned_weights(u, v, weight, known, unknown, 0.0), none)

@@ -43,7 +43,11 @@ function showQuestion() {
   const [a, b, together, chance, clusters] = data.questions[at];
   const [left, right] = [data.elements[a], data.elements[b]];
   const answer = said(at);
-  find("asked").textContent = `Do ${left[0]} and ${right[0]} belong together?`;
+  const [one, other] = data.pictures ? [" (orange)", " (blue)"] : ["", ""];
+  find("asked").textContent = `Do ${left[0]}${one} and ${right[0]}${other} belong together?`;
+  const picture = data.pictures?.[at];
+  find("picture").hidden = !picture;
+  if (picture) Object.assign(find("picture"), { src: `data:image/png;base64,${picture}`, alt: `Their boundary: ${left[0]} is orange, ${right[0]} is blue` });
   find("records").tHead.replaceChildren(make("tr", {}, make("th", { scope: "col" }, ""), make("th", { scope: "col" }, left[0]), make("th", { scope: "col" }, right[0])));
   find("records").tBodies[0].replaceChildren(...data.columns.map((name, k) => row(name, left[k + 1], right[k + 1])));
   for (const [id, word] of [["together", "together"], ["apart", "apart"], ["unknown", ""]])
