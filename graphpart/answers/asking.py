@@ -56,7 +56,7 @@ def questions(
         The problem that was solved; with earlier answers, the one that has them (``result.problem``).
     result : Result, labels, mapping or list of sets
         A partition of all its elements. Of one that can learn from answers, as those of :func:`graphpart.match`, the
-        first 25 questions, and every second one of the others (all, if other questions correct less than one pair each),
+        first 25 questions, and every second one of the others (all, if others correct less than one pair each),
         are about pairs whose costs are nearest to 0, whatever other pairs say of them. The column `about` says so
         ("pair" or "clusters"): costs are learned from these answers only, since the others were chosen by what other
         pairs say.
