@@ -196,9 +196,9 @@ def require_room(nodes: int, depth: int) -> None:
             raise Unproven(f"a proof would have more than {most} {what}")
 
 
-def out_of_time(nodes: int, unfinished: int) -> Unproven:
+def out_of_time(nodes: int, unfinished: int, why: str = "") -> Unproven:
     """The exception if the time is over before the tree is complete."""
-    return Unproven(f"no proof when the time was over or Ctrl-C pressed: {nodes} nodes, {unfinished} open")
+    return Unproven(f"no proof when the time was over or Ctrl-C pressed: {nodes} nodes, {unfinished} open{why}")
 
 
 def precision(

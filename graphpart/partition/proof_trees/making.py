@@ -189,7 +189,8 @@ class Making:
             bounding.decide(decided)
             closed = bounding.closes()
             if closed is None:
-                raise out_of_time(len(self.out), len(open_) + 1)
+                unknown = p._limits is not None and isinstance(bounding, Bounding)
+                raise out_of_time(len(self.out), len(open_) + 1, "; no inequality knows the limits" if unknown else "")
             if closed:
                 self.out.append(bounding.leaf(named.astype(np.int32)))
                 continue

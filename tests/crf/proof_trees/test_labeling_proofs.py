@@ -12,7 +12,7 @@ from graphpart import check as checker
 from graphpart.binary_quadratic.two_sides import signed_graph
 from graphpart.common.proof_tree import Unproven
 from graphpart.crf.problem.quadratic_form import quadratic_form
-from graphpart.crf.proof_trees import LabelingProof, leaves, prove_labels
+from graphpart.crf.proof_trees import LabelingProof, leaves, making, prove_labels
 from graphpart.crf.proof_trees.cycles import by_cycles, suits_cycles
 from graphpart.maximum_cut.odd_cycles import OddCycles
 from graphpart.stopping import Stopping
@@ -77,13 +77,18 @@ def test_functions_of_many_variables():
     proven(f)
 
 
-def test_what_cannot_be_proven():
+def test_what_cannot_be_proven(monkeypatch):
     f = spin_glass()
     labels = gp.solve(f).labels.copy()
     with pytest.raises(Unproven, match="costs less"):
         prove_labels(f, np.where(np.arange(10) == 0, 1 - labels, labels).astype(np.int32), "wrong")
     r = gp.solve(f, evidence={0: 1}, certificate=True)
     assert r.certificate is None and "evidence" in r.message
+    monkeypatch.setattr(making, "LARGEST_PROBLEM", 100)
+    r = gp.solve(f, certificate=True)
+    assert r.certificate is None and r.message.endswith(
+        "no certificate: the tables have 180 entries: expected at most 100"
+    )
 
 
 def test_altered_certificates_are_refused(monkeypatch):

@@ -14,11 +14,12 @@ from strategies import partitions
 
 import graphpart as gp
 from graphpart import check as checker
+from graphpart.common import proof_tree
 from graphpart.common.proof_tree import Unproven
 from graphpart.partition.bounds.relaxation import Relaxation
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.certificates.kept import Kept, is_keeping, keeping
-from graphpart.partition.proof_trees import PartitionProof
+from graphpart.partition.proof_trees import PartitionProof, making
 from graphpart.partition.proof_trees.making import prove
 
 
@@ -139,6 +140,19 @@ def test_what_is_not_optimal_has_none():
         prove(p, np.zeros(6, np.int32), "wrong")
     with pytest.raises(Unproven, match="time was over"):
         prove(branching(), gp.solve(branching()).labels, "auto", time_limit=0.0)
+
+
+def test_memory_is_limited(monkeypatch):
+    p, found = branching(), gp.solve(branching()).labels
+    for name, most, text in (("NODES", 3, "more than 3 nodes"), ("DEPTH", 1, "more than 1 decisions on a path")):
+        with monkeypatch.context() as patch:
+            patch.setattr(proof_tree, name, most)
+            with pytest.raises(Unproven, match=text):
+                prove(p, found, "auto")
+    monkeypatch.setattr(making, "WRITTEN_OUT", 5)
+    p = gp.SetPartition.from_pairs(6, [(0, 1)], [-2.0], missing=0.5, dense=False)
+    r = gp.solve(p, certificate=True)
+    assert r.certificate is None and r.message.endswith("there are 6 elements: expected at most 5")
 
 
 def altered(certificate, nodes, **fields):
