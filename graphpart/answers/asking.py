@@ -30,6 +30,7 @@ from graphpart.partition.problem.derived import connected
 __all__ = ["ABOUT", "Asked", "ask", "can_learn", "choose", "questions", "told_by"]
 
 FIRST = 25  # answers, about as many as present weights count for (`graphpart.records`)
+EVERY = 4  # of so many later questions, one is about clusters, whatever is learned
 LOOKED_AT = 50  # decisions for each question, of the highest gain, among which questions are chosen
 
 ABOUT = ("clusters", "pair")
@@ -176,11 +177,12 @@ def choose(
         worth, gain = worth.beside(unsure), np.concatenate([gain, unsure.chance])
         likely = likely[gain[likely] >= 1.0]
         first = min(n, max(0, FIRST - len(given.said)))
-        most, near = (n - first + 1) // 2, np.arange(count, len(gain))  # the least sure first
+        most, near = (n - first) // EVERY, np.arange(count, len(gain))  # the least sure first
     forest = Forest(classes, cuts, given.of(NOT_KNOWN), worth.pairs[np.concatenate([likely, near])])
     rows = chosen(likely, gain, worth, forest, most)
     others = list(islice((k for k in near.tolist() if forest.add(*worth.pairs[k].tolist())), n - len(rows)))
-    rows = others[:first] + [row for two in zip_longest(rows, others[first:]) for row in two if row is not None]
+    more = [others[first + k :: EVERY - 1] for k in range(EVERY - 1)]
+    rows = others[:first] + [row for some in zip_longest(*more, rows) for row in some if row is not None]
     about = None if bit is None else np.where(np.array(rows, np.int64) < count, *ABOUT)
     return Asked(**vars(worth.at(rows)), gain=gain[rows], labels=labels, about=about)
 

@@ -5,7 +5,8 @@ the answers "together" and the required joins connect are looked at one by one. 
 the smallest set of answers to drop is a set partition problem: an answer "together" attracts with cost 1, an answer
 "apart" repels with cost 1, and what the problem requires stays required. Each answer that is violated costs 1 more, so
 those that an optimal partition violates are the smallest set (cluster editing; Bansal, Blum & Chawla 2004). Branch and
-cut proves it.
+cut proves it. Of several smallest sets, it is one of older answers: each later one costs a little more, in all less
+than 1, and answers are in the order of the table.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def contradictions(problem: Any, answers: Any, *, library: str | None = None) ->
     -------
     DataFrame
         A row for each answer to drop: `left`, `right`, `answer`, and its `row` in the table, from 0. Empty if all
-        agree. If there are several smallest sets, it is one of them, always the same.
+        agree. If there are several smallest sets, it is one of older answers, those further above in the table.
 
     Raises
     ------
@@ -64,7 +65,7 @@ def contradictions(problem: Any, answers: Any, *, library: str | None = None) ->
     >>> said = {"left": ["ann", "bob", "ann", "cid"], "right": ["bob", "cid", "cid", "ann"]}
     >>> said["answer"] = ["together", "together", "apart", "apart"]
     >>> contradictions(p, said, library="dict")["row"].tolist()
-    [1]
+    [0]
     """
     p = as_problem(problem)
     given = answers_of(p, answers)
@@ -95,7 +96,9 @@ def dropped(p: SetPartition, given: Answers) -> NDArray[np.bool_]:
         u, v = np.searchsorted(names, a[mine]), np.searchsorted(names, b[mine])
         within = u == v
         out[mine[within & (given.said[mine] == APART)]] = True  # the problem itself requires this pair together
-        cost = np.where(given.said[mine] == TOGETHER, -1.0, 1.0)
+        count = len(mine)
+        later = 1 + np.arange(count) / (count * count)
+        cost = np.where(given.said[mine] == TOGETHER, -later, later)
         cut = _required_cuts(p, elements, inner)
         q = SetPartition.from_pairs(
             len(names), (u[~within], v[~within]), cost[~within], apart=cut, dense=None if len(names) < 500 else False

@@ -121,10 +121,11 @@ def test_contradictions_name_the_smallest_set():
         [("ann", "anna", "together"), ("anna", "bob", "together"), ("bob", "ann", "apart"), ("ann", "bob", "apart")]
     )
     with pytest.raises(
-        gp.InfeasibleProblem, match=r"without 1 answer, 'anna' and 'bob' together \(row 1\), the others"
+        gp.InfeasibleProblem, match=r"without 1 answer, 'ann' and 'anna' together \(row 0\), the others"
     ):
         gp.solve(people(), answers=said)
-    assert contradictions(people(), said)["row"].tolist() == [1]
+    assert contradictions(people(), said)["row"].tolist() == [0]  # the oldest of two
+    assert contradictions(people(), table([("ann", "bob", "apart"), ("bob", "ann", "together")]))["row"].tolist() == [0]
     assert gp.solve(people(), answers=said, error=0.05).n_clusters >= 1
 
 
@@ -134,6 +135,24 @@ def test_contradictions_with_the_problem():
     assert contradictions(p, said)["row"].tolist() == [0, 1]
     g = people().require(groups={"ann": "x", "bob": "x"})
     assert len(contradictions(g, table([("ann", "anna", "together"), ("anna", "bob", "together")]))) == 1
+
+
+def test_answers_of_an_older_table_hold_when_it_is_extended():
+    p = people()
+    old, said = gp.solve(p), table([("anna", "ann", "apart"), ("rob", "bob", "together")])
+    pairs = [("ann", "anna"), ("anna", "bob"), ("bob", "rob"), ("ann", "eve"), ("eve", "anna")]
+    ends = {"a": [a for a, _ in pairs], "b": [b for _, b in pairs], "p": [0.9, 0.4, 0.8, 0.9, 0.9]}
+    q = answered(gp.SetPartition.from_frame(ends, "a", "b", probability="p"), said)
+    labels = gp.partition.extend(q, old, freeze=False).to_series()
+    assert (
+        labels["ann"] != labels["anna"]
+        and labels["rob"] == labels["bob"]
+        and labels["eve"] in labels[["ann", "anna"]].tolist()
+    )
+    with pytest.raises(
+        gp.InvalidPartition, match="'ann' and 'anna' must be cut but are in one frozen cluster: expected"
+    ):
+        gp.partition.extend(q, old)
 
 
 def smallest(n, rows):

@@ -84,7 +84,7 @@ def test_questions_about_unsure_pairs_name_the_clusters_of_these():
     assert (asked.about[:13] == "pair").all()  # they are among the first 25
     own = asked.labels[asked.pairs]
     own[own[:, 0] == own[:, 1], 1] = -1
-    assert (asked.about[13:] == "pair").sum() == 10 and (asked.clusters == own)[asked.about == "pair"].all()
+    assert (asked.about[13:] == "pair").sum() == 15 and (asked.clusters == own)[asked.about == "pair"].all()
 
 
 def test_answers_may_be_without_a_chance():

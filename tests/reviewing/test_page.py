@@ -234,6 +234,22 @@ def test_a_hundred_of_a_thousand_questions(driver, thousand):
     clean(driver, thousand)
 
 
+def test_a_volume_is_shown_in_three_slices(driver, tmp_path):
+    boundary = np.full((12, 14, 60), 0.1)
+    boundary[:, :, 20] = boundary[:, 3:, 40] = 0.9
+    s = gp.images.segment(boundary, regions=np.repeat([1, 2, 3], 20) * np.ones((12, 14, 1), int))
+    path = tmp_path / "review.html"
+    assert gp.review(s, s.result, path) == 2 and path.stat().st_size < 100_000
+    opened(driver, path)
+    driver.execute_async_script("find('picture').decode().then(arguments[0])")
+    assert driver.execute_script("return [find('picture').naturalWidth, find('picture').naturalHeight]") == [126, 40]
+    assert text(driver, "asked").startswith("Do (0, 0, ") and "(blue) belong together?" in text(driver, "asked")
+    press(driver, "t")
+    rows = driver.execute_script("return answers.text()").splitlines()
+    assert rows[1].startswith('"(0, 0, ') and driver.find_element("id", "picture").is_displayed()
+    clean(driver, path)
+
+
 def test_a_page_with_a_server_behind_it(driver, tmp_path):
     import threading
 
