@@ -12,9 +12,10 @@ called provers, all others searchers. All contestants have the same interface. T
    prover counts as near during these turns.
 4. All provers together have half of the time if one of them is near, and a tenth otherwise. If hardly any better
    solution was found lately, or none in half of the time of each search, they have four fifths if one of them is near,
-   and half if their bound has come nine tenths of the way from the first one. The rest of the time is for better
-   solutions. A tenth of this rest is divided equally among searchers. Nine tenths are divided in proportion to what
-   each contestant, prover or searcher, has gained per second in its latest turns.
+   and half if their bound has come nine tenths of the way from the first one, or hardly a tenth in their first turns,
+   since some begin slowly. The rest of the time is for better solutions. A tenth of this rest is divided equally among
+   searchers. Nine tenths are divided in proportion to what each contestant, prover or searcher, has gained per second
+   in its latest turns.
 5. Before its turn, a contestant is offered the best known solution. After its turn, its solution and its bound are
    taken over if they are better. A contestant that is done is offered better solutions, too, and may then continue.
 6. The turns of a contestant become longer, up to a share of the remaining time.
@@ -328,7 +329,9 @@ class Race:
         idle |= all(one.barren >= parameters.few and 2 * one.vain >= one.seconds for one in searchers)
         near = any(self._is_near(record, left) for record in provers)
         proving, least = (parameters.near, parameters.sure) if near else (parameters.far, parameters.stuck)
-        if not near and self.cost - self.bound > parameters.hope * (self.cost - self._lowest):
+        gap, way = self.cost - self.bound, self.cost - self._lowest
+        begun = gap < (1.0 - parameters.hope) * way or all(record.turns > parameters.few for record in provers)
+        if not near and begun and gap > parameters.hope * way:
             least = proving
         proving = max(proving, least) if idle else proving
         if not searchers or not provers:

@@ -71,6 +71,19 @@ def test_a_bound_that_has_not_come_nine_tenths_of_the_way_gets_a_tenth_also_then
     assert 0.4 < run([Made("search"), nearer], bound=-1e6).spent()["proof"] / 100 < 0.6
 
 
+def test_a_bound_that_begins_slowly_soon_has_another_turn():
+    """Its long first turn raises nothing: with a tenth of the time, the second one would begin after 56 seconds."""
+    began = []
+
+    class Slow(Made):
+        def run(self, stopping, until):
+            began.append(stopping.seconds)
+            super().run(stopping, until if self.turns else stopping.seconds + 20)
+
+    run([Made("search"), Slow("proof", bound=-1e6, proves=True)], bound=-1e6)
+    assert 38 < began[1] < 45
+
+
 def test_a_near_proof_gets_half_and_ends_the_race():
     race = run([Made("search", falls=0.001), Made("proof", bound=0.0, rises=0.5, proves=True)])
     assert race.proven and race.prover == "proof" and race.bound == race.cost
