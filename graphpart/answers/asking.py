@@ -57,7 +57,7 @@ def questions(
         The problem that was solved; with earlier answers, the one that has them (``result.problem``).
     result : Result, labels, mapping or list of sets
         A partition of all its elements. Of one that can learn from answers, as those of :func:`graphpart.match`, the
-        first 25 questions, and every second one of the others (all, if others correct less than one pair each),
+        first 25 questions, and three of four others (all, if others correct less than one pair each),
         are about pairs whose costs are nearest to 0, whatever other pairs say of them. The column `about` says so
         ("pair" or "clusters"): costs are learned from these answers only, since the others were chosen by what other
         pairs say.
@@ -164,8 +164,8 @@ def choose(
     """Questions about decisions, by what they are worth after the answers so far.
 
     With the cost of a `bit`, costs are learned from answers about unsure pairs, and then change decisions everywhere.
-    So the first questions are about such pairs, until there are as many answers as present costs count for. Then every
-    second one is, and more are if there are not enough others that correct at least one pair, as expected.
+    So the first questions are about such pairs, until there are as many answers as present costs count for. Then three
+    of four are, and more if there are not enough others that correct at least one pair, as expected.
     """
     classes = connected(p.n, *np.concatenate([p.must_join, given.of(TOGETHER)]).T)
     cuts = np.concatenate([p._must_cut if p._has_must_cut else p.must_join[:0], given.of(APART)])

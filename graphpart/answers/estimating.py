@@ -34,7 +34,8 @@ from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.inputs.frames import table_of
 from graphpart.partition.inputs.origin import chance_otherwise
 from graphpart.partition.problem import Labels, SetPartition
-from graphpart.partition.problem.forms import pairs_within, source_of
+from graphpart.partition.problem.background import pairs_within
+from graphpart.partition.problem.forms import source_of
 
 __all__ = ["Quality", "expected_f1", "random_pairs"]
 
