@@ -151,15 +151,17 @@ class Making:
     def _branch(self, state: State) -> tuple[list[Any], list[State | None]]:
         """A variable with few labels and many factors, and its label, or its first one if this is excluded; children.
 
-        The ratio of both decides (Bessiere & Regin 1996). If no factor has two variables, the value of a leaf is the
-        least energy.
+        The ratio of both decides (Bessiere & Regin 1996), unless an elimination is near, see `Leaves`. If no factor has
+        two variables, the value of a leaf is the least energy.
         """
         g = state.g
         arity = np.diff(g.scope_start)
         degree = np.bincount(g.scope[np.repeat(arity > 1, arity)], minlength=g.n)
         if not degree.any():
             raise Unproven(BETTER)
-        i = int(np.argmin(np.where(degree, g.domains / np.maximum(degree, 1), math.inf)))
+        i = self.leaves.heaviest
+        if i is None:
+            i = int(np.argmin(np.where(degree, g.domains / np.maximum(degree, 1), math.inf)))
         v, (a, b) = int(state.members[i]), places(g)[i : i + 2].tolist()
         own = state.options[a:b].tolist()
         j = own.index(self.labels[v]) if self.labels[v] in own else 0
