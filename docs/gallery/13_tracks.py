@@ -18,7 +18,7 @@ import numpy as np
 import graphpart as gp
 
 frame, place, truth = gp.generate.tracks(
-    objects=10, frames=50, sigma=0.006, seed=3
+    objects=12, frames=50, sigma=0.01, seed=12
 )
 print(len(frame), "detections,", int((truth < 0).sum()), "of them false")
 
@@ -41,7 +41,7 @@ a, b, gap, distance = pairs(3)
 p = gp.SetPartition.from_pairs(
     len(frame), (a, b), distance / gap / 0.03 - 1, groups=frame
 )
-first = gp.solve(p, time_limit=3)
+first = gp.solve(p, time_limit=2)
 print(first)
 
 # %%
@@ -76,12 +76,12 @@ near = error < 0.05
 q = gp.SetPartition.from_pairs(
     len(frame), (a[near], b[near]), error[near] / 0.05 - 1, groups=frame
 )
-second = gp.solve(q, time_limit=3)
+second = gp.solve(q, time_limit=2)
 print(second)
 
 # %%
 # IDF1 compares identities: each object is matched with the one track that has
-# most of its detections. Clusters of one or two detections count as false ones.
+# most of its detections. Clusters of one or two detections count as false.
 
 
 def tracks_of(result):
