@@ -117,5 +117,8 @@ def test_starts_far_from_the_allowed_number_are_repaired():
         for start in (np.zeros(q.n, int), np.arange(q.n), np.arange(q.n) % 7):
             r = gp.solve(q, "greedy-moving", initial=start)
             q._check_feasible(r.labels)
+    for most, size in ((6, 6), (7, 6), (3, 12)):  # full clusters
+        r = gp.solve(p, "kernighan-lin", n_clusters=most, max_size=size)
+        assert r.n_clusters == most and np.bincount(r.labels).max() <= size and math.isfinite(r.cost)
     with pytest.raises(gp.InfeasibleProblem, match="no base pair leads from one of 2 parts to another"):
         gp.SetPartition.from_pairs(3, [(0, 1)], [1.0], connected=True, n_clusters=1)
