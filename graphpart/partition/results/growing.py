@@ -63,14 +63,16 @@ def _carved(p: PairCosts) -> Labels | None:
     room = int(size.sum()) if p._limits.max_size is None else p._limits.max_size
     component = linked_parts(p, np.zeros(p.n, np.int32))
     fewest = np.ceil(np.bincount(component, size) / room).astype(np.int64)
-    more = min(max(0, p._limits.least - int(fewest.sum())), p.n - len(fewest))
-    if more:
-        fewest[np.argmax(np.bincount(component) - fewest)] += more
+    largest = int(np.argmax(np.bincount(component) - fewest)) if p.n else 0
+    fewest[largest:][:1] += max(0, p._limits.least - int(fewest.sum()))
     rng = np.random.default_rng(p.n)
     for _ in range(ATTEMPTS):
         labels, count = np.zeros(p.n, np.int32), 0
-        spare = (p._limits.most or p.n) - int(fewest.sum())
-        for k, parts in enumerate(fewest.tolist()):
+        wanted, spare = fewest.copy(), min(p._limits.most or p.n, p.n) - int(fewest.sum())
+        if p._has_must_cut and spare > 0:  # more subsets than sizes need
+            wanted[largest] += rng.integers(spare + 1)
+            spare -= int((wanted - fewest).sum())
+        for k, parts in enumerate(wanted.tolist()):
             left = np.flatnonzero(component == k)
             while len(left):
                 mine = _below_an_edge(p, left, size, parts, room, rng)
