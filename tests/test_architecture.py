@@ -55,7 +55,7 @@ ALLOWED = {
     "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics", "images"},
     "distributed": SHARED | {"partition", "solve"},
     "images": SHARED | {"partition", "labeled", "answers", "solve", "distributed"},
-    "records": SHARED | {"partition", "answers", "solve", "learn"},
+    "records": SHARED | {"partition", "answers", "solve", "io", "learn"},
     "reviewing": SHARED | {"partition", "answers", "reporting"},
     "cli": SHARED
     | {

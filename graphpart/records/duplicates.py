@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from typing import Any, Unpack
@@ -68,7 +69,8 @@ def near_duplicates(
     nodes : iterable of n hashables, optional
         Names of the elements; default: the index of a data frame of pandas, else 0, ..., n - 1.
     method, time_limit
-        As for :func:`graphpart.solve`.
+        As for :func:`graphpart.solve`. The limit is that of the search, which is after the pairs within the threshold
+        are found; the `seconds` of the result include both.
     **requirements
         What clusters must obey, as :meth:`graphpart.SetPartition.require` takes it.
 
@@ -103,7 +105,7 @@ def near_duplicates(
     >>> r.labels.tolist(), r.kept
     ([0, 0, 1, 0], [1, 2])
     """
-    threshold = given_threshold(threshold)
+    began, threshold = time.perf_counter(), given_threshold(threshold)
     given = threshold is not None
     if threshold is not None and threshold <= 0:
         raise InvalidOption(f"threshold is {threshold:g}: expected a distance above 0, or None to choose one")
@@ -142,7 +144,8 @@ def near_duplicates(
     if not given:
         result = replace(result, message=f"{result.message}; threshold {threshold:.4g} (from the data)")
     medoids = _medoids(P, result.labels, distance)
-    return extended(NearDuplicates, result, representatives=medoids)  # type: ignore[arg-type]
+    seconds = time.perf_counter() - began
+    return extended(NearDuplicates, result, representatives=medoids, seconds=seconds)  # type: ignore[arg-type]
 
 
 def _chosen(P: Any, metric: str) -> float:

@@ -17,6 +17,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
@@ -26,6 +28,7 @@ from numpy.typing import NDArray
 
 from graphpart.answers.applying import with_answers
 from graphpart.errors import InvalidOption, MissingDependency, unknown
+from graphpart.io.elements import read_answers
 from graphpart.partition.inputs.frames import is_frame, table_of
 from graphpart.partition.inputs.origin import Fields, Origin
 from graphpart.partition.problem import SetPartition
@@ -80,7 +83,7 @@ def match(
         Labelled pairs, to learn from: its first two columns are names of records, its third one is 1 (or True) for
         pairs of one entity. Pairs with 0 are not used: other pairs are drawn at random. If it has the columns `left`,
         `right` and `answer`, these are answers about pairs that were chosen: weights are then learned from them as by
-        :meth:`Matches.learned`, after all else, and they are required, or evidence.
+        :meth:`Matches.learned`, after all else, and they are required, or evidence; also as the path of a file.
     blocking, comparisons : sequence, optional
         Rules and comparisons of splink in place of those that are chosen: names of columns, or what
         ``splink.block_on`` and ``splink.comparison_library`` make.
@@ -89,10 +92,10 @@ def match(
     missing : float
         The cost of a pair that no rule makes a candidate.
     answers, error
-        Answers of people about pairs of records, as :func:`graphpart.answers.answered` takes them: they decide about
-        clusters, but weights are not learned from them.
+        Answers of people about pairs of records, as :func:`graphpart.answers.answered` takes them, or the path of a
+        file of them: they decide about clusters, but weights are not learned from them.
     method, time_limit
-        As for :func:`graphpart.solve`.
+        As for :func:`graphpart.solve`. The limit is that of the search, which is after the comparison of the records.
     progress : callable, optional
         Called with a line of text when a step begins.
     **requirements
@@ -127,9 +130,10 @@ def match(
         from pyarrow.compute import multiply
     except ImportError:
         raise MissingDependency("splink", "records", "matching records") from None
-    tell = progress or (lambda _: None)
+    tell, began = progress or (lambda _: None), time.perf_counter()
     _check_one_table(frame, on)
     asked = None
+    pairs, answers = (read_answers(x) if isinstance(x, str | os.PathLike) else x for x in (pairs, answers))
     if (is_frame(pairs) or isinstance(pairs, dict)) and "answer" in table_of(pairs).columns:
         asked, pairs = pairs, None
     if isinstance(on, str) or not on:
@@ -175,10 +179,9 @@ def match(
     problem = problem.require(**requirements)
     told = ""
     levels = {name: scored.column(name) for name in scored.column_names if name.startswith("mw_")}
-    parts = np.stack([np.nan_to_num(column.to_numpy()) for column in levels.values()], 1)
-    if learned and (found := factors_from_clusters(problem, u, v, weight, parts)) is not None:
+    if learned and (found := factors_from_clusters(problem, u, v, weight, list(levels.values()))) is not None:
         factors, weight, problem = found
-        levels = {name: multiply(levels[name], x) for name, x in zip(levels, factors.tolist(), strict=True)}
+        levels = {name: multiply(levels[name], x) for name, x in zip(levels, factors, strict=True)}
         told = "; weights learned again from the clusters"
     if answers is not None:
         problem, given = with_answers(problem, answers, error)
@@ -191,7 +194,7 @@ def match(
     message = f"{result.message}; compared {chosen}; {len(rules)} blocking rules; prior {share:.3g}"
     if not learned:
         message += "; too few columns or records to learn from: weights rest on assumptions"
-    result = replace(result, message=message + told)
+    result = replace(result, message=message + told, seconds=time.perf_counter() - began)
     r: Matches = extended(Matches, result, scores=scores, settings=settings, records=frame)  # type: ignore[arg-type]
     return r if asked is None else r.learned(asked, error=error, method=method, time_limit=time_limit)
 
@@ -276,6 +279,7 @@ def _scores(names: Any, u: Any, v: Any, weight: Floats, levels: dict[str, Any]) 
     """The table of candidates, with the part of the weight that comes from each column."""
     import pyarrow
 
-    ends = {"left": [names[a] for a in u.tolist()], "right": [names[b] for b in v.tolist()]}
+    known = pyarrow.array(list(names))
+    ends = {"left": known.take(pyarrow.array(u)), "right": known.take(pyarrow.array(v))}
     values = {"match_weight": weight, "match_probability": 1 / (1 + np.exp2(-weight))}
     return pyarrow.table(ends | values | levels)

@@ -105,8 +105,8 @@ class Matches(PartitionResult):
     ----------
     scores : Table of Arrow
         A row for each pair that was compared: `left`, `right`, `match_weight`, the base-2 logarithm of the odds that
-        both are of one entity, `match_probability`, and for each column the part of the weight
-        that comes from it, `mw_` and its name.
+        both are of one entity, `match_probability`, and for each column the part of the weight that comes from it,
+        `mw_` and its name, in single precision.
     settings : dict
         The comparisons, by name.
     records : DataFrame

@@ -133,12 +133,14 @@ def labelled_pairs(pairs: Any, names: Sequence[Hashable]) -> Any:
 
 def scored_candidates(table: Any, columns: list[Column], blocks: Any, how: Any, labelled: Any) -> tuple[Any, bool]:
     """The candidates with their match weights for even odds beforehand, and whether anything was learned from pairs."""
+    import duckdb
+    import pyarrow
     import splink
 
     logging.getLogger("splink").setLevel(logging.ERROR)
-    with warnings.catch_warnings(), _in_one_line():
+    with warnings.catch_warnings(), _in_one_line(), duckdb.connect() as connection:
         warnings.simplefilter("ignore")
-        api = splink.DuckDBAPI()
+        api = splink.DuckDBAPI(connection)
         settings = splink.SettingsCreator(
             link_type="dedupe_only",
             unique_id_column_name=RECORD,
@@ -167,8 +169,15 @@ def scored_candidates(table: Any, columns: list[Column], blocks: Any, how: Any, 
                 except Exception as error:  # no such pairs, or no column is left to compare
                     if not _of_splink(error):
                         raise
-        found = linker.inference.predict(warning_mode="never").as_pyarrow_table()  # type: ignore[no-untyped-call]
-        return found, learned
+        found, chunks = [], 1 + len(table) // 100_000
+        for k in range(chunks):  # splink's table has some hundred bytes for each candidate, what is kept of it half
+            scored = linker.inference.predict_chunk((k + 1, chunks), warning_mode="never")
+            rows = scored.as_duckdbpyrelation()
+            kept = [f"{RECORD}_{side}::INTEGER AS {RECORD}_{side}" for side in "lr"]
+            kept += [f'"{name}"::FLOAT AS "{name}"' for name in rows.columns if name[:3] == "mw_"]
+            found.append(rows.select(", ".join([*kept, "match_weight"])).to_arrow_table())
+            scored.drop_table_from_database_and_remove_from_cache()
+        return pyarrow.concat_tables(found), learned
 
 
 def _of_splink(error: Exception) -> bool:

@@ -16,6 +16,7 @@ together hold clusters. The constants below were chosen on generated people and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ Floats = NDArray[np.float64]
 
 
 def factors_from_clusters(
-    problem: Any, u: NDArray[np.integer[Any]], v: NDArray[np.integer[Any]], weight: Floats, parts: Floats
+    problem: Any, u: NDArray[np.integer[Any]], v: NDArray[np.integer[Any]], weight: Floats, parts: Sequence[Any]
 ) -> tuple[Floats, Floats, Any] | None:
     """The factors of the parts, the new weights and the problem with them, of the last trusted round, if there is one.
 
@@ -47,23 +48,31 @@ def factors_from_clusters(
         Candidates, by their elements.
     weight : ndarray of float64, shape (m,)
         In bits.
-    parts : ndarray of float64, shape (m, k)
+    parts : sequence of k arrays of float32, shape (m,)
         The part of each weight that comes from each column.
     """
-    rows = np.column_stack([parts, np.full(len(weight), 1.0 / SIGMA)])  # the constant is hardly bounded
+    rows = np.full((len(weight), len(parts) + 1), 1.0 / SIGMA, np.float32)  # the constant, the last, is hardly bounded
+    for k, part in enumerate(parts):
+        rows[:, k] = part
+    np.nan_to_num(rows, copy=False)
     pairs, labels, found = np.stack([u, v], 1), kernighan_lin(problem).labels, None
+    some = slice(None, None, 1 + len(rows) // 2_000_000)  # factors are hardly better known from more
     for _ in range(ROUNDS):
         joined = labels[u] == labels[v]
         count = int(joined.sum())
         if count < 100 or count == len(joined):  # too few to learn from
             break
-        model = LogisticRegression(SIGMA).fit(rows, joined)
-        new = model.decision_function(rows)
-        changed = with_costs(problem, pairs, weight - new)
-        before, labels = labels, kernighan_lin(changed).labels
+        model = LogisticRegression(SIGMA).fit(rows[some], joined[some])
+        before, labels = (
+            labels,
+            kernighan_lin(with_costs(problem, pairs, weight - model.decision_function(rows))).labels,
+        )
         if abs(int((labels[u] == labels[v]).sum()) - count) > STEADY * count:
             break
-        found = model.theta_[:-1], new, changed
+        found = model
         if np.array_equal(labels, before):
             break
-    return found
+    if found is None:
+        return None
+    new = found.decision_function(rows)
+    return found.theta_[:-1].astype(np.float32), new, with_costs(problem, pairs, weight - new)

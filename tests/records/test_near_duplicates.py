@@ -1,5 +1,7 @@
 """Near duplicates against planted ones, by tree, blocks and hashing; chains; medoids; signatures."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -7,6 +9,7 @@ from scipy.spatial.distance import cdist
 
 import graphpart as gp
 from graphpart.partition.inputs import neighbors
+from graphpart.records import duplicates
 
 
 def planted(seed, n=300, d=40, noise=0.1):
@@ -33,6 +36,11 @@ def test_planted_ones_are_found(d, hashed, monkeypatch):
     for k, a in enumerate(r.representatives.tolist()):
         members = np.flatnonzero(r.labels == k)
         assert D[a, members].sum() == pytest.approx(D[np.ix_(members, members)].sum(axis=1).min(), abs=1e-9)
+
+
+def test_seconds_are_those_of_all_steps(monkeypatch):
+    monkeypatch.setattr(duplicates, "time", SimpleNamespace(perf_counter=iter([1.0, 8.0]).__next__))
+    assert gp.near_duplicates([[1.0, 0.0], [1.0, 0.01], [0.0, 1.0]], 0.1).seconds == 7.0
 
 
 def test_hashing_finds_nearly_all_pairs(monkeypatch):
