@@ -127,64 +127,6 @@ def pairs_and_costs(pairs: Any, costs: Any, what: str = "") -> Triples:
     return u, v, weights
 
 
-def pairs_and_costs_of(lifted: Any, n: int) -> Triples:
-    """The argument `lifted` of `from_pairs`, of pairs of n elements.
-
-    Raises
-    ------
-    InvalidProblem
-        If it is not a tuple of pairs and costs, or the pairs are wrong.
-    """
-    if not isinstance(lifted, tuple | list) or len(lifted) != 2 or _is_triple(lifted[0]):
-        found = "a list of triples" if _has_triples(lifted) else f"of type {type(lifted).__name__}"
-        raise InvalidProblem(
-            f"lifted is {found}: expected a tuple (pairs, costs), such as ([(0, 2), (1, 3)], [-1.0, 0.5]); if no pairs "
-            "are lifted, say connected=True"
-        )
-    u, v, costs = pairs_and_costs(lifted[0], lifted[1], "lifted ")
-    u, v = (np.ascontiguousarray(index, np.int64) for index in (u, v))
-    check_pairs(n, u, v, costs, "lifted pair")
-    return u, v, costs
-
-
-def _is_triple(one: Any) -> bool:
-    """Whether this looks like ``(u, v, cost)``."""
-    return isinstance(one, tuple | list) and len(one) == 3 and all(np.ndim(x) == 0 for x in one)
-
-
-def _has_triples(lifted: Any) -> bool:
-    return isinstance(lifted, tuple | list) and len(lifted) > 0 and _is_triple(lifted[0])
-
-
-def pairs_of_lifted_graph(nodes: Sequence[Hashable], lifted: Any, attribute: str) -> Triples:
-    """Pairs of a graph of lifted pairs, as indices of `nodes`, with their costs.
-
-    Raises
-    ------
-    InvalidProblem
-        If it is no graph, an edge has no cost, or a node of it is not among `nodes`.
-    """
-    if not hasattr(lifted, "is_directed"):
-        found = "a list of triples" if _has_triples(lifted) else f"of type {type(lifted).__name__}"
-        raise InvalidProblem(
-            f"lifted is {found}: expected a graph of the same library, whose edges are the lifted pairs; with networkx "
-            f"L = nx.Graph(), then L.add_edge(u, v, {attribute}=c) for each"
-        )
-    try:
-        others, u, v, costs = arrays_of_graph(lifted, attribute, float, advised=False)
-    except InvalidProblem as error:
-        raise InvalidProblem(f"in lifted, {error}") from None
-    place = {name: i for i, name in enumerate(nodes)}
-    to = np.empty(len(others), np.int64)
-    for i, name in enumerate(others):
-        if (at := place.get(name)) is None:
-            raise InvalidProblem(
-                f"node {name!r} of lifted is not a node of the graph: expected lifted pairs of its nodes"
-            )
-        to[i] = at
-    return to[u], to[v], costs
-
-
 def check_matrix_fits(n: int, copies: int = 1) -> bool:
     """True if a matrix of n * n float64 can be held in memory; else InvalidProblem, before anything is allocated.
 

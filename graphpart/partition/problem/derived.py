@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.kernels import _pairs
-from graphpart.partition.inputs.arrays import frozen, keys_of_pairs, pairs_and_costs_of
+from graphpart.partition.inputs.arrays import frozen, keys_of_pairs
 from graphpart.partition.inputs.unlisted import derived_cost
 from graphpart.partition.problem.background import Background, background_of
 from graphpart.partition.problem.connectedness import linked_parts, with_lifted
 from graphpart.partition.problem.labels import canonical
+from graphpart.partition.problem.lifted import lifted_pairs
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
-from graphpart.partition.problem.requirements import Requirements, indices_of
+from graphpart.partition.problem.requirements import Requirements
 from graphpart.partition.problem.rules import Rules
 
 if TYPE_CHECKING:
@@ -252,10 +253,8 @@ def _connecting(p: Problem, asked: Requirements, groups: Groups | None) -> Probl
         a, b = source._zeros.T
         u, v, cost = np.concatenate([u, a]), np.concatenate([v, b]), np.concatenate([cost, np.zeros(len(a))])
         flags = np.concatenate([flags, np.zeros(len(a), bool)])
-    if (lifted := asked.lifted) is not None:
-        if isinstance(lifted, tuple | list) and len(lifted) == 2:
-            lifted = indices_of(p._places, lifted[0], "lifted"), lifted[1]
-        u, v, cost, flags = with_lifted((u, v, cost), flags, pairs_and_costs_of(lifted, p.n))
+    if asked.lifted is not None:
+        u, v, cost, flags = with_lifted((u, v, cost), flags, lifted_pairs(asked.lifted, p.n, p._places))
     known = source.background or Background()
     groups = joined([one for one in (known.groups, groups) if one is not None])
     rules = Rules(p.must_join, limits=p._limits, lifted=flags)

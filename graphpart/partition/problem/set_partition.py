@@ -17,18 +17,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidProblem, known_arguments
 from graphpart.partition.inputs.arrays import (
+    Places,
     advice,
     arrays_of_graph,
     names_of,
     node_attribute,
     pairs_and_costs,
-    pairs_and_costs_of,
-    pairs_of_lifted_graph,
     size_of,
 )
 from graphpart.partition.problem import derived
 from graphpart.partition.problem.from_others import FromOthers
 from graphpart.partition.problem.labels import check_connected, check_feasible, labels_of
+from graphpart.partition.problem.lifted import lifted_pairs
 from graphpart.partition.problem.misreadings import check_name, check_requirements
 from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels, Pairs
 from graphpart.partition.problem.requirements import ClusterOptions, ProblemOptions, Requirements, with_options
@@ -72,8 +72,9 @@ class SetPartition(FromOthers):
         What clusters must obey, see :class:`Requirements <graphpart.partition.problem.requirements.Requirements>`. A
         text in `groups` names a node attribute. If the sources of records do contain duplicates, a finite `group_cost`
         says how sure one is that they do not, see :doc:`/how-to/one-of-each-source`. `lifted` is a graph of the same
-        library: its edges have a cost in the same attribute, but do not connect. With it, or with ``connected=True``,
-        every cluster must be connected by edges of `graph`, also by those of cost 0, see
+        library, whose edges have a cost in the same attribute, or triples of two nodes and a cost, a data frame of
+        these three columns, or a tuple (pairs, costs): these pairs have a cost, but do not connect. With it, or with
+        ``connected=True``, every cluster must be connected by edges of `graph`, also by those of cost 0, see
         :doc:`/how-to/connected-clusters`. An edge of both graphs costs the sum. Default: the graph attribute
         ``lifted``, which :attr:`graph` writes. ``must_join`` and ``must_cut`` are accepted in place of `together` and
         `apart`. Methods that cannot obey something refuse the problem.
@@ -146,7 +147,7 @@ class SetPartition(FromOthers):
         lifted = None
         options = with_graph_attributes(graph, nodes, options)
         if (other := options.get("lifted")) is not None:
-            lifted = pairs_of_lifted_graph(nodes, other, cost)
+            lifted = lifted_pairs(other, len(nodes), Places(nodes), cost)
         self._build(nodes, (u, v, costs), options, lifted, partial(node_attribute, graph))
         check_requirements(self, costs)
 
@@ -242,8 +243,8 @@ class SetPartition(FromOthers):
             As in the constructor.
         offset, sense : float, int
             See :meth:`objective`.
-        lifted : tuple (pairs, costs), optional
-            Lifted pairs and their costs, in the forms of `pairs` and `costs`. With them, every cluster has to be
+        lifted : tuple (pairs, costs), triples or data frame, optional
+            Lifted pairs and their costs, by indices. With them, every cluster has to be
             connected by `pairs`, also by those of cost 0, while lifted pairs only have a cost. The costs of a pair
             that is in both add up.
         connected : bool
@@ -281,7 +282,7 @@ class SetPartition(FromOthers):
         listed, lifted = pairs_and_costs(pairs, costs), None
         names = names_of(nodes, size_of(n))
         if (other := options.get("lifted")) is not None:
-            lifted = pairs_and_costs_of(other, len(names))
+            lifted = lifted_pairs(other, len(names), None)
         p = cls.__new__(cls)._build(names, listed, options, lifted)._in_units(offset, sense)
         check_requirements(p, listed[2])
         return p
@@ -438,7 +439,7 @@ class SetPartition(FromOthers):
             ``n_clusters=(1, None)`` lifts a limit of the number.
         connected : bool
             Whether every cluster must be connected by the pairs that the problem lists.
-        lifted : tuple (pairs of nodes, costs)
+        lifted : tuple (pairs of nodes, costs), triples, data frame or graph
             Further pairs, which do not connect; their costs are added to those that the pairs have.
 
         Returns

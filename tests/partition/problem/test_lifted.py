@@ -5,6 +5,7 @@ from itertools import combinations
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from reference import all_partitions
 
@@ -156,7 +157,11 @@ def test_graphs_of_networkx_keep_lifted_pairs():
     H.add_edge("a", "d", cost=-4.0)
     p = gp.SetPartition(G, lifted=H)
     assert p.m == 4 and p.lifted.sum() == 1 and gp.solve(p, "brute-force").cost == -2.5
-    assert gp.solve(G, "brute-force", lifted=H).cost == -2.5
+    for same in (H, [("d", "a", -4.0)], pd.DataFrame([("a", "d", -4.0)]), ([("a", "d")], [-4.0])):
+        assert gp.solve(G, "brute-force", lifted=same).cost == -2.5
+        assert p.require(lifted=same).evaluate([{*"abcd"}]) == p.evaluate([{*"abcd"}]) - 4.0
+    q = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [0.5] * 3, lifted=[(0, 3, -4.0)])
+    assert np.array_equal(q.lifted, p.lifted) and np.array_equal(q.cost, p.cost)
     assert gp.solve(G, "brute-force", connected=True).cost == 0.0
     part = gp.SetPartition(p.graph.subgraph("abc"))
     assert part._connected and part.lifted.tolist() == [False, False]
@@ -203,7 +208,7 @@ PATH = [(0, 1), (1, 2), (2, 3)]
         ({"must_join": [(0, 1)], "must_cut": [(0, 1)]}, "must be cut, but required joins connect them"),
         ({"dense": True}, "connected or lifted together with dense=True is not possible: expected pairs"),
         ({"n_clusters": 1}, "n_clusters is at most 1, .* no base pair leads from one of 2 parts to another"),
-        ({"lifted": [(0, 2)]}, "lifted is of type list: expected a tuple"),
+        ({"lifted": [(0, 2)]}, "lifted is of type list: expected a graph, triples"),
         ({"lifted": ([(0, 5)], [1.0])}, r"lifted pair 0 is \(0, 5\): expected indices from 0 to 4"),
         ({"lifted": ([(0, 2), (1, 1)], [1.0, 1.0])}, r"lifted pair 1 is \(1, 1\): expected two different"),
         ({"lifted": ([(0, 2)], [1.0, 1.0])}, "1 lifted pairs but lifted costs of shape"),
@@ -223,10 +228,12 @@ def test_wrong_graphs_of_lifted_pairs_are_named():
     H.add_edge(0, 2, weight=-3.0)
     with pytest.raises(gp.InvalidProblem, match=r"^in lifted, .*'cost' of edge \(0, 2\) is missing: .* have 'weight'$"):
         gp.SetPartition(G, lifted=H)
-    with pytest.raises(gp.InvalidProblem, match=r"^lifted is a list of triples: expected a graph .*cost=c"):
-        gp.solve(G, lifted=[(0, 2, -3.0)])
+    with pytest.raises(gp.InvalidProblem, match=r"^\(0, 9\) in lifted: 9 is not a node"):
+        gp.solve(G, lifted=[(0, 9, -3.0)])
+    with pytest.raises(gp.InvalidProblem, match=r"^lifted is a table of 2 columns: expected three"):
+        gp.solve(G, lifted=pd.DataFrame({"a": [0], "b": [2]}))
     p = gp.SetPartition(G, connected=True)
-    with pytest.raises(gp.InvalidProblem, match=r"^lifted is of type bool: expected a tuple \(pairs, costs\)"):
+    with pytest.raises(gp.InvalidProblem, match=r"^lifted is of type bool: expected a graph, triples"):
         gp.solve(p, lifted=True)
 
 
@@ -357,15 +364,8 @@ def test_connected_is_true_or_false_and_lifted_pairs_have_a_form():
             with pytest.raises(gp.errors.InvalidOption, match=r"connected is .*: expected True or False; lifted="):
                 make(value)
         make(np.True_)
-    for name, error in (("connected", gp.InvalidOption), ("lifted", gp.InvalidProblem)):
-        with pytest.raises(error, match=f"^{name} is .*: expected"):
-            gp.solve(gp.SetPartition(G), **{name: L})
-    triples = [(0, 2, -1.0), (0, 1, 1.0)]
-    for some in (triples, triples[:1]):
-        with pytest.raises(gp.errors.InvalidProblem, match=r"a list of triples: .* \(pairs, costs\), such as"):
-            gp.SetPartition.from_pairs(3, PATH[:2], [1.0, 1.0], lifted=some)
-        with pytest.raises(gp.errors.InvalidProblem, match=r"a list of triples: .*L.add_edge\(u, v, cost=c\)"):
-            gp.SetPartition(G, lifted=some)
+    with pytest.raises(gp.InvalidOption, match=r"^connected is .*: expected"):
+        gp.solve(gp.SetPartition(G), connected=L)
     three = np.array([[0, 2], [0, 1], [1, 2]])
     for pairs in (three, list(three), three.tolist(), tuple(three.T)):
         assert gp.SetPartition.from_pairs(3, PATH[:2], [1.0, 1.0], lifted=(pairs, [1.0, 2.0, 3.0]))._connected
