@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser, n: int) -> None:
     """The arguments; `n` is the default number of questions."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="an instance, or with --on tables of records")
     parser.add_argument(
-        "-n", type=arguments.positive_integer, default=n, metavar="INTEGER", help=f"questions; default: {n}"
+        "-n", "--n", type=arguments.positive_integer, default=n, metavar="INTEGER", help=f"questions; default: {n}"
     )
     parser.add_argument("--labels", metavar="PATH", help="the result, a labels file; default: FILE is solved")
     parser.add_argument("--records", metavar="FILE", help="a CSV table with a row for each element, to be shown")

@@ -49,7 +49,9 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     metric : str or callable
         A metric of `sklearn.metrics.pairwise_distances`, a kernel of `sklearn.metrics.pairwise.pairwise_kernels` if
         `kind` is ``"similarity"``, or ``"precomputed"``: then X is the symmetric matrix of n times n values. In a
-        sparse matrix, only the stored values are used; all other pairs cost 0.
+        sparse matrix, only the stored values are used; all other pairs cost 0. The default is that of scikit-learn's
+        estimators; of vectors whose length means nothing, such as embeddings, the cosine distance is better, which
+        :meth:`graphpart.SetPartition.from_embeddings` and :func:`graphpart.records.near_duplicates` take by default.
     kind : {"distance", "similarity", "cost"}
         What the values are. Costs must be precomputed.
     threshold : float, "auto", None or "otsu"

@@ -188,6 +188,8 @@ def _advice(result: PartitionResult, races: Races, time_limit: float | None) -> 
     """The distance to the bound, how the time was spent, and what would help."""
     share = (result.cost - result.lower_bound) / abs(result.cost) if result.cost else math.inf
     away = f"the bound is {percent(share)} below" if math.isfinite(share) else "the bound says little"
+    if 0.5 < share < math.inf:
+        away += ", too far to say how good the clusters are,"
     searching, proving = races.seconds()
     more = 10 * max(1.0, PATIENCE if time_limit is None else time_limit)
     return (

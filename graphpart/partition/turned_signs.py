@@ -30,7 +30,7 @@ FEWEST_ELEMENTS, FEWEST_PAIRS = 6, 50  # with fewer there is too little evidence
 FEWEST_ATTRACT = 0.1  # of the pairs
 MOST_ELEMENTS, MOST_PAIRS = 250, 20_000  # that are looked at, of a matrix and of listed pairs
 SHUFFLES = 9
-CLEAR, UNCLEAR = 5.0, 0.1  # standard deviations; the share of those for the given sign, at most
+CLEAR, UNCLEAR = 5.0, 0.1  # standard deviations; the share of these, or of the part itself, for the given sign, at most
 LEAST, SMALLEST = 0.1, 0.002  # part that is suited; its standard deviation, of which few shuffles say little
 TURN = {
     "probability": "a large probability joins a pair: for probabilities that a pair differs, give 1 - p",
@@ -70,7 +70,9 @@ def check_sign(p: PairCosts) -> None:
     other, given = deviation(turned, others), suited(n, u, v, costs)
     if other < CLEAR:
         return
-    if deviation(given, [suited(n, u, v, some) for some in shuffled]) < UNCLEAR * other:
+    same = [suited(n, u, v, some) for some in shuffled]
+    share = (given - math.fsum(same) / len(same)) / (turned - math.fsum(others) / len(others))
+    if min(deviation(given, same) / other, share) < UNCLEAR:
         words = {"probability": "probabilities", "similarity": "similarities", "weight": "weights"}.get(kind, "costs")
         warn(
             f"the {words} suit a partition no better than {words} in random order, but with the opposite sign they do: "
@@ -82,10 +84,10 @@ def suited(n: int, u: NDArray[np.int32], v: NDArray[np.int32], costs: Costs) -> 
     """The part that the partition of greedy joining suits of the costs that one cluster, or none, does not suit."""
     positive, negative = (math.fsum(np.maximum(some, 0.0).tolist()) for some in (costs, -costs))
     alone = max(positive, negative) / (positive + negative)
-    return (share(n, u, v, costs) - alone) / (1.0 - alone)
+    return (share_of(n, u, v, costs) - alone) / (1.0 - alone)
 
 
-def share(n: int, u: NDArray[np.int32], v: NDArray[np.int32], costs: Costs) -> float:
+def share_of(n: int, u: NDArray[np.int32], v: NDArray[np.int32], costs: Costs) -> float:
     """The share of the sum of absolute costs that the partition of greedy joining suits."""
     labels = joined(SetPartition.from_pairs(n, (u, v), costs), Stopping())
     suits = (labels[u] == labels[v]) == (costs < 0)

@@ -1,8 +1,9 @@
 """The map of clusters of a partition that is too large for a graph.
 
 Up to `LINKED` clusters are drawn with the two clearest lines of each. Of more clusters, those are drawn of which one
-element is least sure, each with a line to the cluster that attracts it most, and the largest ones, without lines: these
-would link all of them to one chain. What is left out is told below the picture.
+element is least sure, each with a line to the cluster that attracts it most, or if doubts are not known, those whose
+links attract most; and the largest ones, without lines: these would link all of them to one chain. What is left out
+is told below the picture.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
     ax.set_ylim(-y.max() - reach - 1.2, -y.min() + reach)  # with room for the names of the last row
     ax.set_aspect("equal")
     ax.set_axis_off()
-    some = _left_out(sizes, chosen, doubt) if not linked else "of each, the two clearest lines" if few else ""
+    some = _left_out(sizes, chosen, doubt, len(a)) if not linked else "of each, the two clearest lines" if few else ""
     texts = {ATTRACT: "some pairs between them attract", REPEL: "all of them repel"}
     handles = [Line2D([], [], color=c, alpha=0.5, label=text) for c, text in texts.items() if c in colours]
     legend = ax.legend(
@@ -98,7 +99,12 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
 
 
 def _nearest(doubt: Any, a: Any, b: Any, sums: Any) -> dict[int, int]:
-    """The least sure clusters, each with the line to the cluster that attracts it most; -1 if it has no line."""
+    """The least sure clusters, each with the line to the cluster that attracts it most; -1 if it has no line.
+
+    If nothing is known of doubts, these are the clusters of the lines that attract most.
+    """
+    if not np.isfinite(doubt).any():
+        return {int(a[k]): k for k in np.argsort(sums, kind="stable")[: MOST // 3].tolist()}
     found = {}
     for k in np.argsort(doubt, kind="stable")[: MOST // 3].tolist():
         if np.isfinite(doubt[k]):
@@ -107,11 +113,13 @@ def _nearest(doubt: Any, a: Any, b: Any, sums: Any) -> dict[int, int]:
     return found
 
 
-def _left_out(sizes: Any, chosen: Any, doubt: Any) -> str:
-    """Which clusters are drawn, and how large the others are."""
+def _left_out(sizes: Any, chosen: Any, doubt: Any, lines: int) -> str:
+    """Which clusters are drawn, some with lines, and how large the others are."""
     some = f"{len(chosen)} of {number(len(sizes))} clusters: " if len(chosen) < len(sizes) else ""
     known = np.isfinite(doubt).any()
-    some += "the least sure, each with a line to the nearest, and the largest" if known else "the largest"
+    some += "the least sure, each with a line to the nearest, and " if known else ""
+    some += "the clearest lines, and " if lines and not known else ""
+    some += "the largest"
     rest = np.delete(sizes, chosen)
     if not len(rest):
         return some if known else ""

@@ -87,6 +87,8 @@ def plot_segments(
             f"labels have shape {segments.shape} and dtype {segments.dtype}: expected 2 or 3 axes of integers"
         )
     if below is not None and below.shape[: segments.ndim] != segments.shape:
+        if below.ndim < segments.ndim and segments.shape[: below.ndim] == below.shape:
+            raise InvalidOption("labels are a picture with colours: expected plot_segments(labels, image)")
         raise InvalidOption(f"image has shape {below.shape}: expected {segments.shape}, with or without colours")
     title = ""
     if segments.ndim == 3:

@@ -126,6 +126,8 @@ def test_plot_and_report(volume, tmp_path):
     for wrong in ({"slice": 99}, {"axis": 5}, {"image": np.zeros((2, 2))}):
         with pytest.raises(gp.InvalidOption):
             plot_segments(s.labels, **({"image": None} | wrong))
+    with pytest.raises(gp.InvalidOption, match=r"expected plot_segments\(labels, image\)"):
+        plot_segments(np.zeros((2, 2, 3), np.uint8), np.zeros((2, 2), np.int64))
     gp.report(s, s.result, tmp_path / "report.html", doubts=False)
     text = (tmp_path / "report.html").read_text("utf-8")
     assert "Outlines of the segments" in text and "data:image/png;base64" in text

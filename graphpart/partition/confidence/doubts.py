@@ -28,6 +28,7 @@ from graphpart.partition.confidence.pieces import pieces_of
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.exact_solvers.ilp import ilp
 from graphpart.partition.inputs.arrays import keys_of_pairs
+from graphpart.partition.inputs.origin import chance_of
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.derived import with_costs, with_rules
@@ -64,8 +65,8 @@ class Doubts:
         probabilities, with threshold 1/2), ``bound``.
     pairs : Columns
         ``left, right`` (names), ``cost``, ``joined`` (bool), ``doubt``, ``bound``: whether the doubt is "exact", or
-        "at most" this. If the problem has groups, also ``price``: the part of the cost that the pair pays for groups
-        that it shares.
+        "at most" this; ``chance`` as in `decisions`. If the problem has groups, also ``price``: the part of the cost
+        that the pair pays for groups that it shares.
     elements : Columns
         ``element``, ``cluster``, ``to`` (the label of the cluster that it would move to, -1 for one of its own),
         ``doubt``, ``bound``.
@@ -415,6 +416,8 @@ def _tables(
         "doubt": rises[order],
         "bound": BOUNDS[exactly[order].astype(np.intp)],
     }
+    if (chance := chance_of(given._origin, columns["doubt"])) is not None:
+        columns["chance"] = chance
     if groups is not None:
         columns["price"] = price
     pairs = Columns(columns)

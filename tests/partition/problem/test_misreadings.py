@@ -85,6 +85,15 @@ class TestSigns:
         with pytest.warns(gp.GraphPartWarning, match=r"a negative cost joins a pair.*as similarity with a threshold"):
             assert gp.solve(gp.SetPartition(G, cost="sign")).n_clusters == 1
 
+    def test_few_of_many_pairs_suit_the_given_sign(self):
+        rng = np.random.default_rng(0)
+        u, v = np.triu_indices(180, 1)
+        kept = rng.random(len(u)) < 0.12
+        u, v = u[kept], v[kept]
+        friends = (u % 6 == v % 6) ^ (rng.random(len(u)) < 0.07)
+        with pytest.warns(gp.GraphPartWarning, match="with the opposite sign they do"):
+            turned_signs.check_sign(gp.SetPartition.from_pairs(180, (u, v), np.where(friends, 1.0, -1.0)))
+
     @pytest.mark.filterwarnings("error")
     @pytest.mark.parametrize("seed", range(4))
     def test_what_is_no_reason_for_a_warning(self, counted, seed):
@@ -137,8 +146,8 @@ class TestSigns:
     def test_shares(self):
         u, v = np.triu_indices(4, 1)
         costs = np.array([-2.0, 1.0, 1.0, 1.0, 1.0, -2.0])
-        assert turned_signs.share(4, u, v, costs) == 1.0
-        assert turned_signs.share(4, u, v, -costs) == 0.5 + 0.25  # one side of a square together, and its opposite
+        assert turned_signs.share_of(4, u, v, costs) == 1.0
+        assert turned_signs.share_of(4, u, v, -costs) == 0.5 + 0.25  # one side of a square together, and its opposite
         assert turned_signs.suited(4, u, v, costs) == 1.0
         assert turned_signs.suited(4, u, v, -costs) == 0.5
         assert turned_signs.deviation(3.0, [0.0, 2.0]) == 2.0
