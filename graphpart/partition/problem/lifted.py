@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from graphpart.display import plural
 from graphpart.errors import InvalidProblem
 from graphpart.partition.inputs.arrays import Places, arrays_of_graph, check_pairs, pairs_and_costs
-from graphpart.partition.inputs.frames import is_frame, table_of
 from graphpart.partition.problem.requirements import indices_of
 
 __all__ = ["lifted_pairs"]
@@ -36,6 +35,8 @@ def lifted_pairs(lifted: Any, n: int, place: Places | None, attribute: str = "co
     InvalidProblem
         If it is none of these, an edge has no cost, or a pair is no pair of elements.
     """
+    from graphpart.partition.inputs.frames import is_frame, table_of  # which few problems need
+
     if hasattr(lifted, "is_directed") and place is not None:
         return _of_graph(lifted, place, attribute)
     if is_frame(lifted):
