@@ -70,9 +70,8 @@ def open_pairs(r: Any, said: pd.DataFrame, order: Any) -> pd.DataFrame:
 
 WAYS = {"questions": by_questions, "half": by_half, "random": by_chance}
 RUNS = [  # errors, what is done with answers, questions
-    *((0.0, "learned", way) for way in WAYS),
+    *((error, "learned", way) for error in (0.0, 0.05) for way in WAYS),
     (0.0, "required", "questions"),
-    (0.05, "learned", "questions"),
 ]
 
 
