@@ -155,16 +155,16 @@ def solve_within_limits(
         known = None if start is None else (start, p._evaluate_labels(start))
         how = "search" if inner.reason else "brute force"
         return concluded(p, labels, bound, method, stopping, f"{how}; {p._limits}", start=known)
+    seconds = PATIENCE if stopping.remaining is None and method == "auto" else stopping.remaining
     try:
         labels = start_within(p, contraction, start, stopping)
     except InfeasibleProblem:
         if p.n > LARGEST_PROVEN:
             raise
-        program = ilp(p, time_limit=stopping.remaining, callback=lambda _, cost: stopping.check(cost))
+        program = ilp(p, time_limit=seconds, callback=lambda _, cost: stopping.check(cost))
         bound = math.inf if program.status is Status.OPTIMAL else program.lower_bound
         return concluded(p, program.labels, bound, method, stopping, f"integer program; {p._limits}")
-    limit = stopping.remaining
-    inner = stopping.child(seconds=PATIENCE if limit is None and method == "auto" else None, plus=constant)
+    inner = stopping.child(seconds=seconds, plus=constant)
     first = contraction.project(labels)
     cost = q._evaluate_labels(first)
     inner.record(cost)

@@ -116,7 +116,7 @@ def ilp(
     InvalidOption
         If there is no such formulation, solver or option of the solver.
     InvalidProblem
-        If a component is too large for the full formulation, or the problem requires connected clusters.
+        If a component is too large for the full formulation, or this is asked for with connected clusters.
     InfeasibleProblem
         If no partition satisfies what is required.
     SolverError, MissingDependency

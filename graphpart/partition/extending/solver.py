@@ -28,9 +28,9 @@ class Solver:
         self.plain = self.method.name == "auto" and not options
         self.runs = 0
 
-    def run(self, q: SetPartition, start: Labels) -> Result:
-        """A result that is not worse than the start."""
-        if self.plain and q.m > LARGEST_AUTO:
+    def run(self, q: SetPartition, start: Labels | None) -> Result:
+        """A result that is not worse than the start, if there is one."""
+        if self.plain and q.m > LARGEST_AUTO and start is not None:
             return self._in_turn(q, start)
         self.runs += 1
         part = self.stopping.child(plus=math.inf)  # the cost of the rest is unknown until it is placed

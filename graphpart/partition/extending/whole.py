@@ -7,10 +7,12 @@ and only clusters that are farther away stay contracted.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidPartition
+from graphpart.errors import InfeasibleProblem, InvalidPartition
 from graphpart.partition.extending.near import near_changes
 from graphpart.partition.extending.old import INSTEAD
 from graphpart.partition.extending.solver import Solver
@@ -37,6 +39,8 @@ def placed_within(q: SetPartition, labels: Labels, solver: Solver) -> Labels:
     ------
     InvalidPartition
         If given clusters violate what is required.
+    InfeasibleProblem
+        If no partition within the limits is found that has these clusters.
     """
     k = int(labels.max(initial=-1)) + 1
     cells = canonical(np.where(labels >= 0, labels, k + np.arange(q.n)))
@@ -49,11 +53,21 @@ def placed_within(q: SetPartition, labels: Labels, solver: Solver) -> Labels:
             raise InvalidPartition(f"a frozen cluster has more than {limits.max_size} elements{INSTEAD}")
         if limits.most is not None and len(old) > limits.most:
             raise InvalidPartition(f"{len(old)} clusters are frozen, but at most {limits.most} allowed{INSTEAD}")
+        if limits.least > r.n:
+            raise InvalidPartition(
+                f"frozen clusters leave at most {r.n}, but at least {limits.least} required{INSTEAD}"
+            )
     if len(old) > 1:
         ones = np.ones(len(old), np.int64)
         apart = Groups(r.n, old, np.zeros(len(old), np.int64), ones, np.array([np.inf]))
         r = requiring(r, Requirements(groups=apart))
-    return canonical(solver.run(r, np.arange(r.n, dtype=np.int32)).labels[cells])
+    start: Labels | None = None
+    with suppress(InvalidPartition):  # the method then finds one
+        start = start_of(r, np.arange(r.n))
+    try:
+        return canonical(solver.run(r, start).labels[cells])
+    except InfeasibleProblem as none:
+        raise InfeasibleProblem(f"{none}, with the frozen clusters{INSTEAD}") from None
 
 
 def improved_within(
@@ -72,8 +86,9 @@ def improved_within(
 
 
 def placed_start(q: SetPartition, labels: Labels, solver: Solver) -> Labels:
-    """The labels of `placed_within`; if given clusters violate what is required, they are repaired."""
-    try:
+    """The labels of `placed_within`; if given clusters violate what is required, they are repaired, or else left."""
+    with suppress(InvalidPartition, InfeasibleProblem):
         return placed_within(q, labels, solver)
-    except InvalidPartition:
+    with suppress(InvalidPartition):
         return start_of(q, labels)
+    return canonical(solver.run(q, None).labels)

@@ -188,7 +188,7 @@ class _Repair:
         largest = [(-one.size, k) for k, one in clusters.items()] if len(clusters) < limits.least else []
         heapify(largest)
         leaving: dict[int, list[int]] = {}  # the members of a cluster, of which the last leaves next
-        while len(clusters) < limits.least:
+        while len(clusters) < limits.least and largest:
             k = heappop(largest)[1]
             if len(clusters[k].members) == 1:
                 continue

@@ -336,3 +336,20 @@ def test_changes_where_new_elements_outnumber_the_cluster_that_gives_the_number(
     changed = after.to_series() != before.to_series()
     assert after.changes(before)["element"].tolist() == changed.index[changed].tolist() == ["c", "x", "y"]
     assert after.changes(gp.solve(p))["element"].tolist() == ["a", "b"]  # whose numbers are others
+
+
+def test_limits_that_old_clusters_are_far_from() -> None:
+    """Old clusters may leave too few clusters, or too many; the start may be far from the allowed number."""
+    path = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-1.0, -2.0, -2.0])
+    for connected in (False, True):
+        p = path.require(n_clusters=(3, None), connected=connected)
+        for old in ([0, 0, 0, 0], {0: 1, 1: 1, 2: 0, 3: 0}, [0, 0, 0, -1]):
+            with pytest.raises(gp.InvalidPartition, match=r"at least 3 required: expected freeze=False"):
+                extend(p, old)
+            assert extend(p, old, freeze=False).n_clusters >= 3
+    q = gp.SetPartition.from_pairs(4, [(1, 3)], [-1.0], n_clusters=(1, 2), apart=[(0, 2), (1, 2)])
+    with pytest.raises(gp.InfeasibleProblem, match="with the frozen clusters: expected freeze=False"):
+        extend(q, [0, 1, -1, 1])
+    pairs = [(0, 1), (0, 3), (0, 4), (1, 3), (1, 4), (1, 5), (2, 3), (2, 4), (4, 5)]
+    full = gp.SetPartition.from_pairs(6, pairs, np.arange(-4.0, 5.0), connected=True, max_size=2, n_clusters=3)
+    assert extend(full, [0, 1, 2, 1, 2, 0], freeze=False).n_clusters == 3
