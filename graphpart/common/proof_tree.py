@@ -207,7 +207,7 @@ def precision(
     """The number of decimals to which a certificate rounds finite costs, and the judge of its bounds.
 
     Costs without a step are rounded, too, by a small share of the tolerance: a check is much faster with numbers of 64
-    bits. The number is None if they need more than 20 decimals.
+    bits. The number is None if costs are too large or too small for that.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def precision(
         What a bound may miss if there is no step.
     """
     size, count = float((np.abs(costs) * times).sum()), float((np.ones(len(costs)) * times).sum())
-    tolerance = max(tolerance, NEAR * size)
+    tolerance = min(max(tolerance, NEAR * size), float(checker.SHARE) / 4 * size)
     if not size:
         return 0, Judge(step=1.0)
     found, error = decimal_step(costs, times)
@@ -227,9 +227,9 @@ def precision(
         decimals = next((k for k in range(9) if abs(found * 10.0**k - round(found * 10.0**k)) < 1e-6), None)
         if decimals is not None:
             return decimals, Judge(tolerance, step) if step else Judge(tolerance, found, error)
-    decimals = math.ceil(math.log10(count / size / ROUNDED)) if count < size * 1e20 else 0
-    if not 0 <= decimals <= 20:
+    if not 1e-20 < count / size < 1e10:
         return None, Judge(tolerance)
+    decimals = max(0, math.ceil(math.log10(count / size / ROUNDED)))
     return decimals, Judge(tolerance, 0.0, count * 10.0**-decimals)
 
 

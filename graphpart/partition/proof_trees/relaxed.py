@@ -156,12 +156,12 @@ class Bounding:
         """
         r = self.relaxation
         rows, multipliers = r.rows.inequalities, r.rows.multipliers
-        last = units(r.scale)[-1]
-        for exponent in units(r.scale):
+        exponents = units(min(r.scale, float(np.abs(r.cost).max(initial=0.0))))
+        for exponent in exponents:
             rounded = np.ldexp(np.array(whole(multipliers, exponent), np.float64), -exponent)
             if r.proves(rounded) >= self.goal:
                 return _node(rows.renamed(names), rounded, exponent)
-        return _node(r.best[0].renamed(names), r.best[1], last)
+        return _node(r.best[0].renamed(names), r.best[1], exponents[-1])
 
 
 def _node(rows: Inequalities, multipliers: Any, exponent: int) -> list[Any]:

@@ -36,6 +36,12 @@ def test_optimal_results_have_certificates(f):
     proven(f)
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-11, 1e11, 1e200])
+def test_costs_of_any_size(size):
+    tables = size * np.random.default_rng(0).normal(size=(10, 3, 3))
+    proven(gp.FactorGraph.from_arrays([3] * 5, [([(a, b) for a in range(5) for b in range(a)], tables)]))
+
+
 def spin_glass(n=10, seed=0):
     """Couplings of all pairs, for which small tables and cycles do not prove the optimum."""
     rng = np.random.default_rng(seed)

@@ -131,6 +131,12 @@ def test_costs_without_a_common_step():
     assert 0 < r.certificate.tolerance < 1e-7
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-11, 1e11, 1e200])
+def test_costs_of_any_size(size):
+    costs = size * np.random.default_rng(0).normal(size=15)
+    proven(gp.SetPartition.from_pairs(6, [(a, b) for a in range(6) for b in range(a)], costs))
+
+
 def test_what_is_not_optimal_has_none():
     r = gp.solve(branching(), "search", time_limit=0.2, certificate=True)
     if r.status != "optimal":
