@@ -1,6 +1,7 @@
 """The anytime search as a contestant in a race with provers (see `graphpart.common.race`).
 
-As soon as a prover has made the problem smaller, the search goes on with the smaller problem.
+If a prover has made the problem smaller, the search goes on with the smaller problem as soon as that saves more of the
+remaining time than the work of the search so far, since a new search does not know which strategies gain.
 """
 
 from __future__ import annotations
@@ -103,11 +104,13 @@ class Searcher:
             self.bound, self.done = self.cost, True
 
     def _begin(self, stopping: Stopping) -> Portfolio:
-        """The portfolio, a new one if the problem has become smaller."""
+        """The portfolio, a new one if the problem has become so much smaller that it pays."""
         known = self._known()
         if known is not None and known.problem is not self._left.problem:
             old, new = self._left.problem, known.problem
-            if new.n < old.n or new.m < old.m or self._portfolio is None:
+            seconds = math.inf if stopping.remaining is None else stopping.remaining
+            lost = 0.0 if self._portfolio is None else 1e-9 * self._portfolio.worked
+            if self._portfolio is None or (1.0 - (new.n + new.m) / max(1, old.n + old.m)) * seconds > lost:
                 self._left, self._portfolio = known, None
         elif known is not None and self._portfolio is not None:
             self._portfolio.offer(known.labels)
