@@ -107,10 +107,10 @@ class Searcher:
         """The portfolio, a new one if the problem has become so much smaller that it pays."""
         known = self._known()
         if known is not None and known.problem is not self._left.problem:
-            old, new = self._left.problem, known.problem
+            size, smaller = (q.n + q.m for q in (self._left.problem, known.problem))
             seconds = math.inf if stopping.remaining is None else stopping.remaining
             lost = 0.0 if self._portfolio is None else 1e-9 * self._portfolio.worked
-            if self._portfolio is None or (1.0 - (new.n + new.m) / max(1, old.n + old.m)) * seconds > lost:
+            if self._portfolio is None or (size > smaller and seconds * (size - smaller) > lost * smaller):
                 self._left, self._portfolio = known, None
         elif known is not None and self._portfolio is not None:
             self._portfolio.offer(known.labels)
