@@ -31,10 +31,11 @@ def class_costs(probabilities: Any, graph: RegionGraph) -> NDArray[np.float64]:
     """
     p = np.asarray(probabilities)
     element = graph.elements()
+    shape = ", ".join(map(str, element.shape))
     if p.ndim != element.ndim + 1 or p.shape[:-1] != element.shape or p.shape[-1] < 1 or p.dtype.kind not in "fiub":
         raise InvalidProblem(
-            f"classes has shape {p.shape} and dtype {p.dtype}: expected {(*element.shape, 'L')}, the probability of "
-            "each of L classes at each pixel or voxel"
+            f"classes has shape {p.shape} and dtype {p.dtype}: expected ({shape}, L), the probability of each of L "
+            "classes at each pixel or voxel"
         )
     inside = element >= 0
     of, values = element[inside], p[inside].astype(np.float64)

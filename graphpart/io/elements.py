@@ -79,7 +79,7 @@ def read_named_pairs(path: PathOrStream, costs: bool = False) -> Any:
             read = table_of(table.table(names))
             columns = {name: list(read.values(name)) for name in names}
         else:
-            columns = _texts(table, names, [])
+            columns = _texts(table, names[:2], names[2:])
             columns |= {name: list(map(identifier, columns[name])) for name in names[:2]}
         pairs = list(zip(columns[names[0]], columns[names[1]], strict=True))
         if not costs:
@@ -96,7 +96,7 @@ def read_named_pairs(path: PathOrStream, costs: bool = False) -> Any:
 def read_answers(path: PathOrStream) -> dict[str, list[Any]]:
     """The answers of people in a table, CSV or Parquet: its columns left, right and answer; answers may be empty.
 
-    Of CSV, also the columns `decision`, `chance` and `about` of the questions, where they are there.
+    Also the columns `decision`, `chance` and `about` of the questions, where they are there.
 
     Raises
     ------
@@ -108,8 +108,10 @@ def read_answers(path: PathOrStream) -> dict[str, list[Any]]:
             columns = ParquetColumns(source)
             for name in ANSWERS:
                 columns.place(name)
-            table = table_of(columns.table(list(ANSWERS)))
-            return {name: list(table.values(name)) for name in ANSWERS}
+            kept = [*ANSWERS, *(name for name in ASKED if name in columns.columns)]
+            table = table_of(columns.table(kept))
+            values_of = {name: list(table.values(name)) for name in kept}
+            return values_of | {name: list(map(number_of, values_of[name])) for name in kept if name == "chance"}
         reader = TableReader(source)
         more = [name for name in ASKED if name in reader.columns]
         found: dict[str, list[Any]] = {name: [] for name in (*ANSWERS, *more)}

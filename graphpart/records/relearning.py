@@ -24,7 +24,7 @@ def relearned(first: Any, answers: Any, error: float, method: str, time_limit: f
     """The result of a problem whose weights are learned from answers, and the scores; see :meth:`Matches.learned`."""
     check_error(error)
     p: Any = first.problem
-    origin = p._origin
+    origin = None if p is None else p._origin
     if origin is None or origin.fields is None:
         raise InvalidProblem("a result that was pickled is without its records: expected one that match returned")
     given = answers_of(p, answers)

@@ -1,8 +1,11 @@
 """Questions and answers on the command line."""
 
 import json
+import math
 
 import pytest
+
+from graphpart.io.elements import read_answers
 
 SCORE = ("--probability", "score")
 
@@ -84,3 +87,15 @@ def test_wrong_calls(run, folder):
     assert status == 2 and "2 FILEs without --on: expected one instance" in err
     status, _, err = run("review", pairs, "--on", "a", "--labels", "x", "-o", folder / "x.html")
     assert status == 2 and "--on is given with --labels or --records" in err
+
+
+def test_what_questions_were_about_is_read_from_both_kinds_of_tables(tmp_path):
+    """Without it, weights would be learned from answers about clusters, and F1 be estimated from chosen pairs."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    csv = tmp_path / "answers.csv"
+    csv.write_text("left,right,answer,decision,chance,about\n0,1,apart,together,0.25,clusters\n1,2,,apart,,pair\n")
+    rows = {"left": [0, 1], "right": [1, 2], "answer": ["apart", None], "decision": ["together", "apart"]}
+    parquet.write_table(pyarrow.table(rows | {"chance": [0.25, None], "about": ["clusters", "pair"]}), tmp_path / "p")
+    a, b = read_answers(csv), read_answers(tmp_path / "p")
+    assert list(a) == list(b) and a["chance"][0] == b["chance"][0] and math.isnan(b["chance"][1])
+    assert a["about"] == b["about"] == ["clusters", "pair"] and a["decision"] == b["decision"]

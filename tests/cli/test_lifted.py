@@ -46,7 +46,8 @@ def test_pairs_that_do_not_connect_are_a_table(run, tmp_path):
     """A path whose ends belong together; a second table has a text in place of a cost, a third a name too many."""
     for name, text in {
         "path.csv": "left,right,cost\na,b,-1\nb,c,0.5\n", "far.csv": "left,right,cost\na,c,-2\n",
-        "bad.csv": "left,right,cost\na,c,x\n", "new.csv": "left,right,cost\na,d,1\n", "two.csv": "left,right\na,c\n",
+        "bad.csv": "left,right,cost\na,c,x\n", "new.csv": "left,right,cost\na,d,1\n",
+        "empty.csv": "left,right,cost\na,c,\n", "two.csv": "left,right\na,c\n",
     }.items():  # fmt: skip
         (tmp_path / name).write_text(text)
     path = str(tmp_path / "path.csv")
@@ -60,6 +61,7 @@ def test_pairs_that_do_not_connect_are_a_table(run, tmp_path):
     assert json.loads(out)["cost"] == -1.0, err
     for name, message in {
         "bad.csv": "has the cost 'x': expected a number", "new.csv": "'d' is no element of",
+        "empty.csv": "has the cost '': expected a number",
         "two.csv": "found the columns left, right: expected two columns of identifiers and one of costs",
     }.items():  # fmt: skip
         status, _, err = run("solve", path, "--cost", "cost", "--lifted", str(tmp_path / name))

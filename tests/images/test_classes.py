@@ -52,7 +52,7 @@ def test_both_at_once_are_better_than_one_after_the_other():
 def test_wrong_classes_are_named():
     boundary = picture(1)[0]
     for classes, message in (
-        (np.ones((48, 48)), r"shape \(48, 48\) and dtype float64: expected \(48, 48, 'L'\)"),
+        (np.ones((48, 48)), r"shape \(48, 48\) and dtype float64: expected \(48, 48, L\)"),
         (np.full((48, 48, 2), 2.0), "has the value 2: expected probabilities"),
         (np.full((48, 48, 2), np.nan), "has the value nan: expected probabilities"),
     ):

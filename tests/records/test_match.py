@@ -1,5 +1,7 @@
 """Records of persons with known truth, through Python and the command line; kinds of columns; mistakes."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -112,6 +114,8 @@ def test_weights_are_learned_from_answers(people, matched):
     assert s.learned(said).cost == pytest.approx(s.cost)  # from the first weights, not twice
     again = gp.match(frame, ON, id="key", pairs=pyarrow.Table.from_pandas(said))
     assert again.cost == pytest.approx(s.cost) and again.first is not None
+    with pytest.raises(gp.InvalidProblem, match="a result that was pickled is without its records"):
+        pickle.loads(pickle.dumps(r)).learned(said)
     evidence = r.learned(said, error=0.05)
     assert np.isfinite(evidence.problem.pairs()[2]).all()
     none = r.learned({"left": [], "right": [], "answer": []})
