@@ -53,7 +53,7 @@ def placed_within(q: SetPartition, labels: Labels, solver: Solver) -> Labels:
             raise InvalidPartition(f"a frozen cluster has more than {limits.max_size} elements{INSTEAD}")
         if limits.most is not None and len(old) > limits.most:
             raise InvalidPartition(f"{len(old)} clusters are frozen, but at most {limits.most} allowed{INSTEAD}")
-        if limits.least > r.n:
+        if limits.least > max(1, r.n):
             raise InvalidPartition(
                 f"frozen clusters leave at most {r.n}, but at least {limits.least} required{INSTEAD}"
             )

@@ -347,6 +347,7 @@ def test_limits_that_old_clusters_are_far_from() -> None:
             with pytest.raises(gp.InvalidPartition, match=r"at least 3 required: expected freeze=False"):
                 extend(p, old)
             assert extend(p, old, freeze=False).n_clusters >= 3
+    assert extend(gp.SetPartition.from_pairs(0, [], [], max_size=1), []).n_clusters == 0
     q = gp.SetPartition.from_pairs(4, [(1, 3)], [-1.0], n_clusters=(1, 2), apart=[(0, 2), (1, 2)])
     with pytest.raises(gp.InfeasibleProblem, match="with the frozen clusters: expected freeze=False"):
         extend(q, [0, 1, -1, 1])
