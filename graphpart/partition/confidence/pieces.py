@@ -12,8 +12,8 @@ from graphpart.common.groups import group
 from graphpart.partition.confidence._subsets import SmallGroups
 from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem.background import pairs_within
 from graphpart.partition.problem.derived import connected
-from graphpart.partition.problem.forms import pairs_within
 from graphpart.stopping import Stopping
 
 __all__ = ["exact_pairs", "pieces_of", "smallest", "with_all_pairs"]
