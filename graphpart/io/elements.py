@@ -72,8 +72,9 @@ def read_named_pairs(path: PathOrStream, costs: bool = False) -> Any:
     with opened(path) as source:
         table: Any = ParquetColumns(source) if source.head(len(MAGIC)) == MAGIC else TableReader(source)
         if len(table.columns) < wanted:
-            found = ", ".join(table.columns)
-            raise source.error(1, f"found the columns {found}: expected two columns of identifiers {what}".rstrip())
+            noun = "columns" if len(table.columns) > 1 else "column"
+            found = f"found the {noun} {', '.join(table.columns)}: expected two columns of identifiers {what}"
+            raise source.error(1, found.rstrip())
         names = table.columns[:wanted]
         if isinstance(table, ParquetColumns):
             read = table_of(table.table(names))

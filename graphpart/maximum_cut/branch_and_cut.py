@@ -34,12 +34,13 @@ __all__ = ["WORK", "BranchAndCut", "is_dense", "is_suitable"]
 
 WORK = 20_000  # iterations of the simplex method of a turn without a time limit: some seconds
 DENSE = 3  # edges for each node of a small graph, up to which odd cycles are better
+STEPLESS = 600  # edges up to which odd cycles are better if bounds are not rounded up to a step of the weights
 MANY = 2048  # open nodes, of some 100 kB each for 100 spins; with more, the latest is next
 
 
-def is_dense(nodes: int, edges: int) -> bool:
-    """Whether the semidefinite relaxation is better than odd cycles."""
-    return nodes <= LARGEST and edges > (DENSE + nodes / 100) * nodes
+def is_dense(nodes: int, edges: int, step: float = 1.0) -> bool:
+    """Whether the semidefinite relaxation is better than odd cycles, with this common step of weights; 0 for none."""
+    return nodes <= LARGEST and edges > (DENSE + nodes / 100) * nodes and (step > 0 or edges > STEPLESS)
 
 
 def is_suitable(nodes: int, edges: int) -> bool:
@@ -137,7 +138,7 @@ class BranchAndCut:
         self._closed = math.inf  # least bound of the closed nodes
         self._numbers = 0
         self._node: _Node | None = _Node(small.least, 0)
-        dense = is_dense(small.n, small.m)
+        dense = is_dense(small.n, small.m, small.step)
         self._bounding: Bounding = SquareBounding(small) if dense else CycleBounding(small, lambda: self._remaining())
         if not small.m:  # all is decided
             self._improve(np.zeros(small.n, np.uint8))

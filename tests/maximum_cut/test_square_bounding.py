@@ -42,6 +42,7 @@ def proven(g: SignedGraph) -> BranchAndCut:
 def _always_dense(monkeypatch):
     """The semidefinite relaxation also where odd cycles or an enumeration would be better, and few rounds at nodes."""
     monkeypatch.setattr(branch_and_cut, "DENSE", 0)
+    monkeypatch.setattr(branch_and_cut, "STEPLESS", 0)
     monkeypatch.setattr(square_bounding, "FEW", 4)
     monkeypatch.setattr(square_bounding, "LONG", 1)
     monkeypatch.setattr(semidefinite, "SHORT", 0.7)
@@ -119,3 +120,11 @@ def test_a_stopped_turn_goes_on():
     fresh = BranchAndCut(g, np.zeros(30, np.uint8))
     fresh.run(stopped)
     assert not fresh.rounds
+
+
+def test_graphs_without_a_step_of_weights_are_proven_by_odd_cycles_if_small(monkeypatch):
+    monkeypatch.undo()
+    g = cut(30, 0.5, 1, "normal")
+    solver = BranchAndCut(g, np.zeros(g.n, np.uint8))
+    solver.run(Stopping(), work=20_000)
+    assert solver.done and solver.nodes < 20 and g.step == 0  # the semidefinite relaxation divides hundreds of nodes

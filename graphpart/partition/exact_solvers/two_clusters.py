@@ -78,9 +78,10 @@ class TwoClusters(SidesContestant):
 
     def __init__(self, p: SetPartition, labels: Labels) -> None:
         super().__init__(p, labels)
-        dense = is_dense(p.n, pairs_with_cost(p))
+        g = signed_graph_of(p)
+        dense = is_dense(g.n, g.m, g.step)
         self.name = "branch and cut over " + ("semidefinite relaxations" if dense else "odd cycles")
-        self.solver = BranchAndCut(signed_graph_of(p), self._sides(labels))
+        self.solver = BranchAndCut(g, self._sides(labels))
         self._judge = judge_of_partition(p)
         self.solver.resolution = self._judge.tolerance / 2
 
