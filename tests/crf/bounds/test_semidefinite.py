@@ -127,7 +127,7 @@ def test_in_a_race(monkeypatch):
     rng = np.random.default_rng(8)
     n = 20
     pairs = np.array([(i, j) for i in range(n) for j in range(i)], np.int32)
-    f = gp.FactorGraph.from_arrays([2] * n, [(pairs, rng.normal(size=(len(pairs), 2, 2)))])
+    f = gp.FactorGraph.from_arrays([2] * n, [(pairs, rng.integers(-9, 10, (len(pairs), 2, 2)))])
     hard = HardComponent(f, np.zeros(n, np.int32), Stopping(), np.random.default_rng(0), lambda *_: None)
     hard.cutting.run(Stopping(), None)
     assert hard.cutting.dense and hard.cutting.done and hard.passing.ascent is None
