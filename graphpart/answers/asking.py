@@ -18,7 +18,18 @@ from numpy.typing import NDArray
 
 from graphpart.answers.bits import bit_of
 from graphpart.answers.choosing import Forest, chosen
-from graphpart.answers.given import APART, COLUMNS, NOT_KNOWN, TOGETHER, WORDS, Answers, answers_of, placed, problem_of
+from graphpart.answers.given import (
+    APART,
+    COLUMNS,
+    NOT_KNOWN,
+    TOGETHER,
+    WORDS,
+    Answers,
+    answers_of,
+    chance_in,
+    placed,
+    problem_of,
+)
 from graphpart.answers.sides import record_columns, sides_of
 from graphpart.answers.worth import Floats, Worth, unsure_pairs, worth_of
 from graphpart.common.columns import Columns
@@ -196,6 +207,5 @@ def told_by(answers: Any) -> Told:
         return []
     rows = zip(*(table.objects(name) for name in ("decision", "answer", "chance")), strict=True)
     words = WORDS[TOGETHER], WORDS[APART]
-    return [
-        (was == words[0], float(chance), was != said) for was, said, chance in rows if was in words and said in words
-    ]
+    judged = (row for row in rows if row[0] in words and row[1] in words)
+    return [(was == words[0], chance_in(chance), was != said) for was, said, chance in judged]

@@ -18,7 +18,18 @@ from graphpart.errors import InvalidProblem, no_column, warn
 from graphpart.partition.inputs.frames import is_frame, table_of
 from graphpart.partition.problem import SetPartition, as_problem
 
-__all__ = ["APART", "COLUMNS", "NOT_KNOWN", "TOGETHER", "WORDS", "Answers", "answers_of", "placed", "problem_of"]
+__all__ = [
+    "APART",
+    "COLUMNS",
+    "NOT_KNOWN",
+    "TOGETHER",
+    "WORDS",
+    "Answers",
+    "answers_of",
+    "chance_in",
+    "placed",
+    "problem_of",
+]
 
 COLUMNS = ("left", "right", "answer")
 APART, TOGETHER, NOT_KNOWN = 0, 1, -1
@@ -139,3 +150,8 @@ class _Finder:
         if isinstance(name, float) and name.is_integer():  # of a column of numbers with gaps
             name = int(name)
         return self._by_text.get(str(name).strip())
+
+
+def chance_in(value: Any) -> float:
+    """The chance of a question in a table of answers, NaN where there is none."""
+    return np.nan if value in ("", None) else float(value)

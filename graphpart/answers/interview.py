@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from graphpart.answers.applying import check_error, with_answers
 from graphpart.answers.asking import Asked, can_learn, choose, told_by
 from graphpart.answers.bits import bit_of
-from graphpart.answers.given import COLUMNS, NOT_KNOWN, WORDS, Answers, answers_of, placed, problem_of
+from graphpart.answers.given import COLUMNS, NOT_KNOWN, WORDS, Answers, answers_of, chance_in, placed, problem_of
 from graphpart.answers.sides import record_columns
 from graphpart.answers.worth import worth_of
 from graphpart.common.groups import first_of
@@ -40,7 +40,7 @@ from graphpart.partition.results.starts import repaired_start
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
-__all__ = ["METHOD", "ROW", "Interview", "chance_in"]
+__all__ = ["METHOD", "ROW", "Interview"]
 
 METHOD = "kernighan-lin-pairs"
 JUDGED = ("decision", "chance", "about")  # columns of questions that tables of answers may have
@@ -272,8 +272,3 @@ def _judged(table: Any, given: Answers) -> list[tuple[str, float, str]]:
     frame = table_of(table)
     a, b, c = (frame.objects(name) if name in frame.columns else [""] * frame.rows for name in JUDGED)
     return [(str(a[k]), chance_in(b[k]), str(c[k])) for k in given.rows.tolist()]
-
-
-def chance_in(value: Any) -> float:
-    """The chance of a question in a table of answers, NaN where there is none."""
-    return np.nan if value in ("", None) else float(value)

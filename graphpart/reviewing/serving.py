@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from graphpart.answers.asking import can_learn
-from graphpart.answers.given import WORDS, problem_of
-from graphpart.answers.interview import METHOD, ROW, Interview, chance_in
+from graphpart.answers.given import WORDS, chance_in, problem_of
+from graphpart.answers.interview import METHOD, ROW, Interview
 from graphpart.answers.sides import record_columns
 from graphpart.display import plural
 from graphpart.errors import GraphPartError, known_arguments
