@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import Facts, Shown, frame_of, number, percent, plural, series_of
-from graphpart.errors import NO_PROBLEM, InvalidOption, deprecated, warn
+from graphpart.errors import NO_PROBLEM, InvalidOption, InvalidPartition, deprecated, warn
 from graphpart.kernels.overlaps import matched
 
 if TYPE_CHECKING:
@@ -254,6 +254,8 @@ class PartitionResult(Result):
 
         Raises
         ------
+        InvalidPartition
+            If `old` is no result.
         MissingDependency
             If the library is not installed.
 
@@ -271,6 +273,10 @@ class PartitionResult(Result):
           element  before  after    reason
         0     bob       0      2  required
         """
+        if not isinstance(old, PartitionResult):
+            raise InvalidPartition(
+                f"old is of type {type(old).__name__}: expected a result; graphpart.metrics.compare takes labels"
+            )
         nodes: Any = list(self.nodes)
         after: Any = self.labels.astype(np.int64)
         if old.nodes is self.nodes or old.nodes == self.nodes:

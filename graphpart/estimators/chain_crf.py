@@ -130,16 +130,19 @@ class ChainCRF(RandomFieldEstimator):
 
     def _structures(self, samples: list[Any], learn: bool = False) -> list[Structure] | Packed:
         named = any(map(by_name, samples))
-        if learn:
-            self._vocabulary = Vocabulary() if named else None
-        if self._vocabulary is not None:
-            return chains(*self._vocabulary.rows(samples, self._noun, learn))
+        vocabulary = (Vocabulary() if named else None) if learn else self._vocabulary
+        if vocabulary is not None:
+            found = chains(*vocabulary.rows(samples, self._noun, learn))
+            self._vocabulary = vocabulary
+            return found
         if named:
             raise InvalidProblem(
                 f"X has attributes with names, but fit was given arrays: expected {self.n_features_in_} numbers for "
                 "each element"
             )
-        return super()._structures(samples)
+        structures = super()._structures(samples)
+        self._vocabulary = None
+        return structures
 
     @property
     def feature_names_(self) -> list[Any]:

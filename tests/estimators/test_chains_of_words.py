@@ -163,3 +163,10 @@ def test_descent_finds_minima_of_hard_functions():
         assert status == gp.Status.OPTIMAL and trace[-1][1] <= 1e-6 * trace[0][1]
         assert all(b <= a + 1e-12 * abs(a) for (a, _), (b, _) in itertools.pairwise(trace))
         assert objective(theta)[0] < 1e-6
+
+
+def test_a_fit_that_fails_keeps_what_was_learned():
+    model = gp.estimators.ChainCRF().fit([["a", "b"], ["b", "a"]] * 5, [["D", "N"], ["N", "D"]] * 5)
+    with pytest.raises(gp.InvalidProblem, match="the text 'a b'"):
+        model.fit(["a b"] * 3, [["D", "N"]] * 3)
+    assert [list(labels) for labels in model.predict([["a", "b"]])] == [["D", "N"]]

@@ -242,6 +242,8 @@ def advice(thing: Any) -> str:
         path = os.fspath(thing)
         call = "gp.solve_files(folder)" if os.path.isdir(path) or path.endswith(("/", os.sep)) else ""
         return f"; {call} solves the files of a folder" if call else "; gp.read(path) reads one from a file"
+    if hasattr(thing, "problem") and hasattr(thing, "clusters"):
+        return "; a result has it: pass result.problem, result"
     if hasattr(thing, "tocoo"):
         return ", or SetPartition.from_scipy(matrix)"
     if hasattr(thing, "weighted_edge_list"):

@@ -65,7 +65,7 @@ def lifted_pairs(lifted: Any, n: int, place: Places | None, attribute: str = "co
 
 
 def _is_triple(one: Any) -> bool:
-    return isinstance(one, tuple | list) and len(one) == 3 and all(np.ndim(x) == 0 for x in one)
+    return isinstance(one, tuple | list) and len(one) == 3 and np.ndim(one[2]) == 0  # elements may be tuples
 
 
 def _of_graph(graph: Any, place: Places, attribute: str) -> Triples:

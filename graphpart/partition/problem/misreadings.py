@@ -109,7 +109,7 @@ def check_values(p: PairCosts) -> None:
         return
     if finite.min() > 0:
         found = f"all {m} costs other than 0 are positive"
-        if finite.max() <= 1:
+        if costs.max() <= 1:
             found = "all costs lie in [0, 1], as similarities and probabilities do"
         warn(
             f"{found}; a positive cost keeps a pair apart, so nothing joins: if large values shall join, read them as "

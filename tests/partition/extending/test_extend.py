@@ -354,3 +354,13 @@ def test_limits_that_old_clusters_are_far_from() -> None:
     pairs = [(0, 1), (0, 3), (0, 4), (1, 3), (1, 4), (1, 5), (2, 3), (2, 4), (4, 5)]
     full = gp.SetPartition.from_pairs(6, pairs, np.arange(-4.0, 5.0), connected=True, max_size=2, n_clusters=3)
     assert extend(full, [0, 1, 2, 1, 2, 0], freeze=False).n_clusters == 3
+
+
+def test_changes_from_what_is_no_result():
+    r = gp.solve(gp.SetPartition.from_pairs(2, [(0, 1)], [-1.0]))
+    with pytest.raises(gp.InvalidPartition, match=r"^old is of type dict: expected a result"):
+        r.changes({0: 0, 1: 0})
+    with pytest.raises(
+        gp.InvalidProblem, match=r"got PartitionResult: .*; a result has it: pass result.problem, result$"
+    ):
+        gp.questions(r, 20)

@@ -369,3 +369,10 @@ def test_connected_is_true_or_false_and_lifted_pairs_have_a_form():
     three = np.array([[0, 2], [0, 1], [1, 2]])
     for pairs in (three, list(three), three.tolist(), tuple(three.T)):
         assert gp.SetPartition.from_pairs(3, PATH[:2], [1.0, 1.0], lifted=(pairs, [1.0, 2.0, 3.0]))._connected
+
+
+def test_triples_of_elements_that_are_tuples():
+    G = nx.grid_2d_graph(3, 3)
+    nx.set_edge_attributes(G, -1.0, "cost")
+    p = gp.SetPartition(G, lifted=[((0, 0), (2, 2), 3.0)])
+    assert p.lifted is not None and p.lifted.sum() == 1 and p.pairs()[2].max() == 3.0
