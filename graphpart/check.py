@@ -556,7 +556,9 @@ def read_instance(path: str, decimals: int | None) -> tuple[Partition | Energy, 
 def _text(path: str) -> str:
     with open(path, "rb") as stream:
         content = stream.read()
-    return (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode()
+    content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+    _require(0 not in content[:1000], f"{path} is no text: expected csv, MULTICUT, PACE or UAI, and JSON")
+    return content.decode()
 
 
 def read_labels(path: str, names: list[str]) -> list[Any]:
