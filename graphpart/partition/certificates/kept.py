@@ -28,7 +28,7 @@ class Kept(NamedTuple):
     inequalities: Inequalities
     multipliers: NDArray[np.float64]
     point: NDArray[np.float64]
-    nodes: dict[Path, Any] = {}  # noqa: RUF012  # of the tree: the pair that divides a node, or what has closed it
+    nodes: dict[Path, Any]  # of the tree: the pair that divides a node, or what has closed it
 
     def scaled(self, unit: float) -> Kept:
         """The same for costs that are `unit` times as large."""

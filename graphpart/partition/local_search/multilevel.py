@@ -113,8 +113,8 @@ def multilevel(
 
     def start(p: SetPartition, stopping: Stopping) -> Labels:
         alone = p._must_join_classes()
-        few = p.background is None and not p.is_dense
-        return joined(p, stopping) if few or not has_room(p, alone) else alone
+        is_sparse = p.background is None and not p.is_dense
+        return joined(p, stopping) if is_sparse or not has_room(p, alone) else alone
 
     return improve(problem, initial, start, kernel, "multilevel", stopping, lambda p: True)
 
@@ -141,7 +141,7 @@ def improve_by_levels(
     patience: int = PATIENCE,
     shuffled: bool = False,
 ) -> Labels:
-    """Iterations from canonical labels, until `patience` of them have not lowered the cost."""
+    """Iterations from canonical labels, until `patience` of them in a row have lowered the cost by little."""
     p = as_pairs(p)
     bottom = Level(*p._rows().arrays, terms_of(p))
     labels = labels.copy()
