@@ -306,5 +306,5 @@ def test_general_inequalities_are_not_in_certificates():
     p = gp.generate.correlations(20, seed=0).problem
     r = gp.solve(p, "exact")
     general = Inequalities.general(np.random.default_rng(0).integers(-2, 3, (4, 20)).astype(np.int32))
-    known = [Kept(np.arange(20), general, np.full(4, 0.5), np.zeros(p.m))]
+    known = [Kept(np.arange(20), general, np.full(4, 0.5), np.zeros(p.m), {})]
     assert prove(p, r.labels, "exact", known=known).report(p, r.labels.tolist()).optimal
