@@ -19,7 +19,7 @@ from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.problem.background import Background, pairs_within
 
-__all__ = ["asked_for", "check_joins", "linked_parts", "unlinked", "with_background", "with_lifted"]
+__all__ = ["asked_for", "check_joins", "linked_parts", "shortest_path", "unlinked", "with_background", "with_lifted"]
 
 Triples = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
 Integers = NDArray[np.int32]
@@ -125,7 +125,7 @@ def check_joins(p: Linked) -> None:
     if not len(bad):
         return
     a, b = bad[0].tolist()
-    path = _shortest_path(p, a, b)
+    path = shortest_path(p, a, b)
     if path is None:
         raise InfeasibleProblem(
             f"{p.nodes[a]!r} and {p.nodes[b]!r} must be joined, but no path of base pairs links them"
@@ -137,7 +137,7 @@ def check_joins(p: Linked) -> None:
     )
 
 
-def _shortest_path(p: Linked, a: int, b: int) -> list[int] | None:
+def shortest_path(p: Linked, a: int, b: int) -> list[int] | None:
     """The elements of a path of base pairs with the fewest pairs, both ends included; None if there is no path."""
     u, v = p._links()
     starts, near, _ = _pairs.adjacency(p.n, u, v, np.zeros(len(u))).arrays
