@@ -230,6 +230,8 @@ def unknown_argument(what: str, name: str, known: Iterable[str], value: object =
         return InvalidOption(f"{what} takes no {name}: {NO_SMALLEST_SIZE.format('n_clusters=(1, most)')}")
     if name == "weight" and {"graph", "cost"}.issubset(known):
         return InvalidOption(f"{what} takes no weight: {ways_of_weights(value)}")
+    if name == "answers":
+        return InvalidOption(f"{what} takes no answers: expected a problem with them, gp.answers.answered(p, answers)")
     return InvalidOption(f"{what} takes no {name}: expected one of {', '.join(known)}{hint}")
 
 

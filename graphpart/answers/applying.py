@@ -35,9 +35,9 @@ def answered(problem: Any, answers: Any, *, error: float = 0.0) -> SetPartition:
     problem : SetPartition or networkx.Graph
         A graph has its costs in the edge attribute ``cost``.
     answers : DataFrame of pandas, polars or Arrow, or mapping from names to lists
-        With the columns `left`, `right` (names of elements, in either order) and `answer`: "together", "apart", or
-        nothing where the person does not know. Other columns are ignored. Names are also compared as texts. Answers
-        about names that are no elements are left out, with a warning.
+        With the columns `left`, `right` (names of elements, in either order) and `answer`: "together" (also yes, 1 or
+        True), "apart" (no, 0, False), or nothing where the person does not know. Other columns are ignored. Names are
+        also compared as texts. Answers about names that are no elements are left out, with a warning.
     error : float
         The probability that an answer is wrong, at least 0 and below 1/2. With 0, answers are required. Otherwise each
         is evidence of log2((1 - error) / error) bits, so that several answers about one pair add up.

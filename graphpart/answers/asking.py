@@ -27,6 +27,7 @@ from graphpart.answers.given import (
     Answers,
     answers_of,
     chance_in,
+    meaning_of,
     placed,
     problem_of,
 )
@@ -206,6 +207,5 @@ def told_by(answers: Any) -> Told:
     if not {"answer", "decision", "chance"} <= set(table.columns):
         return []
     rows = zip(*(table.objects(name) for name in ("decision", "answer", "chance")), strict=True)
-    words = WORDS[TOGETHER], WORDS[APART]
-    judged = (row for row in rows if row[0] in words and row[1] in words)
-    return [(was == words[0], chance_in(chance), was != said) for was, said, chance in judged]
+    known = ((meaning_of(was), meaning_of(said), chance_in(chance)) for was, said, chance in rows)
+    return [(was == TOGETHER, c, was != said) for was, said, c in known if {was, said} <= {TOGETHER, APART}]

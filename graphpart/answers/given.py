@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from graphpart.display import plural
 from graphpart.errors import InvalidProblem, no_column, warn
+from graphpart.files.text import ANSWERS, answer_in
 from graphpart.partition.inputs.frames import is_frame, table_of
 from graphpart.partition.problem import SetPartition, as_problem
 
@@ -27,6 +28,7 @@ __all__ = [
     "Answers",
     "answers_of",
     "chance_in",
+    "meaning_of",
     "placed",
     "problem_of",
 ]
@@ -104,9 +106,9 @@ def answers_of(p: SetPartition, table: Any) -> Answers:
     pairs, said, rows = [], [], []
     unknown: list[Hashable] = []
     for row, (a, b, word) in enumerate(zip(left, right, answer, strict=True)):
-        meaning = _meaning(word)
+        meaning = meaning_of(word)
         if meaning is None:
-            raise InvalidProblem(f"answers has {word!r} in row {row}: expected together, apart or nothing")
+            raise InvalidProblem(f"answers has {word!r} in row {row}: expected {ANSWERS}")
         i, j = place(a), place(b)
         if i is None or j is None:
             unknown.append(a if i is None else b)
@@ -128,11 +130,10 @@ def answers_of(p: SetPartition, table: Any) -> Answers:
     return Answers(np.array(pairs, np.int32).reshape(-1, 2), np.array(said, np.int8), np.array(rows, np.int64))
 
 
-def _meaning(word: Any) -> int | None:
-    if word is None or (isinstance(word, float) and word != word):
-        return NOT_KNOWN
-    text = str(word).strip().lower()
-    return next((said for said in (APART, TOGETHER, NOT_KNOWN) if WORDS[said] == text), None)
+def meaning_of(word: Any) -> int | None:
+    """`TOGETHER`, `APART` or `NOT_KNOWN`; None if it is no answer."""
+    known = answer_in(word)
+    return None if known is None else (APART, TOGETHER, NOT_KNOWN)[WORDS.index(known)]
 
 
 class _Finder:

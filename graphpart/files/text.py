@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from graphpart.files.source import Source
 
-__all__ = ["INTEGER", "ROWS", "check_text", "identifier", "numbers", "write_rows"]
+__all__ = ["ANSWERS", "INTEGER", "ROWS", "answer_in", "check_text", "identifier", "numbers", "write_rows"]
 
 ROWS = 1 << 16  # rows formatted at a time
 INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+ANSWERS = "together (yes, 1), apart (no, 0) or nothing"
 
 
 def numbers(values: NDArray[Any]) -> list[Any]:
@@ -42,6 +43,13 @@ def write_rows(stream: BinaryIO, separator: str, *columns: NDArray[Any]) -> None
 def identifier(text: str) -> Hashable:
     """The name of an element: an integer if the text is written like one, else the text."""
     return int(text) if len(text) <= 4000 and INTEGER.fullmatch(text) else text  # Python reads 4300 digits
+
+
+def answer_in(value: Any) -> str | None:
+    """What a person said of a pair: "together", "apart", or "" where it is not known; None if it is no answer."""
+    text = "" if value is None else str(value).strip().lower()
+    said = {"together": "together yes true 1 1.0", "apart": "apart no false 0 0.0"}
+    return "" if text in ("", "nan") else next((word for word, same in said.items() if text in same.split()), None)
 
 
 def check_text(source: Source, line: int, field: str) -> None:

@@ -11,14 +11,14 @@ from typing import Any
 
 from graphpart.errors import InvalidProblem
 from graphpart.files.source import PathOrStream, opened
-from graphpart.files.text import identifier
+from graphpart.files.text import ANSWERS, answer_in, identifier
 from graphpart.io.parquet import MAGIC, ParquetColumns
 from graphpart.io.table import TableReader
 from graphpart.partition.inputs.frames import elements_of, table_of
 
 __all__ = ["read_answers", "read_elements", "read_named_pairs"]
 
-ANSWERS = ("left", "right", "answer")  # columns of a table of answers
+COLUMNS = ("left", "right", "answer")  # of a table of answers
 ASKED = ("decision", "chance", "about")  # columns that it has if its questions come from graphpart
 
 
@@ -107,20 +107,20 @@ def read_answers(path: PathOrStream) -> dict[str, list[Any]]:
     with opened(path) as source:
         if source.head(len(MAGIC)) == MAGIC:
             columns = ParquetColumns(source)
-            for name in ANSWERS:
+            for name in COLUMNS:
                 columns.place(name)
-            kept = [*ANSWERS, *(name for name in ASKED if name in columns.columns)]
+            kept = [*COLUMNS, *(name for name in ASKED if name in columns.columns)]
             table = table_of(columns.table(kept))
             values_of = {name: list(table.values(name)) for name in kept}
             return values_of | {name: list(map(number_of, values_of[name])) for name in kept if name == "chance"}
         reader = TableReader(source)
         more = [name for name in ASKED if name in reader.columns]
-        found: dict[str, list[Any]] = {name: [] for name in (*ANSWERS, *more)}
-        for lines, _, fields in reader.blocks([], [*ANSWERS, *more], blank=[ANSWERS[2], *more]):
+        found: dict[str, list[Any]] = {name: [] for name in (*COLUMNS, *more)}
+        for lines, _, fields in reader.blocks([], [*COLUMNS, *more], blank=[COLUMNS[2], *more]):
             for line, (left, right, answer, *rest) in zip(lines, fields, strict=True):
-                if answer.strip().lower() not in ("together", "apart", ""):
-                    raise source.error(line, f"found the answer {answer!r}: expected together, apart or nothing")
-                values: list[Any] = [identifier(left), identifier(right), answer.strip().lower(), *rest]
+                if (said := answer_in(answer)) is None:
+                    raise source.error(line, f"found the answer {answer!r}: expected {ANSWERS}")
+                values: list[Any] = [identifier(left), identifier(right), said, *rest]
                 for name, value in zip(found, values, strict=True):
                     found[name].append(number_of(value) if name == "chance" else value)
         return found

@@ -1,6 +1,7 @@
 """Records of the same entity: pairs scored by splink, and the partition that suits the scores best.
 
-1. Columns are texts; `columns.py` chooses candidates and comparisons by what is in them.
+1. Columns are texts, compared without capitals and accents; `columns.py` chooses candidates and comparisons by what is
+   in them.
 2. splink (Linacre et al. 2022), on DuckDB, estimates the probabilities of each level of each comparison among random
    pairs, and among pairs of one entity by expectation maximisation, or from labelled pairs. The match weight of a
    candidate is the base-2 logarithm of the ratio of both.
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.answers.applying import with_answers
+from graphpart.answers.given import answers_of
 from graphpart.errors import InvalidOption, MissingDependency, unknown
 from graphpart.io.elements import read_answers
 from graphpart.partition.inputs.frames import is_frame, table_of
@@ -37,7 +39,7 @@ from graphpart.records.columns import Column, blocking_rules, comparison, halvin
 from graphpart.records.results import Matches, extended
 from graphpart.records.scoring import RECORD, SOURCE, block, labelled_pairs, record_table, scored_candidates
 from graphpart.records.second_round import factors_from_clusters
-from graphpart.records.words import with_words
+from graphpart.records.words import folded, with_words
 from graphpart.solve import run
 
 __all__ = ["match"]
@@ -142,6 +144,13 @@ def match(
         raise InvalidOption(f"prior is {prior!r}: expected a share between 0 and 1")
     table, names, sources = record_table(frame, list(dict.fromkeys(on)), id, source)
     columns = [Column(name, kind_of(table[name])) for name in table if name not in (RECORD, SOURCE)]
+    own = {column.name: table[column.name].tolist() for column in columns}
+    if sources is not None and source not in own:
+        own[str(source)] = sources.tolist()
+    if answers is not None:  # mistakes in it are found before the comparison
+        answers = answers_of(SetPartition.from_pairs(len(names), [], [], names), answers)
+    for column in columns:
+        table[column.name] = folded(table[column.name])
     for column in columns:
         if column.kind == "text":
             with_words(table, column.name, most_pairs(len(table)))
@@ -171,9 +180,6 @@ def match(
     tell(f"{len(u)} candidates, one of {1 / share:.0f} pairs of records is of one entity")
     groups: dict[str, Any] = {} if sources is None else {"groups": sources}  # at most one of each source in a cluster
     problem = SetPartition.from_pairs(len(names), (u, v), -weight, names, dense=False, missing=missing, **groups)
-    own = {column.name: table[column.name].tolist() for column in columns}
-    if sources is not None and source not in own:
-        own[str(source)] = sources.tolist()
     origin = Origin("probability", "match_probability", "left", "right", fields=Fields(names, own))
     problem._origin = origin
     problem = problem.require(**requirements)

@@ -9,17 +9,31 @@ the word in the lower ones. So a sum of such numbers has the sum of the weights 
 from __future__ import annotations
 
 import re
+import unicodedata
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-__all__ = ["KEY", "RARE", "with_words", "words_comparison"]
+__all__ = ["KEY", "RARE", "folded", "with_words", "words_comparison"]
 
 WORD = re.compile(r"[^\W_]+")
 WORDS, NORM, KEY, RARE = (f"__{what}" for what in ("words", "norm", "key", "rare"))  # of a column, as further columns
 BITS = 32  # for the numbers of words, and sums of them
 LEVELS = (0.9, 0.75, 0.6, 0.45, 0.3, 0.15)  # similarities that are told apart
+
+
+def folded(texts: Any) -> Any:
+    """Texts in small letters without accents, None where there is none.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> folded(pandas.Series(["Gijón", None], dtype=object)).tolist()
+    ['gijon', None]
+    """
+    marks = {ord(c): None for c in map(chr, range(0x300, 0x370))}
+    return texts.map(lambda text: text and unicodedata.normalize("NFKD", text).translate(marks).casefold())
 
 
 def with_words(table: Any, name: str, most: int) -> None:

@@ -70,14 +70,14 @@ def test_lifted_pairs_of_answers_do_not_connect():
 
 def test_names_of_files_are_texts():
     p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, 1.0])
-    given = answers_of(p, table([("2", "1", "Together "), (2.0, 0, "apart")]))
-    assert given.pairs.tolist() == [[1, 2], [0, 2]] and given.said.tolist() == [1, 0]
+    given = answers_of(p, table([("2", "1", "Together "), (2.0, 0, "apart"), (0, 1, True), (0, 1, "no"), (0, 1, 1.0)]))
+    assert given.pairs[:2].tolist() == [[1, 2], [0, 2]] and given.said.tolist() == [1, 0, 1, 0, 1]
 
 
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
-        ([("ann", "bob", "maybe")], "answers has 'maybe' in row 0: expected together, apart or nothing"),
+        ([("ann", "bob", "maybe")], "answers has 'maybe' in row 0: expected together"),
         ([("ann", "ann", "apart")], "answers has 'ann' with itself in row 0: expected two different elements"),
         (
             [("x", "y", "apart")],

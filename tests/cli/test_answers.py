@@ -60,7 +60,7 @@ def test_evidence_of_several_people(run, folder):
     [
         ("", "answers.csv:1: the file is empty: expected a header with the names of the columns"),
         ("left,right\nann,bob\n", "answers.csv:1: no column 'answer': expected one of 'left', 'right'"),
-        ("left,right,answer\nann,bob,maybe\n", "answers.csv:2: found the answer 'maybe': expected together, apart or"),
+        ("left,right,answer\nann,bob,maybe\n", "answers.csv:2: found the answer 'maybe': expected together"),
         ("left,right,answer\nx,y,apart\n", "answers.csv: 1 answer, none of them about elements of the problem"),
         ("left,right,answer\nann,,apart\n", "answers.csv:2: column 'right' is empty: expected a name"),
     ],

@@ -187,6 +187,9 @@ def test_mistakes(people, tmp_path, capsys):
             call()
     with pytest.raises(gp.InvalidOption, match=r"on is None: expected the names .*; the table has 'given', 'surname'"):
         gp.records.match(frame)
+    said = {"left": ["r1"], "right": ["r2"], "answer": ["maybe"]}
+    with pytest.raises(gp.InvalidProblem, match="answers has 'maybe' in row 0"):
+        gp.records.match(frame, ON, id="key", answers=said, progress=pytest.fail)  # before the comparison
     (tmp_path / "empty.csv").write_text("")
     assert main(["match", str(tmp_path / "empty.csv"), "--on", "a"]) == 1
     assert "expected a CSV table with a header" in capsys.readouterr().err
@@ -260,10 +263,11 @@ def test_missing_values_of_any_kind():
         assert sources[1] is None and len(sources) == 3
 
 
-def test_nullable_columns_give_the_same_clusters(people):
+def test_nullable_columns_and_capitals_give_the_same_clusters(people):
     frame = people[0][:150][[*ON, "list"]]
     expected = gp.records.match(frame, ON, source="list").labels
-    for data in (frame.convert_dtypes(), frame.convert_dtypes(dtype_backend="pyarrow")):
+    capitals = frame.convert_dtypes().assign(surname=frame["surname"].str.upper())
+    for data in (capitals, frame.convert_dtypes(dtype_backend="pyarrow")):
         assert (gp.records.match(data, ON, source="list").labels == expected).all()
 
 
