@@ -41,8 +41,7 @@ from graphpart.partition.problem.derived import connected
 
 __all__ = ["ABOUT", "Asked", "ask", "can_learn", "choose", "questions", "told_by"]
 
-FIRST = 25  # answers, about as many as present weights count for (`graphpart.records`)
-EVERY = 4  # of so many later questions, one is about clusters, whatever is learned
+EVERY = 4  # of so many questions, one is about clusters, whatever is learned
 LOOKED_AT = 50  # decisions for each question, of the highest gain, among which questions are chosen
 
 ABOUT = ("clusters", "pair")
@@ -68,11 +67,10 @@ def questions(
     problem : SetPartition, networkx.Graph, or graphpart.images.Segmentation
         The problem that was solved; with earlier answers, the one that has them (``result.problem``).
     result : Result, labels, mapping or list of sets
-        A partition of all its elements. Of one that can learn from answers, as those of :func:`graphpart.match`, the
-        first 25 questions, and three of four others (all, if others correct less than one pair each),
-        are about pairs whose costs are nearest to 0, whatever other pairs say of them. The column `about` says so
-        ("pair" or "clusters"): costs are learned from these answers only, since the others were chosen by what other
-        pairs say.
+        A partition of all its elements. Of one that can learn from answers, as those of :func:`graphpart.match`, three
+        of four questions (more, if others correct less than half a pair each) are about the unsure pairs from which
+        most is learned about all of them, whatever other pairs say of these. The column `about` says so ("pair" or
+        "clusters"): costs are learned from these answers only, since the others were chosen by what other pairs say.
     n : int
         The number of questions; fewer if there are not as many.
     answers : DataFrame or mapping, optional
@@ -90,9 +88,10 @@ def questions(
     Returns
     -------
     DataFrame
-        A row for each question, the most valuable first: `left`, `right` (names), for each column of the records the
-        values of both (`name_left`, `name_right`), `decision` (what the result says: "together" or "apart"), `chance`
-        (that this is wrong) and `gain` (the expected number of pairs of elements that the answer corrects). Pixels
+        A row for each question, the most valuable of each kind first: `left`, `right` (names), for each column of the
+        records the values of both (`name_left`, `name_right`), `decision` (what the result says: "together" or
+        "apart"), `chance` (that this is wrong) and `gain` (the expected number of pairs of elements that the answer
+        corrects, besides what is learned: of a question about a pair alone, its chance). Pixels
         and voxels have places, `left_place` and `right_place`; those of regions are beside their boundary. With a
         column `answer` added, it is a table of answers.
 
@@ -160,9 +159,8 @@ def ask(p: SetPartition, result: Any, n: int = 20, answers: Any = None) -> Asked
     labels = p.labels(result)
     p._check_feasible(labels)
     given = answers_of(p, answers if answers is not None else {name: [] for name in COLUMNS})
-    bit = bit_of(p)
-    worth = worth_of(p, labels, bit)
-    return choose(p, labels, worth, given, told_by(answers), int(n), bit if can_learn(result) else None)
+    worth = worth_of(p, labels, bit_of(p))
+    return choose(p, labels, worth, given, told_by(answers), int(n), design_of(p, result))
 
 
 def can_learn(result: Any) -> bool:
@@ -170,32 +168,38 @@ def can_learn(result: Any) -> bool:
     return hasattr(result, "learned")
 
 
+def design_of(p: SetPartition, result: Any) -> Any:
+    """What says from which answers most is learned; None if costs cannot be learned from those about p."""
+    return result._design() if can_learn(result) and list(p.nodes) == list(result.nodes) else None
+
+
 def choose(
-    p: SetPartition, labels: Labels, worth: Worth, given: Answers, told: Told, n: int, bit: float | None
+    p: SetPartition, labels: Labels, worth: Worth, given: Answers, told: Told, n: int, design: Any = None
 ) -> Asked:
     """Questions about decisions, by what they are worth after the answers so far.
 
-    With the cost of a `bit`, costs are learned from answers about unsure pairs, and then change decisions everywhere.
-    So the first questions are about such pairs, until there are as many answers as present costs count for. Then three
-    of four are, and more if there are not enough others that correct at least one pair, as expected.
+    With a `design`, costs are learned from answers about unsure pairs, and then change decisions everywhere. So three
+    of four questions are about such pairs, and more if there are not enough others that correct half a pair or more, as
+    expected.
     """
     classes = connected(p.n, *np.concatenate([p.must_join, given.of(TOGETHER)]).T)
     cuts = np.concatenate([p._must_cut if p._has_must_cut else p.must_join[:0], given.of(APART)])
     gain, count = worth.gains(told), len(worth.pairs)
     likely = np.argsort(-gain, kind="stable")[: LOOKED_AT * n]
-    first, most, near = 0, n, likely[:0]
-    if bit is not None:
-        unsure = unsure_pairs(p, labels, LOOKED_AT * n, bit, worth)
+    most, near = n, likely[:0]
+    if design is not None:
+        rows = design.worth_asking(classes, given, n)
+        unsure = unsure_pairs(labels, design.u[rows], design.v[rows], design.bits[rows], worth)
         worth, gain = worth.beside(unsure), np.concatenate([gain, unsure.chance])
-        likely = likely[gain[likely] >= 1.0]
-        first = min(n, max(0, FIRST - len(given.said)))
-        most, near = (n - first) // EVERY, np.arange(count, len(gain))  # the least sure first
+        likely = likely[gain[likely] >= 0.5]
+        before = len(given.said)
+        most, near = (before + n) // EVERY - before // EVERY, np.arange(count, len(gain))
     forest = Forest(classes, cuts, given.of(NOT_KNOWN), worth.pairs[np.concatenate([likely, near])])
     rows = chosen(likely, gain, worth, forest, most)
     others = list(islice((k for k in near.tolist() if forest.add(*worth.pairs[k].tolist())), n - len(rows)))
-    more = [others[first + k :: EVERY - 1] for k in range(EVERY - 1)]
-    rows = others[:first] + [row for some in zip_longest(*more, rows) for row in some if row is not None]
-    about = None if bit is None else np.where(np.array(rows, np.int64) < count, *ABOUT)
+    more = [others[k :: EVERY - 1] for k in range(EVERY - 1)]
+    rows = [row for some in zip_longest(*more, rows) for row in some if row is not None]
+    about = None if design is None else np.where(np.array(rows, np.int64) < count, *ABOUT)
     return Asked(**vars(worth.at(rows)), gain=gain[rows], labels=labels, about=about)
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.answers.applying import check_error, with_answers
-from graphpart.answers.asking import Asked, can_learn, choose, told_by
+from graphpart.answers.asking import Asked, choose, design_of, told_by
 from graphpart.answers.bits import bit_of
 from graphpart.answers.given import COLUMNS, NOT_KNOWN, WORDS, Answers, answers_of, chance_in, placed, problem_of
 from graphpart.answers.sides import record_columns
@@ -110,7 +110,7 @@ class Interview:
         p = problem_of(problem)
         self._columns = record_columns(p, problem, result, records, id)
         self._first, self._error, self._bit = p, error, bit_of(p)
-        self._learns = can_learn(result)
+        self._design = design_of(p, result)
         labels = p.labels(result)
         p._check_feasible(labels)
         self._labels = labels.astype(np.int64)
@@ -145,8 +145,7 @@ class Interview:
         number = np.full(int(self._labels.max(initial=-1)) + 2, -1)  # of the last one: no cluster
         number[self._labels] = labels
         worth = replace(self._worth, clusters=number[self._worth.clusters])
-        bit = self._bit if self._learns else None
-        return choose(self.problem, labels, worth, self._given, told_by(self.answers), n, bit)
+        return choose(self.problem, labels, worth, self._given, told_by(self.answers), n, self._design)
 
     def question(self) -> dict[str, Any] | None:
         """The most valuable question, a row of :func:`graphpart.questions`; None if there is none left."""

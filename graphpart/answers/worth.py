@@ -106,18 +106,15 @@ def _share_a_group(p: SetPartition, labels: Labels, a: NDArray[np.integer[Any]],
     return np.asarray(found & (b >= 0))
 
 
-def unsure_pairs(p: SetPartition, labels: Labels, most: int, bit: float, worth: Worth) -> Worth:
-    """The listed pairs of least absolute cost, the least sure first, as decisions about themselves. O(m log m)
+def unsure_pairs(labels: Labels, u: NDArray[np.int64], v: NDArray[np.int64], bits: Floats, worth: Worth) -> Worth:
+    """Pairs with so many `bits` of evidence that they are together, as decisions about themselves.
 
     The chance is that of the pair alone, or of the least sure decision in `worth` about the same clusters, if that is
     smaller.
     """
-    u, v, cost = p.pairs()
-    order = np.argsort(np.abs(cost), kind="stable")[:most]
-    u, v, cost = u[order], v[order], cost[order]
     together = labels[u] == labels[v]
     clusters = np.stack([labels[u], np.where(together, -1, labels[v])], 1).astype(np.int64)
-    chance = chance_otherwise(np.where(together, -cost, cost) / bit)
+    chance = chance_otherwise(np.where(together, bits, -bits))
     keys, place = np.unique(
         np.concatenate([_about(worth.together, worth.clusters), _about(together, clusters)]), return_inverse=True
     )
@@ -125,7 +122,7 @@ def unsure_pairs(p: SetPartition, labels: Labels, most: int, bit: float, worth: 
     np.maximum.at(largest, place[: len(worth.pairs)], worth.chance)
     others = largest[place[len(worth.pairs) :]]
     chance = np.where(others > 0, np.minimum(chance, others), chance)
-    return Worth(np.stack([u, v], 1).astype(np.int64), together, clusters, chance, np.ones(len(u)))
+    return Worth(np.stack([u, v], 1), together, clusters, chance, np.ones(len(u)))
 
 
 def _about(together: Flags, clusters: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -27,7 +27,7 @@ from graphpart.machine import CHUNK
 from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.inputs.origin import chance_otherwise
 
-__all__ = ["learned_weights", "similarities"]
+__all__ = ["WIDER", "learned_weights", "similarities", "spread"]
 
 WIDER = 10.0  # standard deviation of the present weight and the constant: without answers, weights stay as they are
 ROUNDS = 4  # of expectation maximisation
@@ -65,7 +65,7 @@ def learned_weights(u: Integers, v: Integers, weight: Floats, known: Floats, giv
     at = order[np.minimum(np.searchsorted(keys, asked, sorter=order), len(keys) - 1)]
     used = (keys[at] == asked) & (given.said != NOT_KNOWN)
     at, same = at[used], given.said[used] == TOGETHER
-    some, share = _spread(weight)
+    some, share = spread(weight)
     samples = np.concatenate([some, some, at, at])
     decisions = np.concatenate([np.repeat([1, 0], len(some)), same, ~same]).astype(np.int8)
     belief = share * chance_otherwise(-weight[some]), share * chance_otherwise(weight[some])
@@ -106,7 +106,7 @@ def _below_best(u: Integers, v: Integers, x: Floats, n: int) -> Floats:
     return np.asarray(x - np.maximum(best[u], best[v]))
 
 
-def _spread(weight: Floats) -> tuple[NDArray[np.int64], Floats]:
+def spread(weight: Floats) -> tuple[NDArray[np.int64], Floats]:
     """Candidates of all weights, at most 40 of each bit from -12 to 12, and of those below and above; their shares."""
     order = np.argsort(weight, kind="stable")
     parts = np.split(order, np.searchsorted(weight[order], np.arange(-12, 13)))

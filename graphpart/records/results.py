@@ -123,6 +123,12 @@ class Matches(PartitionResult):
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "records": None, "first": None}
 
+    def _design(self) -> Any:
+        """From which answers most is learned; see `designing`."""
+        from graphpart.records.designing import Design
+
+        return Design(self if self.first is None else self.first, self)
+
     def learned(
         self, answers: Any, *, error: float = 0.0, method: str = "auto", time_limit: float | None = None
     ) -> Matches:

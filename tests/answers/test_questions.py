@@ -138,7 +138,8 @@ def test_the_chance_takes_groups_into_account():
     apart = ~worth.together
     exact = 0.001**2 * 0.97 / (0.001**2 * 0.97 + 0.999**2 * 0.03)
     assert worth.chance[apart] == pytest.approx([exact], rel=1e-6)
-    unsure = unsure_pairs(p, r.labels, 6, 1.0, worth)
+    u, v, cost = p.pairs()
+    unsure = unsure_pairs(r.labels, u, v, -cost, worth)
     (row,) = (k for k, pair in enumerate(unsure.pairs) if {p.nodes[a] for a in pair} == {"a1", "b2"})
     assert unsure.chance[row] == pytest.approx(exact, rel=1e-6)  # its own cost says together by 97%
     assert gp.partition.doubts(p, r).decisions["chance"].min() == pytest.approx(exact, rel=1e-6)

@@ -96,10 +96,6 @@ def test_weights_are_learned_from_answers(people, matched):
     r = matched
     truth = dict(zip(frame["key"], person, strict=True))
     asked = gp.questions(r.problem, r, 30)
-    cost = {frozenset(pair): abs(c) for *pair, c in zip(*r.problem.pairs(), strict=True)}
-    place = {name: k for k, name in enumerate(r.nodes)}
-    unsure = [cost[frozenset((place[a], place[b]))] for a, b in zip(asked["left"], asked["right"], strict=True)]
-    assert sorted(cost.values())[15] >= np.sort(unsure)[10]  # half of them are among the least sure pairs
     same = [truth[a] == truth[b] for a, b in zip(asked["left"], asked["right"], strict=True)]
     said = asked.assign(answer=np.where(same, "together", "apart"))
     s = r.learned(said)
