@@ -1,4 +1,4 @@
-"""Pictures and volumes: graphpart beside bioimage-cpp and scikit-image, one thread each.
+"""Volumes: graphpart beside bioimage-cpp and scikit-image, one thread each.
 
 Rows: watershed, region graph with features, partition of regions, mutex watershed, and whole segmentations, of a
 generated volume of cells (graphpart.images.cells) and, with the environment variable GRAPHPART_INSTANCES, of a volume
@@ -124,35 +124,6 @@ def rows(name, boundary, truth, runs, peers=True):
             }
 
 
-def photographs(runs):
-    """Segments of a photograph, beside those of scikit-image."""
-    from skimage import data, graph, segmentation
-
-    for name in ("coffee", "astronaut"):
-        image = getattr(data, name)()
-        regions = segmentation.slic(image, 400, start_label=1)
-        contestants = {
-            "graphpart": lambda image=image: gp.images.segment(image).labels,
-            "felzenszwalb": lambda image=image: segmentation.felzenszwalb(image, 200, 0.8, 200),
-            "cut_threshold": lambda image=image, regions=regions: graph.cut_threshold(
-                regions, graph.rag_mean_color(image, regions), 20
-            ),
-            "cut_normalized": lambda image=image, regions=regions: graph.cut_normalized(
-                regions, graph.rag_mean_color(image, regions, mode="similarity")
-            ),
-        }
-        best, answers = measured(contestants, runs)
-        for who, seconds in best.items():
-            yield {
-                "data": name,
-                "work": f"photograph: {len(np.unique(answers[who]))} segments",
-                "program": who,
-                "seconds": round(seconds, 3),
-                "ratio": round(best["graphpart"] / seconds, 2),
-                "distance": "",
-            }
-
-
 def generated(path, shape):
     """Write a volume of mirrored tiles, and the truth of the first tile beside it."""
     import zarr
@@ -213,7 +184,6 @@ def main(argv=None):
         if (INSTANCES / "em").is_dir():
             with np.load(INSTANCES / "em" / "train.npz") as d:
                 found += list(rows("electron microscopy", d["boundary"], d["truth"], runs))
-        found += list(photographs(runs))
     with open(args.csv, "w", newline="") if args.csv else sys.stdout as stream:
         writer = csv.DictWriter(stream, list(found[0]))
         writer.writeheader()

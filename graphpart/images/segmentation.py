@@ -4,7 +4,8 @@
    of neighbours.
 2. The watershed divides the boundary map into small regions, unless regions are given; see `watershed`.
 3. The region graph has a pair for each two regions that touch; see `region_graph`.
-4. The cost of a pair is the log-odds of a boundary, weighted by its length; see `RegionGraph.costs`.
+4. The cost of a pair is the log-odds of a boundary, weighted by its length; see `RegionGraph.costs`. In photographs,
+   the difference of the mean colours of both regions counts, too; see `photographs`.
 5. The set partition problem over the regions is solved, and each voxel gets the label of its region. If probabilities
    of classes are given, it is a labelled partition, whose segments have a class each; see `classes`.
 """
@@ -29,7 +30,7 @@ from graphpart.images.classes import with_classes
 from graphpart.images.files import is_picture, read_array
 from graphpart.images.flooding import flooded
 from graphpart.images.graph import DECIDES, RegionGraph, region_graph
-from graphpart.images.photographs import SAMPLE, boundaries, faint, is_photograph, map_of
+from graphpart.images.photographs import SAMPLE, boundaries, colour_costs, faint, is_photograph, map_of
 from graphpart.labeled import LabeledPartition, LabeledResult
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.requirements import RequirementOptions, with_options
@@ -197,9 +198,10 @@ def segment(
     ----------
     boundary : array_like of float, of 2 or 3 axes; or a photograph, shape (height, width, 3); or a path
         The probability of a boundary at each pixel or voxel, from 0 to 1. A photograph in colour becomes a boundary map
-        by :func:`boundaries`; call this function yourself for pictures and volumes of grey values. The file of a
-        picture (png, jpg, tif, ...) is read; of grey values, it is a boundary map, whose largest integer is a certain
-        boundary. A zarr array or a npy file is processed in blocks.
+        by :func:`boundaries`, and differences between the colours of regions count, too. Call this function yourself
+        for pictures and volumes of grey values. The file of a picture (png, jpg, tif, ...) is read; of grey values, it
+        is a boundary map, whose largest integer is a certain boundary. A zarr array or a npy file is processed in
+        blocks.
     regions : array_like of int, optional
         Regions that are not to be divided, superpixels for example; 0 is no region. Default: those of
         :func:`watershed`.
@@ -317,13 +319,16 @@ def segment(
     if inside is not None and regions is not None:
         chosen = np.where(inside, chosen, 0)
     graph = region_graph(chosen, **evidence, image=image, spacing=sizes)
+    costs = graph.costs(threshold)
+    if photograph is not None:
+        costs = costs + colour_costs(graph, photograph)
     problem: SetPartition | LabeledPartition
     if classes is not None:
         if answers is not None:
             raise InvalidOption("answers and classes are both given: expected one of them")
-        problem = with_classes(graph, graph.costs(threshold), classes, requirements)
+        problem = with_classes(graph, costs, classes, requirements)
     else:
-        problem = graph.problem(graph.costs(threshold), **requirements)
+        problem = graph.problem(costs, **requirements)
         if answers is not None:
             problem = answered(problem, by_region(answers, graph, chosen), error=error)
     result = run(problem, method, time_limit=time_limit, seed=seed, callback=callback)

@@ -11,6 +11,8 @@ pytest.importorskip("sklearn")
 pytest.importorskip("skimage")
 
 from graphpart.estimators import Segmenter
+from graphpart.estimators.boundary_features import boundary_features
+from graphpart.estimators.segmenter import _chosen
 
 INSTANCES = os.environ.get("GRAPHPART_INSTANCES")
 
@@ -44,8 +46,28 @@ def test_learned_is_better(pictures, options):
     assert distance(truth, labels) < 0.7 * distance(truth, default)
     assert model.score([Z], [truth]) == pytest.approx(-distance(truth, labels))
     assert np.array_equal(model.predict([Z])[0], labels)
-    again = Segmenter(**options).fit([X], [y])
-    assert np.array_equal(again.predict(Z), labels)
+    if "threshold" in options:
+        again = Segmenter(**options).fit([X], [y])
+        assert np.array_equal(again.predict(Z), labels)
+
+
+def test_contrast_does_not_count_and_parts_say_what_to_expect(pictures):
+    (X, y), (Z, truth) = pictures
+    pale = gp.images.region_graph(Z[0], 0.2 + 0.5 * Z[1].astype(float))
+    plain = gp.images.region_graph(Z[0], Z[1])
+    for name, values in boundary_features(plain).items():
+        assert np.abs(values - boundary_features(pale)[name]).max() < 0.05, name
+    model = Segmenter(random_state=0).fit([X[:2]], [y])
+    assert distance(truth, model.predict(pale)) == pytest.approx(distance(truth, model.predict(plain)), abs=0.3)
+    assert 0 < model.expected_ < 2 and 0 < model.expected_error_ < 1
+
+
+def test_the_threshold_leaves_one_half_only_for_what_is_worth_it():
+    thresholds = np.array([0.3, 0.4, 0.5, 0.6])
+    parts = np.array([[0.9, 1.0, 1.2, 2.0], [1.1, 1.0, 1.2, 2.0], [0.7, 1.0, 1.2, 2.0]])
+    assert _chosen(thresholds, parts) == 1  # 0.4 is 0.1 worse than 0.3, with standard error 0.12; 0.5 always worse
+    assert _chosen(thresholds, np.where(parts == 1.2, 0.5, parts)) == 2
+    assert _chosen(thresholds, parts[:1]) == 0
 
 
 def test_a_classifier_of_the_users_choice(pictures):
