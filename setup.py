@@ -35,7 +35,7 @@ LEVELS = {
             *.partition.bounds._cuts""",
     "1": """graphpart.learn.* graphpart.distributed.* graphpart.io.* *._brute_force *.bucket_elimination.*
             *.branch_and_bound.* *._cycle_cuts *._primal_dual *.certificates.* *.confidence._subsets *.crf.reduction.*
-            *.pieces.* *.graph_cuts._doubled *.graph_cuts._ordered *._rounding *._prepared *._shared""",
+            *.pieces.* *.graph_cuts._doubled *.graph_cuts._ordered *._rounding *._prepared *._shared *.stopping""",
 }
 
 

@@ -9,10 +9,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from trials import FULL
 
 import graphpart as gp
 
 PEERS = Path(__file__).resolve().parent.parent / "benchmarks" / "peers.py"
+AT_LENGTH = pytest.mark.skipif(not FULL, reason="several seconds: the same script runs other rows; GRAPHPART_FULL_CI=1")
 ON_LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read from /proc")
 
 
@@ -36,6 +38,7 @@ def test_peers_quick(tmp_path):
 
 
 @ON_LINUX
+@AT_LENGTH
 def test_factor_graphs_quick(tmp_path):
     table = tmp_path / "measured.csv"
     options = ("--quick", "--rounds", "1", "--csv", str(table), "--rows", "chain", "sparse", "third-order")
@@ -52,7 +55,8 @@ def test_cuts_bounds_and_moves_quick(tmp_path):
     """Without peers: their figures are not measured, those of graphpart are."""
     gp.write(gp.generate.factor_grid(3, 4, seed=1).problem, tmp_path / "small.uai")
     (tmp_path / "best_known.csv").write_text("file,family,evidence,energy\nsmall.uai,grid,,-100\n")
-    new = ["restore", "roof", "passes-potts", "tables", "expansion", "ten-best", "narrow", "real"]
+    new = ["roof", "ten-best", "real"]
+    new = ["restore", "roof", "passes-potts", "tables", "expansion", "ten-best", "narrow", "real"] if FULL else new
     peers_left_out = ["PyMaxflow", "PyMaxflow expansion", "thinqpbo, solving", "pytoulbar2", "toulbar2"]
     options = ("--quick", "--rounds", "1", "--cpu", "--json", "--instances", str(tmp_path), "--seconds", "1")
     done = peers(*options, "--only", *new, "--without", *peers_left_out, script=PEERS.with_name("crf.py"))
@@ -64,7 +68,7 @@ def test_cuts_bounds_and_moves_quick(tmp_path):
         for one in row["measured"]:
             assert one["bound"] is None or one["cost"] is None or one["bound"] <= one["cost"] + 1e-9
     figures = {(name, f["figure"]): f["value"] for name, row in rows.items() for f in row["figures"]}
-    assert figures["tables", "gap after 30 s, of the better one"] < 1e-9
+    assert not FULL or figures["tables", "gap after 30 s, of the better one"] < 1e-9
     assert figures["ten-best", "tenth energy off NumPy's, relative"] < 1e-12
     assert figures["real", "auto: proven optimal"] == 1 and figures["real", "auto: best known value reached"] == 0
     assert figures["roof", "graphpart roof duality: time over thinqpbo, solving"] is None
@@ -233,12 +237,14 @@ def test_runs_in_parts(tmp_path):
     pytest.importorskip("pyarrow")
     pytest.importorskip("pandas")
     script, folder, table = PEERS.parent / "in_parts.py", tmp_path / "pairs", tmp_path / "measured.csv"
-    for family in ("planted", "grid", "random"):
+    for family in ("planted", "grid", "random") if FULL else ("planted",):
         made = peers("make", family, str(folder / family), "--pairs", "20000", script=script)
         assert made.returncode == 0, made.stderr
     options = ("--workers", "0", "--csv", str(table))
     costs = {}
-    for command, family in (("solve", "planted"), ("whole", "planted"), ("solve", "grid"), ("components", "random")):
+    runs = [("solve", "planted"), ("whole", "planted")]
+    runs += [("solve", "grid"), ("components", "random")] if FULL else []
+    for command, family in runs:
         some = options if command != "whole" else options[2:]
         more = ("--tiles",) if (command, family) == ("solve", "grid") else ()
         done = peers(command, str(folder / family), *some, *more, script=script)
@@ -249,7 +255,7 @@ def test_runs_in_parts(tmp_path):
             assert row["variation"] < 1.0
     assert costs["solve", "planted"] == pytest.approx(costs["whole", "planted"], rel=1e-3)
     with table.open(newline="") as stream:
-        assert [row["command"] for row in csv.DictReader(stream)] == ["solve", "whole", "solve", "components"]
+        assert [row["command"] for row in csv.DictReader(stream)] == [command for command, _ in runs]
 
 
 def test_groups_quick(tmp_path):

@@ -473,7 +473,7 @@ def test_a_change_to_dark_is_followed(driver, pages):
 def test_tables_fit_pixels_have_places_and_names_do_not_overlap(driver, tmp_path):
     rng = np.random.default_rng(5)
     p = gp.SetPartition.from_affinities(rng.uniform(0.05, 0.95, (2, 12, 20)), [(0, 1), (1, 0)])
-    gp.report(p, gp.solve(p), tmp_path / "image.html")
+    gp.report(p, gp.solve(p, "kernighan-lin"), tmp_path / "image.html")
     opened(driver, tmp_path / "image.html")
     assert all(re.search(r"\d+ \(row \d+, column \d+\)", text) for text in column(driver, "elements", "element"))
     assert any("(row " in text for text in column(driver, "decisions", "change"))

@@ -11,7 +11,6 @@ The passes are in `_message_passing`; rounding, and import and export of message
 
 import numpy as np
 
-from libc.float cimport DBL_MAX
 from libc.stdint cimport uint64_t
 from libc.string cimport memcmp
 
@@ -77,7 +76,7 @@ cdef class Prepared:
 
     def _connect(self):
         cdef gp_network* net = &self.net
-        net.capped, net.cap = self.cap < DBL_MAX, self.cap
+        net.cap = self.cap
         net.domains = &self.domains[0] if self.n else NULL
         net.earlier = &self.earlier[0] if self.pair_count else NULL
         net.first, net.later_start, net.earlier_start = &self.first[0], &self.later_start[0], &self.earlier_start[0]

@@ -126,7 +126,7 @@ cdef extern from *:
     /* The message m of a pair becomes least of table + given - m, less a constant; both variables have d labels, an
        even number up to 16. */
     GP_ALWAYS void gp_send_sized(int d, const gp_pair *p, const double *tables, int from_rows, const gp_two *given,
-                                 gp_two constant, double *m, gp_two cap, int capped) {
+                                 gp_two constant, double *m, gp_two cap) {
         gp_two in[8], out[8];
         const double *table = tables + p->table;
         const int h = d / 2;
@@ -164,7 +164,7 @@ cdef extern from *:
         }
         for (int i = 0; i < h; i++) {
             out[i] = gp_sub(out[i], constant);
-            if (capped) out[i] = gp_min(out[i], cap);
+            out[i] = gp_min(out[i], cap);
             gp_store(m + 2 * i, out[i]);
         }
     }
@@ -196,7 +196,7 @@ cdef extern from *:
 
     /* What a visit looks at. */
     typedef struct {
-        int sized, capped;                  /* all variables have so many labels, or 0; messages are at most cap */
+        int sized;                          /* all variables have so many labels, or 0 */
         const int32_t *domains, *earlier;
         const int64_t *first, *later_start, *earlier_start;
         const gp_pair *pairs;
@@ -208,7 +208,7 @@ cdef extern from *:
     /* Sum up what comes to a variable, take out the least entry, which is returned, and send shares of the rest on: to
        later variables if forward, else to earlier ones. What was computed last is added last, and the least entry is
        taken out of what is sent at the end, because the next variable waits for it. */
-    GP_ALWAYS double gp_visit_sized(int d, const gp_network *net, int64_t v, int capped, int forward,
+    GP_ALWAYS double gp_visit_sized(int d, const gp_network *net, int64_t v, int forward,
                                     const double *start, double *given) {
         gp_two sum[8], share[8], least, part, most = gp_both(net->cap), factor = gp_both(net->weight[v]);
         const int h = d / 2;
@@ -231,18 +231,18 @@ cdef extern from *:
         }
         for (int i = 0; i < h; i++) {
             share[i] = gp_mul(sum[i], factor);
-            if (capped) share[i] = gp_min(share[i], most);
+            share[i] = gp_min(share[i], most);
         }
         least = gp_least_two(h, sum);
         part = gp_mul(least, factor);
         if (forward) {
             for (int64_t k = net->later_start[v]; k < later_end; k++)
                 gp_send_sized(d, &pairs[k], net->tables, !pairs[k].flipped, share, part, messages + pairs[k].message,
-                              most, capped);
+                              most);
         } else {
             for (int64_t k = net->earlier_start[v]; k < earlier_end; k++) {
                 const gp_pair *p = &pairs[net->earlier[k]];
-                gp_send_sized(d, p, net->tables, p->flipped, share, part, messages + p->message, most, capped);
+                gp_send_sized(d, p, net->tables, p->flipped, share, part, messages + p->message, most);
             }
         }
         if (given)
@@ -289,40 +289,34 @@ cdef extern from *:
         return least;
     }
 
-    CYTHON_UNUSED static inline double gp_visit(
-        const gp_network *net, int64_t v, int forward, const double *start, double *given
-    ) {
-    #define GP_CASE(D) case D: return net->capped ? gp_visit_sized(D, net, v, 1, forward, start, given) \\
-                                                  : gp_visit_sized(D, net, v, 0, forward, start, given);
-        switch (net->sized) {
-            GP_CASE(2)
-            GP_CASE(4)
-            GP_CASE(6)
-            GP_CASE(8)
-            GP_CASE(16)
+    /* Visit `count` variables from v on, of sizes that the compiler knows; from `start` if it is given, else from what
+       they cost alone. One function a size: the compiler takes long for each. */
+    #define GP_SIZES GP_SIZE(2) GP_SIZE(4) GP_SIZE(6) GP_SIZE(8) GP_SIZE(16)
+    #define GP_SIZE(D) \\
+        static double gp_run_##D(const gp_network *net, int64_t v, int64_t count, int forward, const double *start, \\
+                                 double *given) { \\
+            double total = 0.0; \\
+            for (; count > 0; count--, v += forward ? 1 : -1) \\
+                total += gp_visit_sized(D, net, v, forward, start ? start : net->unary + D * v, given); \\
+            return total; \\
         }
-    #undef GP_CASE
+    GP_SIZES
+    #undef GP_SIZE
+
+    CYTHON_UNUSED static double gp_visit(const gp_network *net, int64_t v, int forward, const double *start,
+                                         double *given) {
+    #define GP_SIZE(D) case D: return gp_run_##D(net, v, 1, forward, start, given);
+        switch (net->sized) { GP_SIZES }
+    #undef GP_SIZE
         return gp_visit_any(net, v, forward, start, given);
     }
 
     /* Visit `count` variables from v on, none of which is in a large factor. */
-    CYTHON_UNUSED static inline double gp_run(const gp_network *net, int64_t v, int64_t count, int forward) {
+    CYTHON_UNUSED static double gp_run(const gp_network *net, int64_t v, int64_t count, int forward) {
         double total = 0.0;
-    #define GP_CASE(D) case D: \\
-            for (; count > 0; count--, v += forward ? 1 : -1) { \\
-                const double *start = net->unary + D * v; \\
-                total += net->capped ? gp_visit_sized(D, net, v, 1, forward, start, NULL) \\
-                                     : gp_visit_sized(D, net, v, 0, forward, start, NULL); \\
-            } \\
-            break;
-        switch (net->sized) {
-            GP_CASE(2)
-            GP_CASE(4)
-            GP_CASE(6)
-            GP_CASE(8)
-            GP_CASE(16)
-        }
-    #undef GP_CASE
+    #define GP_SIZE(D) case D: return gp_run_##D(net, v, count, forward, NULL, NULL);
+        switch (net->sized) { GP_SIZES }
+    #undef GP_SIZE
         for (; count > 0; count--, v += forward ? 1 : -1)
             total += gp_visit_any(net, v, forward, net->unary + net->first[v], net->given);
         return total;
@@ -341,7 +335,7 @@ cdef extern from *:
         GP_LINEAR
 
     ctypedef struct gp_network:
-        int sized, capped
+        int sized
         const element_t* domains
         const element_t* earlier
         const offset_t* first
