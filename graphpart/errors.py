@@ -11,8 +11,9 @@ import inspect
 import os
 import sys
 import warnings
+from abc import ABCMeta
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 __all__ = [
     "NO_PROBLEM",
@@ -21,6 +22,7 @@ __all__ = [
     "FormatError",
     "GraphPartError",
     "GraphPartWarning",
+    "Hinting",
     "InfeasibleProblem",
     "InvalidCertificate",
     "InvalidOption",
@@ -34,6 +36,7 @@ __all__ = [
     "deprecated",
     "known_arguments",
     "nearest",
+    "no_attribute",
     "no_column",
     "position_check",
     "unknown",
@@ -194,6 +197,20 @@ ELSEWHERE = {
     "weight": ("costs",),
     "weights": ("costs",),
 }
+#: Names of attributes that one may look for, and what does that here.
+ATTRIBUTES = {
+    "from_csv": "gp.read(path, ...), or from_frame",
+    "from_dataframe": "from_frame",
+    "from_distances": "from_embeddings, or from_matrix of distances less a threshold",
+    "from_edges": "from_pairs, or from_frame",
+    "from_graph": "SetPartition(G, cost=...), or from_similarity(G, ...)",
+    "from_networkx": "SetPartition(G, cost=...), or from_similarity(G, ...)",
+    "from_records": "gp.match(frame, on=[...])",
+    "marginals": "predict_marginals",
+    "m_best": "predict_k_best",
+    "plot": "plot() of a problem or a result",
+    "predict_proba": "predict_marginals",
+}
 #: What to do with a result that does not hold its problem.
 NO_PROBLEM = "results that were pickled do not hold their problem: give the one that was solved"
 #: Names of a smallest size of clusters, which nothing takes, and the end of the message.
@@ -217,6 +234,23 @@ def ways_of_weights(attribute: object) -> str:
         f"expected SetPartition.from_similarity(G, {name!r}, threshold=...) if large weights join, "
         f"SetPartition(G, cost={name!r}) if they keep apart"
     )
+
+
+def no_attribute(what: str, name: str, known: Iterable[str]) -> AttributeError:
+    """The exception for an attribute that is not there: what does the same here, or the name that is spelled alike."""
+    hint = f"; did you mean {ATTRIBUTES[name]}?" if name in ATTRIBUTES else ""
+    if not hint and not name.startswith("_"):
+        hint = nearest(name, known)
+    return AttributeError(f"{what} has no attribute {name!r}{hint}")
+
+
+class Hinting(ABCMeta):
+    """The class of classes whose unknown attributes are explained."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(cls, name: str) -> Any:
+            raise no_attribute(cls.__name__, name, dir(cls))
 
 
 def unknown_argument(what: str, name: str, known: Iterable[str], value: object = None) -> InvalidOption:

@@ -16,19 +16,28 @@ import pickle
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graphpart.display import plural
 from graphpart.errors import GraphPartError, InvalidOption, MissingFile, check_callback
 from graphpart.files.labels import write_labels
 from graphpart.files.source import BLOCK
 from graphpart.result import Result, Status
 from graphpart.solve import solve
 
-__all__ = ["MANIFEST", "Records", "SolvedFile", "digest_of", "in_processes", "instances_in", "solve_files"]
+__all__ = [
+    "MANIFEST",
+    "Records",
+    "SolvedFile",
+    "digest_of",
+    "in_processes",
+    "instances_in",
+    "solve_files",
+]
 
 MANIFEST = "manifest.csv"
 RESULTS = "results.jsonl"
@@ -67,6 +76,30 @@ class SolvedFile:
     skipped: bool = False
     interrupted: bool = False
 
+    def __repr__(self) -> str:
+        cost = "" if self.record["cost"] is None else f", cost {self.record['cost']:.9g}"
+        return f"<SolvedFile {self.path}: {self.record['status']}{cost}{', skipped' if self.skipped else ''}>"
+
+
+class SolvedFiles(Iterator[SolvedFile]):
+    """An iterator over outcomes, which solves each file when it is asked for; its repr says so."""
+
+    def __init__(self, solved: Generator[SolvedFile], count: int) -> None:
+        self._solved, self._count, self._done = solved, count, 0
+
+    def __next__(self) -> SolvedFile:
+        found = next(self._solved)
+        self._done += 1
+        return found
+
+    def close(self) -> None:
+        """End the processes that solve."""
+        self._solved.close()
+
+    def __repr__(self) -> str:
+        how = "files are solved one by one, as they are asked for: for solved in ..., or list(...)"
+        return f"<SolvedFiles: {self._done} of {plural(self._count, 'file')}; {how}>"
+
 
 def solve_files(
     paths: Any,
@@ -78,7 +111,7 @@ def solve_files(
     format: str | None = None,
     progress: bool = False,
     **options: Any,
-) -> Iterator[SolvedFile]:
+) -> SolvedFiles:
     """Solve instance files one after the other, or several at once; a broken file does not end the run.
 
     Parameters
@@ -157,7 +190,7 @@ def solve_files(
         (file, method, format, reading if len(files) == 1 or may_have_columns(file, format) else {}, solving)
         for file in files
     ]
-    return _solved(tasks, output, records, resume, jobs, progress)
+    return SolvedFiles(_solved(tasks, output, records, resume, jobs, progress), len(tasks))
 
 
 def _content(value: Any) -> Any:
@@ -168,7 +201,7 @@ def _content(value: Any) -> Any:
 
 def _solved(
     tasks: list[tuple[Any, ...]], output: Any, records: Records | None, resume: bool, jobs: int, progress: bool
-) -> Iterator[SolvedFile]:
+) -> Generator[SolvedFile]:
     from graphpart.display.progress import Progress
 
     files = [task[0] for task in tasks]

@@ -227,7 +227,7 @@ class PartitionResult(Result):
     def _columns(self) -> dict[str, Any]:
         return {"element": self.nodes, "cluster": self.labels, "size": sizes_of(self.labels)}
 
-    def changes(self, old: PartitionResult, library: str = "pandas") -> Any:
+    def changes(self, old: Any, library: str = "pandas") -> Any:
         """Which elements are in another cluster than in an old result: a data frame with a row for each.
 
         Clusters of both results are matched by the elements that they share, most of them first, and those of the same
@@ -237,8 +237,8 @@ class PartitionResult(Result):
 
         Parameters
         ----------
-        old : PartitionResult
-            Of the same elements or others; they are compared by name.
+        old : PartitionResult, or labels, mapping or list of sets
+            Of the same elements or others; they are compared by name. Labels of a result are kept, others are numbered.
         library : {"pandas", "polars", "pyarrow"}
             Whose data frame.
 
@@ -255,7 +255,7 @@ class PartitionResult(Result):
         Raises
         ------
         InvalidPartition
-            If `old` is no result.
+            If `old` is no partition, or no result and this one has lost its problem.
         MissingDependency
             If the library is not installed.
 
@@ -273,14 +273,14 @@ class PartitionResult(Result):
           element  before  after    reason
         0     bob       0      2  required
         """
-        if not isinstance(old, PartitionResult):
-            raise InvalidPartition(
-                f"old is of type {type(old).__name__}: expected a result; graphpart.metrics.compare takes labels"
-            )
         nodes: Any = list(self.nodes)
         after: Any = self.labels.astype(np.int64)
-        if old.nodes is self.nodes or old.nodes == self.nodes:
-            before: Any = old.labels.astype(np.int64)
+        if not isinstance(old, PartitionResult):
+            if self.problem is None:
+                raise InvalidPartition(f"old is of type {type(old).__name__}: {NO_PROBLEM}, or expected a result")
+            before: Any = np.asarray(self.problem.labels(old, partial=True), np.int64)
+        elif old.nodes is self.nodes or old.nodes == self.nodes:
+            before = old.labels.astype(np.int64)
         else:
             was = dict(zip(old.nodes, old.labels.tolist(), strict=True))
             before = np.fromiter((was.pop(node, -1) for node in nodes), np.int64, len(nodes))

@@ -153,6 +153,11 @@ class TestMessages:
             ("gp.FactorGraph().add_variable('y', labels=3)", "did you mean 'domain'"),
             ("gp.read('pairs.csv', lef='a')", "a table of pairs takes no lef: .*did you mean 'left'"),
             ("gp.report(p, gp.solve(p), 'x.html', doubt=False)", "did you mean 'doubts'"),
+            (
+                "gp.write_labels('x.csv', gp.solve(p))",
+                r"^labels is the path 'x.csv': expected write_labels",
+            ),
+            ("gp.report(p, gp.solve(p), 'nodir/x.html')", "^nodir: No such file or directory"),
             ("gp.metrics.compare([0, 1, 2], [0, 1])", "the truth has 3 labels, the partition 2: expected one for each"),
             ("gp.metrics.compare(gp.solve(p), gp.solve(gp.SetPartition.from_pairs(2, [], [])))", "3 labels"),
         ],
@@ -163,6 +168,22 @@ class TestMessages:
         with pytest.raises(gp.GraphPartError, match=message) as caught:
             eval(call, names)
         assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [
+            ("plotting.plot", r"did you mean plot\(\) of a problem"),
+            ("SetPartition.from_graph", r"SetPartition has no .*; did you mean SetPartition\(G, cost"),
+            ("SetPartition.from_matrx", "did you mean 'from_matrix'"),
+            ("estimators.ChainCRF().predict_proba", "ChainCRF has no .*; did you mean predict_marginals"),
+            ("solv", "module 'graphpart' has no .*; did you mean 'solve'"),
+        ],
+    )
+    def test_an_attribute_that_is_not_there(self, name, message):
+        if "estimators" in name:
+            pytest.importorskip("sklearn")
+        with pytest.raises(AttributeError, match=message):
+            eval(f"gp.{name}", {"gp": gp})
 
     def test_another_name_of_a_method_is_said(self):
         r = gp.solve(graph("cost", [1.0, -1.0]), "GAEC")
@@ -296,3 +317,18 @@ def test_the_first_row_of_doubts_is_their_headline():
     assert list(d.head(2)) == list(d[:2]) and d.head(2).rows == d.decisions[:2].rows == 2
     many = gp.partition.doubts(q := gp.SetPartition.from_matrix(np.ones((12, 12)) - np.eye(12) - 0.5), range(12))
     assert many._repr_html_().count("<tr>") == 12 and ">...</td>" in many._repr_html_() and q.n == 12
+
+
+def test_costs_that_are_added_up_without_being_asked():
+    G = graph("cost", [-1.0, -1.0])
+    a, b, c = G
+    with pytest.warns(gp.GraphPartWarning, match=r"^in lifted, 1 row repeats a pair: row 1 lists 0 and 2"):
+        gp.SetPartition(G, lifted=[(a, c, 3.0), (c, a, -2.0)])
+    with pytest.warns(gp.GraphPartWarning, match=r"^1 lifted pair is an edge of the graph, too"):
+        gp.SetPartition(G, lifted=[(a, b, 3.0)])
+
+
+def test_labels_in_columns_of_any_names(tmp_path):
+    (tmp_path / "l.csv").write_text("nr,who\na,1\nb,1\n")
+    with pytest.warns(gp.GraphPartWarning, match="'nr' is read as the column of elements, 'who' of clusters"):
+        assert gp.read_labels(tmp_path / "l.csv") == {"a": 1, "b": 1}

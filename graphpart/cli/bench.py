@@ -25,12 +25,13 @@ import numpy as np
 from graphpart.cli import arguments
 from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
-from graphpart.cli.files import check_reports, check_writable, read_problem, write_benchmark, write_text
+from graphpart.cli.files import check_reports, read_problem, write_benchmark, write_text
 from graphpart.cli.interrupt import Interrupt
 from graphpart.cli.kinds import columns, is_factor_graph, is_labeled, size
 from graphpart.cli.manifest import Manifests
 from graphpart.cli.summary import Summary, family_of
 from graphpart.errors import GraphPartWarning, InvalidOption
+from graphpart.files.source import check_writable
 from graphpart.folders import instances_in, record_of
 from graphpart.methods import methods_for
 from graphpart.result import Status

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,11 +13,11 @@ from graphpart.cli.console import OutputError, check_input, emit, say, shown
 from graphpart.display import plural
 from graphpart.errors import FormatError, InvalidOption
 from graphpart.files.labels import check_layout
+from graphpart.files.source import check_writable
 from graphpart.solve import problem_kind
 
 __all__ = [
     "check_reports",
-    "check_writable",
     "labels_files",
     "read_certificate",
     "read_evidence",
@@ -266,17 +265,3 @@ def labels_files(flag: str, path: str | None, files: Sequence[str], to_write: bo
         os.makedirs(path, exist_ok=True)
         check_writable(os.path.join(path, names[0]))
     return [os.path.join(path, name) for name in names]
-
-
-def check_writable(path: str) -> None:
-    """Raise OSError if a file cannot be made or replaced, before any work is done."""
-    if path == "-":
-        return
-    folder = os.path.dirname(path) or "."
-    if not os.path.isdir(folder):
-        code = errno.ENOTDIR if os.path.exists(folder) else errno.ENOENT
-        raise OSError(code, os.strerror(code), folder)
-    if os.path.isdir(path):
-        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    if not os.access(path if os.path.exists(path) and not os.path.isfile(path) else folder, os.W_OK):
-        raise OSError(errno.EACCES, os.strerror(errno.EACCES), path)

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 from graphpart.cli import arguments
 from graphpart.cli.console import check_input, emit_json
 from graphpart.cli.display import Callback, Progress, Table
-from graphpart.cli.files import check_writable, write_model
+from graphpart.cli.files import write_model
 from graphpart.display import plural
 from graphpart.errors import InvalidOption
+from graphpart.files.source import check_writable
 
 if TYPE_CHECKING:
     from graphpart.learn import LogisticRegression, MaxMarginPartition

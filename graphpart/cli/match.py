@@ -19,9 +19,10 @@ from typing import Any
 
 from graphpart.cli import arguments, demands
 from graphpart.cli.console import check_input, emit, emit_json, say
-from graphpart.cli.files import check_reports, check_writable, is_folder, write_doubts, write_labels, write_report
+from graphpart.cli.files import check_reports, is_folder, write_doubts, write_labels, write_report
 from graphpart.display import plural
 from graphpart.errors import FormatError, InvalidOption, InvalidProblem, no_column
+from graphpart.files.source import check_writable
 
 NAME = "match"
 HELP = "find the records that are of the same person or thing"

@@ -18,8 +18,9 @@ import numpy as np
 
 from graphpart.cli import arguments, asked
 from graphpart.cli.console import emit_json, say
-from graphpart.cli.files import check_writable, writing
+from graphpart.cli.files import writing
 from graphpart.display import plural
+from graphpart.files.source import check_writable
 
 NAME = "questions"
 HELP = "write the pairs about which to ask people"

@@ -21,9 +21,10 @@ from contextlib import suppress
 
 from graphpart.cli import asked, demands
 from graphpart.cli.console import say
-from graphpart.cli.files import check_writable, writing
+from graphpart.cli.files import writing
 from graphpart.display import plural
 from graphpart.errors import InvalidOption
+from graphpart.files.source import check_writable
 
 NAME = "review"
 HELP = "write a page on which people answer questions about pairs"

@@ -63,7 +63,6 @@ from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say, say_warnin
 from graphpart.cli.display import Progress, Table, percent
 from graphpart.cli.files import (
     check_reports,
-    check_writable,
     is_folder,
     labels_files,
     read_evidence,
@@ -81,6 +80,7 @@ from graphpart.cli.proofs import ProofFile
 from graphpart.display import number
 from graphpart.errors import GraphPartWarning, InvalidOption
 from graphpart.files.certificates import check_name
+from graphpart.files.source import check_writable
 from graphpart.folders import BROKEN, Records, broken_record, digest_of, in_processes, instances_in, record_of
 from graphpart.io.formats import may_have_columns
 from graphpart.plotting.figures import check_picture

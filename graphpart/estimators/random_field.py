@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from graphpart.errors import InvalidProblem
+from graphpart.errors import InvalidProblem, no_attribute
 from graphpart.estimators.solving import seed
 from graphpart.learn.random_fields import ConditionalRandomField, Packed, RankedLabels, Structure
 
@@ -26,6 +26,11 @@ class RandomFieldEstimator(BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def __init__(self) -> None: ...
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise no_attribute(type(self).__name__, name, dir(type(self)))
 
     @abstractmethod
     def _structure(self, sample: Any) -> Structure:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import GraphPartError, InvalidOption, InvalidPartition, InvalidProblem
+from graphpart.errors import GraphPartError, InvalidOption, InvalidPartition, InvalidProblem, warn
 from graphpart.files.named_labels import ARCHIVE, json_of, npz_of, read_json, read_npz
 from graphpart.files.source import PathOrStream, Source, bare_name, opened, replacing
 from graphpart.files.stream import NumberStream
@@ -155,6 +155,9 @@ def _table(source: Source) -> dict[Hashable, Any]:
             if reader.line_num == 1:
                 header = [field.strip().lower() for field in row]
                 found = [[k for k, field in enumerate(header) if field in names] for names in (NAMES, LABELS)]
+                if len(header) == 2 and not any(found) and not any(map(INTEGER.fullmatch, header)):
+                    warn(f"{source.name}: {header[0]!r} is read as the column of elements, {header[1]!r} of clusters")
+                    found = [[0], [1]]
                 if [len(columns) for columns in found] != [1, 1]:
                     line = ",".join(row)[:40]
                     raise source.error(1, f"found {line!a}: expected the header element,cluster or variable,label")
@@ -228,6 +231,8 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
     b'0\\n0\\n1\\n'
     """
     nodes: Sequence[Hashable]
+    if isinstance(labels, str | os.PathLike):
+        raise InvalidOption(f"labels is the path {os.fspath(labels)!r}: expected write_labels(result, path)")
     if isinstance(labels, Result):
         array, nodes = labels.labels, labels.nodes
     elif problem is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import io
 import os
@@ -15,7 +16,7 @@ from typing import Any, BinaryIO, cast
 
 from graphpart.errors import FormatError, InvalidOption, MissingFile
 
-__all__ = ["Source", "bare_name", "opened", "replacing"]
+__all__ = ["Source", "bare_name", "check_writable", "opened", "replacing"]
 
 BLOCK = 1 << 20
 LONGEST_LINE = 1 << 16
@@ -196,6 +197,21 @@ def opened(path: PathOrStream) -> Iterator[Source]:
             raise InvalidOption(text) from None
         with stream:
             yield Source(stream, os.fspath(path))
+
+
+def check_writable(path: PathOrStream) -> None:
+    """Raise OSError if a file cannot be made or replaced, before any work is done."""
+    if hasattr(path, "write") or (path := os.fspath(cast(str, path))) == "-":
+        return
+    folder = os.path.dirname(path) or "."
+    if not os.path.exists(folder):
+        raise MissingFile(folder)
+    if not os.path.isdir(folder):
+        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder)
+    if os.path.isdir(path):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not os.access(path if os.path.exists(path) and not os.path.isfile(path) else folder, os.W_OK):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES), path)
 
 
 @contextlib.contextmanager

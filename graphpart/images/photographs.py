@@ -21,7 +21,15 @@ from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency, k
 from graphpart.images.graph import CLIP, RegionGraph, channel_means
 from graphpart.partition.problem import costs_from_probabilities
 
-__all__ = ["boundaries", "colour_costs", "faint", "is_photograph", "lightness_and_colour", "map_of"]
+__all__ = [
+    "boundaries",
+    "colour_costs",
+    "faint",
+    "is_grey_photograph",
+    "is_photograph",
+    "lightness_and_colour",
+    "map_of",
+]
 
 SAMPLE = 1_000_000  # pixels that tell about a whole map
 
@@ -89,9 +97,22 @@ def is_photograph(array: NDArray[Any]) -> bool:
     return array.ndim == 3 and array.shape[-1] in (3, 4) and min(array.shape[:2]) > 4
 
 
+def is_grey_photograph(array: NDArray[Any]) -> bool:
+    """Whether a picture or volume of integers of 8 or 16 bits is a photograph, rather than a boundary map.
+
+    Most values of boundary maps are near 0, or if they are turned round, near the largest: the median of the maps of
+    photographs is at most a fifth. A photograph that is as dark or bright is not recognised.
+    """
+    if array.ndim not in (2, 3) or array.dtype.kind != "u" or array.dtype.itemsize > 2 or not array.size:
+        return False
+    sample = array.ravel()[:: max(1, array.size // SAMPLE)]
+    high = int(sample.max())
+    return high > 1 and 0.2 < float(np.median(sample)) / (255 if array.dtype.itemsize == 1 else high) < 0.8
+
+
 def map_of(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """The picture in a file: a photograph in colour, or a boundary map; integers are divided by the largest one."""
-    if is_photograph(array) or array.dtype.kind in "fb":
+    """The picture in a file: a photograph, or a boundary map, whose integers are divided by the largest one."""
+    if is_photograph(array) or array.dtype.kind in "fb" or is_grey_photograph(array):
         return array
     if array.dtype.kind != "u" or array.dtype.itemsize > 2:
         raise InvalidProblem(f"{name} has dtype {array.dtype}: expected probabilities from 0 to 1")

@@ -30,7 +30,15 @@ from graphpart.images.classes import with_classes
 from graphpart.images.files import is_picture, read_array
 from graphpart.images.flooding import flooded
 from graphpart.images.graph import DECIDES, RegionGraph, region_graph
-from graphpart.images.photographs import SAMPLE, boundaries, colour_costs, faint, is_photograph, map_of
+from graphpart.images.photographs import (
+    SAMPLE,
+    boundaries,
+    colour_costs,
+    faint,
+    is_grey_photograph,
+    is_photograph,
+    map_of,
+)
 from graphpart.labeled import LabeledPartition, LabeledResult
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.requirements import RequirementOptions, with_options
@@ -198,10 +206,11 @@ def segment(
     ----------
     boundary : array_like of float, of 2 or 3 axes; or a photograph, shape (height, width, 3); or a path
         The probability of a boundary at each pixel or voxel, from 0 to 1. A photograph in colour becomes a boundary map
-        by :func:`boundaries`, and differences between the colours of regions count, too. Call this function yourself
-        for pictures and volumes of grey values. The file of a picture (png, jpg, tif, ...) is read; of grey values, it
-        is a boundary map, whose largest integer is a certain boundary. A zarr array or a npy file is processed in
-        blocks.
+        by :func:`boundaries`, and differences between the colours of regions count, too. So do integers of 8 or 16
+        bits whose median is in the middle, from 0.2 to 0.8 of 255 or of the largest: few pixels of a map are
+        boundaries. Call this function yourself for other pictures and volumes of grey values. The file of a picture
+        (png, jpg, tif, ...) is read; if it is no photograph, it is a boundary map, whose largest integer is a certain
+        boundary. A zarr array or a npy file is processed in blocks.
     regions : array_like of int, optional
         Regions that are not to be divided, superpixels for example; 0 is no region. Default: those of
         :func:`watershed`.
@@ -305,7 +314,10 @@ def segment(
         if boundary is None:
             raise InvalidOption("nothing is given: expected a boundary map, a photograph, or affinities with offsets")
         array = np.asarray(boundary)
-        if is_photograph(array):
+        if array.ndim == 3 and array.shape[0] in (3, 4) and array.shape[-1] > 4:
+            text = f"boundary has shape {array.shape}: read as a volume of {array.shape[0]} slices"
+            warn(f"{text}; if these are colours, they come last: numpy.moveaxis(photo, 0, -1)")
+        if is_photograph(array) or is_grey_photograph(array):
             photograph = array
             array = boundaries(array)
         heights = probabilities_of(array)

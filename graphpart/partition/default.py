@@ -190,7 +190,8 @@ def _advice(result: PartitionResult, races: Races, time_limit: float | None) -> 
     away = f"the bound is {percent(share)} below" if math.isfinite(share) else "the bound says little"
     if 0.5 < share < math.inf:
         away += ", too far to say how good the clusters are,"
-    searching, proving = races.seconds()
+    proving = races.proving()
+    searching = max(result.seconds - proving, 0.0)
     more = 10 * max(1.0, PATIENCE if time_limit is None else time_limit)
     return (
         f"{away} after {searching:.1f} s of search, {proving:.1f} s of proofs; more of both with time_limit={more:.0f}"

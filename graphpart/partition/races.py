@@ -211,11 +211,10 @@ class Races:
         parts = [(self.whole[part.elements], part.prover) for part in self._parts if part.prover is not None]
         return [one._replace(elements=of[one.elements]) for of, prover in parts for one in prover.kept()]
 
-    def seconds(self) -> tuple[float, float]:
-        """Seconds of search, and of proofs."""
+    def proving(self) -> float:
+        """Seconds of proofs."""
         spent = [part.race.spent() for part in self._parts if part.race is not None]
-        searching = sum(one.get("search", 0.0) for one in spent)
-        return searching, sum(sum(one.values()) for one in spent) - searching
+        return sum(seconds for one in spent for what, seconds in one.items() if what != "search")
 
     def run(self, is_limited: bool) -> None:
         """Solve all components in turn: within the time there is, or each in one turn of all contestants.

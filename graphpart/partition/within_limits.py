@@ -179,12 +179,15 @@ def solve_within_limits(
     if not contestants[-1].proves or least > 1:
         prover = _prover(free, first, stopping, constant, threads, inner.remaining)
         contestants.append(_Proofs(p, contraction, first, prover))
+    provers = [one for one in contestants if one.proves]
     judge = judge_of_partition(free)
     turns = PROVING if method == "exact" else None
     race = Race(contestants, first, cost, trivial_bound(free), lambda _: judge, turns)
     race.run(inner)
     bound = math.inf if race.proven else constant + race.bound
     how = f"{race.prover or 'search' if bound == math.inf else 'search'}; {p._limits}"
+    if not race.proven and not any(isinstance(one, TwoClusters) or one.name == "integer program" for one in provers):
+        how += "; the bound is that without these limits, so the gap does not say how good the clusters are"
     found = contraction.lift(race.labels)
     return concluded(p, found, bound, method, stopping, how, start=(labels, p._evaluate_labels(labels)))
 

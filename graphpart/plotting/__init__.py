@@ -4,12 +4,19 @@ Problems of both kinds use these functions to draw themselves. So this room impo
 calls their methods: `partitions` and `factor_graphs` choose what fits, `graphs`, `maps` and `pictures` draw it.
 """
 
+from typing import Any
+
+from graphpart.errors import no_attribute
 from graphpart.plotting.factor_graphs import plot_factor_graph
 from graphpart.plotting.histories import plot_history
 from graphpart.plotting.partitions import plot_changes, plot_partition
 from graphpart.plotting.pictures import plot_segments
 
 __all__ = ["plot_changes", "plot_factor_graph", "plot_history", "plot_partition", "plot_segments"]
+
+
+def __getattr__(name: str) -> Any:
+    raise no_attribute(f"module {__name__!r}", name, __all__)
 
 
 def __dir__() -> list[str]:

@@ -22,7 +22,7 @@ __all__ = ["draw_map"]
 
 MOST = CLUSTERS // 2  # a picture cannot be zoomed
 LINKED = 15  # clusters between which lines can be followed
-ATTRACT, REPEL = "tab:blue", "tab:red"
+ATTRACT, REPEL, FIXED = "tab:blue", "tab:red", "silver"
 
 
 def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
@@ -30,6 +30,7 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
 
     A name is left out where it would be written over that of a larger cluster.
     """
+    from matplotlib import colormaps
     from matplotlib.collections import EllipseCollection, LineCollection
     from matplotlib.lines import Line2D
 
@@ -70,9 +71,10 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
         offset_transform=ax.transData,
         zorder=2,
     )
-    if np.isfinite(doubt[chosen]).any():
-        discs.set_array(np.ma.masked_invalid(doubt[chosen]))
-        discs.set_cmap("viridis")
+    fixed = ~np.isfinite(doubt[chosen])
+    if not fixed.all():
+        discs.set_array(np.ma.masked_array(doubt[chosen], fixed))
+        discs.set_cmap(colormaps["viridis"].with_extremes(bad=FIXED))
         ax.figure.colorbar(discs, ax=ax, label="cost of moving its least sure element")
     ax.add_collection(discs)
     surest = _surest(labels, rises, len(sizes))
@@ -81,17 +83,21 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
         name = shortened(str(problem.nodes[surest[cluster]]), 18).replace("$", r"\$")
         text = f"{name}\n{_members(int(sizes[cluster]))}"
         names.append(ax.annotate(text, (points[k, 0], points[k, 1] - r), (0, -1), textcoords="offset points",
-                                 ha="center", va="top", fontsize=6, annotation_clip=True))  # fmt: skip
+                                 ha="center", va="top", fontsize=6, annotation_clip=True,
+                                 bbox={"facecolor": "white", "linewidth": 0, "alpha": 0.7, "pad": 0.5}))  # fmt: skip
     reach = float(radius.max(initial=1.0)) + 0.6
     ax.set_xlim(x.min() - reach, x.max() + reach)
-    ax.set_ylim(-y.max() - reach - 1.2, -y.min() + reach)  # with room for the names of the last row
+    ax.set_ylim(-y.max() - reach - 2.0, -y.min() + reach)  # with room for the names of the last row
     ax.set_aspect("equal")
     ax.set_axis_off()
     some = _left_out(sizes, chosen, doubt, len(a)) if not linked else "of each, the two clearest lines" if few else ""
     texts = {ATTRACT: "some pairs between them attract", REPEL: "all of them repel"}
     handles = [Line2D([], [], color=c, alpha=0.5, label=text) for c, text in texts.items() if c in colours]
+    if fixed.any() and not fixed.all():
+        style: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": FIXED}
+        handles.append(Line2D([], [], **style, label="no element can move along a pair"))
     legend = ax.legend(
-        handles=handles, title=some or None, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, fontsize="small",
+        handles=handles, title=some or None, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, fontsize="small",
         title_fontsize="small", frameon=False,
     )  # fmt: skip
     ax.figure.figure.draw_without_rendering()  # only then it is known how large the axes are

@@ -90,7 +90,7 @@ def plot_segments(
         if below.ndim < segments.ndim and segments.shape[: below.ndim] == below.shape:
             raise InvalidOption("labels are a picture with colours: expected plot_segments(labels, image)")
         raise InvalidOption(f"image has shape {below.shape}: expected {segments.shape}, with or without colours")
-    title = ""
+    title = plural(len(np.unique(segments[segments > 0])), "segment")
     if segments.ndim == 3:
         if not -3 <= axis < 3:
             raise InvalidOption(f"axis is {axis!r}: expected 0, 1 or 2")
@@ -100,7 +100,7 @@ def plot_segments(
             raise InvalidOption(f"slice is {slice!r}: expected 0 to {depth - 1}")
         segments = segments.take(at, axis)
         below = None if below is None else below.take(at, axis)
-        title = f", slice {at} of {depth}"
+        title += f", slice {at} of {depth}"
     ax = axes_for(ax)
     if below is None:
         shown = np.where(segments > 0, (segments.astype(np.int64) * 7919) % 19 + 1, 0)
@@ -112,5 +112,5 @@ def plot_segments(
         border[near][segments[near] != segments[far]] = 1.0, 0.85, 0.0, 1.0
     ax.imshow(border, interpolation="nearest")
     ax.set_axis_off()
-    ax.set_title(f"{plural(len(np.unique(segments[segments > 0])), 'segment')}{title}")
+    ax.set_title(title)
     return ax

@@ -189,12 +189,15 @@ def match(
         factors, weight, problem = found
         levels = {name: multiply(levels[name], x) for name, x in zip(levels, factors, strict=True)}
         told = "; weights learned again from the clusters"
+    start: Any = None
     if answers is not None:
+        time_limit = None if time_limit is None else time_limit / 2
+        start = run(problem, method, time_limit=time_limit)  # of equally good clusters, those without answers remain
         problem, given = with_answers(problem, answers, error)
         told += f"; {given}"
     scores = _scores(names, u, v, weight, levels)
     problem._origin = replace(origin, table=table_of(scores))
-    result = run(problem, method, time_limit=time_limit)
+    result = run(problem, method, time_limit=time_limit, **({} if start is None else {"initial": start}))
     chosen = ", ".join(f"{c.name} as {c.kind}" for c in columns)
     settings = {"columns": {c.name: c.kind for c in columns}, "blocking": rules, "prior": share, "missing": missing}
     message = f"{result.message}; compared {chosen}; {len(rules)} blocking rules; prior {share:.3g}"

@@ -97,9 +97,14 @@ def map_chart(
         some = f" These are {number(len(chosen))} of {plural(len(sizes), 'cluster')}, with {plural(inside, 'element')}."
         which = "the largest and the least sure" if unsure else "the largest"
         remarks.append(f"The map has {number(len(chosen))} of {plural(len(sizes), 'cluster')}: {which}.")
+    linked = "No pair that is listed links two of these clusters."
+    if len(a):
+        linked = (
+            "Lines are sums of the costs of the pairs between two clusters: blue if some of these pairs attract, red "
+            "if all repel."
+        )
     caption = (
         "Each point is a cluster, as large as it has members, with the name of its first element; press it to see its "
-        "elements. Lines are sums of the costs of the pairs between two clusters: blue if some of these pairs attract, "
-        f"red if all repel.{few}{some}"
+        f"elements. {linked}{few}{some}"
     )
     return Chart("map", "Map of clusters", caption, drawn, {"kind": "map"}, wide=True)

@@ -177,10 +177,10 @@ def _graph(totals: PairTotals) -> Any:
     """The picture of some clusters, which the page's script fills."""
     none = np.zeros(0, np.int64)
     caption = (
-        "Each disc is a cluster. Lines are pairs: those against the partition are drawn in full colour. Press a "
-        "cluster on the map or in a table, or a decision, to draw its elements here. Drag to move, zoom by the buttons "
-        "or Ctrl and the wheel; point at an element or a line to read its name and cost, press an element to look at "
-        "it."
+        "Each point is an element, in the colour of its cluster. Lines are pairs: those against the partition are "
+        "drawn in full colour. Press a cluster on the map or in a table, or a decision, to draw its elements here. "
+        "Drag to move, zoom by the buttons or Ctrl and the wheel; point at an element or a line to read its name and "
+        "cost, press an element to look at it."
     )
     kinds: tuple[str, ...] = KINDS
     if len(totals.kinds) > len(KINDS):

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 from graphpart.common.steps import ROUNDING
 from graphpart.display import number
 from graphpart.errors import InvalidOption, InvalidPartition, known_arguments
+from graphpart.files.source import check_writable
 from graphpart.partition.inputs.frames import table_of
 from graphpart.partition.inputs.unlisted import derived_cost
 from graphpart.partition.problem import as_problem
@@ -74,6 +75,8 @@ def report(
         If Bokeh, which draws the charts, is not installed: ``pip install 'graphpart[report]'``.
     InvalidOption
         If `result` is not a result, or `pairs` has no columns of the elements.
+    MissingFile
+        If there is no such folder; nothing is computed then.
     InvalidPartition
         If the result belongs to another problem.
 
@@ -93,6 +96,7 @@ def report(
     True
     """
     check_report()
+    check_writable(path)
     outlines = getattr(problem, "outlines", None)  # of a Segmentation
     if outlines is not None:
         problem = problem.problem

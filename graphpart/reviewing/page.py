@@ -147,10 +147,19 @@ def data_of(p: SetPartition, asked: Asked, columns: dict[str, list[Any]], names:
         "format": FORMAT,
         "key": key.hexdigest()[:24],
         "columns": list(columns),
+        "apart": [int(_names_groups(p, values)) for values in columns.values()],
         "elements": shown,
         "members": lines,
         "questions": questions,
     }
+
+
+def _names_groups(p: SetPartition, values: list[Any]) -> bool:
+    """Whether a column names the groups of which a cluster has one element at most, so that it differs in any case."""
+    if p.groups is None or len(p.groups.group) != p.n or np.any(np.diff(p.groups.starts) != 1):
+        return False
+    both = set(zip(map(_text, values), p.groups.group.tolist(), strict=True))
+    return len(both) == len({value for value, _ in both}) == len({code for _, code in both})
 
 
 def _text(value: Any) -> str:

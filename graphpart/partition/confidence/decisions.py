@@ -3,7 +3,9 @@
 A pair that is apart and has the doubt of joining its two clusters stands for this join. One that has the doubt of
 moving one of its elements to the cluster of the other stands for this move. A pair that is together stands for the move
 of one of its elements, or for the best split of its cluster. Other pairs of the same clusters with the same doubt stand
-for one unspecified change. Each decision keeps the pair whose cost is the strongest argument for the change.
+for one unspecified change. If all pairs of one doubt are linked by clusters that they share, and stand for at most one
+join, split or move, they stand for one change; otherwise equal doubts are a coincidence, as they are of whole numbers.
+Each decision keeps the pair whose cost is the strongest argument for the change.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 from graphpart.common.columns import Columns, named, placed
 from graphpart.common.steps import ROUNDING
 from graphpart.display import shortened
+from graphpart.kernels._pairs import connected_components
 from graphpart.partition.confidence.changes import Changes
 from graphpart.partition.inputs.given_rows import GivenRows
 from graphpart.partition.inputs.origin import chance_of
@@ -87,18 +90,18 @@ def decisions_of(
             return np.asarray(np.abs(rise - doubt) <= slack + ROUNDING * np.abs(doubt))
 
     joins = (found.with_[a] == b) & equal(found.joins[a]) | (found.with_[b] == a) & equal(found.joins[b])
-    first = equal(found.elements[ca]) & (~apart | (found.to[ca] == b))
-    second = equal(found.elements[cb]) & (~apart | (found.to[cb] == a))
     pair = ~apart & (np.bincount(labels, minlength=len(shown)) == 2)[a]  # either element may leave: it is one split
+    first = equal(found.elements[ca]) & np.where(apart, found.to[ca] == b, ~pair | (found.to[ca] >= 0))
+    second = equal(found.elements[cb]) & np.where(apart, found.to[cb] == a, ~pair | (found.to[cb] >= 0))
     kind = np.full(len(u), OTHER)
     kind[~apart & equal(found.splits[a])] = SPLIT
-    kind[(first | second) & ~pair] = MOVE
+    kind[first | second] = MOVE
     kind[apart & joins] = JOIN
     swap = (kind == MOVE) & second & ~first  # the element that moves is the left one
     u, v, a, b, ca, cb = (np.where(swap, x, y) for x, y in ((v, u), (u, v), (b, a), (a, b), (cb, ca), (ca, cb)))
     to = found.to[ca].astype(np.int64)
     step = np.diff(doubt, prepend=doubt[:1]) > slack + ROUNDING * np.abs(doubt)
-    same = np.cumsum(step)  # equal numbers for equal doubts
+    same = np.asarray(np.cumsum(step), np.int64)  # equal numbers for equal doubts
     low, high = np.minimum(a, b), np.maximum(a, b)
     keys = np.stack(
         [
@@ -109,8 +112,9 @@ def decisions_of(
         ]
     )
     number = _numbered(keys)
+    number = _numbered(np.where(_one_change(same, low, high, number, kind != OTHER), [-1 - same], [number]))
     speaks = np.where(apart, cost, -cost)  # the less, the more the pair speaks for the change
-    order = np.lexsort((np.arange(len(u)), speaks, number))
+    order = np.lexsort((np.arange(len(u)), speaks, kind == OTHER, number))
     best = order[np.flatnonzero(np.diff(number[order], prepend=-1))]
     count = np.bincount(number, minlength=len(best))
     least = np.full(len(best), np.inf)
@@ -126,11 +130,11 @@ def decisions_of(
     columns: dict[str, NDArray[Any]] = {
         "left": named(names, u[best]),
         "right": named(names, v[best]),
+        "decision": DECIDED[apart[best].astype(np.intp)],
     }
     if origin is not None and (scores := origin.scores(own[best])) is not None:
         columns["score"] = scores
-    columns |= {"cost": cost[best]}
-    columns |= {"decision": DECIDED[apart[best].astype(np.intp)], "kind": KINDS[change], "scope": SCOPES[kind[best]]}
+    columns |= {"cost": cost[best], "kind": KINDS[change], "scope": SCOPES[kind[best]]}
     columns |= {"cluster": shown[a[best]], "other": np.append(shown, -1)[other], "pairs": count, "doubt": least}
     if (chance := chance_of(origin, least)) is not None:
         columns["chance"] = chance
@@ -170,6 +174,7 @@ def as_given(columns: Columns, origin: Any) -> Columns:
     rows = GivenRows(origin.table, origin.left, origin.right, pairs)
     low, high = (np.where(rows.turned, columns[x], columns[y]) for x, y in (("right", "left"), ("left", "right")))
     given: dict[Any, NDArray[Any]] = {origin.left: low, origin.right: high}
+    first = list(given)
     if origin.fields is not None:
         given |= origin.fields.of_pairs(list(zip(low.tolist(), high.tolist(), strict=True)))
     given |= {name: rows.values(name) for name in origin.table.columns if name not in given}
@@ -177,12 +182,28 @@ def as_given(columns: Columns, origin: Any) -> Columns:
         given[origin.column] = columns["cost"]
     dropped = {"left", "right", "score", "cost" if origin.kind == "cost" else None}
     own = {f"{k}_of_doubts" if k in given else k: a for k, a in columns.items() if k not in dropped}
-    return Columns({**given, **own})
+    first += [k for k in ("decision", "change") if k in own and k not in given]  # where a printed frame shows them
+    every = {**given, **own}
+    return Columns({**{k: every[k] for k in first}, **every})
 
 
 def by_place(columns: Columns, origin: Any) -> Columns:
     """Columns with the places of pixels, such as (row, column), in place of their numbers, if the problem is a grid."""
     return columns if origin is None else placed(columns, origin.shape)
+
+
+def _one_change(
+    same: Integers, low: Integers, high: Integers, number: Integers, named: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Whether all pairs of the same doubt as each pair stand for one change, see above."""
+    count = int(same.max(initial=-1)) + 1
+    width = int(high.max(initial=0)) + 1
+    clusters, ends = np.unique(np.concatenate([same * width + low, same * width + high]), return_inverse=True)
+    u, v = np.split(ends.astype(np.int32), 2)
+    component = connected_components(len(clusters), u, v)
+    parts = np.bincount(same[np.unique(component[u], return_index=True)[1]], minlength=count)
+    changes = np.bincount(same[named][np.unique(number[named], return_index=True)[1]], minlength=count)
+    return np.asarray((parts[same] == 1) & (changes[same] <= 1))
 
 
 def _numbered(keys: NDArray[np.int64]) -> Integers:

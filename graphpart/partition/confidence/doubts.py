@@ -56,8 +56,8 @@ class Doubts:
     ----------
     decisions : Columns
         Pairs that one and the same change decides otherwise are one row: ``left, right`` (of these pairs, the one that
-        speaks most for the change; the left element is the one that moves), their ``score`` (as given to the
-        constructor, if not as a cost) and ``cost``, ``decision`` (what is: "together" or "apart"), ``kind`` of the
+        speaks most for the change; the left element is the one that moves), ``decision`` (what is: "together" or
+        "apart"), their ``score`` (as given to the constructor, if not as a cost) and ``cost``, ``kind`` of the
         change ("join", "split", or "move" of one element from a cluster to another), ``scope`` (what changes:
         "clusters" as a whole, one "element", or what is best with the "pair" decided otherwise), ``cluster, other``
         (the cluster that it would join or move to, or -1), ``pairs`` (how many), ``doubt``, ``chance`` (of the change,
@@ -165,7 +165,7 @@ class Doubts:
         columns = by_place(columns, self.origin)
         if table == "decisions":
             names = list(columns)
-            at = names.index("kind")
+            at = names.index("decision") + 1
             words = {"change": in_words(columns)}
             columns = Columns({**{k: columns[k] for k in names[:at]}, **words, **{k: columns[k] for k in names[at:]}})
         return as_given(columns, self.origin) if table in ("decisions", "pairs") else columns

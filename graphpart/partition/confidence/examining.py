@@ -86,8 +86,8 @@ def rises_of_pairs(
 
 
 def cleared(rises: NDArray[np.float64], slack: float) -> NDArray[np.float64]:
-    """Replace values that only rounding makes negative by 0."""
-    return np.where((rises < 0) & (rises >= -slack), 0.0, rises)
+    """Replace values that only rounding makes negative, and -0.0, by 0."""
+    return np.where((rises <= 0) & (rises >= -slack), 0.0, rises)
 
 
 def likely_decisions(given: SetPartition, labels: Labels) -> tuple[Columns, Labels]:

@@ -12,7 +12,7 @@ from graphpart.display import plural
 from graphpart.errors import InvalidProblem, unknown, warn
 from graphpart.kernels import _pairs
 
-__all__ = ["check_choice", "once"]
+__all__ = ["check_choice", "once", "repeated"]
 
 HOW = ("error", "sum", "mean", "max")
 
@@ -33,12 +33,12 @@ def once(names: Sequence[Hashable], u: NDArray[Any], v: NDArray[Any], values: An
     """
     if how == "sum" or not len(u):
         return u, v, values
-    u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
-    low, high, count, *_ = _pairs.sort_pairs(len(names), u, v, np.ones(len(u)))
-    if len(low) == len(u):
-        return u, v, values
-    keys = np.minimum(u, v).astype(np.int64) * len(names) + np.maximum(u, v)
     if how in ("mean", "max"):
+        u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
+        low, high, count, *_ = _pairs.sort_pairs(len(names), u, v, np.ones(len(u)))
+        if len(low) == len(u):
+            return u, v, values
+        keys = np.minimum(u, v).astype(np.int64) * len(names) + np.maximum(u, v)
         _, place = np.unique(keys, return_inverse=True)  # in the same order as the sorted pairs
         if how == "mean":
             with np.errstate(invalid="ignore"):
@@ -47,6 +47,21 @@ def once(names: Sequence[Hashable], u: NDArray[Any], v: NDArray[Any], values: An
             found = np.full(len(low), -np.inf)
             np.maximum.at(found, place, values)
         return low, high, found
+    if what := repeated(names, u, v, values):
+        choices = 'duplicates="mean" or "max" takes one value for each pair, "sum" adds up the costs'
+        if how == "error":
+            raise InvalidProblem(f"{what}: expected each pair once; {choices}")
+        warn(f"{what}; their costs are added up, so that a pair counts as often as it is listed: {choices}")
+    return u, v, values
+
+
+def repeated(names: Sequence[Hashable], u: NDArray[Any], v: NDArray[Any], values: Any) -> str:
+    """How many rows list a pair again, and the first of them; empty if none does."""
+    u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
+    low, high, count, *_ = _pairs.sort_pairs(len(names), u, v, np.ones(len(u)))
+    if len(low) == len(u):
+        return ""
+    keys = np.minimum(u, v).astype(np.int64) * len(names) + np.maximum(u, v)
     listed = np.asarray(low, np.int64) * len(names) + high  # ascending, as the sorted pairs are
     repeated = listed[np.asarray(count) > 1]
     at = np.minimum(np.searchsorted(repeated, keys), len(repeated) - 1)
@@ -60,9 +75,4 @@ def once(names: Sequence[Hashable], u: NDArray[Any], v: NDArray[Any], values: An
     more = len(u) - len(low)
     what = f"{plural(more, 'row')} {'repeats' if more == 1 else 'repeat'} a pair: "
     what += f"row {row} lists {a!r} and {b!r} as row {before} does{order}"
-    what += f" with {values[row]:g} and {values[before]:g}"
-    choices = 'duplicates="mean" or "max" takes one value for each pair, "sum" adds up the costs'
-    if how == "error":
-        raise InvalidProblem(f"{what}: expected each pair once; {choices}")
-    warn(f"{what}; their costs are added up, so that a pair counts as often as it is listed: {choices}")
-    return u, v, values
+    return f"{what} with {values[row]:g} and {values[before]:g}"

@@ -17,7 +17,7 @@ from graphpart.errors import InvalidOption, InvalidProblem, warn
 from graphpart.partition.inputs.arrays import Places, arrays_of_graph, names_of, node_attribute
 from graphpart.partition.inputs.probabilities import Meaning
 from graphpart.partition.problem.lifted import lifted_pairs
-from graphpart.partition.problem.misreadings import check_kind, check_name, check_requirements
+from graphpart.partition.problem.misreadings import check_kind, check_lifted, check_name, check_requirements
 from graphpart.partition.problem.networks import FromNetworks
 from graphpart.partition.problem.requirements import FrameOptions, GridOptions, ProblemOptions, with_options
 
@@ -352,6 +352,7 @@ class FromData(FromNetworks):
         other = options.get("lifted")
         lifted = None if other is None else lifted_pairs(other, len(names), Places(names), cost)
         p = cls.__new__(cls)._build(names, (u, v, costs), options, lifted, partial(node_attribute, graph))
+        check_lifted(p, lifted)
         check_requirements(p, costs)
         return p
 

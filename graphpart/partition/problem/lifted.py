@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import plural
-from graphpart.errors import InvalidProblem
+from graphpart.errors import InvalidProblem, warn
 from graphpart.partition.inputs.arrays import Places, arrays_of_graph, check_pairs, pairs_and_costs
 from graphpart.partition.problem.requirements import indices_of
 
@@ -34,7 +34,13 @@ def lifted_pairs(lifted: Any, n: int, place: Places | None, attribute: str = "co
     ------
     InvalidProblem
         If it is none of these, an edge has no cost, or a pair is no pair of elements.
+
+    Warns
+    -----
+    GraphPartWarning
+        If a pair of named elements is listed twice.
     """
+    from graphpart.partition.inputs.duplicates import repeated
     from graphpart.partition.inputs.frames import is_frame, table_of  # which few problems need
 
     if hasattr(lifted, "is_directed") and place is not None:
@@ -61,6 +67,8 @@ def lifted_pairs(lifted: Any, n: int, place: Places | None, attribute: str = "co
     u, v, numbers = pairs_and_costs(pairs, costs, "lifted ")
     u, v = (np.ascontiguousarray(index, np.int64) for index in (u, v))
     check_pairs(n, u, v, numbers, "lifted pair")
+    if place is not None and (told := repeated(place.nodes, u, v, numbers)):
+        warn(f"in lifted, {told}; their costs are added up")
     return u, v, numbers
 
 

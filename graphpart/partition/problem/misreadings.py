@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.display import plural
 from graphpart.errors import warn
 from graphpart.partition.problem.derived import components
 from graphpart.partition.problem.pair_costs import PairCosts
 
-__all__ = ["check_kind", "check_name", "check_requirements", "check_unread_signs", "check_values"]
+__all__ = ["check_kind", "check_lifted", "check_name", "check_requirements", "check_unread_signs", "check_values"]
 
 WORDS = {
     "affinities", "affinity", "confidence", "likelihood", "prob", "proba", "probabilities", "probability", "probs",
@@ -138,6 +139,19 @@ def check_unread_signs(graph: Any, weight: Hashable) -> None:
             "the attribute 'sign' of edges is not read, so enemies count as friends: weight='sign' reads it; "
             "SetPartition.from_similarity(G, 'sign', threshold=0) keeps enemies apart; gp.frustration(G) finds two "
             "sides"
+        )
+
+
+def check_lifted(p: PairCosts, lifted: tuple[NDArray[Any], NDArray[Any], Any] | None) -> None:
+    """Warn if lifted pairs of a graph are edges of it, too."""
+    if lifted is None or p.lifted is None:
+        return
+    ends = np.sort(np.stack(lifted[:2]), axis=0)
+    both = len(np.unique(ends, axis=1).T) - int(p.lifted.sum())
+    if both > 0:
+        warn(
+            f"{plural(both, 'lifted pair')} {'is an edge' if both == 1 else 'are edges'} of the graph, too: the costs "
+            "are added up, and such a pair connects"
         )
 
 

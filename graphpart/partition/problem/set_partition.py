@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.errors import InvalidProblem, known_arguments
+from graphpart.errors import Hinting, InvalidProblem, known_arguments
 from graphpart.partition.inputs.arrays import (
     Places,
     advice,
@@ -29,7 +29,7 @@ from graphpart.partition.problem import derived
 from graphpart.partition.problem.from_others import FromOthers
 from graphpart.partition.problem.labels import check_connected, check_feasible, labels_of
 from graphpart.partition.problem.lifted import lifted_pairs
-from graphpart.partition.problem.misreadings import check_name, check_requirements
+from graphpart.partition.problem.misreadings import check_lifted, check_name, check_requirements
 from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels, Pairs
 from graphpart.partition.problem.requirements import ClusterOptions, ProblemOptions, Requirements, with_options
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["SetPartition", "as_problem"]
 
 
-class SetPartition(FromOthers):
+class SetPartition(FromOthers, metaclass=Hinting):
     """A set partition problem.
 
     Build one from a graph with this constructor, or with :meth:`from_frame` (a row for each pair), :meth:`from_pairs`,
@@ -144,11 +144,13 @@ class SetPartition(FromOthers):
 
         nodes, u, v, costs = arrays_of_graph(graph, cost, float)
         check_name(cost, "attribute")
-        lifted = None
+        lifted, told = None, "lifted" in options
         options = with_graph_attributes(graph, nodes, options)
         if (other := options.get("lifted")) is not None:
             lifted = lifted_pairs(other, len(nodes), Places(nodes), cost)
         self._build(nodes, (u, v, costs), options, lifted, partial(node_attribute, graph))
+        if told:
+            check_lifted(self, lifted)
         check_requirements(self, costs)
 
     @classmethod

@@ -102,6 +102,7 @@ function makeSearch() {
       if (group.length < FOUND) group.push(i);
     }
     const some = [...exact, ...starts, ...holds].slice(0, FOUND);
+    if (wanted && !count) detail.replaceChildren();
     status.textContent = !wanted ? "" : count > FOUND ? `${plural(count, word)}, the first ${FOUND} are shown` : plural(count, word);
     list.replaceChildren(
       ...some.map((i) => make("li", {}, make("button", { type: "button", onclick: () => choose(i) }, elementName(i)))),

@@ -49,7 +49,7 @@ function showQuestion() {
   find("picture").hidden = !picture;
   if (picture) Object.assign(find("picture"), { src: `data:image/png;base64,${picture}`, alt: `Their boundary: ${left[0]} is orange, ${right[0]} is blue` });
   find("records").tHead.replaceChildren(make("tr", {}, make("th", { scope: "col" }, ""), make("th", { scope: "col" }, left[0]), make("th", { scope: "col" }, right[0])));
-  find("records").tBodies[0].replaceChildren(...data.columns.map((name, k) => row(name, left[k + 1], right[k + 1])));
+  find("records").tBodies[0].replaceChildren(...data.columns.map((name, k) => row(name, left[k + 1], right[k + 1], data.apart[k])));
   for (const [id, word] of [["together", "together"], ["apart", "apart"], ["unknown", ""]])
     find(id).setAttribute("aria-pressed", String(answer === word));
   find("outcome").textContent = answer === undefined ? "" : `You: ${called(answer)}. ${judged(together, chance)}`;
@@ -66,9 +66,9 @@ function judged(together, chance) {
   return `The result has them ${together ? "together" : "apart"}; the chance that this is wrong was ${share}.`;
 }
 
-/** A row of the table: the values of a column, with the letters marked in which they differ. */
-function row(name, left, right) {
-  const same = left === right;
+/** A row of the table: the values of a column, with the letters marked in which they differ, if they need not differ. */
+function row(name, left, right, apart) {
+  const same = apart || left === right;
   const cells = same || !left || !right ? [[[left, false]], [[right, false]]] : differences(left, right);
   const cell = (parts) => make("td", {}, ...parts.map(([text, differs]) => (differs ? make("mark", {}, text) : text)));
   return make("tr", same ? { class: "same" } : {}, make("th", { scope: "row" }, name), ...cells.map(cell));
