@@ -80,6 +80,8 @@ def decisions_table(
     origin = doubts.origin if rows is not None else None  # columns are called as in the frame
     sides = ("left", "right") if origin is None else (str(origin.left), str(origin.right))
     shown = [column(short(name), at, "element") for name, at in zip(sides, (left, right), strict=True)]
+    shown.append(column("decision", head["decision"].tolist(), "text"))
+    shown.append(change := column("change", texts, "change") | {"targets": targets})
     if "score" in head:
         name = "score" if origin is None else short(str(origin.column))
         shown.append(column(name, [float(f"{x:.6g}") for x in head["score"]]))
@@ -88,10 +90,9 @@ def decisions_table(
         shown += [_plain(name, values.tolist()) for name, values in rows.fields.of_pairs(pairs).items()]
     if rows is not None and given is not None:
         shown += [_plain(str(name), given.values(name).tolist()) for name in rows.columns]
-    shown += [column("cost", head["cost"].tolist()), column("decision", head["decision"].tolist(), "text")]
-    shown += [column("change", texts, "change") | {"targets": targets}]
+    shown.append(column("cost", head["cost"].tolist()))
     if rows is not None and given is not None and rows.waterfall:
-        shown[-1]["bits"] = rows.bits(given)
+        change["bits"] = rows.bits(given)
     shown += [column(name, head[name].tolist(), "text") for name in ("kind", "scope")]
     shown += [column(name, head[name].tolist()) for name in ("cluster", "other", "pairs", "doubt")]
     if "chance" in head:

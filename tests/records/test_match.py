@@ -88,7 +88,9 @@ def test_answers_decide_and_questions_have_records(people, matched, tmp_path):
     for left, right, word in zip(said["left"], said["right"], said["answer"], strict=True):
         assert (label[left] == label[right]) == (word == "together")
     assert s.message.count("5 answers: ") == 1
-    assert np.array_equal(s.labels, gp.solve(r.problem, answers=said).labels)  # the weights are those without answers
+    assert np.array_equal(
+        s.labels, gp.solve(r.problem, answers=said, initial=r).labels
+    )  # the weights are those without answers
 
 
 def test_weights_are_learned_from_answers(people, matched):
