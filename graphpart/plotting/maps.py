@@ -95,9 +95,9 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
     handles = [Line2D([], [], color=c, alpha=0.5, label=text) for c, text in texts.items() if c in colours]
     if fixed.any() and not fixed.all():
         style: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": FIXED}
-        handles.append(Line2D([], [], **style, label="no element can move along a pair"))
+        handles.append(Line2D([], [], **style, label="no element can move"))
     legend = ax.legend(
-        handles=handles, title=some or None, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, fontsize="small",
+        handles=handles, title=some or None, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, fontsize="small",
         title_fontsize="small", frameon=False,
     )  # fmt: skip
     ax.figure.figure.draw_without_rendering()  # only then it is known how large the axes are

@@ -211,6 +211,18 @@ def test_names_on_a_map_of_thousands_of_clusters_do_not_overlap():
     matplotlib.pyplot.close("all")
 
 
+def test_clusters_that_cannot_move_are_drawn_beside_others():
+    pairs = [(2 * k, 2 * k + 1) for k in range(8)]
+    p = gp.SetPartition.from_pairs(28, [*pairs, (1, 2), (3, 4)], [-2.0] * 8 + [1.0, -0.5])
+    labels = np.concatenate([np.repeat(np.arange(8), 2), np.arange(8, 20)])
+    ax = p.plot(labels, kind="map")
+    discs = next(c for c in ax.collections if c.get_array() is not None)
+    assert discs.get_facecolor().shape == (20, 4) and (discs.get_facecolor()[:, 3] == 1).all()
+    assert "no element can move" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert ax.get_window_extent().height > 0.5 * ax.figure.bbox.height and len(ax.texts) == 20
+    matplotlib.pyplot.close("all")
+
+
 @pytest.mark.parametrize("n", [12, 200])
 def test_new_elements_beside_an_old_result(n):
     p = planted_partition(n, n // 6, 1.5, seed=2).problem
