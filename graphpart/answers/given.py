@@ -6,6 +6,7 @@ as it is, or by its text, since identifiers in files are texts.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -96,6 +97,7 @@ def answers_of(p: SetPartition, table: Any) -> Answers:
     if not is_frame(table) and not isinstance(table, dict):
         raise InvalidProblem(
             f"answers is of type {type(table).__name__}: expected a table with the columns {', '.join(COLUMNS)}"
+            + (", such as pandas.read_csv(path)" if isinstance(table, str | os.PathLike) else "")
         )
     frame = table_of(table)
     for name in COLUMNS:

@@ -12,6 +12,7 @@ import hashlib
 import html
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,7 +28,7 @@ from graphpart.partition.problem import SetPartition
 from graphpart.reporting.document import document, title_of
 from graphpart.reporting.payload import short
 
-__all__ = ["data_of", "page_of", "review"]
+__all__ = ["data_of", "page_of", "review", "shown_of"]
 
 ASSETS = Path(__file__).parent / "assets"
 FORMAT = 1  # of the data, and of what the browser keeps
@@ -101,20 +102,24 @@ def review(
     asked = ask(p, result, n, placed(problem, answers))
     if not len(asked.pairs):
         raise InvalidProblem("there is no pair to ask about: all pairs that the problem lists are decided beforehand")
-    columns = record_columns(p, problem, result, records, id)
-    names = columns.pop("place") if hasattr(problem, "pictures") else None
-    data = data_of(p, asked, columns, names)
-    if hasattr(problem, "pictures"):
-        data["pictures"] = [base64.b64encode(picture).decode() for picture in problem.pictures(asked.pairs)]
+    data = data_of(problem, asked, *shown_of(p, problem, record_columns(p, problem, result, records, id)))
     text = page_of(short(title_of(path, "Questions") if title is None else title), data)
     with replacing(path) as stream:
         stream.write(text.encode("utf-8", "replace"))
     return len(asked.pairs)
 
 
-def data_of(p: SetPartition, asked: Asked, columns: dict[str, list[Any]], names: Any = None) -> dict[str, Any]:
-    """What the page's script reads; `names` of elements, where they are not those of the problem."""
-    names = p.nodes if names is None else names
+def shown_of(
+    p: SetPartition, problem: Any, columns: dict[str, list[Any]]
+) -> tuple[Sequence[Any], dict[str, list[Any]]]:
+    """The names of elements on the page and in its file, which of regions are places, and the columns that are left."""
+    if not hasattr(problem, "pictures"):
+        return p.nodes, columns
+    return columns["place"], {name: values for name, values in columns.items() if name != "place"}
+
+
+def data_of(problem: Any, asked: Asked, names: Sequence[Any], columns: dict[str, list[Any]]) -> dict[str, Any]:
+    """What the page's script reads."""
     order, start = group(asked.labels, int(asked.labels.max(initial=-1)) + 1)
     sizes = np.diff(start)
     place: dict[int, int] = {}  # of the elements that are asked about
@@ -143,7 +148,7 @@ def data_of(p: SetPartition, asked: Asked, columns: dict[str, list[Any]], names:
         about = "" if asked.about is None else str(asked.about[k])
         questions.append([place[a], place[b], int(asked.together[k]), float(f"{chance:.3g}"), named, about])
     key = hashlib.sha256(repr([(shown[q[0]][0], shown[q[1]][0]) for q in questions]).encode("utf-8", "replace"))
-    return {
+    data = {
         "format": FORMAT,
         "key": key.hexdigest()[:24],
         "columns": list(columns),
@@ -152,6 +157,9 @@ def data_of(p: SetPartition, asked: Asked, columns: dict[str, list[Any]], names:
         "members": lines,
         "questions": questions,
     }
+    if hasattr(problem, "pictures"):
+        data["pictures"] = [base64.b64encode(picture).decode() for picture in problem.pictures(asked.pairs)]
+    return data
 
 
 def _names_groups(p: SetPartition, values: list[Any]) -> bool:

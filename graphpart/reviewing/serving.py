@@ -24,14 +24,14 @@ from typing import Any
 import numpy as np
 
 from graphpart.answers.asking import can_learn
-from graphpart.answers.given import WORDS, chance_in, problem_of
+from graphpart.answers.given import WORDS, chance_in, placed, problem_of
 from graphpart.answers.interview import METHOD, ROW, Interview
 from graphpart.answers.sides import record_columns
 from graphpart.display import plural
 from graphpart.errors import GraphPartError, known_arguments
 from graphpart.files.tables import write_table
 from graphpart.result import PartitionResult
-from graphpart.reviewing.page import data_of, page_of
+from graphpart.reviewing.page import data_of, page_of, shown_of
 
 __all__ = ["ReviewServer"]
 
@@ -88,14 +88,17 @@ class ReviewServer(ThreadingHTTPServer):
         id: str | None = None,
     ) -> None:
         self._p = problem_of(problem)
-        self._columns = record_columns(self._p, problem, result, records, id)
-        self._result, self._error = result, error
-        self._interview = Interview(self._p, result, answers=answers, error=error)
+        self._shown = shown_of(self._p, problem, record_columns(self._p, problem, result, records, id))
+        self._problem, self._result, self._error = problem, result, error
+        self._interview = Interview(problem, result, answers=answers, error=error)
         self._path, self._n, self._title = path, n, title
         self._lock = threading.Lock()
         self._rows: dict[frozenset[str], Row] = {}  # of each pair
-        for row in zip(*(self._interview.answers[name] for name in ROW), strict=True):
-            self._rows[frozenset(map(str, row[:2]))] = (*map(str, row[:4]), *row[4:])
+        known = self._interview.answers
+        for side in ("left", "right"):
+            known[side] = [str(self._shown[0][self._p.index(name)]) for name in known[side]]
+        for row in zip(*(known[name] for name in ROW), strict=True):
+            self._rows[frozenset(row[:2])] = row
         self._fresh: list[Row] = []  # answers that the interview does not have
         self._again = False  # an answer that it has was changed or taken back
         self.place = f"/{secrets.token_urlsafe(16)}/"
@@ -159,7 +162,7 @@ class ReviewServer(ThreadingHTTPServer):
         """A new result: what to tell of it, and the questions that are worth most now."""
         learns = can_learn(self._result) and self._error == 0
         rows = list(self._rows.values()) if self._again or learns else self._fresh
-        table = {name: [row[k] for row in rows] for k, name in enumerate(ROW)}
+        table = placed(self._problem, {name: [row[k] for row in rows] for k, name in enumerate(ROW)})
         try:
             if learns:
                 result = self._result.learned(table, method=METHOD)
@@ -176,7 +179,7 @@ class ReviewServer(ThreadingHTTPServer):
         return {"data": self._questions(), "told": f"New result: {plural(result.n_clusters, 'cluster')}."}
 
     def _questions(self) -> dict[str, Any]:
-        return data_of(self._p, self._interview.ask(self._n), self._columns)
+        return data_of(self._problem, self._interview.ask(self._n), *self._shown)
 
 
 class _Handler(BaseHTTPRequestHandler):

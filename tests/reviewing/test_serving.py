@@ -98,3 +98,17 @@ def test_requests_of_others_are_refused(tmp_path):
         assert not path.exists()
         assert server.server_address[0] == "127.0.0.1"
         assert json.loads(sent(server, good)) == {"saved": 1}
+
+
+def test_segments_have_pictures_and_places(tmp_path):
+    s = gp.images.segment(gp.images.cells((40, 40), size=8, noise=0.05)[0])
+    path, said = tmp_path / "answers.csv", lambda *_: "apart"
+    with ReviewServer(s, s.result, path, n=12) as server:
+        data = server._questions()
+        assert len(data["pictures"]) == len(data["questions"]) >= 10
+        told = server.take(rows_of(data, said, *range(10)), False)
+        assert len(told["data"]["pictures"]) == len(told["data"]["questions"])
+        labels, table = server.result.labels, s.by_element(read_answers(path))
+        assert len(table["left"]) == 10 and (labels[table["left"]] != labels[table["right"]]).all()
+    with ReviewServer(s, s.result, path, answers=read_answers(path)) as server:
+        assert server.count == 10 and (server.result.labels == labels).all()
