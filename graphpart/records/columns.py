@@ -19,7 +19,7 @@ from graphpart.records.words import KEY, RARE, words_comparison
 
 __all__ = ["SESSIONS", "Column", "blocking_rules", "comparison", "halving", "kind_of", "most_pairs", "training_rules"]
 
-PER_RECORD = 15  # candidates that a rule may give for each record
+PER_RECORD = 10  # candidates that a rule may give for each record
 PAIRS = 150_000  # candidates that a rule may give however few the records are
 SESSIONS = 4  # of expectation maximisation, at most
 DIFFER = (0.001, 0.05, 0.2, 0.5)  # shares by which numbers differ

@@ -129,6 +129,7 @@ def match(
     """
     try:
         import splink  # noqa: F401
+        from pyarrow import default_memory_pool
         from pyarrow.compute import multiply
     except ImportError:
         raise MissingDependency("splink", "records", "matching records") from None
@@ -196,6 +197,8 @@ def match(
         problem, given = with_answers(problem, answers, error)
         told += f"; {given}"
     scores = _scores(names, u, v, weight, levels)
+    del scored, levels, u, v
+    default_memory_pool().release_unused()  # of the first weights
     problem._origin = replace(origin, table=table_of(scores))
     result = run(problem, method, time_limit=time_limit, **({} if start is None else {"initial": start}))
     chosen = ", ".join(f"{c.name} as {c.kind}" for c in columns)
@@ -243,9 +246,9 @@ def _of(frame: Any) -> str:
 def _prior(weight: Floats, n: int) -> float:
     """The share of pairs of one entity that the candidates bear out."""
     every = n * (n - 1) / 2
-    share = 1 / n
+    share, ratio = 1 / n, np.exp2(np.minimum(weight, 60.0))
     for _ in range(100):
-        odds = np.exp2(np.minimum(weight, 60.0)) * (share / (1 - share))
+        odds = ratio * (share / (1 - share))
         new = min(0.5, max(0.5, float((odds / (1 + odds)).sum())) / every)
         if abs(new - share) < 1e-6 * share:
             break

@@ -163,12 +163,14 @@ def scored_candidates(table: Any, columns: list[Column], blocks: Any, how: Any, 
             for one in (
                 training if enough and len(how) > 1 else []
             ):  # pairs chosen to agree in a column give no information about it
+                before = linker._settings_obj.core_model_settings.copy()
                 try:
                     linker.training.estimate_parameters_using_expectation_maximisation(one, max_pairs=1e6)
                     learned = True
                 except Exception as error:  # no such pairs, or no column is left to compare
                     if not _of_splink(error):
                         raise
+                    linker._settings_obj.core_model_settings = before  # which has lost columns
         found, chunks = [], 1 + len(table) // 100_000
         for k in range(chunks):  # splink's table has some hundred bytes for each candidate, what is kept of it half
             scored = linker.inference.predict_chunk((k + 1, chunks), warning_mode="never")
@@ -177,7 +179,11 @@ def scored_candidates(table: Any, columns: list[Column], blocks: Any, how: Any, 
             kept += [f'"{name}"::FLOAT AS "{name}"' for name in rows.columns if name[:3] == "mw_"]
             found.append(rows.select(", ".join([*kept, "match_weight"])).to_arrow_table())
             scored.drop_table_from_database_and_remove_from_cache()
-        return pyarrow.concat_tables(found), learned
+    order = [(f"{RECORD}_{side}", "ascending") for side in "lr"]  # that of DuckDB depends on its threads
+    scores = pyarrow.concat_tables(found).sort_by(order)
+    del found
+    pyarrow.default_memory_pool().release_unused()  # which Arrow keeps otherwise
+    return scores, learned
 
 
 def _of_splink(error: Exception) -> bool:

@@ -9,7 +9,7 @@ import graphpart as gp
 from graphpart.cli import main
 from graphpart.records.columns import Column, blocking_rules, kind_of
 from graphpart.records.scoring import record_table
-from graphpart.records.second_round import factors_from_clusters
+from graphpart.records.second_round import _drawn, factors_from_clusters
 
 pytest.importorskip("splink")
 pd = pytest.importorskip("pandas")
@@ -61,7 +61,7 @@ def test_a_round_that_changes_much_is_not_trusted():
     rng = np.random.default_rng(0)
     truth = np.repeat(np.arange(100), 3)
     pairs = np.array(
-        [(a, b) for a in range(300) for b in range(a + 1, 300) if truth[a] == truth[b] or rng.random() < 0.3]
+        [(a, b) for a in range(300) for b in range(a + 1, 300) if truth[a] == truth[b] or rng.random() < 0.3], np.int32
     )
     same = truth[pairs[:, 0]] == truth[pairs[:, 1]]
     for noise, trusted in ((0.3, True), (12.0, False)):
@@ -70,7 +70,15 @@ def test_a_round_that_changes_much_is_not_trusted():
         p = gp.SetPartition.from_pairs(300, pairs, -weight)
         assert (factors_from_clusters(p, *pairs.T, weight, parts.T) is not None) == trusted
     nothing = gp.SetPartition.from_pairs(2, [(0, 1)], [-1.0])
-    assert factors_from_clusters(nothing, *np.array([[0], [1]]), np.ones(1), np.ones((1, 1))) is None
+    assert factors_from_clusters(nothing, *np.array([[0], [1]], np.int32), np.ones(1), np.ones((1, 1))) is None
+
+
+def test_factors_of_many_candidates_are_learned_from_whole_components():
+    u, v = (x.astype(np.int32) for x in np.triu_indices(2001, 1))
+    weight = np.where((u // 3 == v // 3) & (u % 3 < 2), 1.0, -1.0)  # triples attract
+    some = _drawn(2001, u, v, weight)
+    assert 999 <= len(some) <= 1002  # half of two million
+    assert len(np.unique(some // 3)) * 3 == len(some)
 
 
 def test_answers_decide_and_questions_have_records(people, matched, tmp_path):
@@ -281,6 +289,8 @@ def test_one_column_few_rows_and_nothing_to_learn_from(people):
         assert len(gp.records.match(people[0][:n], ["surname"]).labels) == n
     empty = pd.DataFrame({"a": [None] * 3, "b": [""] * 3})
     assert gp.records.match(empty, ["a", "b"]).n_clusters == 3
+    apart = gp.records.match(pd.DataFrame({"a": ["x", "y"], "b": ["1", "2"]}), ["a", "b"])
+    assert apart.n_clusters == 2 and len(apart.scores) == 0
 
 
 def test_mistakes_that_splink_finds_are_one_line(people):

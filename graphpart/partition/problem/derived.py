@@ -226,6 +226,9 @@ def _store_with(q: PairCosts, p: PairCosts, pairs: NDArray[np.integer[Any]], cos
     q.u, q.v, q.cost, q.lifted = p.u, p.v, p.cost, p.lifted
     if not len(pairs):
         return
+    if np.array_equal(p.u, pairs[:, 0]) and np.array_equal(p.v, pairs[:, 1]):
+        q.cost = frozen(p.cost + costs)
+        return
     stored = keys_of_pairs(p.u, p.v, p.n)
     wanted, place = np.unique(keys_of_pairs(pairs[:, 0], pairs[:, 1], p.n), return_inverse=True)
     added = np.bincount(place.ravel(), costs, len(wanted))
