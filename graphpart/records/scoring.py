@@ -163,7 +163,7 @@ def scored_candidates(table: Any, columns: list[Column], blocks: Any, how: Any, 
             for one in (
                 training if enough and len(how) > 1 else []
             ):  # pairs chosen to agree in a column give no information about it
-                before = linker._settings_obj.core_model_settings.copy()
+                before = linker._settings_obj.core_model_settings.copy()  # type: ignore[no-untyped-call]
                 try:
                     linker.training.estimate_parameters_using_expectation_maximisation(one, max_pairs=1e6)
                     learned = True

@@ -5,7 +5,7 @@ others. Members of a family agree in several: surname, street, telephone. Cluste
 decided by many pairs at once. So the parts of the weight from each column get factors, by logistic regression with the
 decisions of the clusters:
 
-1. Greedy joining finds clusters with the present weights. (Better local search gave the same factors in our trials.)
+1. Greedy joining finds clusters with the present weights. From better local search, factors were the same in trials.
 2. The factors, and a constant, are those that say best which candidates are in one cluster.
 3. The weighted parts are the new weights, and it begins again, until fewer than a thousandth of the decisions to join
    change. That takes more rounds, the more records there are: 2 to 4 for 2,000, about 10 for 100,000.
