@@ -31,8 +31,8 @@ s.plot()
 # -------------
 # Two regions attract if a quarter of their common boundary or more has a
 # boundary probability below the threshold, and if their colors are alike. A
-# larger threshold joins more. The boundary map itself can be computed with more
-# or less smoothing, or come from elsewhere.
+# larger threshold joins more. The boundary map itself can be computed with
+# more or less smoothing, or come from elsewhere.
 
 import matplotlib.pyplot as plt
 
