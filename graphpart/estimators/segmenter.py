@@ -29,7 +29,6 @@ from graphpart.estimators.boundary_features import boundary_features
 from graphpart.estimators.solving import seed
 from graphpart.images import RegionGraph, region_graph
 from graphpart.images.graph import CLIP
-from graphpart.learn import MaxMarginPartition
 from graphpart.metrics import information_of_counts
 from graphpart.partition.problem import SetPartition, costs_from_probabilities
 from graphpart.result import PartitionResult
@@ -50,9 +49,6 @@ class Segmenter(BaseEstimator):  # type: ignore[misc]
     ----------
     classifier : estimator of scikit-learn, optional
         With ``predict_proba``. Default: the mean of logistic regression and of randomised trees.
-    loss : {"log", "max-margin"}
-        "log": the classifier, pair by pair. "max-margin": :class:`graphpart.learn.MaxMarginPartition`, which learns
-        costs from whole partitions; each training picture is one problem. It takes no classifier.
     threshold : "auto" or float
         The probability that two regions are together from which on they attract; "auto" chooses it out of sample,
         and leaves 1/2 only as far as the choice is worth more than chance.
@@ -67,14 +63,14 @@ class Segmenter(BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    classifier_ : the fitted classifier, or MaxMarginPartition
+    classifier_ : the fitted classifier
     feature_names_ : list of str
     threshold_ : float
-        The probability, or with max-margin the cost, that decides.
+        The probability that decides.
     expected_, expected_error_ : float
         The variation of information to expect on new data, and its standard error: the mean over parts of the training
         pictures, each segmented by a classifier that has not seen it; NaN if there are too few pairs for parts. On
-        pictures that differ from all of these it is too low. Not with max-margin.
+        pictures that differ from all of these it is too low.
     calibration_ : (float, float)
         Log-odds x of the classifier become ``slope * x + intercept``.
     n_samples_ : int
@@ -104,7 +100,6 @@ class Segmenter(BaseEstimator):  # type: ignore[misc]
         self,
         classifier: Any = None,
         *,
-        loss: str = "log",
         threshold: str | float = "auto",
         length_weight: float = 0.5,
         spacing: Any = None,
@@ -113,7 +108,6 @@ class Segmenter(BaseEstimator):  # type: ignore[misc]
         random_state: Any = None,
     ) -> None:
         self.classifier = classifier
-        self.loss = loss
         self.threshold = threshold
         self.length_weight = length_weight
         self.spacing = spacing
@@ -156,19 +150,12 @@ class Segmenter(BaseEstimator):  # type: ignore[misc]
                 f"{self.n_samples_} pairs of regions have true segments, {joins} of them joined: expected at least "
                 f"{FEWEST}, and 2 of each kind"
             )
-        if self.loss == "max-margin":
-            self._fit_margins(graphs, rows, known, same)
-            return self
         self.classifier_ = clone(self.classifier) if self.classifier is not None else _default()
         self._leave_parts_out(graphs, counts, rows, known, same)
         self.classifier_.fit(samples, decisions)
         return self
 
     def _check(self) -> None:
-        if self.loss not in ("log", "max-margin"):
-            raise InvalidOption(f"loss is {self.loss!r}: expected log or max-margin")
-        if self.loss == "max-margin" and self.classifier is not None:
-            raise InvalidOption("a classifier is given with loss='max-margin': expected one of them")
         if self.classifier is not None and not hasattr(self.classifier, "predict_proba"):
             raise InvalidOption(
                 f"{type(self.classifier).__name__} has no predict_proba: expected a classifier that has"
@@ -251,21 +238,6 @@ class Segmenter(BaseEstimator):  # type: ignore[misc]
         element, segment, number = (x[inside[counts[0]]] for x in counts)
         return float(sum(information_of_counts(segment, result.labels[of[element]], number)))
 
-    def _fit_margins(self, graphs: list[RegionGraph], rows: list[Floats], known: Any, same: Any) -> None:
-        from sklearn.preprocessing import StandardScaler
-
-        samples = np.concatenate([row[k] for row, k in zip(rows, known, strict=True)])
-        self.scaler_ = StandardScaler().fit(samples)
-        pairs = np.concatenate([graph.pairs[k] for graph, k in zip(graphs, known, strict=True)])
-        number = np.repeat(np.arange(len(graphs)), [int(k.sum()) for k in known])
-        weights = np.concatenate([graph.weights[k] for graph, k in zip(graphs, known, strict=True)])
-        decisions = np.concatenate([s[k] for s, k in zip(same, known, strict=True)]).astype(np.int8)
-        model = MaxMarginPartition(intercept=True, seed=seed(self.random_state) or 0)
-        self.classifier_ = model.fit(
-            self.scaler_.transform(samples), decisions, pairs, number, weights**self.length_weight
-        )
-        self.calibration_, self.threshold_ = (1.0, 0.0), 0.0
-
     def problem(self, X: Any) -> SetPartition:
         """The set partition problem over the regions of a picture, with learned costs."""
         return self._problem(self._graph(X))
@@ -275,8 +247,6 @@ class Segmenter(BaseEstimator):  # type: ignore[misc]
         rows = self._rows(graph)
         if not len(rows):
             return graph.problem(np.zeros(0))
-        if self.loss == "max-margin":
-            return graph.problem(self.classifier_.costs(self.scaler_.transform(rows)))
         return graph.problem(self._costs(graph, _odds(self.classifier_, rows), self.threshold_))
 
     def partition(self, X: Any) -> PartitionResult:

@@ -99,7 +99,8 @@ def segment_blocks(
     Parameters
     ----------
     boundary : path of a zarr array or npy file, or any array with a shape that can be sliced
-        Boundary probabilities from 0 to 1. An array in memory is handed to each worker: with workers, a path is better.
+        Boundary probabilities from 0 to 1. Of a group of OME-Zarr, the finest scale is taken. An array in memory is
+        handed to each worker: with workers, a path is better.
     threshold, spacing
         As for :func:`segment`.
     mask : path or array, optional

@@ -131,16 +131,27 @@ def open_array(path: Any) -> Any:
         except Exception as error:
             raise FormatError(text, None, f"no zarr array ({error})") from None
         if not hasattr(array, "dtype"):
+            array = _finest(array)
+        if not hasattr(array, "dtype"):
             inside = ", ".join(sorted(name for name, _ in array.arrays())) or "none"
             raise FormatError(text, None, f"a group of zarr: expected an array; it has these: {inside}")
         missing = array.nchunks - array.nchunks_initialized
-        if missing:
+        if missing > 0:  # chunks of shards that reach beyond the array count as stored
             warn(f"{text}: {missing} of {array.nchunks} chunks are not stored, and count as {array.fill_value}")
         return array
     try:
         return np.load(text, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise FormatError(text, None, f"cannot be read ({error}): expected a npy file or a zarr array") from None
+
+
+def _finest(group: Any) -> Any:
+    """The first array of the multiscales of OME-Zarr 0.4 or 0.5, which is the finest; other groups as they are."""
+    scales = group.attrs.get("ome", group.attrs).get("multiscales")
+    try:
+        return group[scales[0]["datasets"][0]["path"]] if scales else group
+    except (KeyError, IndexError, TypeError):
+        return group
 
 
 def read_array(path: Any) -> NDArray[Any]:

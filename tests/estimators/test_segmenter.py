@@ -36,7 +36,7 @@ def pictures():
     return found
 
 
-@pytest.mark.parametrize("options", [{}, {"loss": "max-margin"}, {"threshold": 0.5, "length_weight": 0.0}])
+@pytest.mark.parametrize("options", [{}, {"threshold": 0.5, "length_weight": 0.0}])
 def test_learned_is_better(pictures, options):
     (X, y), (Z, truth) = pictures
     model = Segmenter(**options).fit([X], [y])
@@ -94,8 +94,6 @@ def test_mistakes(pictures):
         Segmenter().fit([X], [np.zeros_like(y)])
     with pytest.raises(gp.InvalidProblem, match=r"has one of them an image"):
         Segmenter().fit([X, Z[:2]], [y, y])
-    with pytest.raises(gp.InvalidOption, match=r"loss is 'hinge'"):
-        Segmenter(loss="hinge").fit([X], [y])
     with pytest.raises(gp.InvalidOption, match=r"threshold is 2"):
         Segmenter(threshold=2).fit([X], [y])
     with pytest.raises(gp.InvalidOption, match=r"no predict_proba"):

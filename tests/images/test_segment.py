@@ -83,6 +83,11 @@ def test_a_photograph():
     s = gp.images.segment(noisy)
     assert s.n_segments == 3
     assert gp.metrics.adjusted_rand_index(photograph.astype(int).sum(axis=2), s.labels) > 0.9
+    ramp = np.clip((np.arange(80) - 15) / 50, 0, 1)[:, None] * (60, -40, 90) + (90, 120, 60) + np.zeros((60, 1, 1))
+    ramp[20:40, 5:15] = 250, 0, 0  # the strongest edge
+    halves = np.indices((60, 80))[1] // 40 + 1
+    s = gp.images.segment(ramp.astype(np.uint8), regions=halves)
+    assert s.graph.costs()[0] < 0 and s.n_segments == 2  # a soft edge is faint, but colours differ
     grey = noisy.mean(axis=2).astype(np.uint8)
     s = gp.images.segment(grey)
     assert s.n_segments == 3 and s.image is grey
@@ -144,8 +149,14 @@ class TestBlocks:
         pytest.importorskip("pyarrow")
         zarr = pytest.importorskip("zarr")
         boundary, truth = volume
-        array = zarr.open(str(tmp_path / "b.zarr"), mode="w", shape=boundary.shape, chunks=(16, 16, 16), dtype="f4")
-        array[...] = boundary
+        group = zarr.open_group(str(tmp_path / "b.zarr"), mode="w")
+        group.attrs["ome"] = {"multiscales": [{"datasets": [{"path": "s0"}, {"path": "s1"}]}]}
+        shape = {"shape": boundary.shape, "chunks": (8, 16, 16), "dtype": "f4"}
+        if hasattr(group, "create_array"):
+            group.create_array("s0", shards=(16, 32, 32), **shape)
+        else:
+            group.create_dataset("s0", **shape)
+        group["s0"][...] = boundary
         options = {"blocks": (20, 24, 24), "workers": 0}
         s = gp.images.segment(tmp_path / "b.zarr", output=tmp_path / "l.zarr", **options)
         labels = np.asarray(s.labels[...])
