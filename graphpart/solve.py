@@ -206,7 +206,7 @@ def _check_options(problem: Any, options: Mapping[str, Any], method: str) -> Non
     found = find_method(method, "partition")
     known = inspect.signature(found.function).parameters
     for name, value in options.items():
-        if is_graph and name in ("weight", "similarity", "probability", "threshold"):
+        if is_graph and name in ("cost", "weight", "similarity", "probability", "threshold"):
             raise InvalidOption(f"{name} belongs to the problem: {ways_of_weights(value)}")
         for kind in (SetPartition,) if is_graph else (SetPartition, SetPartition.from_frame):
             if name not in known and name in inspect.signature(kind).parameters:

@@ -135,6 +135,7 @@ class TestMessages:
         [
             ("gp.solve(G, timelimit=3)", "method auto takes no timelimit: .* did you mean 'time_limit'"),
             ("gp.solve(G, weight='w')", r"weight belongs to the problem: expected SetPartition.from_similarity\(G"),
+            ("gp.solve(G, cost='sign')", r"cost belongs to the problem: .*from_similarity.* if large weights join"),
             ("gp.solve(G, missing=0.5)", r"missing belongs to the problem: .*SetPartition\(G, missing=...\)"),
             ("gp.solve(p, missing=0.5)", r"missing belongs to the problem: .*from_frame\(..., missing=...\)"),
             ("gp.SetPartition(G, weight='w')", r"SetPartition takes no weight: expected SetPartition.from_similarity"),
@@ -324,6 +325,7 @@ def test_costs_that_are_added_up_without_being_asked():
     a, b, c = G
     with pytest.warns(gp.GraphPartWarning, match=r"^in lifted, 1 row repeats a pair: row 1 lists 0 and 2"):
         gp.SetPartition(G, lifted=[(a, c, 3.0), (c, a, -2.0)])
+    assert gp.SetPartition(G, lifted={(a, c): 3.0}).lifted.sum() == 1
     with pytest.warns(gp.GraphPartWarning, match=r"^1 lifted pair is an edge of the graph, too"):
         gp.SetPartition(G, lifted=[(a, b, 3.0)])
 

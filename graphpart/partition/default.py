@@ -192,7 +192,7 @@ def _advice(result: PartitionResult, races: Races, time_limit: float | None) -> 
         away += ", too far to say how good the clusters are,"
     proving = races.proving()
     searching = max(result.seconds - proving, 0.0)
-    more = 10 * max(1.0, PATIENCE if time_limit is None else time_limit)
+    more = max(10 * max(1.0, PATIENCE if time_limit is None else time_limit), 2 * result.seconds)
     return (
         f"{away} after {searching:.1f} s of search, {proving:.1f} s of proofs; more of both with time_limit={more:.0f}"
     )

@@ -187,7 +187,7 @@ def solve_within_limits(
     bound = math.inf if race.proven else constant + race.bound
     how = f"{race.prover or 'search' if bound == math.inf else 'search'}; {p._limits}"
     if not race.proven and not any(isinstance(one, TwoClusters) or one.name == "integer program" for one in provers):
-        how += "; the bound is that without these limits, so the gap does not say how good the clusters are"
+        how += "; the bound is that without limits, so the gap does not say how good the clusters are"
     found = contraction.lift(race.labels)
     return concluded(p, found, bound, method, stopping, how, start=(labels, p._evaluate_labels(labels)))
 

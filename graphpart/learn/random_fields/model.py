@@ -386,13 +386,15 @@ class ConditionalRandomField:
         Raises
         ------
         InvalidOption
-            If there are cycles, and the tables of elimination need too much memory; see
+            If `k` is below 1, or there are cycles, and the tables of elimination need too much memory; see
             :func:`graphpart.crf.m_best`.
 
         Notes
         -----
         A score is the exponent in the formula above. The logarithm of the probability is the score less log Z.
         """
+        if k < 1:
+            raise InvalidOption(f"k is {k!r}: expected at least 1")
         out = []
         for structure in self._pack(structures):
             f = self.factor_graph(structure)

@@ -22,7 +22,7 @@ def lifted_pairs(lifted: Any, n: int, place: Places | None, attribute: str = "co
 
     Parameters
     ----------
-    lifted : graph, sequence of triples, data frame, or tuple (pairs, costs)
+    lifted : graph, sequence of triples, data frame, mapping from pairs to costs, or tuple (pairs, costs)
         A frame has three columns: both elements, and the cost.
     n : int
     place : Places or None
@@ -53,6 +53,8 @@ def lifted_pairs(lifted: Any, n: int, place: Places | None, attribute: str = "co
             )
         a, b, costs = (table.objects(name) for name in table.columns)
         pairs: Any = list(zip(a, b, strict=True))
+    elif isinstance(lifted, dict):
+        pairs, costs = list(lifted), list(lifted.values())
     elif isinstance(lifted, tuple | list) and len(lifted) and all(map(_is_triple, lifted)):
         pairs, costs = [one[:2] for one in lifted], [one[2] for one in lifted]
     elif isinstance(lifted, tuple | list) and len(lifted) == 2:
