@@ -61,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
     keywords = {name: value for name in SOLVING if (value := getattr(args, name)) is not None}
     keywords |= {"output": args.output, "work_folder": args.work_folder, "progress": True}
     keywords["columns"] = (args.left or "u", args.right or "v", args.cost or "cost")
-    keywords |= _groups(demands.wanted(args))
+    given = demands.wanted(args)
+    keywords |= {name: given.pop(name) for name in ("lifted", "connected") if name in given} | _groups(given)
     client = _client(args.distributed)
     try:
         result = solve(list(args.files), client=client, **keywords, **dict(args.options))

@@ -12,6 +12,8 @@ are united, unless the union would have more pairs than fit. If blocks are given
 between different given blocks are skipped, so that each block lies within a given one. Small components are packed into
 tasks, in the order of their first elements, and blocks into other tasks.
 
+If clusters must be connected, base pairs of any cost below inf are in place of attractive ones.
+
 One worker does this from the forests, or in passes over the pairs on disk. It keeps some numbers for each element in
 memory.
 """
@@ -47,7 +49,7 @@ def divide(work: Work, level: Level, most: int, given: str = "") -> dict[str, An
     degree = np.zeros(level.n, np.int32)
     for k in range(level.ranges):
         u, v, cost = pairs.load(work.folder, level.stage, k)
-        unite_below(parent, u, v, cost, 0.0)
+        unite_below(parent, u, v, pairs.linking(u, v, cost, level.connected), np.inf if level.connected else 0.0)
         count_ends(degree, u, v)
     component = parent
     count = numbered(component)
@@ -115,19 +117,20 @@ def _blocks(
     """Numbers of blocks, in order of their first elements. Components that fit are one each, if no blocks are given."""
     samples = []
     for k in range(level.ranges):
-        cost = pairs.load(folder, level.stage, k)[2]
+        cost = pairs.linking(*pairs.load(folder, level.stage, k), level.connected)
         step = max(1, len(cost) // 2**16)  # costs that are sampled from each range
         taken = np.asarray(cost[::step])
         samples.append(taken[taken < 0])
     attractive = np.sort(np.concatenate(samples))
     edges = attractive[(len(attractive) * np.arange(1, CLASSES)) // CLASSES] if len(attractive) else np.zeros(0)
-    thresholds = [*np.unique(edges).tolist(), 0.0]
+    thresholds = [*np.unique(edges).tolist(), 0.0, *([np.inf] if level.connected else [])]
     parent = np.arange(len(degree), dtype=np.int32)
     weights = degree.astype(np.int64)
     before = -np.inf
     for threshold in thresholds:
         for k in range(level.ranges):
             u, v, cost = pairs.load(folder, level.stage, k)
+            cost = pairs.linking(u, v, cost, level.connected)
             unite_strong(parent, u, v, cost, before, threshold, weights, 2 * most, given)
         before = threshold
     numbered(parent)

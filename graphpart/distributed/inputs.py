@@ -36,7 +36,11 @@ __all__ = [
 
 EXACT = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}  # types whose range a file can state
 NAMED = 5  # largest number of wrong rows that are named
-NAMES_OF = {"input-blocks": "blocks", "input-groups": "groups"}  # kind of folders of tables; pairs otherwise
+NAMES_OF = {
+    "input-blocks": "blocks",
+    "input-groups": "groups",
+    "input-lifted": "lifted pairs",
+}  # kind of folders of tables; pairs otherwise
 
 
 @dataclass(frozen=True)
@@ -50,13 +54,17 @@ class Columns:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive row groups of a file, or some rows of one, from its row `skip` on. `row` is the first row, from 0."""
+    """Consecutive row groups of a file, or some rows of one, from its row `skip` on. `row` is the first row, from 0.
+
+    `lifted` says whether its pairs do not connect clusters.
+    """
 
     path: str
     groups: tuple[int, ...]
     row: int
     rows: int
     skip: int = 0
+    lifted: bool = False
 
 
 @dataclass

@@ -53,7 +53,7 @@ def contract(work: Work, level: str, division: str, labels: str, negative: bool)
     """A task: the pairs of a range between different subsets, as pairs of these.
 
     If `division` names a stage, only pairs within its large components are used; if it is "", all pairs. With
-    `negative`, only pairs of negative cost are used.
+    `negative`, only pairs of negative cost are used, and lifted ones are as others.
     """
     label = work.folder.load(labels, "labels")
     u, v, cost = pairs.load(work.folder, level, work.number)
@@ -64,4 +64,4 @@ def contract(work: Work, level: str, division: str, labels: str, negative: bool)
         kept &= (component[u] == component[v]) & large[component[u]]
     if negative:
         kept &= cost < 0
-    return pairs.save_sorted(work, a[kept], b[kept], cost[kept])
+    return pairs.save_sorted(work, a[kept], b[kept], cost[kept], (u > v)[kept] & (not negative))

@@ -4,6 +4,9 @@ If each component of attractive rows fits into a task, rows stay in chunks, as t
 pairs that are sorted, each once, in ranges of their first element. Each task writes its pairs as a part, sorted by
 their two elements. The pairs of a range of elements are merged from all parts. Costs of equal pairs are added in the
 order of the parts, so that sums do not depend on the workers. Pairs whose sum is 0 are left out.
+
+If clusters must be connected, base pairs connect them at any cost below inf, and stay also if their sum is 0. A lifted
+pair has its larger element first, so that it is another pair than the base pair of these elements.
 """
 
 from __future__ import annotations
@@ -25,9 +28,11 @@ __all__ = [
     "ascending",
     "boundaries",
     "concatenated",
+    "linking",
     "load",
     "merge",
     "ordered",
+    "oriented",
     "save",
     "save_sorted",
     "sums",
@@ -38,11 +43,15 @@ Triple = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 
 
 class Level(NamedTuple):
-    """The pairs of a level on disk: their stage, how many elements there are, and how many ranges of pairs."""
+    """The pairs of a level on disk: their stage, how many elements there are, and how many ranges of pairs.
+
+    `connected` says whether clusters must be connected by base pairs.
+    """
 
     stage: str
     n: int
     ranges: int
+    connected: bool = False
 
 
 SAMPLES = 512  # first elements of pairs that are sampled to choose ranges of equal size
@@ -54,13 +63,15 @@ def translate(
     chunk: Chunk,
     columns: Columns,
     naming: Naming,
+    connected: bool,
 ) -> dict[str, Any]:
     """A task: the rows of a chunk as pairs of elements, and their forest; which rows are wrong."""
     first, second, cost, wrong = read(chunk, columns)
     a, b = (elements_of(work.folder, ids, naming) for ids in (first, second))
     u, v = np.minimum(a, b), np.maximum(a, b)
-    save(work, (u, v, cost))
-    forests.save(work, u, v, cost)
+    save(work, (*oriented(u, v, chunk.lifted), cost))
+    links = np.full(len(u), chunk.lifted, np.float64) - (cost < np.inf) if connected else cost
+    forests.save(work, u, v, links)
     answer = {"pairs": len(u), "negative": compensated_sum(cost[cost < 0]), "wrong": wrong.count, "named": wrong.named}
     if naming.low is not None:
         answer["first"] = least = int(u.min(initial=forests.MOST))
@@ -72,12 +83,24 @@ def translate(
 
 def ordered(work: Work, rows: str) -> dict[str, Any]:
     """A task: the rows of a chunk as a part."""
-    return save_sorted(work, *load(work.folder, rows, work.number))
+    u, v, cost = load(work.folder, rows, work.number)
+    return save_sorted(work, u, v, cost, u > v)
 
 
-def save_sorted(work: Work, a: Any, b: Any, cost: Any) -> dict[str, Any]:
+def oriented(a: Any, b: Any, lifted: Any) -> tuple[Any, Any]:
+    """The smaller element first, or the larger one of lifted pairs."""
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    return np.where(lifted, high, low), np.where(lifted, low, high)
+
+
+def linking(u: Any, v: Any, cost: Any, connected: bool) -> Any:
+    """Costs that are below inf for base pairs only, if clusters must be connected."""
+    return np.where(u < v, cost, np.inf) if connected else cost
+
+
+def save_sorted(work: Work, a: Any, b: Any, cost: Any, lifted: Any) -> dict[str, Any]:
     """Write pairs of different elements as a part; return a sample of their first elements."""
-    u, v, cost = sums(np.minimum(a, b), np.maximum(a, b), cost)
+    u, v, cost = sums(*oriented(a, b, lifted), cost)
     save(work, (u, v, cost))
     places = (len(u) * np.arange(SAMPLES, dtype=np.int64)) // SAMPLES
     return {"pairs": len(u), "sample": u[places].tolist() if len(u) else []}
@@ -96,14 +119,14 @@ def boundaries(answers: list[dict[str, Any]], n: int, ranges: int) -> list[int]:
     return [0, *[x for x in np.unique(inner).tolist() if 0 < x < n], n]
 
 
-def merge(work: Work, parts: str, count: int, first: int, last: int) -> dict[str, Any]:
+def merge(work: Work, parts: str, count: int, first: int, last: int, connected: bool) -> dict[str, Any]:
     """A task: the pairs of a range of elements, from all parts. Returns their number and sums of their costs."""
     found = []
     for k in range(count):
         begin, end = np.searchsorted(work.folder.load(parts, f"{k}.u"), [first, last]).tolist()
         found.append(load(work.folder, parts, k, slice(begin, end)))
     u, v, cost = sums(*concatenated(found))
-    kept = cost != 0
+    kept = (cost != 0) | (connected & (u < v))
     u, v, cost = u[kept], v[kept], cost[kept]
     save(work, (u, v, cost))
     return {"pairs": len(u), "attractive": int((cost < 0).sum()), "negative": compensated_sum(cost[cost < 0])}

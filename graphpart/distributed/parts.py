@@ -25,6 +25,7 @@ from graphpart.partition.bounds.lower_bound import lower_bound
 from graphpart.partition.certificates.certificate import reduced_costs
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.background import Background
+from graphpart.partition.problem.rules import Rules
 from graphpart.result import PartitionResult
 from graphpart.solve import run
 
@@ -36,13 +37,15 @@ PER_PAIR = 6e-6  # seconds per pair for the lower bounds of a part in all divisi
 class Parts(NamedTuple):
     """The parts of a division: the stage with the pairs within each of them, and settings of all parts.
 
-    `ranges` is the number of ranges of pairs, `n` the number of elements of the level.
+    `ranges` is the number of ranges of pairs, `n` the number of elements of the level. `connected` says whether
+    clusters must be connected.
     """
 
     routes: str
     ranges: int
     n: int
     grouped: Grouped | None
+    connected: bool
 
 
 def route(work: Work, level: str, division: str, tasks: int, left: str = "", around: str = "") -> dict[str, float]:
@@ -115,7 +118,7 @@ def gathered(
     u, v, cost = routed(folder, parts.routes, number, parts.ranges, left)
     if not pairs.ascending(u, v):  # rows as they were read
         u, v, cost = pairs.sums(u, v, cost)
-        kept = cost != 0
+        kept = (cost != 0) | (parts.connected & (u < v))
         u, v, cost = u[kept], v[kept], cost[kept]
     seen = np.zeros(parts.n, bool)
     seen[u] = seen[v] = True
@@ -123,7 +126,9 @@ def gathered(
     place = np.empty(parts.n, np.int32)
     place[elements] = np.arange(len(elements), dtype=np.int32)
     groups = groups_of(folder, parts.grouped, elements)
-    p = SetPartition._of_pairs(range(len(elements)), place[u], place[v], cost, Background(groups=groups), dense=dense)
+    rules = Rules(lifted=u > v if parts.connected else None)
+    ends, background = (place[u], place[v]), Background(groups=groups)
+    p = SetPartition._of_pairs(range(len(elements)), *ends, cost, background, rules, dense=dense)
     return elements, p, len(u)
 
 
@@ -172,8 +177,9 @@ def bounded(
     second, and at least PER_PAIR for each pair. This bound takes the given `share` of it.
     With `left`, the bound is for the costs that are left. With `leave`, the costs that this bound leaves are saved as
     ``low``, and the answer contains the "constant". Costs that are left contain the finite prices of groups, as far as
-    earlier bounds have not used these up.
+    earlier bounds have not used these up. A bound of pairs that need not connect clusters is valid, too.
     """
+    parts = parts._replace(connected=False)
     if parts.grouped is not None and left and math.isfinite(parts.grouped.price):
         parts = parts._replace(grouped=None)
     _, p, m = gathered(work.folder, parts, work.number, left, dense=False if leave else None)

@@ -17,7 +17,8 @@ tasks attract it by, or that wave of WAVES which attracts it least.
 
 Where most pairs lie between groups, a task has few elements. So there are also rounds with groups of whole subsets that
 have as many pairs within as fit, and with no nodes for subsets outside. There, a task has the elements of many more
-subsets, to be joined, divided and moved between these subsets, and all tasks are performed at once.
+subsets, to be joined, divided and moved between these subsets, and all tasks are performed at once. If clusters must be
+connected, there are only such rounds, since the rest of a subset outside may be in pieces.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from graphpart.kernels import _pairs
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.background import Background
 from graphpart.partition.problem.groups import Groups, joined
+from graphpart.partition.problem.rules import Rules
 from graphpart.result import PartitionResult
 from graphpart.solve import run
 
@@ -56,7 +58,8 @@ class Round(NamedTuple):
 
     `routes` names the stage with the pairs within groups, `around` the stage with pairs to elements outside. Without
     `around`, elements stay among the subsets of their task. `ranges` is the number of ranges of pairs, `division` the
-    stage with the groups, `method` and `options` say how a group is solved.
+    stage with the groups, `method` and `options` say how a group is solved. With `connected`, clusters must be
+    connected.
     """
 
     routes: str
@@ -66,6 +69,7 @@ class Round(NamedTuple):
     method: str
     options: dict[str, Any]
     grouped: Grouped | None
+    connected: bool
 
 
 def group(work: Work, level: Level, borders: Level, labels: str, before: str, most: int) -> dict[str, Any]:
@@ -276,7 +280,7 @@ def improved(
     del u, v, x, outer
     cost = cost[kept]
     at = [one[kept] for one in at]
-    ends = [np.minimum(*at), np.maximum(*at)]
+    ends = list(pairs.oriented(at[0], at[1], of_round.connected & (at[0] > at[1])))
     del at, kept, one
     u, v, cost = pairs.sums(ends.pop(0), ends.pop(), cost)
     nodes = inside + len(subsets)
@@ -286,7 +290,9 @@ def improved(
         rules.append(Groups(nodes, outside, np.zeros(len(outside), int), np.ones(len(outside), int), [math.inf]))
     if of_round.grouped is not None:
         rules.append(groups_of_nodes(work.folder, of_round.grouped, np.where(place < 0, node[label], place), nodes))
-    p = SetPartition._of_pairs(range(nodes), u, v, cost, Background(groups=joined(rules) if rules else None))
+    background = Background(groups=joined(rules) if rules else None)
+    of_clusters = Rules(lifted=u > v if of_round.connected else None)
+    p = SetPartition._of_pairs(range(nodes), u, v, cost, background, of_clusters)
     del u, v, cost, place, node
     initial = np.unique(np.concatenate([label[elements], subsets]), return_inverse=True)[1].ravel()
     before = p.evaluate(initial)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, count, pairwise
 from typing import Any
 
@@ -49,6 +49,8 @@ class Settings:
         The lower bound for each part.
     blocks, groups : list of str, callable, or None
         Parquet files, or a function of identifiers.
+    lifted : list of str or None
+        Parquet files of lifted pairs; None if clusters need not be connected.
     memory : int
         Memory of a worker, in bytes.
     """
@@ -59,10 +61,16 @@ class Settings:
     bound: str | None
     blocks: Any
     groups: Any
+    lifted: list[str] | None
     group_cost: float
     memory: int
     refine: int
     target: float | None
+
+    @property
+    def connected(self) -> bool:
+        """Whether clusters must be connected by pairs that are not lifted."""
+        return self.lifted is not None
 
     @property
     def improving(self) -> str:
@@ -121,6 +129,8 @@ class Run:
         """Step 1: elements and sorted pairs."""
         map_, columns, settings = self.engine.map, self.settings.columns, self.settings
         self.chunks = chunks = chunks_of(files, (columns.u, columns.v, columns.cost), self.rows)
+        of_lifted = chunks_of(settings.lifted or [], (columns.u, columns.v, columns.cost), self.rows)
+        chunks += [replace(chunk, lifted=True) for chunk in of_lifted]
         of_blocks = chunks_of(settings.blocks, given.NAMES, self.rows) if isinstance(settings.blocks, list) else []
         of_groups = chunks_of(settings.groups, grouped.NAMES, self.rows) if isinstance(settings.groups, list) else []
         small = min(self.rows, self.free // BYTES_OF_PAIR)
@@ -148,7 +158,7 @@ class Run:
         if self.n > forests.MOST:
             raise InvalidProblem(f"there are {self.n} elements: expected at most {forests.MOST}")
         self.most = max(LEAST, (self.free - min(BYTES_OF_ELEMENT * self.n, self.free // 2)) // BYTES_OF_PAIR)
-        arguments = [(chunk, columns, self.naming) for chunk in chunks]
+        arguments = [(chunk, columns, self.naming, settings.connected) for chunk in chunks]
         translated = map_("pairs", pairs.translate, arguments)
         self.wrong = sum(answer["wrong"] for answer in translated)
         self.warnings = [text for answer in translated for text in answer["named"]][:NAMED]
@@ -160,7 +170,7 @@ class Run:
             self.elements = map_("seen", labels.seen, [(self.n, "pairs", firsts)])[0]
         else:
             self.elements = self.n
-        self.level = Level("pairs", self.n, len(chunks))
+        self.level = Level("pairs", self.n, len(chunks), settings.connected)
         self.magnitude = -math.fsum(answer["negative"] for answer in translated)
         text = kinds == {True}
         if settings.blocks is not None:
@@ -195,10 +205,11 @@ class Run:
         """Turn sorted parts into a level of `n` elements; the level, and the answer of each of its ranges."""
         total = sum(answer["pairs"] for answer in answers)
         bounds = pairs.boundaries(answers, n, max(1, math.ceil(total / self.range)))
-        arguments = [(parts_of, len(answers), a, b) for a, b in pairwise(bounds)]
+        connected = self.settings.connected
+        arguments = [(parts_of, len(answers), a, b, connected) for a, b in pairwise(bounds)]
         merged = self.engine.map(stage, pairs.merge, arguments)
         self.folder.remove(parts_of)
-        return Level(stage, n, len(merged)), merged
+        return Level(stage, n, len(merged), connected), merged
 
     # --------------------------------------------------------------------------------------------------------- levels
 
@@ -211,7 +222,7 @@ class Run:
                 name, divided_by, division = self.divide(k, level)
                 if k == 0:
                     level = self.level
-                self.more = division["divided"] and self.settings.refine > 0
+                self.more = division["divided"] and self.settings.refine > 0 and not self.settings.connected
                 try:
                     subsets = self.part(k, name, level, divided_by, division)
                     break
@@ -274,7 +285,7 @@ class Run:
         Tasks after the whole ones have blocks of larger components, which are completed at the next level.
         """
         map_, settings, tasks = self.engine.map, self.settings, found["tasks"]
-        of_level = Parts(f"route-{name}", level.ranges, level.n, self.grouped[k])
+        of_level = Parts(f"route-{name}", level.ranges, level.n, self.grouped[k], settings.connected)
         routed = map_(of_level.routes, parts.route, [(level.stage, division, tasks)] * level.ranges)
         arguments = [(of_level, settings.method, settings.options, task >= found["whole"]) for task in range(tasks)]
         if k == 0:
@@ -290,6 +301,8 @@ class Run:
             self.proven = all(answer["optimal"] for answer in solved)
             bounds = [answer["bound"] for answer in solved]
             between = [answer["between"] for answer in routed]
+            if settings.connected and not found["divided"]:
+                between = []  # no base pairs link what is in different parts
             self.raised(math.fsum([*between, *bounds]))  # those of the method
             if settings.bound is not None:
                 better = self.raise_bound(name, division, routed, [a["seconds"] for a in solved])
@@ -325,7 +338,7 @@ class Run:
         """
         map_, left, level = self.engine.map, self.left, self.level
         share = 1 / (1 + self.settings.refine) if left or self.more else 1.0
-        of_level = Parts(f"route-{name}", level.ranges, level.n, self.grouped[0])
+        of_level = Parts(f"route-{name}", level.ranges, level.n, self.grouped[0], self.settings.connected)
         given = [(of_level, self.settings.bound, one, share, bool(left), self.more) for one in seconds]
         better = map_(f"bound-{name}", parts.bounded, given)
         if left:
@@ -370,6 +383,8 @@ class Run:
         """One round of step 4: the stage of its division, and the decrease of the cost."""
         if not any(level["divided"] for level in self.levels if "divided" in level):
             return before, 0.0
+        if self.settings.connected:
+            return before, -self.rearrange(k)
         map_, name, level = self.engine.map, f"refine-{k}{self.halved}", self.level
         found = self.grouping(name, refinement.group, before)
         assert self.best is not None
@@ -378,7 +393,8 @@ class Run:
         division, routes, around = f"group-{name}", f"route-{name}", f"around-{name}"
         left = self.left if settings.bound is not None else ""
         routed = map_(routes, parts.route, [(level.stage, division, tasks, left, around)] * level.ranges)
-        of_round = Round(routes, around, level.ranges, division, settings.improving, settings.options, self.grouped[0])
+        how = settings.improving, settings.options, self.grouped[0], settings.connected
+        of_round = Round(routes, around, level.ranges, division, *how)
         gain, seconds = 0.0, [0.0] * tasks
         waves = found.pop("waves")
         for wave, mine in enumerate(waves):
@@ -426,7 +442,8 @@ class Run:
         found = self.grouping(name, refinement.regroup, seed)
         division, routes, tasks = f"group-{name}", f"route-{name}", found["tasks"]
         map_(routes, parts.route, [(level.stage, division, tasks)] * level.ranges)
-        of_round = Round(routes, "", level.ranges, division, settings.improving, settings.options, self.grouped[0])
+        how = settings.improving, settings.options, self.grouped[0], settings.connected
+        of_round = Round(routes, "", level.ranges, division, *how)
         answers = map_(f"solve-{name}", refinement.improved, [(of_round, self.best, "", k) for k in range(tasks)])
         argument = (self.best, f"solve-{name}", [answer["new"] for answer in answers], True)
         subsets = map_(f"labels-{name}", refinement.relabelled, [argument])[0]["subsets"]

@@ -23,6 +23,9 @@ If a part does not fit into the memory of a worker, 2. or 4. is repeated with pa
 Groups of elements (see grouped.py) are part of each task's problem; at later levels, of the subsets that have become
 elements. Pairs between parts are apart, so groups with members in several parts cost nothing there.
 
+If clusters must be connected, base pairs of any cost are in place of attractive pairs in 2., a block or group of whole
+subsets is solved with this requirement, and the bound is that of the parts of 2. without it.
+
 A task is pure: its answer depends only on its arguments and the work folder. So labels do not depend on the number of
 workers, on their order, or on the loss of workers, and a run with the work folder of an earlier one continues it. No
 process needs memory in proportion to the number of pairs; one process needs some numbers for each element.
@@ -53,6 +56,7 @@ from graphpart.errors import InvalidOption, deprecated, unknown_argument
 from graphpart.methods import find_method, find_name
 from graphpart.partition.bounds.lower_bound import ALSO, BOUNDS
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.connectedness import asked_for
 from graphpart.partition.problem.requirements import OLDER
 from graphpart.stopping import Stopping
 
@@ -74,6 +78,8 @@ def solve(
     blocks: Any = None,
     groups: Any = None,
     group_cost: float = math.inf,
+    lifted: Any = None,
+    connected: bool = False,
     refine: int = 3,
     client: Any = None,
     workers: int = 2,
@@ -121,6 +127,11 @@ def solve(
     group_cost : float
         What each pair of members of one group in one cluster costs in addition; ``inf``, the default: a cluster has at
         most one member of each group.
+    lifted : path, list of paths, or table, optional
+        Further pairs, with the same columns, that have a cost but do not connect: every cluster has to be connected by
+        the pairs of `problem`, at any cost below ``inf``.
+    connected : bool
+        The same without further pairs.
     refine : int
         Rounds of refinement at most; a round that gains little is the last one.
     client : distributed.Client, optional
@@ -216,6 +227,9 @@ def solve(
         folder.claim(signature)
         files = files_of(problem, folder)
         signature["input"] = signature_of(files)
+        links = asked_for(lifted, connected)
+        far = ([] if lifted is None else files_of(lifted, folder, "input-lifted")) if links else None
+        signature["lifted"] = far and signature_of(far) if links else None
         if callable(blocks):
             signature["blocks"] = getattr(blocks, "__qualname__", type(blocks).__qualname__)
         else:
@@ -230,7 +244,7 @@ def solve(
             signature["groups"] = None
         folder.claim(signature)
         settings = Settings(
-            columns=named, method=method, options=options, bound=bound, blocks=blocks, groups=groups,
+            columns=named, method=method, options=options, bound=bound, blocks=blocks, groups=groups, lifted=far,
             group_cost=float(group_cost), memory=memory, refine=int(refine), target=target,
         )  # fmt: skip
         with contextlib.ExitStack() as stack:

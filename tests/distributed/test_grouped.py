@@ -1,4 +1,5 @@
-"""Groups in distributed problems: small ones, divided into parts of a few pairs, against brute force."""
+"""Groups and connected clusters in distributed problems: small ones, divided into parts of a few pairs, against brute
+force."""
 
 import math
 import sys
@@ -40,6 +41,41 @@ def test_groups_against_brute_force(seed, monkeypatch):
         found = r.to_frame()
         labels = dict.fromkeys(names.tolist(), -1) | dict(zip(found["id"], found["label"], strict=True))
         labels = {name: n + k if label < 0 else label for k, (name, label) in enumerate(labels.items())}
+        assert p.evaluate(labels) == pytest.approx(r.cost)
+        assert r.lower_bound <= best + 1e-9 <= r.cost + 2e-9
+        assert r.status != "optimal" or r.cost == pytest.approx(best)
+
+
+@pytest.mark.filterwarnings("ignore::graphpart.GraphPartWarning")
+@pytest.mark.parametrize("seed", range(12))
+def test_connected_clusters_against_brute_force(seed, monkeypatch):
+    monkeypatch.setattr(MODULE, "LEAST", 1)
+    monkeypatch.setattr(MODULE, "BYTES_OF_PAIR", 5_000_000 // (3, 6, 1000)[seed % 3])
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 10))
+    names = np.array([f"place {k}" for k in range(n)] if seed % 2 else range(n))
+    triples = []
+    for m in rng.integers(4, 20, 2):
+        u, v = rng.integers(0, n, (2, m))
+        u, v = u[u != v], v[u != v]
+        triples.append((u, v, np.where(rng.random(len(u)) < 0.2, 0.0, np.round(rng.normal(size=len(u)) * 8) / 4)))
+    if seed % 4 == 0:
+        triples[1] = tuple(x[:0] for x in triples[1])
+    else:
+        triples[1][2][:1] = np.inf
+    near, far = (pd.DataFrame({"u": names[u], "v": names[v], "cost": cost}) for u, v, cost in triples)
+    groups = rng.integers(0, 3, n) if seed % 3 == 0 else None
+    (u, v, cost), (a, b, extra) = triples
+    p = gp.SetPartition.from_pairs(n, (u, v), cost, names.tolist(), lifted=((a, b), extra), groups=groups)
+    best = gp.partition.brute_force(p).cost
+    options = {"connected": True} if not len(far) else {"lifted": far}
+    if groups is not None:
+        options["groups"] = pd.DataFrame({"id": names, "group": groups})
+    for method in ("kernighan-lin", "exact"):
+        r = solve(near, **options, method=method, workers=0, memory_limit="10MB")
+        found = r.to_frame()
+        labels = {name: n + k for k, name in enumerate(names.tolist())}
+        labels |= dict(zip(found["id"], found["label"], strict=True))
         assert p.evaluate(labels) == pytest.approx(r.cost)
         assert r.lower_bound <= best + 1e-9 <= r.cost + 2e-9
         assert r.status != "optimal" or r.cost == pytest.approx(best)

@@ -311,7 +311,7 @@ def test_a_file_with_a_damaged_middle(tmp_path):
         ({"workers": -1}, "workers is -1: expected a whole number of processes"),
         ({"workers": 1.5}, "workers is 1.5"),
         ({"initial": {}}, "initial is for problems in memory"),
-        ({"lifted": []}, "lifted is for problems in memory"),
+        ({"max_size": 3}, "max_size is for problems in memory"),
         ({"memory_limt": 1}, "memory_limt.*memory_limit"),
     ],
 )
