@@ -4,7 +4,8 @@
 clusters and classes in any form, `results` makes results. `halves` has the two problems that are left if classes or
 clusters are fixed: one of set partition, one of a factor graph. `finite` replaces forbidden costs for kernels, and
 makes elements of whole clusters. `joining`, `moving` and `alternating` find solutions, `bounding` proves lower bounds,
-`ilp` and `brute_force` solve small problems exactly, and `choosing` has `auto` and `search`.
+`ilp` and `brute_force` solve small problems exactly, and `choosing` has `auto` and `search`, `doubts` says how
+certain a solution is.
 
 This room uses `partition` and `crf`, which do not know it.
 """
@@ -13,6 +14,7 @@ from graphpart.labeled.alternating import alternating
 from graphpart.labeled.bounding import LabeledCertificate, lower_bound
 from graphpart.labeled.brute_force import brute_force
 from graphpart.labeled.choosing import auto, search
+from graphpart.labeled.doubts import LabeledDoubts, doubts
 from graphpart.labeled.ilp import ilp
 from graphpart.labeled.joining import greedy_joining
 from graphpart.labeled.labeled_partition import LabeledPartition
@@ -21,11 +23,13 @@ from graphpart.labeled.results import LabeledResult
 
 __all__ = [
     "LabeledCertificate",
+    "LabeledDoubts",
     "LabeledPartition",
     "LabeledResult",
     "alternating",
     "auto",
     "brute_force",
+    "doubts",
     "greedy_joining",
     "ilp",
     "kernighan_lin",

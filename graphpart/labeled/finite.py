@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.labeled.arrays import PairTables
-from graphpart.labeled.labeled_partition import LabeledPartition
+from graphpart.labeled.joint_costs import JointCosts
 from graphpart.partition.problem.labels import canonical
 
 __all__ = ["Tables", "tables_of", "trivial_bound"]
@@ -115,7 +115,7 @@ class Tables(PairTables):
         return out
 
 
-def tables_of(q: LabeledPartition) -> Tables:
+def tables_of(q: JointCosts) -> Tables:
     """The tables of a problem, with a penalty in place of inf. O(n L + m L^2)"""
     arrays = (q.label_costs, np.stack([q.joined, q.parted], axis=1).reshape(q.m, 2 * q.n_classes**2))
     least = most = largest = 0.0
@@ -132,7 +132,7 @@ def tables_of(q: LabeledPartition) -> Tables:
     return Tables(own, q.u, q.v, joined, parted, most + 0.25 * spread, FINEST * penalty)
 
 
-def trivial_bound(q: LabeledPartition) -> float:
+def trivial_bound(q: JointCosts) -> float:
     """The sum of the least entry of each table, less the rounding error: no solution costs less."""
     terms = q.label_costs.min(axis=1, initial=math.inf).tolist() if q.n else []
     if q.m:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from graphpart.crf.problem import FactorGraph
 from graphpart.labeled.finite import Tables
-from graphpart.labeled.labeled_partition import LabeledPartition
+from graphpart.labeled.joint_costs import JointCosts
 from graphpart.partition.problem import SetPartition
 
-__all__ = ["classes_half", "clusters_half", "factor_graph", "only_classes", "only_clusters"]
+__all__ = ["classes_half", "clusters_given", "clusters_half", "factor_graph", "only_classes", "only_clusters"]
 
 Elements = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -44,22 +44,27 @@ def classes_half(tables: Tables, labels: Elements) -> FactorGraph:
     return factor_graph(tables.own, tables.u, tables.v, np.where(together, tables.joined, tables.parted))
 
 
-def only_clusters(q: LabeledPartition) -> tuple[SetPartition, Elements, float] | None:
+def only_clusters(q: JointCosts) -> tuple[SetPartition, Elements, float] | None:
     """The set partition problem, the classes and a constant, if each element has one allowed class; else None."""
     allowed = np.isfinite(q.label_costs)
     if not (np.count_nonzero(allowed, axis=1) == 1).all():
         return None
     classes = allowed.argmax(axis=1).astype(np.int32) if q.n else np.zeros(0, np.int32)
+    p, constant = clusters_given(q, classes)
+    return p, classes, constant
+
+
+def clusters_given(q: JointCosts, classes: Elements) -> tuple[SetPartition, float]:
+    """The set partition problem of given classes, with required pairs, and the constant beside its cost. O(n + m)"""
     together, apart = q._entries(classes)
     must = np.isinf(apart)
     with np.errstate(invalid="ignore"):
         costs = np.where(must, -math.inf, together - apart)
     constants = [*q.label_costs[np.arange(q.n), classes].tolist(), *np.where(must, together, apart).tolist()]
-    p = SetPartition.from_pairs(q.n, (q.u, q.v), costs, q.nodes, dense=False)
-    return p, classes, math.fsum(constants)
+    return SetPartition.from_pairs(q.n, (q.u, q.v), costs, q.nodes, dense=False), math.fsum(constants)
 
 
-def only_classes(q: LabeledPartition) -> tuple[FactorGraph, Elements] | None:
+def only_classes(q: JointCosts) -> tuple[FactorGraph, Elements] | None:
     """The factor graph and the clusters, if some optimum has all pairs apart, or all together; else None."""
     if (q.joined >= q.parted).all():
         return factor_graph(q.label_costs, q.u, q.v, q.parted), np.arange(q.n, dtype=np.int32)

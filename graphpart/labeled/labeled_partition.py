@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.errors import InvalidProblem, known_arguments
+from graphpart.errors import InvalidPartition, InvalidProblem, known_arguments
 from graphpart.labeled.arrays import checked_arrays, with_pairs
 from graphpart.labeled.joint_costs import JointCosts
 from graphpart.labeled.results import LabeledResult
@@ -24,6 +24,8 @@ from graphpart.partition.problem.requirements import RequirementOptions, Require
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from graphpart.partition.problem import SetPartition
 
 __all__ = ["LabeledPartition", "as_labeled"]
 
@@ -214,6 +216,33 @@ class LabeledPartition(JointCosts):
                 raise InvalidProblem("classes are missing: expected evaluate(labels, classes), or a LabeledResult")
             classes = partition
         return self.labels(partition), classes_of(self, classes)
+
+    def with_classes(self, classes: Any) -> SetPartition:
+        """The set partition problem of the clusters if classes are as given; its cost differs by a constant. O(n + m)
+
+        Reports, questions, `extend`, doubts of pairs and pictures take it, with the labels of a result.
+
+        Parameters
+        ----------
+        classes : LabeledResult, array_like of int, or mapping from names
+
+        Raises
+        ------
+        InvalidPartition
+            If the classes do not fit the problem, or are forbidden whatever the clusters are.
+
+        Examples
+        --------
+        >>> q = LabeledPartition.from_arrays([[0.0, 2.0], [1.0, 0.0]], [(0, 1)], [[[0.0, -3.0], [0.0, 1.0]]])
+        >>> q.with_classes([0, 1]).pairs()[2].tolist(), q.with_classes([1, 1]).pairs()[2].tolist()
+        ([-3.0], [1.0])
+        """
+        from graphpart.labeled.halves import clusters_given
+
+        p, constant = clusters_given(self, classes_of(self, classes))
+        if not constant < math.inf:
+            raise InvalidPartition("these classes are forbidden, whatever the clusters are: expected allowed ones")
+        return p
 
     # ----------------------------------------------------------------------------------------------------- requirements
 

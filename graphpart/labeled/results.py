@@ -62,8 +62,8 @@ class LabeledResult(PartitionResult):
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Not possible: an InvalidOption, which says what to draw instead."""
         raise InvalidOption(
-            "there are no pictures of labelled partitions: expected SetPartition(G).plot(result.labels), with a graph "
-            "G, or plt.imshow(result.labels.reshape(shape)) for pixels"
+            "there are no pictures of labelled partitions: expected q.with_classes(result).plot(result.labels), or "
+            "plt.imshow(result.labels.reshape(shape)) for pixels"
         )
 
     def to_networkx(self) -> nx.Graph:

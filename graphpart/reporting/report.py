@@ -106,7 +106,10 @@ def report(
         raise InvalidOption(f"result is of type {type(result).__name__}: expected what a solver returned, a Result")
     is_partition = problem_kind(problem) == "partition"
     if problem_kind(problem) == "labeled":
-        raise InvalidOption("reports are of set partition problems and factor graphs: this is a LabeledPartition")
+        raise InvalidOption(
+            "reports are of set partition problems and factor graphs: expected p = q.with_classes(result) of this "
+            "LabeledPartition q, and a report of p and gp.solve(p, initial=result.labels)"
+        )
     origin = rows = None
     if is_partition:
         problem = as_problem(problem)
