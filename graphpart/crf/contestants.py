@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from graphpart.common.rounds import SERVE
 from graphpart.crf.anytime_search import tasks
 from graphpart.crf.anytime_search.portfolio import Portfolio
-from graphpart.crf.bounds.contestant import Contestant, ContestantParameters
+from graphpart.crf.bounds.contestant import Contestant, ContestantParameters, numbers_in
 from graphpart.crf.bounds.message_passing import WINDOW, Ascent
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.bounds.tightening import CANDIDATES
@@ -50,7 +50,7 @@ class Passing(Contestant):
         self.parameters, self.tightening = parameters, tightening
         self.ascent: Ascent | None = None
         self._general: bool | None = None
-        self._each = parameters.entry * f.entries  # seconds for an iteration
+        self._each = parameters.entry * numbers_in(f)  # seconds for an iteration
         self._resting = math.inf  # the cost at which message passing ended; it continues with a lower cost
 
     def offer(self, labels: Labels, cost: float) -> None:
@@ -62,9 +62,8 @@ class Passing(Contestant):
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """A turn; without `until` as many iterations as the size of the tables allows."""
-        tables, parameters = self.f.entries, self.parameters
         if self.ascent is None:
-            if not self.affords(parameters.entry * tables + self._each, stopping):
+            if not self.affords(2.0 * self._each, stopping):
                 return
             self.ascent = Ascent(self.f, stopping.child(), self.labels, self.tightening and until is None)
         if until is None:
@@ -164,7 +163,7 @@ class Expanding(Contestant):
         self.parameters = parameters
         self.rng = rng
         self._moves: Expansions | None = None
-        self._each = parameters.entry * f.entries
+        self._each = parameters.entry * numbers_in(f)
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """Perform a turn. Without `until`, it ends when no move improves."""
@@ -281,7 +280,7 @@ class Searching(Contestant):
     def first_round(self) -> float:
         """Estimated seconds for the preparation and the first round."""
         sweeps = tasks.LONG if self._anneals_first() else self.parameters.sweeps
-        return self.parameters.entry * self.f.entries + 1e-9 * sweeps * self._sweep()
+        return self.parameters.entry * numbers_in(self.f) + 1e-9 * sweeps * self._sweep()
 
     def _anneals_first(self) -> bool:
         """Whether the first round is an annealing of all variables, with as many sweeps as fit into the time."""

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.race import Race
-from graphpart.crf.bounds.contestant import Contestant, ContestantParameters
+from graphpart.crf.bounds.contestant import Contestant, ContestantParameters, numbers_in
 from graphpart.crf.bounds.cutting import Cutting
 from graphpart.crf.branch_and_bound.contestant import Branching
 from graphpart.crf.certificates.judging import judge_of_labels
@@ -111,7 +111,7 @@ class HardComponent:
         """Continue the race, then certify the bounds; return whether any contestant had a turn."""
         remaining = stopping.remaining
         self._prepare(stopping)
-        passed = self.parameters.entry * self.f.entries
+        passed = self.parameters.entry * numbers_in(self.f)
         if remaining is not None:
             needed = passed + (0.0 if self.stripping.grid is None else self.stripping.proving)
             remaining -= min(needed, remaining / 4)

@@ -3,9 +3,9 @@
 0. Components in which two groups at price inf have all elements are matchings, which need nothing else. If other
    groups are too large to list their pairs, elements that some optimum joins are contracted; see beforehand.py.
    Problems that limit sizes or the number of clusters go another way, see within_limits.py.
-1. Local search: greedy joining, then Kernighan-Lin, or its form for pairs of subsets where elements have few
-   neighbours; on large matrices annealing takes its place; with a background, multilevel moves, and the form for pairs
-   of subsets if few pairs were given.
+1. Local search: greedy joining, then moves of one element, since annealing follows; where elements have few neighbours,
+   an iteration of multilevel moves, then pairwise Kernighan-Lin; with a background, multilevel moves, and pairwise
+   Kernighan-Lin if few pairs were given.
 2. The components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time
    limit, all of it is used until all is proven. Without, search and proof have one turn each, 5 seconds in all. So the
    results of components that are open by then depend on the speed of the machine.
@@ -122,13 +122,14 @@ def auto(
     stopping.record(p._evaluate_labels(start))
     contraction = Beforehand(p, stopping)
     labels, cost = start, p._evaluate_labels(start)
-    if not stopping.check(cost):
+    matched = contraction.assigned is not None and contraction.assigned.is_all  # even if that took all of the time
+    if matched or not stopping.check(cost):
         found = _improved(contraction, start, stopping, seed or 0)
         if not fits_pairwise(p):
             found = _improved_by_pairs(given, found, stopping)
         if (reached := p._evaluate_labels(found)) <= cost:
             labels, cost = found, reached
-    if stopping.reason is not None:
+    if stopping.reason is not None and not matched:
         bound = max(trivial_bound(p), contraction.bound)
         result = finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=bound)
         return saved(given, replace(result, problem=given), checkpoint)

@@ -7,7 +7,7 @@ import pytest
 
 import graphpart as gp
 from graphpart.crf import contestants
-from graphpart.crf.bounds.contestant import ContestantParameters
+from graphpart.crf.bounds.contestant import ContestantParameters, numbers_in
 from graphpart.crf.hard_component import HardComponent
 from graphpart.result import Status
 from graphpart.stopping import Stopping
@@ -59,3 +59,12 @@ def test_others_have_turns_while_another_thread_searches(end, monkeypatch):
         assert collected[-1] or hard.proven
     else:
         assert hard.race.spent()["search"] == 0.0  # all turns were those of others
+
+
+def test_a_shared_table_counts_once():
+    pairs, table = np.array([(0, 1), (1, 2), (2, 3)]), np.arange(64.0).reshape(8, 8)
+    shared, copied = (
+        gp.FactorGraph.from_arrays([8] * 4, [(pairs, t)])
+        for t in (np.broadcast_to(table, (3, 8, 8)), np.stack([table] * 3))
+    )
+    assert (numbers_in(shared), numbers_in(copied)) == (64 + 6 * 8, 3 * 64)

@@ -9,7 +9,7 @@ from grouped import grouped_problem, seeds
 from scipy.optimize import linear_sum_assignment
 
 import graphpart as gp
-from graphpart.partition import beforehand, proving, races, within_limits
+from graphpart.partition import beforehand, default, proving, races, within_limits
 from graphpart.partition.bounds import _matching, _packing, lower_bound
 from graphpart.partition.bounds.assignment import assign, sides_of
 from graphpart.partition.bounds.group_stars import GroupStars
@@ -344,3 +344,15 @@ def test_starts_and_cuts_against_brute_force(chunk):
             assert close(r.cost, p.evaluate(r)), (seed, method)
             assert close(r.cost, best), (seed, method)
             assert r.lower_bound <= best + 1e-9 * max(1.0, abs(best)), (seed, method)
+
+
+def test_matching_that_takes_all_of_the_time_is_the_result(monkeypatch):
+    class Late(beforehand.Beforehand):
+        def __init__(self, p, stopping):
+            super().__init__(p, stopping)
+            stopping.stop("time_limit")
+
+    monkeypatch.setattr(default, "Beforehand", Late)
+    p = gp.SetPartition.from_pairs(4, [(0, 2), (0, 3), (1, 2), (1, 3)], [-3.0, -2.0, -2.5, -0.5], groups=[0, 0, 1, 1])
+    r = gp.solve(p, time_limit=60)
+    assert (r.cost, str(r.status)) == (-4.5, "optimal")

@@ -13,7 +13,7 @@ from graphpart.crf.certificates.judging import judge_of_labels
 from graphpart.crf.problem import FactorGraph
 from graphpart.stopping import Stopping
 
-__all__ = ["Contestant", "ContestantParameters"]
+__all__ = ["Contestant", "ContestantParameters", "numbers_in"]
 
 Labels = NDArray[np.int32]
 
@@ -26,7 +26,7 @@ class ContestantParameters:
     its estimate would have been of little use.
     """
 
-    entry: float = 2e-8  #: seconds per table entry for a step that reads all tables once
+    entry: float = 2e-8  #: seconds per number (see `numbers_in`) for a step that reads all tables once
     operation: float = 5e-9  #: seconds per addition, for steps whose work grows with a third power
     shrinking: float = 2e-7  #: seconds per table entry to prepare branch and bound
     late: float = 0.1  #: seconds that a proof at the end may take beyond twice the remaining time
@@ -97,3 +97,9 @@ class Contestant:
             self.certify()
             self.done = judge.meets(self.certified, self.cost)
             self.bound = self.cost if self.done else self.certified
+
+
+def numbers_in(f: FactorGraph) -> int:
+    """About how many numbers a step reads: entries of tables, but of a table that many factors share, their labels."""
+    *_, variables, _, tables = f._flat()
+    return min(f.entries, len(tables) + int(f.domains[variables].sum()))

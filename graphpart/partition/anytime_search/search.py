@@ -1,8 +1,9 @@
 """The anytime search: better partitions for as long as there is time.
 
-The start is the fixed point of greedy joining and Kernighan-Lin. If elements have few neighbours, pairwise
-Kernighan-Lin is used, which finds lower costs for such problems; with a background, the start is that of start.py, and
-elements that some optimal partition joins are contracted first, if all unlisted pairs cost the same. Then strategies
+The start is the fixed point of greedy joining and moves of one element. If elements have few neighbours, an iteration
+of multilevel moves and pairwise Kernighan-Lin take the place of these moves, and find lower costs; with a background,
+the start is that of start.py, and elements that some optimal partition joins are contracted first, if all unlisted
+pairs cost the same. Then strategies
 take turns: annealing (annealing_rounds.py, slow_annealing.py), short annealings and their children (restarts.py),
 fusion (fusion.py), localised evolution (evolution.py), label propagation and reheating (drifting.py). Strategies that
 have recently lowered the cost of this problem get more turns (see portfolio.py). Their parameters are in parameters.py.

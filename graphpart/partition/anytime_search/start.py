@@ -17,8 +17,8 @@ from graphpart.partition.anytime_search.fusion import fused
 from graphpart.partition.anytime_search.levels import has_small_subsets, iteration, polished, proposal_by_levels
 from graphpart.partition.anytime_search.recombination import best_of_regions
 from graphpart.partition.local_search.greedy_joining import join, joined
+from graphpart.partition.local_search.greedy_moving import move
 from graphpart.partition.local_search.improve import repels
-from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.local_search.multilevel import improve_by_levels
 from graphpart.partition.local_search.sums import fits_pairwise
@@ -33,19 +33,19 @@ FUSIONS, HEAT, SWEEPS = 3, 0.3, 100  # number of fusions; heat of annealing; swe
 def improved_start(p: SetPartition, labels: Labels, alone: bool, stopping: Stopping, seed: int) -> Labels:
     """The result of local search from canonical labels: all elements `alone`, or given labels.
 
-    Greedy joining if all are alone; then some iterations of Kernighan-Lin. If elements have few neighbours, its form
-    for pairs of subsets is used, which reaches lower costs.
+    Greedy joining if all are alone; then moves of one element. If elements have few neighbours, pairwise Kernighan-Lin
+    takes the place of these moves, after one iteration of multilevel moves, which have most of its gain in little time.
     """
+    state = np.random.default_rng(seed)
     if p.background is not None:
-        return start_with_background(p, labels, alone, stopping, np.random.default_rng(seed))
+        return start_with_background(p, labels, alone, stopping, state)
     if alone:
         labels = canonical(join(p, p._must_join_classes(), stopping.child()))
     if stopping.check(np.inf):
         return labels
     if fits_pairwise(p):
-        return improve_by_pairs(p, labels, stopping)
-    # iterations of Kernighan-Lin, which have nearly the gain of a complete run
-    return improve_by_sequences(p, labels, stopping.child(iterations=3))
+        return improve_by_pairs(p, improve_by_levels(p, labels, stopping.child(iterations=1), state), stopping)
+    return move(p, labels, stopping)  # annealing ends lower than sequences of moves do, in less time
 
 
 def start_with_background(

@@ -4,7 +4,9 @@
 2. Rounds of message passing, which start from the packing.
 3. Rounds of the relaxation, which start from the result of message passing, if the problem has few enough pairs.
 
-No step lowers the bound. A step that is longer than the remaining time is not begun.
+No step lowers the bound. A step that is longer than the remaining time is not begun. On a matrix, the first round of
+message passing makes several packings and sweeps over all of them, each of which takes about as long as the first
+packing.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from graphpart.common.steps import round_up
 from graphpart.partition.bounds.background_packing import ImplicitPacking, added_pairs
 from graphpart.partition.bounds.background_relaxation import ImplicitRelaxation
 from graphpart.partition.bounds.cycle_packing import DENSE_UP_TO, pack
-from graphpart.partition.bounds.message_passing import rounds_of_messages
+from graphpart.partition.bounds.message_passing import ORDERS, SWEEPS, rounds_of_messages
 from graphpart.partition.bounds.relaxation import Relaxation, rounds_of
 from graphpart.partition.certificates.certificate import common_step, proven_bound
 from graphpart.partition.certificates.inequalities import Inequalities
@@ -97,7 +99,7 @@ class Bounding:
             self.done = True
         self.judge = judge_of_partition(p) if judge is None else judge
         self._step = common_step(p)
-        self._steps: Iterator[None] | None = None
+        self._steps: Iterator[float | None] | None = None
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a better partition."""
@@ -108,22 +110,25 @@ class Bounding:
         if self._steps is None:
             self._steps = self._ladder(stopping.child(plus=math.inf))
         began = stopping.seconds
-        for _ in self._steps:
+        for expected in self._steps:
             now = stopping.seconds
-            self.needs, began = now - began, now  # the next step takes about as long
+            self.needs, began = expected or now - began, now  # in general, the next step takes about as long
             if self.judge.meets(self.bound, self.cost) or (until is not None and now >= until):
                 break
         else:
             self.done = stopping.reason is None
 
-    def _ladder(self, stopping: Stopping) -> Iterator[None]:
+    def _ladder(self, stopping: Stopping) -> Iterator[float | None]:
+        """The steps; after each, the seconds that the next one will take, if they are known."""
         p = self.p
         rows, amounts = Inequalities.none(), np.zeros(0)
         if p.background is None:
+            began = stopping.seconds
             first = pack(p, stopping.child(seconds=self._packing))
-            for rows, amounts in rounds_of_messages(p, stopping, first=first):
+            took = stopping.seconds - began
+            for k, (rows, amounts) in enumerate(rounds_of_messages(p, stopping, first=first)):
                 self._prove(rows, amounts)
-                yield
+                yield (ORDERS + SWEEPS) * took if k == 0 and p.is_dense else None
             used = pairs_with_cost(p)
         else:
             left = stopping.remaining
@@ -134,12 +139,12 @@ class Bounding:
             began = stopping.seconds
             self._prove(*packing.proof)  # takes nearly as long as packing
             took = stopping.seconds - began
-            yield
+            yield None
             for _ in packing.improve():
                 if stopping.reason is not None and took > 0.1:  # the limit is over
                     return
                 self._prove(*packing.proof)
-                yield
+                yield None
             (rows, amounts), used = packing.proof, p.m
         if used > self.parameters.relaxed:
             return
@@ -150,7 +155,7 @@ class Bounding:
             if bound > before:
                 self._prove(*relaxation.best)
                 before = bound
-            yield
+            yield None
 
     def _prove(self, rows: Inequalities, multipliers: NDArray[np.float64]) -> None:
         bound = round_up(proven_bound(self.p, rows, multipliers), self._step)

@@ -30,7 +30,7 @@ from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition
 from graphpart.stopping import Stopping
 
-__all__ = ["LITTLE", "SWEEPS", "pass_messages", "rounds_of_messages"]
+__all__ = ["LITTLE", "ORDERS", "SWEEPS", "pass_messages", "rounds_of_messages"]
 
 Floats = NDArray[np.float64]
 SWEEPS = 20  # most sweeps of one call of a coordinate ascent

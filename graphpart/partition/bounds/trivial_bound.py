@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from numpy.typing import NDArray
 
-from graphpart.partition.certificates.certificate import common_step, proven_bound
+from graphpart.partition.certificates.certificate import common_step, proven_bound, tiles
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import SetPartition
@@ -40,22 +37,12 @@ def lowered(p: SetPartition, bound: float) -> float:
         return bound
     most = _attraction(p)
     total = 0.0
-    for tile in _tiles(p):
+    for tile in tiles(p):
         total += float(np.minimum(np.abs(tile), most).sum())
     return bound - 2.0**-46 * total
 
 
 def _attraction(p: SetPartition) -> float:
     """The sum of all attraction, as NumPy adds."""
-    total = sum(float(np.minimum(tile, 0.0).sum()) for tile in _tiles(p))
+    total = sum(float(np.minimum(tile, 0.0).sum()) for tile in tiles(p))
     return -total / 2 if p.matrix is not None else -total
-
-
-def _tiles(p: SetPartition) -> Iterator[NDArray[np.float64]]:
-    """All costs, some at a time; those of a matrix twice."""
-    if p.matrix is None:
-        assert p.cost is not None
-        yield p.cost
-    else:
-        for top in range(0, p.n, 256):
-            yield p.matrix[top : top + 256]

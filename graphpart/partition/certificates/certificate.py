@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -473,3 +474,13 @@ def finite_costs(p: SetPartition) -> Floats | None:
             return None
         costs = np.concatenate([costs, steps])
     return costs[np.isfinite(costs)] if p._has_must_cut else costs
+
+
+def tiles(p: SetPartition) -> Iterator[Floats]:
+    """All costs, some at a time; those of a matrix twice."""
+    if p.matrix is None:
+        assert p.cost is not None
+        yield p.cost
+    else:
+        for top in range(0, p.n, 256):
+            yield p.matrix[top : top + 256]
