@@ -71,13 +71,11 @@ class Design:
         free[at] = False
         near = np.flatnonzero(free)
         near = near[np.argsort(np.abs(self.bits[near]), kind="stable")[:UNSURE]]
-        chance = chance_otherwise(self.bits)
-        weight = chance * (1 - chance)
         samples = np.concatenate([self._some, at[known]])
         x = self._rows[samples]
-        x *= np.sqrt(weight[samples] * np.concatenate([self._share, np.ones(int(known.sum()))]))[:, None]
+        x *= np.sqrt(self._weight(samples) * np.concatenate([self._share, np.ones(int(known.sum()))]))[:, None]
         inverse = np.linalg.inv(np.eye(x.shape[1]) + x.T @ x)
-        x, weight = self._rows[near], weight[near]
+        x, weight = self._rows[near], self._weight(near)
         unsure = (x * weight[:, None]).T @ x
         first: list[int] = []
         left = np.ones(len(near), bool)
@@ -90,3 +88,8 @@ class Design:
             left[best] = False
             inverse -= np.outer(y[best], y[best]) * (weight[best] / spread_of[best])
         return np.concatenate([near[first], near[left]])
+
+    def _weight(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """``p (1 - p)`` of candidates."""
+        chance = chance_otherwise(self.bits[rows])
+        return chance * (1 - chance)
