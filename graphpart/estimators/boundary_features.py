@@ -31,7 +31,7 @@ def boundary_features(graph: RegionGraph) -> dict[str, Floats]:
     length = graph.columns["length"].astype(np.float64)
     around = _sums(graph, length)
     found |= _of_both("share", *(length[:, None] / around[graph.pairs]).T)
-    if graph.valued and graph.m:
+    if graph.valued:
         found |= _scaled(graph, found)
         value = found[DECIDES]
         beside = _sums(graph, length * value) / np.maximum(around, 1)
@@ -43,7 +43,7 @@ def _scaled(graph: RegionGraph, found: dict[str, Floats]) -> dict[str, Floats]:
     """Features of boundary values, scaled."""
     number = graph.statistics.histograms.sum(axis=0)
     edges = np.arange(len(number) + 1) / len(number)
-    low, high = np.interp([0.05, 0.95], np.append(0, np.cumsum(number) / number.sum()), edges)
+    low, high = np.interp([0.05, 0.95], np.append(0, np.cumsum(number) / max(1, number.sum())), edges)
     scale = 1 / max(high - low, 1 / len(number))
     scaled = {
         name: (found[name] - low) * scale for name in ("mean", "min", "max", "far_mean", *QUANTILES) if name in found

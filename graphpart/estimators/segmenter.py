@@ -213,8 +213,11 @@ class Segmenter(BaseEstimator):  # type: ignore[misc]
                 self.calibration_ = float(platt.coef_[0, 0]), float(platt.intercept_[0])
         thresholds = np.arange(4, 17) / 20 if self.threshold == "auto" else np.array([float(self.threshold)])
         distances = np.array([[self._distance(*part, float(t)) for t in thresholds] for part in found])
-        self.threshold_ = float(thresholds[_chosen(thresholds, distances)]) if found else 0.5
-        at = distances[:, _chosen(thresholds, distances)] if found else np.full(1, np.nan)
+        if found:
+            chosen = _chosen(thresholds, distances)
+            self.threshold_, at = float(thresholds[chosen]), distances[:, chosen]
+        else:
+            self.threshold_, at = 0.5 if self.threshold == "auto" else float(self.threshold), np.array([np.nan])
         self.expected_ = float(at.mean())
         self.expected_error_ = _standard_error(at)
 

@@ -75,6 +75,17 @@ def test_the_threshold_leaves_one_half_only_for_what_is_worth_it():
     assert _chosen(thresholds, parts[:1]) == 0
 
 
+def test_few_regions(pictures):
+    (X, y), _ = pictures
+    one = np.ones((20, 20), int)
+    model = Segmenter(LINEAR).fit([X[:2], (one, np.zeros((20, 20)))], [y, one])
+    assert model.predict((one, np.zeros((20, 20)))).max() == 1 and model.expected_ > 0
+    rows, columns = np.indices((5, 5))
+    few = (5 * rows + columns + 1, 0.1 + 0.8 * (columns == 1))
+    model = Segmenter(LINEAR, threshold=0.3).fit([few], [1 + (columns >= 2)])
+    assert model.threshold_ == 0.3
+
+
 def test_a_classifier_of_the_users_choice(pictures):
     from sklearn.base import clone
     from sklearn.tree import DecisionTreeClassifier
