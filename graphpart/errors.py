@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 __all__ = [
+    "ATTRIBUTES",
     "NO_PROBLEM",
     "CyclicGraph",
     "DownloadFailed",

@@ -98,7 +98,7 @@ def test_k_best_against_enumeration():
     assert best[1].labels.shape == (3, 1) and best[1].probabilities.sum() == pytest.approx(1.0)
     assert best[2].labels.shape == (1, 0) and best[2].probabilities.tolist() == [1.0]
     assert crf.predict([sequence])[0].tolist() == best[0].labels[0].tolist()
-    with pytest.raises(gp.InvalidOption, match="m is -1"):
+    with pytest.raises(gp.InvalidOption, match="k is -1"):
         crf.predict_k_best([sequence], -1)
 
 
