@@ -31,6 +31,7 @@ from graphpart.answers.applying import with_answers
 from graphpart.answers.given import answers_of
 from graphpart.errors import InvalidOption, MissingDependency, unknown
 from graphpart.io.elements import read_answers
+from graphpart.methods import find_method
 from graphpart.partition.inputs.frames import is_frame, table_of
 from graphpart.partition.inputs.origin import Fields, Origin
 from graphpart.partition.problem import SetPartition
@@ -192,8 +193,9 @@ def match(
         told = "; weights learned again from the clusters"
     start: Any = None
     if answers is not None:
-        time_limit = None if time_limit is None else time_limit / 2
-        start = run(problem, method, time_limit=time_limit)  # of equally good clusters, those without answers remain
+        if "initial" in find_method(method, "partition").options:
+            time_limit = None if time_limit is None else time_limit / 2
+            start = run(problem, method, time_limit=time_limit)  # of equally good clusters, those without answers stay
         problem, given = with_answers(problem, answers, error)
         told += f"; {given}"
     scores = _scores(names, u, v, weight, levels)

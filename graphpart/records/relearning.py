@@ -37,7 +37,7 @@ def relearned(first: Any, answers: Any, error: float, method: str, time_limit: f
     texts = zip(*(origin.fields.columns[name] for name in first.settings["columns"]), strict=True)
     whole = [" ".join(text for text in row if text is not None) for row in texts]
     known = np.column_stack([*columns, similarities(whole, u, v)])
-    new = learned_weights(u, v, weight, known, _about_pairs(answers, given), error)
+    new = learned_weights(u, v, weight, known, _about_pairs(answers, given), error) if len(u) else weight
     problem = with_costs(p, np.stack([u, v], 1), weight - new)
     for name, values in (("match_weight", new), ("match_probability", chance_otherwise(-new))):
         scores = scores.set_column(scores.column_names.index(name), name, [values])

@@ -124,10 +124,10 @@ class Matches(PartitionResult):
         return {**super().__getstate__(), "records": None, "first": None}
 
     def _design(self) -> Any:
-        """From which answers most is learned; see `designing`."""
+        """From which answers most is learned, if there are candidates; see `designing`."""
         from graphpart.records.designing import Design
 
-        return Design(self if self.first is None else self.first, self)
+        return Design(self if self.first is None else self.first, self) if len(self.scores) else None
 
     def learned(
         self, answers: Any, *, error: float = 0.0, method: str = "auto", time_limit: float | None = None

@@ -291,6 +291,11 @@ def test_one_column_few_rows_and_nothing_to_learn_from(people):
     assert gp.records.match(empty, ["a", "b"]).n_clusters == 3
     apart = gp.records.match(pd.DataFrame({"a": ["x", "y"], "b": ["1", "2"]}), ["a", "b"])
     assert apart.n_clusters == 2 and len(apart.scores) == 0
+    said = {"left": [0], "right": [1], "answer": ["yes"]}
+    assert len(gp.questions(apart.problem, apart, answers=said)) == 0
+    assert apart.learned(said).n_clusters == 1
+    frame, how = pd.DataFrame({"a": ["x", "y"]}), "mutex-watershed"  # which takes no start
+    assert gp.records.match(frame, ["a"], answers=said, method=how).n_clusters == 1
 
 
 def test_mistakes_that_splink_finds_are_one_line(people):
