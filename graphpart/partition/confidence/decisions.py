@@ -4,8 +4,9 @@ A pair that is apart and has the doubt of joining its two clusters stands for th
 moving one of its elements to the cluster of the other stands for this move. A pair that is together stands for the move
 of one of its elements, or for the best split of its cluster. Other pairs of the same clusters with the same doubt stand
 for one unspecified change. If all pairs of one doubt are linked by clusters that they share, and stand for at most one
-join, split or move, they stand for one change; otherwise equal doubts are a coincidence, as they are of whole numbers.
-Each decision keeps the pair whose cost is the strongest argument for the change.
+join, split or move, they stand for one change; otherwise equal doubts are a coincidence. They are, too, if at most half
+of the costs are different numbers, as of small whole numbers. Each decision keeps the pair whose cost is the strongest
+argument for the change.
 """
 
 from __future__ import annotations
@@ -112,7 +113,9 @@ def decisions_of(
         ]
     )
     number = _numbered(keys)
-    number = _numbered(np.where(_one_change(same, low, high, number, kind != OTHER), [-1 - same], [number]))
+    listed = np.abs(own[~np.isnan(own)])
+    if 2 * len(np.unique(listed)) > len(listed):
+        number = _numbered(np.where(_one_change(same, low, high, number, kind != OTHER), [-1 - same], [number]))
     speaks = np.where(apart, cost, -cost)  # the less, the more the pair speaks for the change
     order = np.lexsort((np.arange(len(u)), speaks, kind == OTHER, number))
     best = order[np.flatnonzero(np.diff(number[order], prepend=-1))]

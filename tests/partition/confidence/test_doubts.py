@@ -421,3 +421,11 @@ def test_elements_required_together_count_where_sizes_and_numbers_are_limited():
     p = p.require(together=[(2, 4)], apart=[(3, 4)], max_size=2, n_clusters=(1, 5))
     d = gp.partition.doubts(p, [0, 1, 2, 1, 2], [(0, 4)])
     assert d.pairs["doubt"].tolist() == [math.inf]  # with 2 there would be three elements
+
+
+def test_equal_doubts_of_whole_numbers_are_not_one_change():
+    pairs = [(0, 2), (0, 3), (0, 4), (1, 5), (1, 7), (2, 3), (2, 4), (2, 5), (2, 7), (3, 4), (3, 5), (3, 7), (5, 6)]
+    costs = [2.0, -3.0, 1.0, 3.0, 2.0, 2.0, 0.0, -2.0, 1.0, -1.0, -1.0, 3.0, -2.0]
+    p = gp.SetPartition.from_pairs(8, pairs, costs)
+    rows = gp.partition.doubts(p, gp.solve(p)).decisions
+    assert (rows["doubt"] == 3.0).sum() > 1  # no partition decides all of these pairs otherwise for 3
