@@ -26,8 +26,8 @@ from graphpart.errors import (
     SolverError,
     TimeLimitReached,
 )
+from graphpart.errors import NoAttribute as _NoAttribute
 from graphpart.errors import deprecated as _deprecated
-from graphpart.errors import no_attribute as _no_attribute
 from graphpart.partition.problem import SetPartition, costs_from_probabilities
 from graphpart.result import LabelingResult, PartitionResult, Result, Status
 from graphpart.solve import solve
@@ -154,7 +154,7 @@ def __getattr__(name: str) -> _Any:
         value = getattr(_import_module(f"graphpart.{_WHERE[name]}"), name)
         globals()[name] = value
         return value
-    raise _no_attribute(f"module {__name__!r}", name, __all__)
+    raise _NoAttribute(f"module {__name__!r}", name, __all__)
 
 
 def __dir__() -> list[str]:

@@ -31,13 +31,13 @@ __all__ = [
     "InvalidProblem",
     "MissingDependency",
     "MissingFile",
+    "NoAttribute",
     "SolverError",
     "TimeLimitReached",
     "check_callback",
     "deprecated",
     "known_arguments",
     "nearest",
-    "no_attribute",
     "no_column",
     "position_check",
     "unknown",
@@ -200,12 +200,12 @@ ELSEWHERE = {
 }
 #: Names of attributes that one may look for, and what does that here.
 ATTRIBUTES = {
-    "from_csv": "gp.read(path, ...), or from_frame",
-    "from_dataframe": "from_frame",
-    "from_distances": "from_embeddings, or from_matrix of distances less a threshold",
-    "from_edges": "from_pairs, or from_frame",
-    "from_graph": "SetPartition(G, cost=...), or from_similarity(G, ...)",
-    "from_networkx": "SetPartition(G, cost=...), or from_similarity(G, ...)",
+    "from_csv": "gp.read(path, ...), or SetPartition.from_frame",
+    "from_dataframe": "SetPartition.from_frame",
+    "from_distances": "SetPartition.from_embeddings, or from_matrix of distances less a threshold",
+    "from_edges": "SetPartition.from_pairs, or from_frame",
+    "from_graph": "SetPartition(G, cost=...), or SetPartition.from_similarity(G, ...)",
+    "from_networkx": "SetPartition(G, cost=...), or SetPartition.from_similarity(G, ...)",
     "from_records": "gp.match(frame, on=[...])",
     "marginals": "predict_marginals",
     "m_best": "predict_k_best",
@@ -237,12 +237,20 @@ def ways_of_weights(attribute: object) -> str:
     )
 
 
-def no_attribute(what: str, name: str, known: Iterable[str]) -> AttributeError:
-    """The exception for an attribute that is not there: what does the same here, or the name that is spelled alike."""
-    hint = f"; did you mean {ATTRIBUTES[name]}?" if name in ATTRIBUTES else ""
-    if not hint and not name.startswith("_"):
-        hint = nearest(name, known)
-    return AttributeError(f"{what} has no attribute {name!r}{hint}")
+class NoAttribute(AttributeError):
+    """An attribute is not there: what does the same here, or the name that is spelled alike.
+
+    The message is made when it is shown, since `hasattr` asks for no message.
+    """
+
+    def __str__(self) -> str:
+        what, name, known = self.args
+        meant = ATTRIBUTES.get(name, "")
+        if meant and (meant in known or not meant.isidentifier()):
+            hint = f"; did you mean {meant}?"
+        else:
+            hint = "" if name.startswith("_") else nearest(name, [one for one in known if one[0] != "_"])
+        return f"{what} has no attribute {name!r}{hint}"
 
 
 class Hinting(ABCMeta):
@@ -251,7 +259,7 @@ class Hinting(ABCMeta):
     if not TYPE_CHECKING:
 
         def __getattr__(cls, name: str) -> Any:
-            raise no_attribute(cls.__name__, name, dir(cls))
+            raise NoAttribute(cls.__name__, name, dir(cls))
 
 
 def unknown_argument(what: str, name: str, known: Iterable[str], value: object = None) -> InvalidOption:

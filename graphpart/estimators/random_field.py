@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from graphpart.errors import ATTRIBUTES, InvalidProblem, no_attribute
+from graphpart.errors import ATTRIBUTES, InvalidProblem, NoAttribute
 from graphpart.estimators.solving import seed
 from graphpart.learn.random_fields import ConditionalRandomField, Packed, RankedLabels, Structure
 
@@ -31,7 +31,7 @@ class RandomFieldEstimator(BaseEstimator):  # type: ignore[misc]
 
         def __getattr__(self, name: str) -> Any:
             if name in ATTRIBUTES:
-                raise no_attribute(type(self).__name__, name, ())
+                raise NoAttribute(type(self).__name__, name, dir(type(self)))
             return object.__getattribute__(self, name)  # which raises the error once more, with its own message
 
     @abstractmethod

@@ -6,7 +6,7 @@ calls their methods: `partitions` and `factor_graphs` choose what fits, `graphs`
 
 from typing import Any
 
-from graphpart.errors import no_attribute
+from graphpart.errors import NoAttribute
 from graphpart.plotting.factor_graphs import plot_factor_graph
 from graphpart.plotting.histories import plot_history
 from graphpart.plotting.partitions import plot_changes, plot_partition
@@ -16,7 +16,7 @@ __all__ = ["plot_changes", "plot_factor_graph", "plot_history", "plot_partition"
 
 
 def __getattr__(name: str) -> Any:
-    raise no_attribute(f"module {__name__!r}", name, __all__)
+    raise NoAttribute(f"module {__name__!r}", name, __all__)
 
 
 def __dir__() -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import Shown
-from graphpart.errors import InvalidProblem, deprecated, no_attribute
+from graphpart.errors import InvalidProblem, NoAttribute, deprecated
 from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import Places, Triples, check_matrix_fits, frozen, size_of, tidy_pairs
 from graphpart.partition.inputs.unlisted import cost_of_unlisted, told
@@ -430,7 +430,7 @@ class PairCosts(Shown):
 
         def __getattr__(self, name: str) -> Any:
             if name not in FORMER:
-                raise no_attribute(type(self).__name__, name, dir(type(self)))
+                raise NoAttribute(type(self).__name__, name, dir(type(self)))
             deprecated(f"SetPartition.{name}", FORMER[name])
             return getattr(self, f"_{name}")
 
