@@ -277,7 +277,9 @@ class PartitionResult(Result):
         after: Any = self.labels.astype(np.int64)
         if not isinstance(old, PartitionResult):
             if self.problem is None:
-                raise InvalidPartition(f"old is of type {type(old).__name__}: {NO_PROBLEM}, or expected a result")
+                raise InvalidPartition(
+                    f"old is of type {type(old).__name__}: expected a result, since this one has lost its problem"
+                )
             before: Any = np.asarray(self.problem.labels(old, partial=True), np.int64)
         elif old.nodes is self.nodes or old.nodes == self.nodes:
             before = old.labels.astype(np.int64)

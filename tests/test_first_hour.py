@@ -335,3 +335,6 @@ def test_labels_in_columns_of_any_names(tmp_path):
     (tmp_path / "l.csv").write_text("nr,who\na,1\nb,1\n")
     with pytest.warns(gp.GraphPartWarning, match="'nr' is read as the column of elements, 'who' of clusters"):
         assert gp.read_labels(tmp_path / "l.csv") == {"a": 1, "b": 1}
+    (tmp_path / "l.csv").write_text("a,X\nb,X\nc,y\n")
+    with pytest.raises(gp.FormatError, match="found 'a,X': expected the header"):  # no header: the first row counts
+        gp.read_labels(tmp_path / "l.csv")

@@ -150,17 +150,22 @@ def _table(source: Source) -> dict[Hashable, Any]:
     labels: dict[Hashable, Any] = {}
     expected, places = "element,cluster", (0, 0)
     header: list[str] = []
+    line, guessed = "", False
+
+    def without_header() -> Exception:
+        return source.error(1, f"found {line!a}: expected the header element,cluster or variable,label")
+
     try:
         for row in reader:
             if reader.line_num == 1:
+                line = ",".join(row)[:40]
                 header = [field.strip().lower() for field in row]
                 found = [[k for k, field in enumerate(header) if field in names] for names in (NAMES, LABELS)]
-                if len(header) == 2 and not any(found) and not any(map(INTEGER.fullmatch, header)):
-                    warn(f"{source.name}: {header[0]!r} is read as the column of elements, {header[1]!r} of clusters")
+                guessed = len(header) == 2 and not any(found) and not any(map(INTEGER.fullmatch, header))
+                if guessed:
                     found = [[0], [1]]
                 if [len(columns) for columns in found] != [1, 1]:
-                    line = ",".join(row)[:40]
-                    raise source.error(1, f"found {line!a}: expected the header element,cluster or variable,label")
+                    raise without_header()
                 places = found[0][0], found[1][0]
                 expected = ",".join(header)
                 continue
@@ -177,6 +182,10 @@ def _table(source: Source) -> dict[Hashable, Any]:
             labels[node] = label
     except csv.Error as error:
         raise source.error(reader.line_num, f"{error}: expected {expected}") from None
+    if guessed and header[1] in {str(label).lower() for label in labels.values()}:
+        raise without_header()
+    if guessed:
+        warn(f"{source.name}: {header[0]!r} is read as the column of elements, {header[1]!r} of clusters")
     return labels
 
 
