@@ -79,9 +79,8 @@ class Segmenter(BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     A truth may have voxels without a label: 0 or negative. Region graphs with other features can be passed in place of
-    tuples. Boundary values are scaled within each picture, so pictures may differ in brightness and
-    contrast. Learning takes
-    about seven times as long as the classifier needs.
+    tuples. Boundary values are scaled within each picture, so pictures may differ in brightness and contrast. Learning
+    takes about seven times as long as the classifier needs.
 
     Examples
     --------
