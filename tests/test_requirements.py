@@ -126,7 +126,7 @@ def test_segments_hang_together_and_blocks_take_no_requirements():
 def test_divided_problems_say_where_requirements_are_possible():
     distributed = pytest.importorskip("graphpart.distributed")
     rows = {"u": [0, 1], "v": [1, 2], "cost": [-1.0, 1.0]}
-    for name in set(NAMES) - {"groups", "group_cost"} | {"must_join", "must_cut"}:
+    for name in set(NAMES) - {"groups", "group_cost", "connected", "lifted"} | {"must_join", "must_cut"}:
         with pytest.raises(gp.InvalidOption, match=f"^{name} is for problems in memory") as caught:
             distributed.solve(rows, workers=0, **{name: 1})
         assert "\n" not in str(caught.value)

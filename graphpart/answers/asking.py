@@ -189,8 +189,9 @@ def choose(
     likely = np.argsort(-gain, kind="stable")[: LOOKED_AT * n]
     most, near = n, likely[:0]
     if design is not None:
-        rows = design.worth_asking(classes, given, n)
+        rows = design.near(classes, given)
         unsure = unsure_pairs(labels, design.u[rows], design.v[rows], design.bits[rows], worth)
+        unsure = unsure.at(design.worth_asking(rows, unsure.chance, given, n))
         worth, gain = worth.beside(unsure), np.concatenate([gain, unsure.chance])
         likely = likely[gain[likely] >= 0.5]
         before = len(given.said)

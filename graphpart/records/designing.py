@@ -8,6 +8,8 @@ candidate z reduces the sum of ``p (1 - p)`` times this variance over unsure can
 
     ``p (1 - p) z' A S A z / (1 + p (1 - p) z' A z)``,  where S is the sum of ``p (1 - p) x x'`` over them.
 
+Here p knows of the other pairs. Where these decide about a candidate, since both records have surer partners, say, the
+answer is no news and tells hardly anything about the weight: the decision would be the same with other weights.
 Candidates are chosen one after the other such that this is largest, and A is updated after each (Schein & Ungar 2007;
 Fedorov 1972). So no two ask for the same, as the candidates nearest to one half often do.
 """
@@ -59,23 +61,29 @@ class Design:
         self._keys = keys_of_pairs(self.u, self.v, self._n)
         self._order = np.argsort(self._keys)
 
-    def worth_asking(self, classes: NDArray[np.int32], given: Answers, n: int) -> NDArray[np.int64]:
-        """Unsure candidates, as rows: first 2 n of those from whose answers most is learned, then the least sure.
-
-        Candidates within one of the must-join `classes`, and those that were answered, are left out. O(m log m)
-        """
-        keys = keys_of_pairs(given.pairs[:, 0], given.pairs[:, 1], self._n)
-        at = self._order[np.minimum(np.searchsorted(self._keys, keys, sorter=self._order), len(self._keys) - 1)]
-        at, known = at[self._keys[at] == keys], given.said[self._keys[at] == keys] != NOT_KNOWN
+    def near(self, classes: NDArray[np.int32], given: Answers) -> NDArray[np.int64]:
+        """Candidates nearest to one half, the least sure first; those answered, or within a must-join class, not."""
+        at, _ = self._answered(given)
         free = classes[self.u] != classes[self.v]
         free[at] = False
         near = np.flatnonzero(free)
-        near = near[np.argsort(np.abs(self.bits[near]), kind="stable")[:UNSURE]]
+        return near[np.argsort(np.abs(self.bits[near]), kind="stable")[:UNSURE]]
+
+    def worth_asking(
+        self, near: NDArray[np.int64], chance: NDArray[np.float64], given: Answers, n: int
+    ) -> NDArray[np.int64]:
+        """Places in `near`: first 2 n of those from whose answers most is learned, then the others in their order.
+
+        The chance of each to be wrong knows of the other pairs: from the answer about a pair that others decide, hardly
+        anything is learned about its weight. O(m log m)
+        """
+        at, known = self._answered(given)
+        every = chance_otherwise(self.bits)
         samples = np.concatenate([self._some, at[known]])
-        x = self._rows[samples]
-        x *= np.sqrt(self._weight(samples) * np.concatenate([self._share, np.ones(int(known.sum()))]))[:, None]
+        share = np.concatenate([self._share, np.ones(int(known.sum()))])
+        x = self._rows[samples] * np.sqrt(share * every[samples] * (1 - every[samples]))[:, None]
         inverse = np.linalg.inv(np.eye(x.shape[1]) + x.T @ x)
-        x, weight = self._rows[near], self._weight(near)
+        x, weight = self._rows[near], chance * (1 - chance)
         unsure = (x * weight[:, None]).T @ x
         first: list[int] = []
         left = np.ones(len(near), bool)
@@ -87,9 +95,11 @@ class Design:
             first.append(best)
             left[best] = False
             inverse -= np.outer(y[best], y[best]) * (weight[best] / spread_of[best])
-        return np.concatenate([near[first], near[left]])
+        return np.concatenate([np.array(first, np.int64), np.flatnonzero(left)])
 
-    def _weight(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """``p (1 - p)`` of candidates."""
-        chance = chance_otherwise(self.bits[rows])
-        return chance * (1 - chance)
+    def _answered(self, given: Answers) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Candidates about which there are answers, and which of these are known."""
+        keys = keys_of_pairs(given.pairs[:, 0], given.pairs[:, 1], self._n)
+        at = self._order[np.minimum(np.searchsorted(self._keys, keys, sorter=self._order), len(self._keys) - 1)]
+        listed = self._keys[at] == keys
+        return at[listed], given.said[listed] != NOT_KNOWN

@@ -66,6 +66,7 @@ def test_every_prefix(format: str) -> None:
         accept(content[:size], format)
 
 
+@pytest.mark.filterwarnings("ignore::graphpart.GraphPartWarning")  # which columns are read, where no name says it
 @settings(max_examples=trials(300))
 @given(
     data=st.binary(max_size=60) | st.lists(st.sampled_from([*PIECES, b"node,label\n"]), max_size=20).map(b"".join),

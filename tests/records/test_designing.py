@@ -20,7 +20,9 @@ def test_the_unsure_candidates_become_surest():
     match = SimpleNamespace(nodes=range(12), scores=scores)
     design = Design(match, match)
     x, p = design._rows, 1 / (1 + np.exp2(weight))
-    w = p * (1 - p)
+    seen = p * (1 - p)  # what an answer that came tells
+    chance = rng.uniform(0, 0.5, len(u))  # of a candidate to be wrong, which knows of other pairs
+    w = chance * (1 - chance)
     given = Answers(np.array([[0, 1], [3, 7]], np.int32), np.array([1, -1], np.int8), np.arange(2))
     classes = np.arange(12)
     classes[5] = 4
@@ -28,15 +30,18 @@ def test_the_unsure_candidates_become_surest():
     free = np.ones(len(u), bool)
     free[answered] = free[(u == 3) & (v == 7)] = free[(u == 4) & (v == 5)] = False
     precision = np.eye(4) + sum(
-        s * w[k] * np.outer(x[k], x[k]) for k, s in zip(design._some, design._share, strict=True)
+        s * seen[k] * np.outer(x[k], x[k]) for k, s in zip(design._some, design._share, strict=True)
     )
-    precision += w[answered[0]] * x[answered].T @ x[answered]
+    precision += seen[answered[0]] * x[answered].T @ x[answered]
 
     def unsureness(precision):
         return (w * np.einsum("ij,ij->i", x @ np.linalg.inv(precision), x))[free].sum()
 
-    rows = design.worth_asking(classes, given, 3)
-    assert sorted(rows) == np.flatnonzero(free).tolist()
+    near = design.near(classes, given)
+    assert sorted(near) == np.flatnonzero(free).tolist() and (np.diff(np.abs(weight[near])) >= 0).all()
+    places = design.worth_asking(near, chance[near], given, 3)
+    assert sorted(places) == list(range(len(near)))
+    rows = near[places]
     for k in rows[:3].tolist():
         left = {j: unsureness(precision + w[j] * np.outer(x[j], x[j])) for j in np.flatnonzero(free).tolist()}
         assert left[k] == pytest.approx(min(left.values()), rel=1e-9)

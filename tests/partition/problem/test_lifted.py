@@ -340,11 +340,6 @@ def test_region_graphs_take_lifted_pairs():
     assert g.problem([1.0, -1.0], connected=True)._connected
 
 
-def test_distributed_refuses_lifted_pairs():
-    with pytest.raises(gp.errors.InvalidOption, match="lifted is for problems in memory"):
-        gp.distributed.solve("pairs.parquet", lifted="far.parquet")
-
-
 def test_connected_is_true_or_false_and_lifted_pairs_have_a_form():
     G, L = nx.path_graph(3), nx.Graph([(0, 2)])
     for graph in (G, L):
