@@ -161,8 +161,8 @@ def _table(source: Source) -> dict[Hashable, Any]:
                 line = ",".join(row)[:40]
                 header = [field.strip().lower() for field in row]
                 found = [[k for k, field in enumerate(header) if field in names] for names in (NAMES, LABELS)]
-                guessed = len(header) == 2 and not any(found) and not any(map(INTEGER.fullmatch, header))
-                if guessed:
+                named = len(header) == 2 and all(header) and not any(map(INTEGER.fullmatch, header))
+                if guessed := named and not any(found):
                     found = [[0], [1]]
                 if [len(columns) for columns in found] != [1, 1]:
                     raise without_header()
