@@ -15,6 +15,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -345,6 +346,9 @@ def segment(
             problem = answered(problem, by_region(answers, graph, chosen), error=error)
     result = run(problem, method, time_limit=time_limit, seed=seed, callback=callback)
     assert isinstance(result, PartitionResult)
+    if photograph is not None and not is_photograph(photograph):
+        said = "read as a grey photograph; if it is a boundary map, pass boundary / 255"
+        result = replace(result, message="; ".join(filter(None, [result.message, said])))
     if graph.n == 1 and regions is None and heights.size > 1:
         _warn_of_one_region(heights)
     elif photograph is None and threshold <= 0.5 and classes is None and not requirements:
