@@ -237,32 +237,41 @@ def pair_scores(truth: Any, partition: Any, *, missing: Any = -1) -> dict[str, f
     return _pair_scores(contingency(*aligned(truth, partition, missing)))
 
 
-def identity_scores(truth: Any, tracks: Any, *, missing: Any = -1) -> dict[str, float]:
-    """IDF1, and precision and recall of identities: how much of objects is in the one track that stands for each.
+def identity_scores(truth: Any, tracks: Any, *, frames: Any = None, missing: Any = -1) -> dict[str, float]:
+    """IDF1, HOTA and, with frames, MOTA: how well tracks tell which detections are the same object.
 
-    Each object is matched with at most one track and the other way round, so that as many detections as possible are
-    in matched pairs (Ristani et al. 2016).
+    IDF1, and precision and recall of identities: each object is matched with at most one track and the other way round,
+    so that as many detections as possible are in matched pairs (Ristani et al. 2016). HOTA (Luiten et al. 2020) is the
+    geometric mean of two shares: of right detections among all of objects or in tracks; and, in the mean over right
+    detections, of those that are of the same object and in the same track among those that are of one or the other.
+    MOTA (Bernardin & Stiefelhagen 2008) is 1 minus, per detection of an object, the detections that are false or in no
+    track, and the switches: where an object goes on in another track than it was in before.
 
     Parameters
     ----------
     truth, tracks : array_like, shape (n,)
         The object of each detection, `missing` for a false detection; and its track, `missing` for one that is in none.
+    frames : array_like of numbers, shape (n,), optional
+        The time of each detection, for MOTA.
     missing : any
 
     Returns
     -------
     dict
-        ``idf1``, ``precision`` (of the detections in tracks) and ``recall`` (of the detections of objects); 1 where
-        there are none.
+        ``idf1``, ``precision`` (of the detections in tracks), ``recall`` (of the detections of objects), ``hota``, and
+        its factors ``detection`` and ``association``; 1 where there are none. With frames, also ``mota`` and
+        ``switches``.
 
     Notes
     -----
-    O(n log n), and a matching over objects and tracks. Detections that a detector has missed do not count.
+    O(n log n), and a matching over objects and tracks. Detections that a detector has missed do not count, and places
+    are taken for right: HOTA is the same for all thresholds of their overlap.
 
     Examples
     --------
-    >>> identity_scores([0, 0, 0, 1, 1, -1], [5, 5, 6, 6, 6, -1])["idf1"]
-    0.8
+    >>> scores = identity_scores([0, 0, 0, 1, 1, -1], [5, 5, 6, 6, 6, -1], frames=[0, 1, 2, 0, 1, 2])
+    >>> scores["idf1"], scores["mota"], scores["switches"], round(scores["hota"], 3)
+    (0.8, 0.8, 1, 0.757)
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -273,12 +282,30 @@ def identity_scores(truth: Any, tracks: Any, *, missing: Any = -1) -> dict[str, 
     common = np.zeros((int(a.max(initial=-1)) + 1, int(b.max(initial=-1)) + 1), np.int64)
     np.add.at(common, (a[known], b[known]), 1)
     right = int(common[linear_sum_assignment(common, maximize=True)].sum())
-    objects, found = int((a >= 0).sum()), int((b >= 0).sum())
-    return {
+    objects, found, both = int((a >= 0).sum()), int((b >= 0).sum()), int(known.sum())
+    one, other = (
+        np.bincount(codes[codes >= 0], minlength=size) for codes, size in zip((a, b), common.shape, strict=True)
+    )
+    association = float((common**2 / np.maximum(one[:, None] + other - common, 1)).sum()) / both if both else 1.0
+    detection = _ratio(both, objects + found - both)
+    scores = {
         "idf1": _ratio(2 * right, objects + found),
         "precision": _ratio(right, found),
         "recall": _ratio(right, objects),
+        "hota": float(np.sqrt(detection * association)),
+        "detection": detection,
+        "association": association,
     }
+    if frames is not None:
+        times = np.asarray(frames)
+        if times.shape != a.shape or times.dtype.kind not in "iuf":
+            raise InvalidPartition(f"frames has shape {times.shape}: expected a number for each of {len(a)} detections")
+        order = np.lexsort((times[known], a[known]))
+        x, y = a[known][order], b[known][order]
+        switches = int(((x[1:] == x[:-1]) & (y[1:] != y[:-1])).sum())
+        wrong = objects + found - 2 * both + switches
+        scores |= {"mota": 1.0 - wrong / objects if objects else 1.0, "switches": switches}
+    return scores
 
 
 def panoptic_quality(truth: Any, found: Any, *, missing: Any = -1) -> dict[str, Any]:

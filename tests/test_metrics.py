@@ -220,6 +220,23 @@ def test_identities_against_all_matchings():
         assert scores["idf1"] == pytest.approx(2 * right / (objects + found) if objects + found else 1.0)
         assert scores["precision"] == pytest.approx(right / found if found else 1.0)
         assert scores["recall"] == pytest.approx(right / objects if objects else 1.0)
+        frames = rng.permutation(len(truth))
+        scores = gp.metrics.identity_scores(truth, tracks, frames=frames)
+        both = [k for k in range(len(truth)) if truth[k] >= 0 and tracks[k] >= 0]
+        shares, switches = [], 0
+        for k in both:
+            same, shared = set(np.flatnonzero(truth == truth[k])), set(np.flatnonzero(tracks == tracks[k]))
+            shares.append(len(same & shared) / len(same | shared))
+            before = [j for j in both if truth[j] == truth[k] and frames[j] < frames[k]]
+            switches += bool(before) and tracks[max(before, key=lambda j: frames[j])] != tracks[k]
+        detection = len(both) / (objects + found - len(both)) if objects + found else 1.0
+        association = np.mean(shares) if both else 1.0
+        assert scores["hota"] == pytest.approx(np.sqrt(detection * association))
+        assert scores["switches"] == switches
+        mota = 1 - (objects + found - 2 * len(both) + switches) / objects if objects else 1.0
+        assert scores["mota"] == pytest.approx(mota)
+    with pytest.raises(gp.InvalidPartition, match="frames has shape"):
+        gp.metrics.identity_scores([0, 1], [0, 0], frames=[0])
     with pytest.raises(gp.InvalidPartition, match="2 true labels and 1 tracks"):
         gp.metrics.identity_scores([0, 1], [0])
 
