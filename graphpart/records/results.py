@@ -166,7 +166,7 @@ class Matches(PartitionResult):
         Examples
         --------
         >>> import graphpart as gp, numpy as np, pandas as pd
-        >>> columns, person = gp.generate.person_records(300)
+        >>> columns, person = gp.generate.person_records(400)
         >>> r = gp.match(pd.DataFrame(columns), on=["given", "surname", "birth", "street"])
         >>> asked = gp.questions(r.problem, r, 20)
         >>> same = [person[a] == person[b] for a, b in zip(asked["left"], asked["right"])]

@@ -359,7 +359,7 @@ def test_limits_that_old_clusters_are_far_from() -> None:
 def test_changes_from_what_is_no_result():
     r = gp.solve(gp.SetPartition.from_pairs(2, [(0, 1)], [-1.0]))
     assert r.changes({0: 0, 1: 0}).empty and r.changes([{0}, {1}])["element"].tolist() == [1]
-    with pytest.raises(gp.InvalidPartition, match=r"^old is of type dict: results that were pickled"):
+    with pytest.raises(gp.InvalidPartition, match=r"^old is of type dict: expected a result, since this one has lost"):
         pickle.loads(pickle.dumps(r)).changes({0: 0, 1: 0})
     with pytest.raises(
         gp.InvalidProblem, match=r"got PartitionResult: .*; a result has it: pass result.problem, result$"
