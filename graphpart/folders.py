@@ -29,15 +29,7 @@ from graphpart.files.source import BLOCK
 from graphpart.result import Result, Status
 from graphpart.solve import solve
 
-__all__ = [
-    "MANIFEST",
-    "Records",
-    "SolvedFile",
-    "digest_of",
-    "in_processes",
-    "instances_in",
-    "solve_files",
-]
+__all__ = ["MANIFEST", "Records", "SolvedFile", "digest_of", "in_processes", "instances_in", "solve_files"]
 
 MANIFEST = "manifest.csv"
 RESULTS = "results.jsonl"

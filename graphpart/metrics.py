@@ -286,7 +286,9 @@ def identity_scores(truth: Any, tracks: Any, *, frames: Any = None, missing: Any
     one, other = (
         np.bincount(codes[codes >= 0], minlength=size) for codes, size in zip((a, b), common.shape, strict=True)
     )
-    association = float((common**2 / np.maximum(one[:, None] + other - common, 1)).sum()) / both if both else 1.0
+    x, y = np.nonzero(common)
+    shared = common[x, y]
+    association = _ratio(float((shared**2 / (one[x] + other[y] - shared)).sum()), both)
     detection = _ratio(both, objects + found - both)
     scores = {
         "idf1": _ratio(2 * right, objects + found),
@@ -432,7 +434,7 @@ def _pair_scores_of(joined: int, falsely_cut: int, falsely_joined: int, cut: int
     return scores
 
 
-def _ratio(part: int, whole: int) -> float:
+def _ratio(part: float, whole: int) -> float:
     return part / whole if whole else 1.0
 
 

@@ -69,8 +69,8 @@ def questions(
     result : Result, labels, mapping or list of sets
         A partition of all its elements. Of one that can learn from answers, as those of :func:`graphpart.match`, three
         of four questions (more, if others correct less than half a pair each) are about the unsure pairs from which
-        most is learned about all of them, whatever other pairs say of these. The column `about` says so ("pair" or
-        "clusters"): costs are learned from these answers only, since the others were chosen by what other pairs say.
+        most is learned about all of them. The column `about` says so ("pair" or "clusters"): costs are learned from
+        these answers only, since the others are about whole clusters, and say little about a pair with such scores.
     n : int
         The number of questions; fewer if there are not as many.
     answers : DataFrame or mapping, optional

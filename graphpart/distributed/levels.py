@@ -64,4 +64,5 @@ def contract(work: Work, level: str, division: str, labels: str, negative: bool)
         kept &= (component[u] == component[v]) & large[component[u]]
     if negative:
         kept &= cost < 0
-    return pairs.save_sorted(work, a[kept], b[kept], cost[kept], (u > v)[kept] & (not negative))
+    ends = pairs.oriented(a[kept], b[kept], (u > v)[kept] & (not negative))
+    return pairs.save_sorted(work, *ends, cost[kept])

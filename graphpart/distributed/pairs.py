@@ -69,7 +69,7 @@ def translate(
     first, second, cost, wrong = read(chunk, columns)
     a, b = (elements_of(work.folder, ids, naming) for ids in (first, second))
     u, v = np.minimum(a, b), np.maximum(a, b)
-    save(work, (*oriented(u, v, chunk.lifted), cost))
+    save(work, (v, u, cost) if chunk.lifted else (u, v, cost))
     links = np.full(len(u), chunk.lifted, np.float64) - (cost < np.inf) if connected else cost
     forests.save(work, u, v, links)
     answer = {"pairs": len(u), "negative": compensated_sum(cost[cost < 0]), "wrong": wrong.count, "named": wrong.named}
@@ -83,14 +83,13 @@ def translate(
 
 def ordered(work: Work, rows: str) -> dict[str, Any]:
     """A task: the rows of a chunk as a part."""
-    u, v, cost = load(work.folder, rows, work.number)
-    return save_sorted(work, u, v, cost, u > v)
+    return save_sorted(work, *load(work.folder, rows, work.number))
 
 
 def oriented(a: Any, b: Any, lifted: Any) -> tuple[Any, Any]:
     """The smaller element first, or the larger one of lifted pairs."""
     low, high = np.minimum(a, b), np.maximum(a, b)
-    return np.where(lifted, high, low), np.where(lifted, low, high)
+    return (np.where(lifted, high, low), np.where(lifted, low, high)) if np.any(lifted) else (low, high)
 
 
 def linking(u: Any, v: Any, cost: Any, connected: bool) -> Any:
@@ -98,9 +97,9 @@ def linking(u: Any, v: Any, cost: Any, connected: bool) -> Any:
     return np.where(u < v, cost, np.inf) if connected else cost
 
 
-def save_sorted(work: Work, a: Any, b: Any, cost: Any, lifted: Any) -> dict[str, Any]:
-    """Write pairs of different elements as a part; return a sample of their first elements."""
-    u, v, cost = sums(*oriented(a, b, lifted), cost)
+def save_sorted(work: Work, u: Any, v: Any, cost: Any) -> dict[str, Any]:
+    """Write pairs of different elements, which are `oriented`, as a part; return a sample of their first elements."""
+    u, v, cost = sums(u, v, cost)
     save(work, (u, v, cost))
     places = (len(u) * np.arange(SAMPLES, dtype=np.int64)) // SAMPLES
     return {"pairs": len(u), "sample": u[places].tolist() if len(u) else []}

@@ -24,6 +24,7 @@ from graphpart.partition.problem import costs_from_probabilities
 __all__ = [
     "boundaries",
     "colour_costs",
+    "edges_of",
     "faint",
     "is_grey_photograph",
     "is_photograph",
@@ -32,10 +33,11 @@ __all__ = [
 ]
 
 SAMPLE = 1_000_000  # pixels that tell about a whole map
+WIDTH = 1.5  # pixels by which colours are smoothed
 
 
 @known_arguments
-def boundaries(image: ArrayLike, *, width: float = 1.5) -> NDArray[np.float32]:
+def boundaries(image: ArrayLike, *, width: float = WIDTH) -> NDArray[np.float32]:
     """The probability that there is a boundary at each pixel of a photograph, or voxel of a volume of grey values.
 
     Parameters
@@ -68,11 +70,15 @@ def boundaries(image: ArrayLike, *, width: float = 1.5) -> NDArray[np.float32]:
     >>> bool(b[:, 9:11].min() > 0.5), bool(b[:, :4].max() < 0.1)
     (True, True)
     """
-    from scipy import ndimage
-
     if not isinstance(width, int | float) or not 0 <= width < np.inf:
         raise InvalidOption(f"width is {width!r}: expected a number of pixels, at least 0")
-    channels = lightness_and_colour(image)
+    return edges_of(lightness_and_colour(image), width)
+
+
+def edges_of(channels: NDArray[np.float32], width: float = WIDTH) -> NDArray[np.float32]:
+    """The probability of a boundary, from `lightness_and_colour`."""
+    from scipy import ndimage
+
     squares = np.zeros(channels.shape[:-1], np.float32)
     for k in range(channels.shape[-1]):
         smooth = ndimage.gaussian_filter(channels[..., k], width)
@@ -84,9 +90,8 @@ def boundaries(image: ArrayLike, *, width: float = 1.5) -> NDArray[np.float32]:
     return squares / (squares + np.float32(strong))
 
 
-def colour_costs(graph: RegionGraph, photograph: ArrayLike) -> NDArray[np.float64]:
-    """What the colours of regions of a photograph add to :meth:`RegionGraph.costs`: log-odds, times length."""
-    channels = lightness_and_colour(photograph)
+def colour_costs(graph: RegionGraph, channels: NDArray[np.float32]) -> NDArray[np.float64]:
+    """What the colours of regions add to :meth:`RegionGraph.costs`: log-odds, times length."""
     means = channel_means(graph.elements() + 1, channels, np.append(0, graph.sizes))[0][1:]
     squares = ((means[graph.pairs[:, 0]] - means[graph.pairs[:, 1]]) ** 2).sum(axis=1)
     return costs_from_probabilities(36 / (squares + 36), clip=CLIP) * graph.weights

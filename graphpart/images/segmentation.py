@@ -33,11 +33,12 @@ from graphpart.images.flooding import flooded
 from graphpart.images.graph import DECIDES, RegionGraph, region_graph
 from graphpart.images.photographs import (
     SAMPLE,
-    boundaries,
     colour_costs,
+    edges_of,
     faint,
     is_grey_photograph,
     is_photograph,
+    lightness_and_colour,
     map_of,
 )
 from graphpart.labeled import LabeledPartition, LabeledResult
@@ -319,8 +320,8 @@ def segment(
             text = f"boundary has shape {array.shape}: read as a volume of {array.shape[0]} slices"
             warn(f"{text}; if these are colours, they come last: numpy.moveaxis(photo, 0, -1)")
         if is_photograph(array) or is_grey_photograph(array):
-            photograph = array
-            array = boundaries(array)
+            photograph, channels = array, lightness_and_colour(array)
+            array = edges_of(channels)
         heights = probabilities_of(array)
         shape = heights.shape
         evidence = {"boundary": heights}
@@ -334,7 +335,7 @@ def segment(
     graph = region_graph(chosen, **evidence, image=image, spacing=sizes)
     costs = graph.costs(threshold)
     if photograph is not None:
-        costs = costs + colour_costs(graph, photograph)
+        costs = costs + colour_costs(graph, channels)
     problem: SetPartition | LabeledPartition
     if classes is not None:
         if answers is not None:

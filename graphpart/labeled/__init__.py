@@ -4,8 +4,8 @@
 clusters and classes in any form, `results` makes results. `halves` has the two problems that are left if classes or
 clusters are fixed: one of set partition, one of a factor graph. `finite` replaces forbidden costs for kernels, and
 makes elements of whole clusters. `joining`, `moving` and `alternating` find solutions, `bounding` proves lower bounds,
-`ilp` and `brute_force` solve small problems exactly, and `choosing` has `auto` and `search`, `doubts` says how
-certain a solution is.
+`ilp` and `brute_force` solve small problems exactly, `choosing` has `auto` and `search`, and `doubts` says how certain
+a solution is.
 
 This room uses `partition` and `crf`, which do not know it.
 """

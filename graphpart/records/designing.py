@@ -24,11 +24,9 @@ from numpy.typing import NDArray
 from graphpart.answers.given import NOT_KNOWN, Answers
 from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.inputs.origin import chance_otherwise
-from graphpart.records.learning import WIDER, spread
+from graphpart.records.learning import WIDER, answered, candidates_of, spread
 
 __all__ = ["Design"]
-
-UNSURE = 4000  # candidates, those nearest to one half
 
 
 class Design:
@@ -43,31 +41,25 @@ class Design:
     """
 
     def __init__(self, first: Any, now: Any) -> None:
-        place = {name: k for k, name in enumerate(first.nodes)}
-        sides = (
-            np.array([place[name] for name in first.scores.column(side).to_pylist()]) for side in ("left", "right")
-        )
-        self.u, self.v = (side.astype(np.int64) for side in sides)
-        columns = ["match_weight", *(name for name in first.scores.column_names if name.startswith("mw_"))]
-        rows = np.column_stack([first.scores.column(name).to_numpy() for name in columns])
-        rows = np.nan_to_num(rows.astype(np.float64))
+        self.u, self.v, weight, parts = candidates_of(first)
+        rows = np.column_stack([weight, parts])
         scale = rows.std(axis=0)
         rows = (rows - rows.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
         self._rows = np.column_stack([rows, np.ones(len(rows))])
         self._rows[:, [0, -1]] *= WIDER
-        self._some, self._share = spread(first.scores.column("match_weight").to_numpy())
+        self._some, self._share = spread(weight)
         self.bits = now.scores.column("match_weight").to_numpy()
-        self._n = len(place)
+        self._n = len(first.nodes)
         self._keys = keys_of_pairs(self.u, self.v, self._n)
         self._order = np.argsort(self._keys)
 
     def near(self, classes: NDArray[np.int32], given: Answers) -> NDArray[np.int64]:
-        """Candidates nearest to one half, the least sure first; those answered, or within a must-join class, not."""
-        at, _ = self._answered(given)
+        """The 4000 candidates nearest to one half, the least sure first; not those answered or required together."""
+        at, _ = answered(self._keys, self._order, self._n, given)
         free = classes[self.u] != classes[self.v]
         free[at] = False
         near = np.flatnonzero(free)
-        return near[np.argsort(np.abs(self.bits[near]), kind="stable")[:UNSURE]]
+        return near[np.argsort(np.abs(self.bits[near]), kind="stable")[:4000]]
 
     def worth_asking(
         self, near: NDArray[np.int64], chance: NDArray[np.float64], given: Answers, n: int
@@ -77,10 +69,10 @@ class Design:
         The chance of each to be wrong knows of the other pairs: from the answer about a pair that others decide, hardly
         anything is learned about its weight. O(m log m)
         """
-        at, known = self._answered(given)
+        at, said = answered(self._keys, self._order, self._n, given)
+        at = at[said != NOT_KNOWN]
         every = chance_otherwise(self.bits)
-        samples = np.concatenate([self._some, at[known]])
-        share = np.concatenate([self._share, np.ones(int(known.sum()))])
+        samples, share = np.concatenate([self._some, at]), np.concatenate([self._share, np.ones(len(at))])
         x = self._rows[samples] * np.sqrt(share * every[samples] * (1 - every[samples]))[:, None]
         inverse = np.linalg.inv(np.eye(x.shape[1]) + x.T @ x)
         x, weight = self._rows[near], chance * (1 - chance)
@@ -96,10 +88,3 @@ class Design:
             left[best] = False
             inverse -= np.outer(y[best], y[best]) * (weight[best] / spread_of[best])
         return np.concatenate([np.array(first, np.int64), np.flatnonzero(left)])
-
-    def _answered(self, given: Answers) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Candidates about which there are answers, and which of these are known."""
-        keys = keys_of_pairs(given.pairs[:, 0], given.pairs[:, 1], self._n)
-        at = self._order[np.minimum(np.searchsorted(self._keys, keys, sorter=self._order), len(self._keys) - 1)]
-        listed = self._keys[at] == keys
-        return at[listed], given.said[listed] != NOT_KNOWN

@@ -27,7 +27,7 @@ from graphpart.machine import CHUNK
 from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.inputs.origin import chance_otherwise
 
-__all__ = ["WIDER", "learned_weights", "similarities", "spread"]
+__all__ = ["WIDER", "answered", "candidates_of", "learned_weights", "similarities", "spread"]
 
 WIDER = 10.0  # standard deviation of the present weight and the constant: without answers, weights stay as they are
 ROUNDS = 4  # of expectation maximisation
@@ -60,11 +60,8 @@ def learned_weights(u: Integers, v: Integers, weight: Floats, known: Floats, giv
     rows = np.column_stack([rows, np.ones(len(rows))])
     rows[:, [0, -1]] *= WIDER
     keys = keys_of_pairs(u, v, n)
-    order = np.argsort(keys)
-    asked = keys_of_pairs(given.pairs[:, 0], given.pairs[:, 1], n)
-    at = order[np.minimum(np.searchsorted(keys, asked, sorter=order), len(keys) - 1)]
-    used = (keys[at] == asked) & (given.said != NOT_KNOWN)
-    at, same = at[used], given.said[used] == TOGETHER
+    at, said = answered(keys, np.argsort(keys), n, given)
+    at, same = at[said != NOT_KNOWN], said[said != NOT_KNOWN] == TOGETHER
     some, share = spread(weight)
     samples = np.concatenate([some, some, at, at])
     decisions = np.concatenate([np.repeat([1, 0], len(some)), same, ~same]).astype(np.int8)
@@ -76,6 +73,23 @@ def learned_weights(u: Integers, v: Integers, weight: Floats, known: Floats, giv
         bits = np.where(same, 1, -1) * model.decision_function(rows[at])
         right = chance_otherwise(-bits - np.log2(1 - error) + np.log2(max(error, 1e-300)))
     return model.decision_function(rows)
+
+
+def candidates_of(result: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
+    """The candidates of a result of `match`: elements u and v, weights, and their parts, shape (m, columns)."""
+    scores, place = result.scores, {name: k for k, name in enumerate(result.nodes)}
+    u, v = (np.array([place[name] for name in scores.column(side).to_pylist()], np.int64) for side in ("left", "right"))
+    parts = [scores.column(name).to_numpy().astype(np.float64) for name in scores.column_names if name[:3] == "mw_"]
+    every = np.column_stack([np.empty((len(u), 0)), *parts])
+    return u, v, scores.column("match_weight").to_numpy(), np.nan_to_num(every)
+
+
+def answered(keys: Integers, order: Integers, n: int, given: Answers) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+    """The candidates about which there are answers, and what these say; `keys` are those of candidates, by `order`."""
+    asked = keys_of_pairs(given.pairs[:, 0], given.pairs[:, 1], n)
+    at = order[np.minimum(np.searchsorted(keys, asked, sorter=order), len(keys) - 1)]
+    listed = keys[at] == asked
+    return at[listed], given.said[listed]
 
 
 def similarities(texts: list[str], u: Integers, v: Integers) -> Floats:

@@ -14,7 +14,7 @@ from graphpart.errors import InvalidProblem
 from graphpart.partition.inputs.frames import table_of
 from graphpart.partition.inputs.origin import chance_otherwise
 from graphpart.partition.problem.derived import with_costs
-from graphpart.records.learning import learned_weights, similarities
+from graphpart.records.learning import candidates_of, learned_weights, similarities
 from graphpart.solve import run
 
 __all__ = ["relearned"]
@@ -29,14 +29,10 @@ def relearned(first: Any, answers: Any, error: float, method: str, time_limit: f
         raise InvalidProblem("a result that was pickled is without its records: expected one that match returned")
     given = answers_of(p, answers)
     scores = first.scores
-    place = {name: k for k, name in enumerate(p.nodes)}
-    u, v = (np.array([place[name] for name in scores.column(side).to_pylist()], np.int64) for side in ("left", "right"))
-    weight = scores.column("match_weight").to_numpy()
-    own = [name for name in scores.column_names if name.startswith("mw_")]
-    columns = (np.nan_to_num(scores.column(name).to_numpy().astype(np.float64)) for name in own)
+    u, v, weight, parts = candidates_of(first)
     texts = zip(*(origin.fields.columns[name] for name in first.settings["columns"]), strict=True)
     whole = [" ".join(text for text in row if text is not None) for row in texts]
-    known = np.column_stack([*columns, similarities(whole, u, v)])
+    known = np.column_stack([parts, similarities(whole, u, v)])
     new = learned_weights(u, v, weight, known, _about_pairs(answers, given), error) if len(u) else weight
     problem = with_costs(p, np.stack([u, v], 1), weight - new)
     for name, values in (("match_weight", new), ("match_probability", chance_otherwise(-new))):

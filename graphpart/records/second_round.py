@@ -8,7 +8,7 @@ decisions of the clusters:
 1. Greedy joining finds clusters with the present weights. From better local search, factors were the same in trials.
 2. The factors, and a constant, are those that say best which candidates are in one cluster.
 3. The weighted parts are the new weights, and it begins again, until fewer than a thousandth of the decisions to join
-   change. That takes more rounds, the more records there are: 3 to 5 for 2,000 generated people, 10 for 100,000.
+   change, 20 times at most. More records take more rounds: 3 to 5 for 2,000 generated people, 10 for 100,000.
 
 A round in which the number of joined candidates changes by more than `STEADY` is not trusted: it is left out, and ends
 the rounds. This happens where columns say too little about single pairs, and only requirements or many weak pairs

@@ -95,8 +95,8 @@ def report(
     >>> "<h1>Optimal</h1>" in stream.getvalue().decode()
     True
     """
-    check_report()
     check_writable(path)
+    check_report()
     outlines = getattr(problem, "outlines", None)  # of a Segmentation
     if outlines is not None:
         problem = problem.problem

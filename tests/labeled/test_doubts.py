@@ -62,6 +62,9 @@ def test_clusters_of_given_classes():
         here = q.evaluate(labels, r.classes)
         assert here == math.inf or here - r.cost == pytest.approx(p.evaluate(labels) - s.cost)
     assert "least sure" in repr(gp.partition.doubts(p, r.labels))
+    assert len(gp.questions(p, r.labels)) == 2
+    with pytest.raises(gp.InvalidProblem, match=r"got LabeledPartition: .*q\.with_classes\(r\) is one$"):
+        gp.questions(q, r)
     with pytest.raises(gp.InvalidPartition, match="these classes are forbidden"):
         gp.LabeledPartition.from_arrays([[0.0, math.inf]], [], []).with_classes([1])
     with pytest.raises(gp.InvalidOption, match=r"q\.with_classes"):

@@ -93,11 +93,10 @@ def placed_within(q: SetPartition, labels: Labels, solver: Solver) -> Labels:
 
 def _by_paths(r: SetPartition, more: NDArray[Any], head: NDArray[np.int64], owner: Labels) -> Labels:
     """Labels in which shortest paths of new elements connect parts of old clusters, where there are some."""
-    labels = np.arange(r.n)
+    alone = np.arange(r.n)
+    labels = alone.copy()
     for part in more.tolist():
-        mine = np.flatnonzero(
-            ((owner < 0) & (labels == np.arange(r.n))) | (labels == head[part]) | (np.arange(r.n) == part)
-        )
+        mine = np.flatnonzero(((owner < 0) & (labels == alone)) | (labels == head[part]) | (alone == part))
         a, b = np.searchsorted(mine, [head[part], part]).tolist()
         labels[mine[shortest_path(r._restrict(mine), a, b) or []]] = head[part]
     return canonical(labels)
@@ -105,7 +104,8 @@ def _by_paths(r: SetPartition, more: NDArray[Any], head: NDArray[np.int64], owne
 
 def _more_than_all(r: SetPartition) -> float:
     """More than the costs of any two partitions differ by."""
-    return 1.0 + float(np.abs(r.pairs()[2]).sum(where=np.isfinite(r.pairs()[2])))
+    cost = r.pairs()[2]
+    return 1.0 + float(np.abs(cost).sum(where=np.isfinite(cost)))
 
 
 def improved_within(

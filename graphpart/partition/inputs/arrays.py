@@ -244,6 +244,8 @@ def advice(thing: Any) -> str:
         return f"; {call} solves the files of a folder" if call else "; gp.read(path) reads one from a file"
     if hasattr(thing, "problem") and hasattr(thing, "clusters"):
         return "; a result has it: pass result.problem, result"
+    if hasattr(thing, "with_classes"):
+        return "; of a labelled partition q with a result r, q.with_classes(r) is one"
     if hasattr(thing, "tocoo"):
         return ", or SetPartition.from_scipy(matrix)"
     if hasattr(thing, "weighted_edge_list"):

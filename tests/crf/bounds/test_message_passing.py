@@ -325,7 +325,6 @@ def test_stopping():
 def test_stopping_within_a_pass_leaves_messages_that_prove_a_bound():
     f = grid(40, 3)
     negative = lower_bound(f, "negative-sum").bound
-    stopped = 0
     for k in range(12):
         passes, stopping = Passes(f), Stopping(max_iterations=1)
         # A Stopping looks at its limits at the first poll, and then as often as the clock says: passes over another
@@ -337,10 +336,9 @@ def test_stopping_within_a_pass_leaves_messages_that_prove_a_bound():
             passes.network.half(turn % 2 == 0, np.inf, Stopping())
         stopping.iterations = 1
         _, whole = passes.network.half(k % 4 % 2 == 0, np.inf, stopping)
-        stopped += not whole
+        assert k % 2 or not whole
         c = passes.certificate("stopped")
         assert c.verify(f) and negative - 1e-9 <= c.bound <= gp.crf.icm(f).cost
-    assert stopped >= 6
 
 
 def test_an_initial_labeling_is_never_made_worse():
