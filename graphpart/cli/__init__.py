@@ -54,7 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings(), termination():
         warnings.showwarning = say_warning
         try:
-            args = build_parser().parse_args(argv)
+            argv = sys.argv[1:] if argv is None else argv
+            args = build_parser(argv[0] if argv else "").parse_args(argv)
             warnings.simplefilter("ignore" if args.quiet else "always", GraphPartWarning)
             status: int = args.run(args)
             emit("")  # errors of writing must occur here, not at the end of the process
@@ -112,8 +113,8 @@ class _Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, text)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of all commands."""
+def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The parser of all commands; with `only`, of that command's arguments, since some import what they describe."""
     parser = _Parser(prog="graphpart", description="Cluster from pairwise evidence, and say how good the answer is.")
     parser.add_argument("--version", action="version", version=f"graphpart {sys.modules['graphpart'].__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -126,7 +127,8 @@ def build_parser() -> argparse.ArgumentParser:
             description=description,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.add_arguments(sub)
+        if only in (None, name):
+            command.add_arguments(sub)
         sub.add_argument("-q", "--quiet", action="store_true", help="no warnings")
         sub.set_defaults(run=command.run, parser=sub)
     return parser
