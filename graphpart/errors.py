@@ -244,7 +244,8 @@ class NoAttribute(AttributeError):
     """
 
     def __str__(self) -> str:
-        what, name, known = self.args
+        what, name, of = self.args  # names, or the class that has them
+        known = dir(of) if isinstance(of, type) else of
         meant = ATTRIBUTES.get(name, "")
         if meant and (meant in known or not meant.isidentifier()):
             hint = f"; did you mean {meant}?"
@@ -259,7 +260,7 @@ class Hinting(ABCMeta):
     if not TYPE_CHECKING:
 
         def __getattr__(cls, name: str) -> Any:
-            raise NoAttribute(cls.__name__, name, dir(cls))
+            raise NoAttribute(cls.__name__, name, cls)
 
 
 def unknown_argument(what: str, name: str, known: Iterable[str], value: object = None) -> InvalidOption:

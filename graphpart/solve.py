@@ -204,7 +204,7 @@ def _check_options(problem: Any, options: Mapping[str, Any], method: str) -> Non
     """Raise InvalidOption if an option belongs to the problem: the message says where it is given."""
     is_graph = hasattr(problem, "is_directed")
     found = find_method(method, "partition")
-    known = inspect.signature(found.function).parameters
+    known = found.parameters
     for name, value in options.items():
         if is_graph and name in ("cost", "weight", "similarity", "probability", "threshold"):
             raise InvalidOption(f"{name} belongs to the problem: {ways_of_weights(value)}")
@@ -213,7 +213,7 @@ def _check_options(problem: Any, options: Mapping[str, Any], method: str) -> Non
                 call = "SetPartition(G" if is_graph else "SetPartition.from_frame(..."
                 raise InvalidOption(f"{name} belongs to the problem: expected gp.solve({call}, {name}=...))")
         if name not in known:
-            raise unknown_argument(f"method {found.name}", name, [*list(known)[1:], *NAMES])
+            raise unknown_argument(f"method {found.name}", name, [*known, *NAMES])
 
 
 def _described(kind: str) -> str:

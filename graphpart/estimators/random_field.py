@@ -31,7 +31,7 @@ class RandomFieldEstimator(BaseEstimator):  # type: ignore[misc]
 
         def __getattr__(self, name: str) -> Any:
             if name in ATTRIBUTES:
-                raise NoAttribute(type(self).__name__, name, dir(type(self)))
+                raise NoAttribute(type(self).__name__, name, type(self))
             return object.__getattribute__(self, name)  # which raises the error once more, with its own message
 
     @abstractmethod

@@ -430,7 +430,7 @@ class PairCosts(Shown):
 
         def __getattr__(self, name: str) -> Any:
             if name not in FORMER:
-                raise NoAttribute(type(self).__name__, name, dir(type(self)))
+                raise NoAttribute(type(self).__name__, name, type(self))
             deprecated(f"SetPartition.{name}", FORMER[name])
             return getattr(self, f"_{name}")
 
