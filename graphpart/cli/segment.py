@@ -2,10 +2,11 @@
 
 FILE is a zarr array, a npy file, or a picture or stack of pictures that ends in .tif, .png or .jpg. It holds the
 probability of a boundary, from 0 to 1; integers of 8 or 16 bits are divided by 255 or 65535. A photograph in colour
-becomes a boundary map first, and so does a picture in grey with --image. Labels from 1 on are written by -o, as .zarr,
-.npy, .tif or .png; 0 is no segment. --answers names a table left,right,answer whose elements are numbers of regions,
-from 0, or places such as "(12, 30)": row and column, or plane, row and column. --questions writes such a table, to be
-answered and read again; --review writes a page with pictures that does the same.
+becomes a boundary map first, and so does a picture in grey with --image. Labels from 1 on are written by -o, as .zarr
+(OME-Zarr with coarser scales), .npy, .tif or .png; 0 is no segment. --table writes sizes, boxes and neighbours of the
+segments. --answers names a table left,right,answer whose elements are numbers of regions, from 0, or places such as
+"(12, 30)": row and column, or plane, row and column. --questions writes such a table, to be answered and read again;
+--review writes a page with pictures that does the same.
 
 With --workers, --blocks or --work-folder, a zarr array or npy file is processed block by block, by processes of limited
 memory. With --work-folder, a run that ended early is continued.
@@ -21,6 +22,7 @@ import numpy as np
 from graphpart.cli import arguments, demands
 from graphpart.cli.console import emit, emit_json
 from graphpart.errors import InvalidOption
+from graphpart.files.tables import write_table
 
 NAME = "segment"
 HELP = "segment a picture or a volume"
@@ -30,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of this command."""
     parser.add_argument("file", metavar="FILE", help="boundary probabilities, or a photograph")
     parser.add_argument("-o", "--output", metavar="PATH", required=True, help="labels: .zarr, .npy, .tif or .png")
+    parser.add_argument("--table", metavar="PATH", help="write sizes, boxes and neighbours of the segments, as CSV")
     parser.add_argument("--image", action="store_true", help="FILE is a picture or volume, not a boundary map")
     parser.add_argument("--regions", metavar="PATH", help="regions that are not divided; 0 is none")
     parser.add_argument("--mask", metavar="PATH", help="0 where there is nothing to segment")
@@ -94,6 +97,7 @@ def run(args: argparse.Namespace) -> int:
             "lower_bound": s.lower_bound,
         }
         facts |= {"seconds": s.seconds}
+        table = s._table
     else:
         from graphpart.images import segment
         from graphpart.images.files import write_labels
@@ -105,11 +109,14 @@ def run(args: argparse.Namespace) -> int:
         if said:
             options |= {"answers": demands.answers_in(said["answers"]), "error": said.get("error", 0.0)}
         found = segment(boundary, regions=regions, mask=mask, seed=args.seed, **options)
-        write_labels(found.labels, args.output)
+        write_labels(found.labels, args.output, args.spacing)
+        table = found._table
         _ask(found, args.questions, args.review, options.get("answers"))
         r = found.result
         facts = {"regions": found.graph.n, "segments": found.n_segments, "cost": r.cost, "lower_bound": r.lower_bound}
         facts |= {"status": str(r.status), "seconds": r.seconds}
+    if args.table is not None:
+        write_table(table, args.table)
     if args.json:
         emit_json({"file": args.file, "output": args.output, **facts})
     else:
@@ -121,7 +128,6 @@ def run(args: argparse.Namespace) -> int:
 def _ask(found: Any, table: str | None, page: str | None, answers: Any) -> None:
     """Write questions about segments: as a table whose elements are places, and as a page."""
     from graphpart.answers import questions
-    from graphpart.files.tables import write_table
     from graphpart.reviewing import review
 
     if table is not None:

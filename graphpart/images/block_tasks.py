@@ -17,19 +17,16 @@ from graphpart.distributed.folder import Work
 from graphpart.errors import SolverError
 from graphpart.images._contacts import Contacts
 from graphpart.images.checks import three
-from graphpart.images.files import Volume, open_part
+from graphpart.images.files import Volume
 from graphpart.images.flooding import HALO, flooded
 from graphpart.images.graph import boundary_costs
+from graphpart.images.label_arrays import write_block
+from graphpart.images.segment_table import measured
 from graphpart.images.statistics import Statistics
 
 __all__ = ["connect", "flood", "label"]
 
 Box = list[list[int]]  # the first voxel along each axis, and the one after the last
-
-
-def inside(box: Box) -> tuple[slice, ...]:
-    """A box as slices."""
-    return tuple(slice(low, high) for low, high in zip(*box, strict=True))
 
 
 def flood(work: Work, volume: Volume, mask: Any, box: Box, spacing: list[float]) -> int:
@@ -114,16 +111,14 @@ def connect(
 
 
 def label(work: Work, output: str, box: Box, first: int) -> int:
-    """Write the labels of a block."""
+    """Write the labels of a block. Saves the sizes and boxes of its regions."""
     own = work.folder.load("flood", str(work.number))
+    work.save(str(work.number), measured(own, box[0]))
     table = work.folder.load("labels", "labels")
     labels = table[first + 1 : first + 1 + int(own.max(initial=0))]
     found = np.concatenate([np.zeros(1, np.int32), labels])[own]
     try:
-        array = open_part(output)
-        array[inside(box)] = found
-        if hasattr(array, "flush"):
-            array.flush()
+        write_block(output, box[0], found)
     except OSError as error:
         raise SolverError(_full(output, error)) from None
     return int(found.size)

@@ -26,11 +26,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.columns import Columns
 from graphpart.display import html_of, plural
 from graphpart.display.progress import Progress
 from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency, TimeLimitReached, known_arguments
 from graphpart.images.checks import check_threshold, spacing_of
-from graphpart.images.files import Volume, check_output, is_zarr, new_labels, open_array, publish, read_array
+from graphpart.images.files import Volume, check_output, is_zarr, open_array, read_array
+from graphpart.images.label_arrays import new_labels, publish
+from graphpart.images.segment_table import table_of
 from graphpart.stopping import Stopping
 
 __all__ = ["BlockSegmentation", "segment_blocks"]
@@ -64,6 +67,12 @@ class BlockSegmentation:
         self.blocks: tuple[int, ...] = facts["blocks"]
         self.stages: dict[str, dict[str, Any]] = facts["stages"]
         self.seconds: float = facts["seconds"]
+        self._table: Columns = facts["table"]
+
+    @property
+    def table(self) -> Any:
+        """Sizes, boxes and neighbours of the segments, as :attr:`Segmentation.table`."""
+        return self._table.to_frame()
 
     def __repr__(self) -> str:
         return (
@@ -115,7 +124,8 @@ def segment_blocks(
     memory_limit : str or float
         The memory of each worker, as text like ``"3GB"`` or in bytes.
     output : path, optional
-        Where the labels are written: ``.zarr`` or ``.npy``. Default: a npy file in the work folder, or a temporary one.
+        Where the labels are written: ``.npy``, or ``.zarr``, which is OME-Zarr with coarser scales; the array ``0`` has
+        the labels of all voxels. Default: a npy file in the work folder, or a temporary one.
     work_folder : path, optional
         A folder that all workers can reach: empty, or that of an earlier run with the same input and options, which is
         then continued. It holds the regions and the pairs. Default: a temporary folder, removed in the end.
@@ -254,10 +264,13 @@ def _run(
     part = target + ".part"
     if not os.path.exists(part):  # output of an earlier run is gone, or complete
         shutil.rmtree(os.path.join(engine.folder.path, "write"), ignore_errors=True)
-        new_labels(target, volume.shape, tuple(min(a, b) for a, b in zip(shape, volume.shape, strict=True)))
+        new_labels(target, volume.shape, shape, spacing)
     engine.map("write", label, [(target, box, int(firsts[k])) for k, box in enumerate(boxes)])
+    measured = np.concatenate([engine.folder.load("write", str(k)) for k in range(len(boxes))])
+    table = table_of(labels[1:] - 1, measured, _touching(engine, pairs))
     publish(target)
-    return {"n_regions": total, "n_segments": int(labels.max(initial=0)), "cost": cost, "lower_bound": bound}
+    facts = {"n_regions": total, "n_segments": int(labels.max(initial=0)), "cost": cost, "lower_bound": bound}
+    return facts | {"table": table}
 
 
 def _partition(engine: Any, regions: int, pairs: int) -> tuple[NDArray[np.int32], float, float]:
@@ -286,6 +299,16 @@ def _partition(engine: Any, regions: int, pairs: int) -> tuple[NDArray[np.int32]
     rank = np.empty(len(first), np.int32)
     rank[np.argsort(first, kind="stable")] = np.arange(1, len(first) + 1, dtype=np.int32)
     return np.concatenate([np.zeros(1, np.int32), rank[inverse]]), cost, bound
+
+
+def _touching(engine: Any, pairs: int) -> NDArray[np.int64]:
+    """Pairs of regions that touch, numbered from 0."""
+    if not pairs:
+        return np.zeros((0, 2), np.int64)
+    import pyarrow.dataset as ds
+
+    table = ds.dataset(os.path.join(engine.folder.path, "pairs")).to_table(["u", "v"])
+    return np.stack([table["u"].to_numpy(), table["v"].to_numpy()], axis=1) - 1
 
 
 def shape_of_blocks(volume: Volume, blocks: Any, memory: int) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """Pictures, volumes and their labels as files: zarr, npy, tif, png and other formats of imageio.
 
-An array of zarr, or a npy file, is read piece by piece; other files are read at once. Labels are written under another
-name first, so that a file is never incomplete.
+An array of zarr, or a npy file, is read piece by piece; other files are read at once. For labels that are written block
+by block see `label_arrays`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,21 +23,18 @@ from graphpart.errors import (
     InvalidProblem,
     MissingDependency,
     MissingFile,
-    SolverError,
     warn,
 )
 from graphpart.files.source import replacing
 from graphpart.images.checks import probabilities_of
+from graphpart.images.label_arrays import new_labels, publish, write_block, zarr_package
 
 __all__ = [
     "Volume",
     "check_output",
     "is_picture",
     "is_zarr",
-    "new_labels",
     "open_array",
-    "open_part",
-    "publish",
     "read_array",
     "write_labels",
 ]
@@ -125,7 +123,7 @@ def open_array(path: Any) -> Any:
     if not os.path.exists(text):
         raise MissingFile(text)
     if is_zarr(text):
-        zarr = _zarr()
+        zarr = zarr_package()
         try:
             array = zarr.open(text, mode="r")
         except Exception as error:
@@ -136,7 +134,7 @@ def open_array(path: Any) -> Any:
             inside = ", ".join(sorted(name for name, _ in array.arrays())) or "none"
             raise FormatError(text, None, f"a group of zarr: expected an array; it has these: {inside}")
         missing = array.nchunks - array.nchunks_initialized
-        if missing > 0:  # chunks of shards that reach beyond the array count as stored
+        if missing > 0 and array.dtype.kind == "f":  # chunks of shards that reach beyond the array count as stored
             warn(f"{text}: {missing} of {array.nchunks} chunks are not stored, and count as {array.fill_value}")
         return array
     try:
@@ -174,7 +172,7 @@ def read_array(path: Any) -> NDArray[Any]:
         raise FormatError(text, None, "expected a picture or volume that ends in .zarr, .npy, .tif, .png or .jpg")
     if not os.path.exists(text):
         raise MissingFile(text)
-    reader = _package("skimage.io", "scikit-image", "reading pictures")
+    reader = _package("skimage.io", "reading pictures")
     try:
         return np.asarray(reader.imread(text))
     except Exception as error:
@@ -195,13 +193,13 @@ def check_output(path: Any) -> str:
     return suffix
 
 
-def write_labels(labels: NDArray[Any], path: Any) -> None:
-    """Write labels of a picture or volume: npy, tif, zarr, or png of 16 bits."""
+def write_labels(labels: NDArray[Any], path: Any, spacing: Sequence[float] | None = None) -> None:
+    """Write labels of a picture or volume: npy, tif, OME-Zarr with the size of a voxel, or png of 16 bits."""
     suffix = check_output(path)
     if suffix == ".zarr":
-        part = new_labels(path, labels.shape, tuple(min(128, n) for n in labels.shape))
+        new_labels(path, labels.shape, (256,) * labels.ndim, spacing)
         try:
-            part[...] = labels
+            write_block(path, (0,) * labels.ndim, labels)
         except BaseException:
             shutil.rmtree(os.fspath(path) + ".part", ignore_errors=True)
             raise
@@ -213,50 +211,16 @@ def write_labels(labels: NDArray[Any], path: Any) -> None:
         if suffix == ".npy":
             np.save(stream, labels)
         elif suffix == ".png":
-            _package("PIL.Image", "scikit-image", "writing pictures").fromarray(labels.astype(np.uint16)).save(
-                stream, "PNG"
-            )
+            _package("PIL.Image", "writing pictures").fromarray(labels.astype(np.uint16)).save(stream, "PNG")
         else:
-            tifffile = _package("tifffile", "scikit-image", "writing tif files")
+            tifffile = _package("tifffile", "writing tif files")
             packed = io.BytesIO()  # tifffile wants a name or memory
             tifffile.imwrite(packed, labels)
             stream.write(packed.getbuffer())
 
 
-def new_labels(path: Any, shape: tuple[int, ...], chunks: tuple[int, ...]) -> Any:
-    """A new array of labels under a name that ends in .part: of zarr, or a npy file that is mapped into memory."""
-    part = os.fspath(path) + ".part"
-    if Path(path).suffix.lower() == ".npy":
-        return np.lib.format.open_memmap(part, "w+", np.int32, shape)
-    shutil.rmtree(part, ignore_errors=True)
-    return _zarr().open(part, mode="w", shape=shape, chunks=chunks, dtype="i4", fill_value=0)
-
-
-def open_part(path: Any) -> Any:
-    """The array that `new_labels` has made, to be written."""
-    part = os.fspath(path) + ".part"
-    if Path(path).suffix.lower() == ".npy":
-        return np.lib.format.open_memmap(part, "r+")
-    return _zarr().open(part, mode="r+")
-
-
-def publish(path: Any) -> None:
-    """Give a complete array its name, in place of an older one."""
-    text = os.fspath(path)
-    try:
-        if os.path.isdir(text):
-            shutil.rmtree(text)
-        os.replace(text + ".part", text)
-    except OSError as error:
-        raise SolverError(f"{text} cannot be written ({error.strerror or error})") from None
-
-
-def _zarr() -> Any:
-    return _package("zarr", "zarr", "zarr arrays", "volumes")
-
-
-def _package(module: str, package: str, purpose: str, extra: str = "images") -> Any:
+def _package(module: str, purpose: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise MissingDependency(package, extra, purpose) from None
+        raise MissingDependency("scikit-image", "images", purpose) from None

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.answers.applying import answered
+from graphpart.common.columns import Columns
 from graphpart.display import html_of, plural
 from graphpart.errors import InvalidOption, InvalidProblem, warn
 from graphpart.images.answers import by_region
@@ -41,6 +42,7 @@ from graphpart.images.photographs import (
     lightness_and_colour,
     map_of,
 )
+from graphpart.images.segment_table import measured, table_of
 from graphpart.labeled import LabeledPartition, LabeledResult
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.requirements import RequirementOptions, with_options
@@ -92,6 +94,20 @@ class Segmentation:
         if not isinstance(self.result, LabeledResult):
             return None
         return np.append(self.result.classes, np.int32(-1))[self.graph.elements()]
+
+    @property
+    def table(self) -> Any:
+        """The segments as a data frame, one row for each.
+
+        `segment` is its label, `size` its number of voxels. Along axis k it reaches from `first_k` to the one before
+        `end_k`. `neighbours` are the labels of the segments that it touches, as text such as "2 5". O(voxels)
+        """
+        return self._table.to_frame()
+
+    @property
+    def _table(self) -> Columns:
+        elements = self.graph.elements() + 1
+        return table_of(self.result.labels, measured(elements, [0] * elements.ndim), self.graph.pairs)
 
     @property
     def n_segments(self) -> int:

@@ -162,6 +162,10 @@ class TestBlocks:
         labels = np.asarray(s.labels[...])
         assert s.blocks == (20, 24, 24) and s.n_segments == labels.max() and labels.min() == 1
         assert distance(truth, labels) < distance(truth, gp.images.segment(boundary).labels) + 0.25
+        table, group = s.table, zarr.open_group(str(tmp_path / "l.zarr"), mode="r")
+        assert np.array_equal(group["0"][...], labels) and np.array_equal(
+            np.bincount(labels.ravel())[1:], table["size"]
+        )
         again = gp.images.segment_blocks(boundary, work_folder=tmp_path / "work", **options)
         assert np.array_equal(again.labels, labels)
         before = {path: path.stat().st_mtime_ns for path in (tmp_path / "work" / "flood").iterdir()}
@@ -268,18 +272,14 @@ class TestCommand:
         from graphpart.cli import main
 
         np.save(tmp_path / "b.npy", gp.images.cells((40, 60), size=16, noise=0.05)[0])
-        args = [
-            "segment",
-            str(tmp_path / "b.npy"),
-            "-o",
-            str(tmp_path / "l.npy"),
-            "--workers",
-            "0",
-            "--blocks",
-            "32,32",
-        ]
-        assert main(args) == 0 and "segments" in capsys.readouterr().out
-        assert np.load(tmp_path / "l.npy").min() == 1
+        paths = [str(tmp_path / name) for name in ("b.npy", "l.npy", "t.csv")]
+        args = ["segment", paths[0], "-o", paths[1], "--table", paths[2]]
+        for more in ([], ["--workers", "0", "--blocks", "32,32"]):
+            assert main([*args, *more]) == 0 and "segments" in capsys.readouterr().out
+            labels = np.load(tmp_path / "l.npy")
+            rows = (tmp_path / "t.csv").read_text().splitlines()
+            assert labels.min() == 1 and len(rows) == 1 + labels.max()
+            assert rows[0] == "segment,size,first_0,first_1,end_0,end_1,neighbours"
 
 
 @pytest.mark.skipif(INSTANCES is None, reason="GRAPHPART_INSTANCES names no folder")
