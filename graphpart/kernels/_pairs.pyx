@@ -507,6 +507,40 @@ def adjacency(
     return CompressedRows(starts_array, neighbours_array, costs_array)
 
 
+def spread(CompressedRows rows, Py_ssize_t most, bint repelling) -> NDArray[np.int32]:
+    """Elements in breadth-first order, along all pairs or those that repel, until more than `most` pairs are within them.
+
+    When no pair leads on, the order goes on from the least element that is not in it. O(n), and a step for each pair
+    of an element in the order.
+    """
+    cdef Py_ssize_t n = rows.view.n, head = 0, tail = 0, start = 0, pairs = 0
+    cdef offset_t k
+    cdef element_t a, b
+    out = np.empty(n, np.int32)
+    cdef element_t[::1] order = out
+    cdef uint8_t[::1] state = np.zeros(n, np.uint8)     # 1 while an element waits, 2 after it was taken
+    with nogil:
+        while pairs <= most and (head < tail or start < n):
+            if head == tail:
+                if state[start] == 0:
+                    state[start] = 1
+                    order[tail] = <element_t>start
+                    tail += 1
+                start += 1
+                continue
+            a = order[head]
+            head += 1
+            state[a] = 2
+            for k in range(rows.view.starts[a], rows.view.starts[a + 1]):
+                b = rows.view.neighbours[k]
+                pairs += state[b] == 2
+                if state[b] == 0 and (rows.view.costs[k] > 0 or not repelling):
+                    state[b] = 1
+                    order[tail] = b
+                    tail += 1
+    return out[:head]
+
+
 def first_bad_pair(
     Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const cost_t[::1] cost
 ) -> tuple[int, int, bool]:

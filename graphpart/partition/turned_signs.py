@@ -11,7 +11,6 @@ do not, then the sign is probably wrong.
 from __future__ import annotations
 
 import math
-from collections import deque
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +25,11 @@ from graphpart.stopping import Stopping
 __all__ = ["check_sign"]
 
 Costs = NDArray[np.float64]
+Ends = NDArray[np.int32]
+Part = tuple[int, Ends, Ends, Costs]
 FEWEST_ELEMENTS, FEWEST_PAIRS = 6, 50  # with fewer there is too little evidence
 FEWEST_ATTRACT = 0.1  # of the pairs
-MOST_ELEMENTS, MOST_PAIRS = 250, 20_000  # that are looked at, of a matrix and of listed pairs
+MOST_ELEMENTS, MOST_PAIRS = 250, 5_000  # that are looked at, of a matrix and of listed pairs
 SHUFFLES = 9
 CLEAR, UNCLEAR = 5.0, 0.1  # standard deviations; the share of these, or of the part itself, for the given sign, at most
 LEAST, SMALLEST = 0.1, 0.002  # part that is suited; its standard deviation, of which few shuffles say little
@@ -59,18 +60,19 @@ def check_sign(p: PairCosts) -> None:
     n, u, v, costs = part_of(p)
     if len(costs) < FEWEST_PAIRS or np.count_nonzero(costs < 0) < FEWEST_ATTRACT * len(costs) or costs.max() < 0:
         return
-    turned, rng, shuffled, others = suited(n, u, v, -costs), np.random.default_rng(0), [], []
+    part = near_each_other(n, u, v, costs)
+    turned, rng, shuffled, others = suited(*part, -1), np.random.default_rng(0), [], []
     if turned < LEAST:
         return
     for _ in range(SHUFFLES):
-        shuffled.append(rng.permutation(costs))
-        others.append(suited(n, u, v, -shuffled[-1]))
+        shuffled.append(near_each_other(n, u, v, rng.permutation(costs)))  # shuffled before a part is chosen by signs
+        others.append(suited(*shuffled[-1], -1))
         if turned < others[-1] + CLEAR * SMALLEST:
             return  # mostly at once
-    other, given = deviation(turned, others), suited(n, u, v, costs)
+    other, given = deviation(turned, others), suited(*part)
     if other < CLEAR:
         return
-    same = [suited(n, u, v, some) for some in shuffled]
+    same = [suited(*some) for some in shuffled]
     share = (given - math.fsum(same) / len(same)) / (turned - math.fsum(others) / len(others))
     if min(deviation(given, same) / other, share) < UNCLEAR:
         words = {"probability": "probabilities", "similarity": "similarities", "weight": "weights"}.get(kind, "costs")
@@ -80,14 +82,15 @@ def check_sign(p: PairCosts) -> None:
         )
 
 
-def suited(n: int, u: NDArray[np.int32], v: NDArray[np.int32], costs: Costs) -> float:
+def suited(n: int, u: Ends, v: Ends, costs: Costs, sign: int = 1) -> float:
     """The part that the partition of greedy joining suits of the costs that one cluster, or none, does not suit."""
+    costs = sign * costs
     positive, negative = (math.fsum(np.maximum(some, 0.0).tolist()) for some in (costs, -costs))
     alone = max(positive, negative) / (positive + negative)
     return (share_of(n, u, v, costs) - alone) / (1.0 - alone)
 
 
-def share_of(n: int, u: NDArray[np.int32], v: NDArray[np.int32], costs: Costs) -> float:
+def share_of(n: int, u: Ends, v: Ends, costs: Costs) -> float:
     """The share of the sum of absolute costs that the partition of greedy joining suits."""
     labels = joined(SetPartition.from_pairs(n, (u, v), costs), Stopping())
     suits = (labels[u] == labels[v]) == (costs < 0)
@@ -101,45 +104,43 @@ def deviation(value: float, others: list[float]) -> float:
     return (value - mean) / max(math.sqrt(variance), SMALLEST)
 
 
-def part_of(p: PairCosts) -> tuple[int, NDArray[np.int32], NDArray[np.int32], Costs]:
-    """The pairs with finite costs other than 0 within all elements, or within some of a large problem."""
+def part_of(p: PairCosts) -> Part:
+    """The pairs with finite costs other than 0 within all elements, or within some of a large problem.
+
+    The signs of the costs have no influence on what is chosen.
+    """
     if p.matrix is not None:
         chosen = np.arange(p.n)
         if p.n > MOST_ELEMENTS:
             chosen = np.sort(np.random.default_rng(0).permutation(p.n)[:MOST_ELEMENTS])
         u, v = (index.astype(np.int32) for index in np.triu_indices(len(chosen), 1))
         costs, n = p.matrix[np.ix_(chosen, chosen)][u, v], len(chosen)
-    else:
+    elif p.m <= 10 * MOST_PAIRS:
         (u, v, costs), n = p._listed(), p.n
-        if len(costs) > MOST_PAIRS:
-            chosen = near_each_other(n, u, v, costs)
-            number = np.full(n, -1, np.int32)
-            number[chosen] = np.arange(len(chosen), dtype=np.int32)
-            kept = (number[u] >= 0) & (number[v] >= 0)
-            u, v, costs, n = number[u[kept]], number[v[kept]], costs[kept], len(chosen)
+    else:
+        rows = p._rows() if p.background is None else _pairs.adjacency(p.n, *p._listed())
+        n, u, v, costs = within(rows, _pairs.spread(rows, 10 * MOST_PAIRS, False))
     usable = np.isfinite(costs) & (costs != 0)
     return n, u[usable], v[usable], costs[usable]
 
 
-def near_each_other(n: int, u: NDArray[np.int32], v: NDArray[np.int32], costs: Costs) -> NDArray[np.int64]:
-    """Elements in breadth-first order along pairs that repel, until `MOST_PAIRS` pairs are within them.
+def near_each_other(n: int, u: Ends, v: Ends, costs: Costs) -> Part:
+    """Some `MOST_PAIRS` of the pairs, if there are more: those within elements that pairs that repel connect.
 
     With the wrong sign, these pairs are those within clusters, so that whole clusters are looked at.
     """
-    starts, near, values = _pairs.adjacency(n, u, v, costs).arrays
-    seen, taken, order, pairs = np.zeros(n, bool), np.zeros(n, bool), [], 0
-    for start in range(n):
-        waiting = deque([] if seen[start] else [start])
-        seen[start] = True
-        while waiting:
-            element = waiting.popleft()
-            order.append(element)
-            taken[element] = True
-            row = slice(starts[element], starts[element + 1])
-            pairs += int(np.count_nonzero(taken[near[row]]))
-            if pairs > MOST_PAIRS:
-                return np.array(order)
-            new = near[row][(values[row] > 0) & ~seen[near[row]]]
-            seen[new] = True
-            waiting.extend(new.tolist())
-    return np.array(order)
+    if len(costs) <= MOST_PAIRS:
+        return n, u, v, costs
+    rows = _pairs.adjacency(n, u, v, costs)
+    return within(rows, _pairs.spread(rows, MOST_PAIRS, True))
+
+
+def within(rows: _pairs.CompressedRows, chosen: Ends) -> Part:
+    """The pairs within some elements, which are numbered in their order."""
+    starts, near, costs = rows.arrays
+    number = np.full(len(starts) - 1, -1, np.int32)
+    number[chosen] = np.arange(len(chosen), dtype=np.int32)
+    degree = starts[chosen + 1] - starts[chosen]
+    at = np.arange(degree.sum()) + np.repeat(starts[chosen] - np.cumsum(degree) + degree, degree)
+    u, v = np.repeat(number[chosen], degree), number[near[at]]
+    return len(chosen), u[v > u], v[v > u], costs[at[v > u]]

@@ -152,6 +152,12 @@ class TestSigns:
         assert turned_signs.suited(4, u, v, -costs) == 0.5
         assert turned_signs.deviation(3.0, [0.0, 2.0]) == 2.0
 
+    def test_a_part_of_random_costs_suits_neither_sign(self):
+        rng = np.random.default_rng(0)
+        pairs = rng.integers(10_000, size=(25_000, 2))
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        turned_signs.check_sign(gp.SetPartition.from_pairs(10_000, pairs, rng.standard_normal(len(pairs))))
+
     @pytest.mark.parametrize("dense", [True, False])
     def test_part_of_a_large_problem(self, counted, dense):
         rng = np.random.default_rng(0)
