@@ -35,5 +35,4 @@ cdef struct State:
 cdef bint open_state(State* s, object matrix, const float[::1] variates)
 cdef void close_state(State* s) noexcept nogil
 cdef bint build(State* s, const element_t* labels) noexcept nogil
-cdef void sweep(State* s, double temperature) noexcept nogil
 cdef bint descend(State* s) noexcept nogil

@@ -273,8 +273,11 @@ cdef bint offer_at(State* s, element_t U, double temperature) noexcept nogil:
     return offer(s, U, s.limits)
 
 
-cdef void sweep(State* s, double temperature) noexcept nogil:
-    """Offer all elements to a random subset or the empty set, as many times as there are subsets."""
+cdef bint sweep(State* s, double temperature, double cost, Stopping stopping) noexcept nogil:
+    """Offer all elements to a random subset or the empty set, as many times as there are subsets; True if stopped.
+
+    The first sweep from many elements apart takes seconds.
+    """
     cdef Py_ssize_t i, k
     for i in range(s.subsets + 1):
         if s.unuseds == 0:
@@ -283,6 +286,9 @@ cdef void sweep(State* s, double temperature) noexcept nogil:
                 break
         k = random_below(&s.random, s.subsets + 1)
         offer_at(s, s.active[k] if k < s.subsets else s.unused[s.unuseds - 1], temperature)
+        if stopping.poll(cost):
+            return True
+    return False
 
 
 cdef bint descend(State* s) noexcept nogil:
@@ -341,8 +347,8 @@ cdef class Annealing:
     ):
         """Labels after `sweeps` sweeps from canonical labels and a descent, and their cost less that of the start.
 
-        A run that is stopped early gives the best partition that a sweep ended with. The cost of the start and the scale
-        serve `stopping` only.
+        A run that is stopped early gives the best partition that a sweep ended with, or was stopped with. The cost of the
+        start and the scale serve `stopping` only.
         """
         cdef State* s = &self.s
         cdef Py_ssize_t n = s.n
@@ -356,15 +362,12 @@ cdef class Annealing:
             build(s, &labels[0])
             first = best = s.cost
             for t in range(sweeps):
-                if s.failed:
+                if s.failed or ended:
                     break
-                sweep(s, temperatures[t])
+                ended = sweep(s, temperatures[t], cost + (best - first) / scale, stopping)
                 if s.cost < best:
                     best = s.cost
                     memcpy(&best_labels[0], s.label, n * sizeof(element_t))
-                if stopping.poll(cost + (best - first) / scale):
-                    ended = True
-                    break
             # A descent, which accepts only gains.
             while not ended and not s.failed and descend(s):
                 pass

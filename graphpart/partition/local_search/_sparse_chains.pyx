@@ -178,6 +178,7 @@ cdef Py_ssize_t gather(State* s, element_t a) noexcept nogil:
     cdef fixed_t old
     cdef Py_ssize_t links = 0
     cdef bint based = s.base.any
+    s.base.work += s.starts[a + 1] - s.starts[a]
     s.look += 1
     for k in range(s.starts[a], s.starts[a + 1]):
         if based and s.base.lifted[k]:
@@ -461,12 +462,18 @@ cdef void move_back(State* s, element_t a, element_t U) noexcept nogil:
         s.unuseds += 1
 
 
-cdef Candidate* best_candidate(State* s, fixed_t limit) noexcept nogil:
-    """The candidate with the best move, looked at; NULL if no move changes the cost by at most the limit."""
+cdef Candidate* best_candidate(State* s, fixed_t limit, double cost, Stopping stopping) noexcept nogil:
+    """The candidate with the best move, looked at; NULL if no move changes the cost by at most the limit, or stopped.
+
+    Quadratic in the number of candidates if all have to be looked at.
+    """
     cdef Candidate* item
     cdef Candidate* first
     cdef Candidate* end = s.candidates + s.waiting
     while s.waiting:
+        s.base.work += s.waiting
+        if base_poll(&s.base, stopping, cost):
+            return NULL
         first = s.candidates
         item = first + 1
         while item < end:
@@ -500,7 +507,7 @@ cdef fixed_t height_at(State* s, element_t a) noexcept nogil:
 
 
 cdef fixed_t improve_by_chain(
-    State* s, element_t a, fixed_t tolerance, Py_ssize_t patience, Py_ssize_t longest
+    State* s, element_t a, fixed_t tolerance, Py_ssize_t patience, Py_ssize_t longest, double cost, Stopping stopping
 ) noexcept nogil:
     """Apply the best prefix of a chain that starts with the best move of a; the change of cost, 0 if there is none."""
     cdef Move* first = s.best + a
@@ -537,7 +544,7 @@ cdef fixed_t improve_by_chain(
         if length - kept == patience or length == longest:
             break
         limit = smallest - sum + (height if length - kept < patience - 1 else -tolerance - 1)
-        item = best_candidate(s, limit)
+        item = best_candidate(s, limit, cost, stopping)
         if item == NULL:
             break
         a, target = item.element, item.target
@@ -824,7 +831,7 @@ cdef class Chains:
                 s.head = s.head + 1 if s.head + 1 < s.n else 0
                 s.length -= 1
                 s.queued[a] = False
-                change = improve_by_chain(s, a, self.tolerance, self.patience, self.longest)
+                change = improve_by_chain(s, a, self.tolerance, self.patience, self.longest, cost, stopping)
                 if s.ejects and change == 0:
                     change = improve_by_ejections(s, a, self.tolerance, self.longest)
                 cost += change / s.scale
