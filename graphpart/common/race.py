@@ -301,7 +301,7 @@ class Race:
     def _next(self, left: float, records: Sequence[_Record]) -> tuple[_Record, float] | None:
         """The one of these contestants that has the next turn and its share; None if no contestant can have a turn.
 
-        Contestants that had no turn yet come first.
+        Contestants that had no turn yet come first, a searcher if an equal share of the time allows for its first step.
         """
         for record in records:
             if record.contestant.done and record.contestant.cost > self.cost:
@@ -314,7 +314,8 @@ class Race:
             if record.contestant.needs == math.inf:
                 record.due = max(record.due, least)
         for record in able:
-            if not record.seconds and record.contestant.needs <= record.turn:
+            first = record.turn if record.contestant.proves else left / len(able)
+            if not record.seconds and record.contestant.needs <= first:
                 return record, 1.0 / len(able)
         shares = self._shares(able, left)
         return min(zip(able, shares, strict=True), key=lambda one: one[0].due + one[0].contestant.needs / one[1])

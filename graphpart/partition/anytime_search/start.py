@@ -27,6 +27,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["improved_start", "start_with_background"]
 
+LARGE = 20_000  # least number of elements, with many neighbours, for multilevel moves in place of moves of one element
 FUSIONS, HEAT, SWEEPS = 3, 0.3, 100  # number of fusions; heat of annealing; sweeps of it and of label propagation
 
 
@@ -35,6 +36,8 @@ def improved_start(p: SetPartition, labels: Labels, alone: bool, stopping: Stopp
 
     Greedy joining if all are alone; then moves of one element. If elements have few neighbours, pairwise Kernighan-Lin
     takes the place of these moves, after one iteration of multilevel moves, which have most of its gain in little time.
+    On matrices with pairs that must be cut, it also starts without this iteration: either start may end lower. Of large
+    problems, whose annealing takes seconds, the iteration takes the place of moves, too.
     """
     state = np.random.default_rng(seed)
     if p.background is not None:
@@ -43,9 +46,15 @@ def improved_start(p: SetPartition, labels: Labels, alone: bool, stopping: Stopp
         labels = canonical(join(p, p._must_join_classes(), stopping.child()))
     if stopping.check(np.inf):
         return labels
-    if fits_pairwise(p):
-        return improve_by_pairs(p, improve_by_levels(p, labels, stopping.child(iterations=1), state), stopping)
-    return move(p, labels, stopping)  # annealing ends lower than sequences of moves do, in less time
+    pairwise = fits_pairwise(p)
+    if not pairwise and (p.is_dense or p.n < LARGE):
+        return move(p, labels, stopping)  # annealing ends lower than sequences of moves do, in less time
+    starts = [improve_by_levels(p, labels, stopping.child(iterations=1), state)]
+    if p.is_dense:
+        starts.append(labels)
+    if pairwise:
+        starts = [improve_by_pairs(p, start, stopping.child()) for start in starts]
+    return min(starts, key=p._evaluate_labels)
 
 
 def start_with_background(
