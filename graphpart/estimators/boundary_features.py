@@ -8,6 +8,8 @@
 3. A boundary is compared with those around it: its lower quartile minus the mean of the lower quartiles of all
    boundaries of each of both regions (`excess`), weighted by length, and its share of the boundary of each (`share`).
    The lower and the higher of both numbers are features.
+4. Strengths of edges by filters (`images/filters`) are scaled such that a twentieth of the boundaries is below 0, and a
+   twentieth above 1.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 def boundary_features(graph: RegionGraph) -> dict[str, Floats]:
-    """The features of each pair of regions that touch, by name. O(n + m)"""
+    """The features of each pair of regions that touch, by name. O(n + m), and the filters, which are applied once."""
     found = {name: np.asarray(column, np.float64) for name, column in graph.columns.items() if name != "area"}
     found |= {name: np.log(found[name]) for name in ("length", "smaller", "larger")}
     length = graph.columns["length"].astype(np.float64)
@@ -36,6 +38,9 @@ def boundary_features(graph: RegionGraph) -> dict[str, Floats]:
         value = found[DECIDES]
         beside = _sums(graph, length * value) / np.maximum(around, 1)
         found |= _of_both("excess", *(value[:, None] - beside[graph.pairs]).T)
+    for name, column in graph.edges.items():
+        low, high = np.quantile(column, [0.05, 0.95]) if len(column) else (0.0, 1.0)
+        found[name] = (column - low) / max(high - low, 1e-6)
     return found
 
 

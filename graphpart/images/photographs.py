@@ -25,7 +25,6 @@ __all__ = [
     "boundaries",
     "colour_costs",
     "edges_of",
-    "faint",
     "is_grey_photograph",
     "is_photograph",
     "lightness_and_colour",
@@ -86,7 +85,7 @@ def edges_of(channels: NDArray[np.float32], width: float = WIDTH) -> NDArray[np.
             squares += ndimage.sobel(smooth, axis) ** 2
     if not squares.max(initial=0) > 0:
         return squares
-    strong = _filters().threshold_otsu(np.sqrt(squares)) ** 2
+    strong = filters_of_scikit_image().threshold_otsu(np.sqrt(squares)) ** 2
     return squares / (squares + np.float32(strong))
 
 
@@ -124,23 +123,6 @@ def map_of(array: NDArray[Any], name: str) -> NDArray[Any]:
     return np.asarray(array / np.float32(np.iinfo(array.dtype).max))
 
 
-def faint(heights: NDArray[np.float32]) -> tuple[float, str]:
-    """(Otsu's threshold of a boundary map, what to do if its values are no probabilities).
-
-    The threshold is 1 if the map has one value only, or values near 1 as those of evident boundaries are, or without
-    scikit-image.
-    """
-    sample = heights.ravel()[:: max(1, heights.size // SAMPLE)]
-    if np.quantile(sample, 0.99) >= 0.8 or sample.min() == sample.max():
-        return 1.0, ""
-    try:
-        best = float(_filters().threshold_otsu(sample))
-    except MissingDependency:
-        return 1.0, ""
-    scaled = f"numpy.minimum(1, boundary / {2 * best:.2g})"
-    return best, f"; if high values are boundaries all the same, pass {scaled}, which is 1/2 where they begin"
-
-
 def lightness_and_colour(image: ArrayLike) -> NDArray[np.float32]:
     """CIELAB of a picture in colour, or grey values scaled to 100, with an axis of channels at the end."""
     array = np.asarray(image)
@@ -170,7 +152,7 @@ def _colours() -> Any:
     return color
 
 
-def _filters() -> Any:
+def filters_of_scikit_image() -> Any:
     try:
         from skimage import filters
     except ImportError:

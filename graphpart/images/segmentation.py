@@ -31,12 +31,11 @@ from graphpart.images.checks import affinities_of, mask_of, probabilities_of, sp
 from graphpart.images.classes import with_classes
 from graphpart.images.files import is_picture, read_array
 from graphpart.images.flooding import flooded
-from graphpart.images.graph import DECIDES, RegionGraph, region_graph
+from graphpart.images.graph import RegionGraph, region_graph
+from graphpart.images.maps_that_are_none import check_values, warn_of_one_region
 from graphpart.images.photographs import (
-    SAMPLE,
     colour_costs,
     edges_of,
-    faint,
     is_grey_photograph,
     is_photograph,
     lightness_and_colour,
@@ -367,45 +366,9 @@ def segment(
         said = "read as a grey photograph; if it is a boundary map, pass boundary / 255"
         result = replace(result, message="; ".join(filter(None, [result.message, said])))
     if graph.n == 1 and regions is None and heights.size > 1:
-        _warn_of_one_region(heights)
+        warn_of_one_region(heights)
     elif photograph is None and threshold <= 0.5 and classes is None and not requirements:
-        _check_values(heights, graph, result.n_clusters, affinities is None)
+        check_values(heights, graph, result.n_clusters, affinities is None)
     return Segmentation(
         graph.project(result), chosen, graph, problem, result, heights, photograph if image is None else image
-    )
-
-
-def _warn_of_one_region(heights: NDArray[np.float32]) -> None:
-    low, high = (f"{float(x):.4g}" for x in (heights.min(), heights.max()))
-    found = f"has the value {low} everywhere" if low == high else f"has values from {low} to {high}, but no ridge"
-    warn(
-        f"the boundary map {found}, so all is one region: expected the probability of a boundary at each pixel, "
-        f"high on lines that divide it; graphpart.images.boundaries makes one of grey values{faint(heights)[1]}"
-    )
-
-
-def _check_values(heights: NDArray[np.float32], graph: RegionGraph, segments: int, is_map: bool) -> None:
-    """Warn if all regions are joined, or if a boundary map is probably none, or its values are no probabilities.
-
-    Of boundary maps of photographs the median is at most 0.2, of maps turned round at least 0.8. Values are no
-    probabilities if hardly any is near 1, and if for a tenth of all contacts or more the value that decides is below
-    1/2, so that the regions attract, although it is high beside the values of the whole map.
-    """
-    middle = float(np.median(heights.ravel()[:: max(1, heights.size // SAMPLE)])) if is_map and graph.n > 1 else 0.0
-    if middle > 0.55:
-        warn(
-            f"half of the values of the boundary map are above {middle:.2g}: expected low values within segments, and "
-            "high ones on the lines between them; turn an inverted map by 1 - boundary; graphpart.images.boundaries "
-            "makes a map of a photograph"
-        )
-        return
-    best, hint = faint(heights) if is_map else (1.0, "")
-    values = graph.columns[DECIDES]
-    joined = float(graph.weights[(values > best) & (values < 0.5)].sum())
-    if (segments > 1 or graph.n < 5) and (not joined or joined < 0.1 * float(graph.weights.sum())):
-        return
-    given = f"values of the boundary map, at most {float(heights.max()):.4g}," if is_map else "affinities"
-    warn(
-        f"{plural(graph.n, 'region')} became {plural(segments, 'segment')}: the {given} are taken as probabilities; a "
-        f"lower threshold divides more, and a photograph needs no map{hint}"
     )

@@ -4,9 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 import graphpart as gp
-from graphpart.images import region_graph
+from graphpart.images import filters, region_graph
 from graphpart.images._contacts import Contacts, count_pieces
 from graphpart.images.statistics import Statistics, merge
 
@@ -198,3 +199,25 @@ def test_pairs_of_regions_far_apart_become_lifted_pairs():
     pairs = np.column_stack([graph.far["element"], graph.far["other"]])
     apart = gp.solve(problem.require(lifted=(pairs, 1000 * (graph.far["mean"] - 0.5))))
     assert apart.n_clusters == 2 and apart.labels[0] != apart.labels[2]
+
+
+@pytest.mark.parametrize("shape", [(9, 12), (40, 4, 5), (1, 5, 9)])
+def test_edges_by_filters_against_eigenvalues_of_each_voxel(shape, monkeypatch):
+    rng = np.random.default_rng(len(shape))
+    boundary = rng.random(shape).astype(np.float32)
+    regions = np.arange(boundary.size).reshape(shape) // 4 + 1
+    values = filters.grey(boundary, shape).astype(float)
+    at_once = region_graph(regions, boundary).edges
+    monkeypatch.setattr(filters, "SLAB", boundary.size // 3)
+    found = region_graph(regions, boundary, image=np.stack([boundary, boundary], axis=-1)).edges
+    smooth = ndimage.gaussian_filter(values, 1.0)
+    slopes = [np.gradient(smooth, axis=k) if n > 1 else 0 * smooth for k, n in enumerate(shape)]
+    tensor = [[ndimage.gaussian_filter(a * b, 2.0) for a in slopes] for b in slopes]
+    roots = np.sqrt(np.maximum(np.linalg.eigvalsh(np.moveaxis(np.array(tensor), (0, 1), (-2, -1))), 0))
+    for k in range(len(shape)):
+        expected = contacts(regions, roots[..., -1 - k])
+        means = [np.mean([value for _, value in expected[pair]]) for pair in sorted(expected)]
+        name = f"boundary_edges_{k}"
+        assert np.abs(found[name] - means).max() < 2e-3
+        assert np.array_equal(found[name], found[name.replace("boundary", "image")])
+        assert np.abs(found[name] - at_once[name]).max() < 1e-5
