@@ -128,7 +128,7 @@ def test_a_factor_graph_its_integer_program_and_its_file_are_one_problem(seed, t
     assert pulp.value(lp.objective) == pytest.approx(best)
 
 
-KINDS = ("plain", "groups", "two groups", "sizes", "two clusters", "missing")
+KINDS = ("plain", "matrix", "groups", "two groups", "prices", "sizes", "two clusters", "missing", "connected", "lifted")
 
 
 @settings(max_examples=trials(40))
@@ -139,7 +139,11 @@ def test_a_proof_that_is_there_is_said(n, decimals, kind, seed):
     some = rng.random(len(u)) < rng.uniform(0.2, 0.9)
     costs = rng.normal(-0.5, 5.0, some.sum()).round(decimals)
     options = {
-        "plain": {},
+        "plain": {"dense": False},
+        "matrix": {"dense": True},
+        "prices": {"groups": rng.integers(0, 3, n), "group_cost": 0.7},
+        "connected": {"connected": True},
+        "lifted": {"lifted": (np.stack([u[~some], v[~some]], 1), rng.normal(size=(~some).sum()).round(decimals))},
         "groups": {"groups": rng.integers(0, max(1, n // 3), n)},
         "two groups": {"groups": rng.integers(0, 2, n)},
         "sizes": {"max_size": int(rng.integers(1, 6))},

@@ -36,8 +36,9 @@ def improved_start(p: SetPartition, labels: Labels, alone: bool, stopping: Stopp
 
     Greedy joining if all are alone; then moves of one element. If elements have few neighbours, pairwise Kernighan-Lin
     takes the place of these moves, after one iteration of multilevel moves, which have most of its gain in little time.
-    On matrices with pairs that must be cut, it also starts without this iteration: either start may end lower. Of large
-    problems, whose annealing takes seconds, the iteration takes the place of moves, too.
+    On matrices with pairs that must be cut, it also starts without this iteration: either start may end lower. In large
+    problems, whose annealing takes seconds, multilevel moves take the place of moves of one element, for half of the
+    time at most, or in one iteration if there is no limit.
     """
     state = np.random.default_rng(seed)
     if p.background is not None:
@@ -49,7 +50,9 @@ def improved_start(p: SetPartition, labels: Labels, alone: bool, stopping: Stopp
     pairwise = fits_pairwise(p)
     if not pairwise and (p.is_dense or p.n < LARGE):
         return move(p, labels, stopping)  # annealing ends lower than sequences of moves do, in less time
-    starts = [improve_by_levels(p, labels, stopping.child(iterations=1), state)]
+    left = None if pairwise else stopping.remaining
+    part = stopping.child(iterations=1) if left is None else stopping.child(left / 2)
+    starts = [improve_by_levels(p, labels, part, state)]
     if p.is_dense:
         starts.append(labels)
     if pairwise:

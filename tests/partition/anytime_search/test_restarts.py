@@ -64,3 +64,14 @@ def test_required_cuts_hold_and_tasks_end_when_told_to() -> None:
     for stopping in (Stopping(), Stopping(0.0)):
         labels = rounds.perform(task, stopping).labels
         assert p._evaluate_labels(labels) < np.inf and all(labels[a] != labels[b] for a, b in cuts)
+
+
+def test_a_first_sweep_from_many_elements_apart_may_end_early() -> None:
+    p = dense(300, 0)
+    stopped = Stopping()
+    stopped.stop("time_limit")
+    alone = np.arange(p.n, dtype=np.int32)
+    annealer = Annealer(p)
+    labels = annealer.run(alone, 100, annealer.temperatures(alone, 0.3), 1, stopped)
+    assert np.count_nonzero(np.bincount(labels) > 1) <= 1  # all elements were offered to one subset only
+    assert p._evaluate_labels(labels) <= 0.0

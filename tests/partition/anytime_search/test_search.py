@@ -15,6 +15,7 @@ from trials import trials
 
 import graphpart as gp
 from graphpart.partition import search as search_of_package
+from graphpart.partition.anytime_search import start
 from graphpart.partition.anytime_search.annealing import Annealer, as_integers
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.recombination import best_of_regions
@@ -304,3 +305,31 @@ def test_labels_with_gaps_do_not_confuse_the_kernels() -> None:
         for seed in range(4):
             found = gp.partition.search(p, seed=seed, max_iterations=3, threads=1)
             assert found.cost == gp.partition.brute_force(p).cost or found.cost <= gp.partition.kernighan_lin(p).cost
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_start_where_pairs_must_be_cut_is_the_better_of_two(seed, monkeypatch):
+    rng, group = np.random.default_rng(seed), np.arange(36) % 6
+    u, v = np.triu_indices(36, 1)
+    apart = group[u] != group[v]
+    p = gp.SetPartition.from_pairs(
+        36, (u[apart], v[apart]), rng.normal(0.3, 1.0, apart.sum()), groups=group, dense=True
+    )
+    alone, costs = np.arange(36, dtype=np.int32), []
+    monkeypatch.setattr(
+        start, "improve_by_pairs", lambda p, labels, stopping: costs.append(p._evaluate_labels(labels)) or labels
+    )
+    assert p.evaluate(start.improved_start(p, alone, True, Stopping(), seed)) == min(costs) and len(costs) == 2
+
+
+def test_a_start_with_many_neighbours_has_multilevel_moves_for_half_of_the_time(monkeypatch):
+    rng = np.random.default_rng(0)
+    p = gp.SetPartition.from_pairs(
+        200, rng.permutation(np.stack(np.triu_indices(200, 1), 1))[:4000], rng.normal(size=4000)
+    )
+    costs = {}
+    for large, limit in ((10**6, None), (0, None), (0, 100.0)):
+        monkeypatch.setattr(start, "LARGE", large)
+        labels = start.improved_start(p, np.arange(200, dtype=np.int32), True, Stopping(limit), 0)
+        costs[large, limit] = p.evaluate(labels)
+    assert costs[0, 100.0] <= costs[0, None] != costs[10**6, None]

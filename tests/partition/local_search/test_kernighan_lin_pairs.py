@@ -319,3 +319,18 @@ def test_pieces_of_subsets_take_no_second_search(seed: int, monkeypatch: pytest.
     assert connected_subsets(p, r.labels).max() == r.labels.max()
     assert gp.partition.greedy_joining(p, initial=r).cost >= r.cost - p._tolerance
     assert gp.partition.greedy_moving(p, initial=r).cost >= r.cost - p._tolerance
+
+
+def test_a_chain_may_end_early():
+    rng = np.random.default_rng(0)
+    p = gp.SetPartition.from_pairs(60, np.stack(np.triu_indices(60, 1), 1), rng.normal(size=1770), dense=False)
+    moved = []
+    for stopped in (False, True):
+        stopping = Stopping()
+        if stopped:
+            stopping.stop("time_limit")
+        start = np.arange(60, dtype=np.int32)
+        chains = Chains(*p._rows().arrays, start, p._magnitude, p._tolerance, CHAIN, LONGEST, 100)
+        chains.improve(0.0, stopping)
+        moved.append(np.count_nonzero(chains.labels != start))
+    assert moved[0] > 5 and moved[1] == 1
