@@ -19,8 +19,9 @@ called provers, all others searchers. All contestants have the same interface. T
 5. Before its turn, a contestant is offered the best known solution. After its turn, its solution and its bound are
    taken over if they are better. A contestant that is done is offered better solutions, too, and may then continue.
 6. The turns of a contestant become longer, up to a share of the remaining time.
-7. A contestant states how many seconds its next step takes at least. It waits until its share allows for this step, and
-   has no turn if less time remains. While it works in another thread, the turns of others count as its own.
+7. A contestant states how many seconds its next step takes at least. It waits until its share allows for this step (a
+   searcher that had no turn yet: until an equal share does), and has no turn if less time remains. While it works in
+   another thread, the turns of others count as its own.
 
 The race ends when the bound meets the cost, when no contestant can do more, or when it is stopped. Without a time
 limit, each contestant has one turn, in the given order, and ends this turn by itself. So the result does not depend on
@@ -301,7 +302,7 @@ class Race:
     def _next(self, left: float, records: Sequence[_Record]) -> tuple[_Record, float] | None:
         """The one of these contestants that has the next turn and its share; None if no contestant can have a turn.
 
-        Contestants that had no turn yet come first, a searcher if an equal share of the time allows for its first step.
+        Contestants that had no turn yet come first.
         """
         for record in records:
             if record.contestant.done and record.contestant.cost > self.cost:

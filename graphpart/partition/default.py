@@ -5,7 +5,7 @@
    Problems that limit sizes or the number of clusters go another way, see within_limits.py.
 1. Local search: greedy joining, then moves of one element, since annealing follows; where elements have few neighbours,
    an iteration of multilevel moves, then pairwise Kernighan-Lin; with a background, multilevel moves, and pairwise
-   Kernighan-Lin if few pairs were given.
+   Kernighan-Lin if few pairs were given; see anytime_search/start.py.
 2. The components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time
    limit, all of it is used until all is proven. Without, search and proof have one turn each, 5 seconds in all. So the
    results of components that are open by then depend on the speed of the machine.

@@ -173,8 +173,8 @@ def test_a_soft_join_is_searched_as_well_as_a_required_one() -> None:
     p = gp.generate.uniform_integers(60, 20, seed=3).problem
     matrix = p.matrix.copy()
     rest, matrix[0, 1], matrix[1, 0] = matrix[0, 1], -1e10, -1e10
-    soft = search(gp.SetPartition.from_matrix(matrix), max_iterations=20)
-    required = search(gp.SetPartition.from_matrix(p.matrix, must_join=[(0, 1)]), max_iterations=20)
+    soft = search(gp.SetPartition.from_matrix(matrix), max_iterations=8)
+    required = search(gp.SetPartition.from_matrix(p.matrix, must_join=[(0, 1)]), max_iterations=8)
     assert p.evaluate(soft.labels) == required.cost, rest
 
 
