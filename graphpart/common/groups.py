@@ -7,7 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["first_of", "group", "places_within"]
+__all__ = ["distinct", "first_of", "group", "places_within"]
+
+
+def distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The values in ascending order, each once; by sorting, which many integers take less time than `numpy.unique` to.
+
+    Examples
+    --------
+    >>> distinct(np.array([5, 2, 5])).tolist()
+    [2, 5]
+    """
+    ordered = np.sort(values)
+    return np.asarray(ordered[np.diff(ordered, prepend=ordered[:1] - 1) != 0])
 
 
 def first_of(labels: NDArray[np.signedinteger[Any]]) -> NDArray[np.int64]:

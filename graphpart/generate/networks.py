@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import distinct
 from graphpart.errors import InvalidOption
 from graphpart.generate.instance import check_integer, check_number, random_generator, standard_normal
 from graphpart.kernels.elementary import exp, log
@@ -220,5 +221,5 @@ def _near(points: NDArray[np.float64], distance: float) -> Pairs:
 def _edges(n: int, pairs: Pairs) -> Pairs:
     """Pairs of different nodes, each once, in lexicographic order."""
     u, v = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
-    keys = np.unique(u[u != v] * np.int64(n) + v[u != v])
+    keys = distinct(u[u != v] * np.int64(n) + v[u != v])
     return np.stack(np.divmod(keys, max(1, n)), 1)

@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import distinct
 from graphpart.crf.anytime_search._annealing import Annealing
 from graphpart.crf.anytime_search._parts import Arrays
 from graphpart.crf.problem import FactorGraph
@@ -142,7 +143,7 @@ def _neighbours(
         begin = scope_start[factors]
         return rows, (scope[begin] + scope[begin + 1] - owner).astype(np.int32)
     _, members = rows_of(scope_start, scope, factors)
-    key = np.unique(np.repeat(owner, sizes) * np.int64(n) + members)
+    key = distinct(np.repeat(owner, sizes) * np.int64(n) + members)
     key = key[key // n != key % n]
     start = np.searchsorted(key, np.arange(n + 1) * np.int64(n))
     return start, (key % n).astype(np.int32)

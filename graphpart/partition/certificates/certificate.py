@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import distinct
 from graphpart.common.proof import Proof
 from graphpart.common.steps import are_multiples, round_up, step_of
 from graphpart.errors import FormatError, GraphPartError, InvalidCertificate
@@ -367,7 +368,7 @@ def _check_links(p: SetPartition, inequalities: Inequalities, classes: NDArray[n
         u, v = p._links()
         if classes is not None:
             some = some.renamed(classes)
-            keys = np.unique(keys_of_pairs(classes[u], classes[v], p.n))
+            keys = distinct(keys_of_pairs(classes[u], classes[v], p.n))
             apart = classes[p._must_cut]  # sets that must be cut are not linked by other pairs between them
             keys = np.setdiff1d(keys, keys_of_pairs(apart[:, 0], apart[:, 1], p.n), assume_unique=False)
             u, v = (keys // p.n).astype(np.int32), (keys % p.n).astype(np.int32)

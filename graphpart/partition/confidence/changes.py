@@ -158,8 +158,8 @@ def cheapest_changes(
     if exactly and rules.more and q.lifted is None:
         _small_clusters(q, labels, weight, splits, leaving, splits_exact, stopping)
     limited = q.lifted is not None or (q._limits is not None and q._limits.number)
-    if looks := 0 if limited or not follow else _affordable_looks(q, pairs_exact):
-        sums.follow(elements, to, pairs_exact, pairs, looks, q._tolerance, stopping)
+    if follow and not limited:
+        sums.follow(elements, to, _far(q, pairs, pairs_exact), pairs, LOOKS, q._tolerance, stopping)
     splits_exact[(sizes == 1) | (not rules.more)] = True
     return Changes(
         pairs, pairs_exact.view(bool), elements, to, joins, with_, splits, leaving, splits_exact.view(bool), gain
@@ -298,13 +298,16 @@ def _partings(
     return sums.partings((u, v), weight, merges[:joins], merge_costs[:joins], splits, leaving, stopping)
 
 
-def _affordable_looks(q: SetPartition, exact: NDArray[np.uint8]) -> int:
-    """The number of elements that may follow the change of each inexact pair, such that all take about half of WORK."""
+def _far(q: SetPartition, rises: Floats, exact: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Which pairs no element follows: exact ones, and those of large rises if all would take more than WORK / 2."""
     degree = np.minimum(np.diff(q._rows().starts), 1000).astype(float)  # elements with more neighbours do not follow
-    open_pairs = len(exact) - int(np.count_nonzero(exact))
     # The degree of a neighbour, on average over the ends of pairs; about 2.5 starts for each pair.
     near = float((degree**2).sum() / max(degree.sum(), 1.0))
-    return int(min(LOOKS, 0.5 * WORK / max(2.5 * open_pairs * near, 1.0))) if open_pairs else 0
+    some, count = np.flatnonzero(exact == 0), int(WORK / 2 / (2.5 * LOOKS * max(near, 1.0)))
+    far = exact.copy()
+    if len(some) > count:
+        far[some[np.argpartition(rises[some], count)[count:]]] = True
+    return far
 
 
 def _small_clusters(

@@ -104,20 +104,15 @@ def decisions_of(
     step = np.diff(doubt, prepend=doubt[:1]) > slack + ROUNDING * np.abs(doubt)
     same = np.asarray(np.cumsum(step), np.int64)  # equal numbers for equal doubts
     low, high = np.minimum(a, b), np.maximum(a, b)
-    keys = np.stack(
-        [
-            np.where(kind == OTHER, OTHER + apart, kind),
-            np.where(kind == MOVE, ca, low),
-            np.where(kind == MOVE, to, high),
-            np.where(kind == OTHER, same, 0),
-        ]
-    )
-    number = _numbered(keys)
+    way = np.where(kind == OTHER, OTHER + apart, kind)
+    ends = np.where(kind == MOVE, ca, low), np.where(kind == MOVE, to, high) + 1
+    most = int(max((x.max(initial=0) for x in ends), default=0)) + 1
+    number = _numbered((way * most + ends[0]) * most + ends[1], np.where(kind == OTHER, same, 0))
     listed = np.abs(own[~np.isnan(own)])
     if 2 * len(np.unique(listed)) > len(listed):
-        number = _numbered(np.where(_one_change(same, low, high, number, kind != OTHER), [-1 - same], [number]))
+        number = _numbered(np.where(_one_change(same, low, high, number, kind != OTHER), -1 - same, number))
     speaks = np.where(apart, cost, -cost)  # the less, the more the pair speaks for the change
-    order = np.lexsort((np.arange(len(u)), speaks, kind == OTHER, number))
+    order = np.lexsort((speaks, 2 * number + (kind == OTHER)))
     best = order[np.flatnonzero(np.diff(number[order], prepend=-1))]
     count = np.bincount(number, minlength=len(best))
     least = np.full(len(best), np.inf)
@@ -209,11 +204,11 @@ def _one_change(
     return np.asarray((parts[same] == 1) & (changes[same] <= 1))
 
 
-def _numbered(keys: NDArray[np.int64]) -> Integers:
-    """0, 1, ... for different columns, in the order of their first appearance."""
-    order = np.lexsort(keys[::-1])
+def _numbered(*keys: Integers) -> Integers:
+    """0, 1, ... for different keys, in the order of their first appearance."""
+    order = np.lexsort(keys)
     new = np.ones(len(order), bool)
-    new[1:] = (np.diff(keys[:, order], axis=1) != 0).any(axis=0)
+    new[1:] = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
     group = np.empty(len(order), np.int64)
     group[order] = np.cumsum(new) - 1
     first = np.full(int(new.sum()), len(order))

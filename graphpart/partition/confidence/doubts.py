@@ -237,8 +237,9 @@ def doubts(
         pairs with a cost other than 0.
     method : {"auto", "exact", "local-search"}
         "auto" is exact for pairs in pieces of at most 15 elements, for pairs of two pieces that have no more together,
-        and for splits of clusters of at most 20, within 2^28 steps each. For other pairs and splits it takes local
-        search. With a time limit, the pairs of least doubt are then solved exactly for as long as there is time.
+        and for splits of clusters of at most 20, within 2^28 steps each (2^25 for two pieces, which begin with the
+        least doubts). For other pairs and splits it takes local search. With a time limit, the pairs of least doubt are
+        then solved exactly for as long as there is time.
         "exact" solves all pairs exactly, which may take long. "local-search" takes local search only.
     time_limit : float, optional
         Seconds.
@@ -261,8 +262,8 @@ def doubts(
     O(m log^2 m) for all m listed pairs together, which takes seconds for 10^6 pairs. A required pair has the doubt
     ``inf``, and so has an element or a cluster that no pair links to another. Pairs that are not listed do not count as
     links at any cost, and have no row unless they are requested. After a change of a pair, at most 64 neighbours
-    follow, fewer if there are many pairs, and none where the number of clusters is limited or clusters have to be
-    connected.
+    follow, and none where the number of clusters is limited or clusters have to be connected. Of very many pairs, this
+    is tried for those of the least doubts.
 
     Examples
     --------

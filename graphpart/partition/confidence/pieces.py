@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.groups import group
+from graphpart.common.groups import distinct, group
 from graphpart.partition.confidence._subsets import SmallGroups
 from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.problem import Labels, SetPartition
@@ -45,7 +45,7 @@ def exact_pairs(
     labels : ndarray of int32, shape (n,)
     rises, exact : ndarray, shape (m,)
     work : float
-        Most steps; the smallest pieces come first.
+        Most steps, the smallest pieces first; of pairs of two pieces an eighth of it, those of the least rises first.
     stopping : Stopping
     """
     piece = pieces_of(q, labels)
@@ -59,9 +59,10 @@ def exact_pairs(
     plain = q.background is None and q._limits is None
     unions = np.zeros((0, 2), np.int64)
     if not plain and q.lifted is None and len(across):
-        keys = np.unique(keys_of_pairs(a[across], b[across], count))
+        near = across[np.argsort(rises[across], kind="stable")]
+        keys, rank = np.unique(keys_of_pairs(a[near], b[near], count), return_index=True)
         unions = np.stack([keys // count, keys % count], 1)
-        chosen = smallest(sizes[unions].sum(1), 2, LARGEST, 3.0, work)
+        chosen = smallest(sizes[unions].sum(1), 2, LARGEST, 3.0, work / 8, rank)
         unions = unions[np.sort(chosen)]
     listed = with_all_pairs(q, piece, wanted, unions)
     limits = q._limits
@@ -94,10 +95,12 @@ def exact_pairs(
     return -float(gains[~np.isnan(gains)].sum())
 
 
-def smallest(sizes: NDArray[np.integer], least: int, largest: int, base: float, work: float) -> Integers:
-    """Groups within these sizes, the smallest first, as long as the sum of ``base**size`` is within `work`."""
+def smallest(
+    sizes: NDArray[np.integer], least: int, largest: int, base: float, work: float, rank: Integers | None = None
+) -> Integers:
+    """Groups within these sizes, the smallest or of least rank first, with a sum of ``base**size`` within `work`."""
     some = np.flatnonzero((sizes >= least) & (sizes <= largest))
-    some = some[np.argsort(sizes[some], kind="stable")]
+    some = some[np.argsort((sizes if rank is None else rank)[some], kind="stable")]
     return some[np.cumsum(base ** sizes[some].astype(float)) <= work]
 
 
@@ -127,7 +130,7 @@ def with_all_pairs(q: SetPartition, labels: Labels, wanted: Integers, unions: In
         low = np.concatenate([low, order[left + place // width].astype(np.int32)])
         high = np.concatenate([high, order[right + place % width].astype(np.int32)])
     u, v, cost = q.pairs()
-    keys = np.unique(np.concatenate([keys_of_pairs(u, v, q.n), keys_of_pairs(low, high, q.n)]))
+    keys = distinct(np.concatenate([keys_of_pairs(u, v, q.n), keys_of_pairs(low, high, q.n)]))
     low, high = (keys // max(1, q.n)).astype(np.int32), (keys % max(1, q.n)).astype(np.int32)
     costs = q.background.of_pairs(low, high)
     costs[np.searchsorted(keys, keys_of_pairs(u, v, q.n))] += cost

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import distinct
+
 __all__ = ["MIX", "blocks_of_squares", "distances_of", "equal_keys", "near_pairs", "neighbor_pairs"]
 
 Floats = NDArray[np.float64]
@@ -46,7 +48,7 @@ def neighbor_pairs(X: Any, k: int) -> tuple[Ints, Ints]:
     else:
         near = approximate
     u, v = np.repeat(np.arange(n), k + 1), near.ravel().astype(np.int64)
-    keys = np.unique((np.minimum(u, v) * n + np.maximum(u, v))[u != v])
+    keys = distinct((np.minimum(u, v) * n + np.maximum(u, v))[u != v])
     return keys // n, keys % n
 
 

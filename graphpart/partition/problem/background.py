@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.groups import group
+from graphpart.common.groups import distinct, group
 from graphpart.display import number
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
@@ -307,6 +307,6 @@ def pairs_within(
     low, high = np.concatenate(u), np.concatenate(v)
     if groups is not None:  # several groups may have the same two members
         n = max(1, len(component))
-        keys = np.unique(low.astype(np.int64) * n + high)
+        keys = distinct(low.astype(np.int64) * n + high)
         low, high = (keys // n).astype(np.int32), (keys % n).astype(np.int32)
     return low, high

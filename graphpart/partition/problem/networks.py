@@ -18,6 +18,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import distinct
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.inputs.arrays import Triples, advice, names_of, node_attribute, size_of
 from graphpart.partition.problem.misreadings import check_unread_signs
@@ -193,7 +194,7 @@ class FromNetworks(PairCosts):
         if (g.u == g.v).any():
             a = g.nodes[int(g.u[np.argmax(g.u == g.v)])]
             raise InvalidProblem(f"node {a!r} has a self-loop: expected edges between different nodes")
-        keys = np.unique(np.minimum(g.u, g.v) * np.int64(g.n) + np.maximum(g.u, g.v))
+        keys = distinct(np.minimum(g.u, g.v) * np.int64(g.n) + np.maximum(g.u, g.v))
         u, v = np.divmod(keys, max(1, g.n))
         options["missing"] = 1.0
         return cls._of_network(graph, g, (u, v, np.full(len(u), -1.0)), options)._in_units(float(len(u)))

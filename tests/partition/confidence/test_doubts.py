@@ -185,6 +185,35 @@ def test_others_follow_a_change() -> None:
         assert local.pairs["doubt"].tolist() == exact.pairs["doubt"].tolist()
 
 
+@pytest.mark.parametrize("work", [2.0**13, 2.0**8, 1.0])
+def test_bounds_hold_where_few_pairs_are_followed_or_exact(work, monkeypatch) -> None:
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        u, v = np.triu_indices(9, 1)
+        some = rng.random(len(u)) < 0.5
+        p = gp.SetPartition.from_pairs(9, (u[some], v[some]), rng.normal(size=some.sum()), missing=0.3 * (seed % 2))
+        r = gp.partition.exact(p)
+        least = rises_of(doubts(p, r, method="exact"))
+        monkeypatch.setattr("graphpart.partition.confidence.changes.WORK", work)
+        for method in ("local-search", "auto"):
+            d = doubts(p, r, method=method)
+            for (pair, rise), bound in zip(rises_of(d).items(), d.pairs["bound"].tolist(), strict=True):
+                assert rise > least[pair] - 1e-9 and (
+                    bound == "at most" or rise == pytest.approx(least[pair], abs=1e-9)
+                )
+        monkeypatch.undo()
+
+
+def rises_of(d):
+    return dict(
+        zip(
+            zip(d.pairs["left"].tolist(), d.pairs["right"].tolist(), strict=True),
+            d.pairs["doubt"].tolist(),
+            strict=True,
+        )
+    )
+
+
 def test_branch_and_cut_for_larger_components() -> None:
     rng = np.random.default_rng(13)
     n = 17  # beyond what is exact by itself
