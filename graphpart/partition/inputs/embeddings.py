@@ -75,11 +75,13 @@ def points(X: Any, metric: str) -> Any:
         raise unknown("metric", metric, METRICS)
     if hasattr(X, "tocsr"):
         return _sparse_points(X, metric)
+    if isinstance(X, str):
+        raise InvalidProblem("X is one text: expected a list of texts, or numbers with a row for each element")
     if are_texts(X):
         return _sparse_points(vectors_of_texts(X), metric)
     X = float_array("X", X.to_numpy() if hasattr(X, "to_numpy") else X, copy=False)
     if X.ndim != 2 or not X.shape[1]:
-        raise InvalidProblem(f"X has shape {X.shape}: expected (n, d), a row for each element")
+        raise InvalidProblem(f"X has shape {X.shape}: expected (n, d), a row for each element, or a list of texts")
     bad = ~np.isfinite(X.sum(axis=1))
     if bad.any() and not (finite := np.isfinite(X[bad]).all(axis=1)).all():
         row = int(np.flatnonzero(bad)[int(np.argmin(finite))])

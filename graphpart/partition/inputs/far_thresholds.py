@@ -29,40 +29,35 @@ GAP = 2.0  # ratio of the next larger distance to the next smaller one
 FEW = 0.1  # share of the elements
 
 
-def told_threshold(given: float, values: NDArray[np.float64], *, similarity: bool = False) -> str:
+def told_threshold(given: float, values: NDArray[np.float64], top: float | None = None) -> str:
     """What a problem tells of a given threshold; issues a warning if it is far from what separates the data.
 
     Parameters
     ----------
     given : float
-    values : ndarray of float64, shape (n, n) or (m, n)
-        Distances or similarities of all elements, or those of the elements that `drawn` draws to all. The value of an
-        element with itself is ignored.
-    similarity : bool
+    values : ndarray of float64, shape (m, n)
+        Distances of the elements that `drawn` draws to all; inf from an element to itself.
+    top : float, optional
+        The threshold is a similarity, and distances are what is missing to this one.
 
     Notes
     -----
     O(n) for n > 500, else O(n^2).
     """
     told = f"{given:.4g}"
-    n = values.shape[1] if values.ndim == 2 else 0
+    n = values.shape[1]
     rows = drawn(n)
     if n < FEWEST:
         return told
-    values = values if len(values) == len(rows) else values[rows]
     square = values[:, rows]
-    off = ~np.eye(len(rows), dtype=bool)
-    if not np.isfinite(square[off]).all():
+    if not np.isfinite(square[~np.eye(len(rows), dtype=bool)]).all():
         return told
-    path = path_of(square, similarity)
-    top = float(square[off].max())
-    distance, best = (top - given, top - path.threshold) if similarity else (given, path.threshold)
+    path = path_of(square)
+    distance = given if top is None else top - given
     if path.share < CLEAR or path.share_at(distance) >= WORSE * path.share:
         return told
-    if distance < best:
-        near = np.array(values, np.float64)
-        near[np.arange(len(rows)), rows] = -np.inf if similarity else np.inf
-        nearest = top - near.max(axis=1) if similarity else near.min(axis=1)
+    if distance < path.threshold:
+        nearest = values.min(axis=1)
         if len(rows) < n and (nearest <= distance).mean() > FEW:
             return told
         if _in_gap(path.heights if len(rows) == n else nearest, distance):
@@ -72,12 +67,12 @@ def told_threshold(given: float, values: NDArray[np.float64], *, similarity: boo
         )
     else:
         effect = "clusters chain together"
-    what = "similarities" if similarity else "distances"
+    what, best = ("distances", path.threshold) if top is None else ("similarities", top - path.threshold)
     warn(
-        f"threshold is {given:g}, and {effect}: the {what} suggest {path.threshold:.3g}, which separates near pairs "
+        f"threshold is {given:g}, and {effect}: the {what} suggest {best:.3g}, which separates near pairs "
         "from far pairs at least twice as well; without a threshold, it is chosen so"
     )
-    return f"{told}, far from {path.threshold:.3g} that the data suggest"  # "far from": see `misreadings`
+    return f"{told}, far from {best:.3g} that the data suggest"  # "far from": see `misreadings`
 
 
 def _in_gap(distances: NDArray[np.float64], limit: float) -> bool:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidOption, InvalidProblem
 
 __all__ = [
-    "Path", "drawn", "given_threshold", "otsu_threshold", "path_of", "path_threshold", "tail_threshold",
-    "threshold_of_points",
+    "Path", "distances_of_similarities", "drawn", "given_threshold", "otsu_threshold", "path_of", "path_threshold",
+    "tail_threshold", "threshold_of_points",
 ]  # fmt: skip
 
 ELEMENTS = 500  # of which the path is walked, at most
@@ -205,6 +205,25 @@ def threshold_of_points(rows: NDArray[np.int64], distances: NDArray[np.float64],
         return path
     tail = tail_threshold(finite, path)
     return path if tail is None else tail
+
+
+def distances_of_similarities(
+    values: NDArray[np.float64], own: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+    """(some elements, their distances to all, the similarity at distance 0), as `threshold_of_points` takes them.
+
+    Distance 0 is the similarity of each element with itself in `own`, shape (n,), if all of these are equal and no pair
+    has a larger one; else it is the largest similarity of a pair of theirs.
+    """
+    rows = drawn(len(values))
+    some = values[rows]
+    some[np.arange(len(rows)), rows] = -np.inf
+    top = float(some.max(initial=-np.inf)) if len(values) > 1 else 0.0
+    near = 1e-6 * abs(top)
+    if own.dtype.kind in "fiu" and len(own) and np.ptp(own) <= near and own[0] >= top - near:
+        top = max(top, float(own[0]))
+    with np.errstate(invalid="ignore"):
+        return rows, top - some, top
 
 
 def tail_threshold(values: NDArray[np.float64], path: float) -> float | None:

@@ -206,7 +206,7 @@ class FromData(FromNetworks):
         threshold : float, optional
             Pairs with a larger similarity attract, pairs with a smaller one repel. Required if not all pairs have a
             similarity. For a matrix of all pairs, the default is chosen such that similar pairs are separated from
-            others best (:func:`graphpart.estimators.path_threshold`); ``repr`` of the problem tells it.
+            others best, as by :meth:`from_embeddings`; ``repr`` of the problem tells it.
         nodes : iterable of n hashables, optional
             Names of the elements of a matrix, see :meth:`from_matrix`, or all elements of a data frame.
         left, right : str, optional
@@ -230,7 +230,11 @@ class FromData(FromNetworks):
         >>> p.evaluate([0, 0, 0]), p.evaluate([0, 0, 1])
         (0.0, -0.25)
         """
-        from graphpart.partition.inputs.thresholds import given_threshold, path_threshold
+        from graphpart.partition.inputs.thresholds import (
+            distances_of_similarities,
+            given_threshold,
+            threshold_of_points,
+        )
 
         threshold = given_threshold(threshold)
         if threshold is None and (left is not None or hasattr(data, "is_directed") or hasattr(data, "tocoo")):
@@ -266,11 +270,12 @@ class FromData(FromNetworks):
         given, nodes = matrix_and_names(data, nodes)
         costs, _ = symmetric(given, copy=True, of="similarities")
         check_kind(costs, similarity=True)
+        rows, distances, top = distances_of_similarities(costs, np.diagonal(np.asarray(given)))
         if threshold is None:
-            limit = path_threshold(costs, similarity=True)
+            limit = top - threshold_of_points(rows, distances)
             words = f"{limit:.4g} (from the data)"
         else:
-            limit, words = threshold, told_threshold(threshold, costs, similarity=True)
+            limit, words = threshold, told_threshold(threshold, distances, top)
         np.subtract(limit, costs, out=costs)
         np.fill_diagonal(costs, 0.0)
         if options.get("dense") is None:

@@ -21,6 +21,8 @@ def cosines(X):
 def test_far_thresholds(threshold, effect):
     S = cosines(points(200, 6, 0.8))
     chosen = gp.SetPartition.from_similarity(S)._told["threshold"].split()[0]
+    of_points = gp.SetPartition.from_embeddings(points(200, 6, 0.8))._told["threshold"].split()[0]
+    assert float(chosen) == pytest.approx(1 - float(of_points), abs=1e-3)  # the same clusters, whatever is given
     with pytest.warns(gp.GraphPartWarning, match=f"threshold is .*{effect}.* suggest {float(chosen):.3g}, ") as caught:
         gp.solve(gp.SetPartition.from_similarity(S, threshold=threshold))
     assert len(caught) == 1  # and not, in addition, that all costs have one sign
