@@ -116,7 +116,8 @@ def solve_files(
         A folder for the labels of each file (its name with ``.labels`` added) and for ``results.jsonl``.
     resume : bool
         Skip files whose results are in `output`: the same content, and either proven optimal or solved with the same
-        options. Other results are replaced by those that do not cost more: a shorter time limit loses none.
+        options. Other results are replaced by those that do not cost more and, at equal cost,
+        have no lower bound: a shorter time limit loses none.
     jobs : int
         Processes that solve at the same time. A script that asks for more than one has to guard its beginning by ``if
         __name__ == "__main__":``.
@@ -214,7 +215,7 @@ def _solved(
                 solved = next(results)
                 better = None
                 if solved.result is not None and records is not None and resume:
-                    better = records.better(file, where, solved.record["cost"])
+                    better = records.better(file, where, solved.record)
                 if better is not None:
                     solved = SolvedFile(file, None, None, {name: better.get(name) for name in COLUMNS}, True)
                 elif solved.result is not None and records is not None and where is not None:
@@ -384,14 +385,18 @@ class Records:
             return None
         return dict(_finite(row["record"], _number), file=file)
 
-    def better(self, file: str, labels: str | None, cost: float) -> dict[str, Any] | None:
-        """The record of the result of a file, if its labels are there and it costs less than a new one."""
+    def better(self, file: str, labels: str | None, new: dict[str, Any]) -> dict[str, Any] | None:
+        """The record of a file, if its labels are there and it costs less than the new one, or has a better bound."""
         row = self._row(file) if self._known and labels is not None and os.path.exists(labels) else None
         if row is None:
             return None
         record = dict(_finite(row["record"], _number), file=file)
-        earlier = record.get("facts", record).get("cost")
-        return record if isinstance(earlier, int | float) and earlier < cost else None
+        earlier = record.get("facts", record)
+        (cost, bound), (other, now) = ((x.get("cost"), x.get("lower_bound")) for x in (earlier, new))
+        if cost is None or other is None:
+            return None
+        tighter = bound is not None and (now is None or bound > now)
+        return record if cost < other or (cost == other and tighter) else None
 
     def _row(self, file: str) -> dict[str, Any] | None:
         """The recorded outcome of a file with this content, read with the same options."""

@@ -96,7 +96,7 @@ def test_every_door_refuses_in_one_line(door):
         ({"max_size": 0}, "^max_size is 0"),
         ({"apart": [(0, 9)]}, r"^\(0, 9\) in apart: 9 is not a node"),
         ({"groups": [1, 2]}, "^groups has length 2"),
-        ({"n_clusters": 6}, "at least 6, but there are 5 elements"),
+        ({"n_clusters": 6}, "n_clusters is 6, but there are 5 elements"),
     ]:
         with pytest.raises(gp.GraphPartError, match=says) as caught:
             DOORS[door](**options)

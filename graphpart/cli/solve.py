@@ -77,7 +77,6 @@ from graphpart.cli.interrupt import Interrupt
 from graphpart.cli.kinds import CALLED, columns, size
 from graphpart.cli.manifest import Manifests
 from graphpart.cli.proofs import ProofFile
-from graphpart.display import number
 from graphpart.errors import GraphPartWarning, InvalidOption
 from graphpart.files.certificates import check_name
 from graphpart.files.source import check_writable
@@ -230,9 +229,9 @@ def run(args: argparse.Namespace) -> int:
                 batch.status = max(batch.status, found.status)
                 better = None
                 if found.result is not None and records is not None and args.resume is not False:
-                    better = records.better(file, output, found.result.cost)
+                    better = records.better(file, output, found.facts)
                 if better is not None:
-                    say(f"{file}: the earlier result costs less than {number(found.result.cost)} and is kept")
+                    say(f"{file}: the earlier result is better and is kept")
                     put(table, rows, args.json, better["facts"], better["row"], better["columns"])
                     progress.advance()
                     continue

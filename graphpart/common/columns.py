@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import html_of, plural
-from graphpart.errors import InvalidOption
+from graphpart.errors import InvalidOption, InvalidPartition
 
 __all__ = ["Columns", "is_named", "named", "of_both", "placed"]
 
@@ -157,6 +157,27 @@ def of_both(columns: Mapping[str, Sequence[Any]], pairs: NDArray[np.integer[Any]
         for name, values in columns.items()
         for side, ends in zip(("left", "right"), pairs.T.tolist(), strict=True)
     }
+
+
+def labels_in(partition: Any) -> Any:
+    """The clusters by element in a data frame with these two columns, as `to_frame` makes it; anything else as it is.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> labels_in(pd.DataFrame({"element": ["ann", "bob"], "cluster": [0, 0]}))
+    {'ann': 0, 'bob': 0}
+    """
+    names = getattr(partition, "column_names", getattr(partition, "columns", None))
+    if names is None or isinstance(partition, Mapping):
+        return partition
+    if not {"element", "cluster"} <= set(names):
+        raise InvalidPartition(
+            f"got {type(partition).__name__}: expected the columns element and cluster, as r.to_frame() has them, or "
+            "labels, sets of nodes, a mapping or a Result, for instance dict(zip(df['name'], df['label']))"
+        )
+    elements, clusters = (np.asarray(partition[name]).tolist() for name in ("element", "cluster"))
+    return dict(zip(elements, clusters, strict=True))
 
 
 def is_named(labels: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.columns import labels_in
 from graphpart.display import plural
 from graphpart.errors import InvalidPartition, warn
 from graphpart.result import Result
@@ -107,6 +108,7 @@ def _differs_from_itself(value: Any) -> bool:
 
 def aligned(truth: Any, partition: Any, missing: Any) -> tuple[Codes, Codes]:
     """Codes of both partitions for the elements whose true label is known."""
+    truth, partition = labels_in(truth), labels_in(partition)
     by_position = _by_position(truth, partition)  # then the lengths have to agree
     named_truth, named = (None, None) if by_position else (_by_node(truth), _by_node(partition))
     if named_truth is not None and named is not None:

@@ -1,7 +1,8 @@
 """Progress of runs, by rich: on a terminal, or below the cell of a notebook; nowhere else.
 
 A run is one line: how long it has taken, what is worked on, the least cost so far, the best lower bound, and the gap
-between the two in per cent of the cost. The line fits the width of the terminal: the name of the work is shortened.
+between the two in per cent of the cost. The line fits the width of the terminal: the name of the work is shortened,
+if possible by leaving out what stands after a comma.
 """
 
 from __future__ import annotations
@@ -82,6 +83,13 @@ def state_text(cost: float, bound: float) -> str:
     return "  ".join(parts)
 
 
+def fitting(what: str, room: int) -> str:
+    """The name of the work without what stands after its last commas, as far as it is too long; else shortened."""
+    while len(what) > room and ", " in what:
+        what = what.rpartition(", ")[0]
+    return shortened(what, room)
+
+
 class Progress:
     """A line on standard error if that is a terminal; else nothing is shown.
 
@@ -132,9 +140,8 @@ class Progress:
 
         def show(seconds: float, cost: float, bound: float) -> None:
             state = state_text(cost, bound)
-            room = max(12, self._room - len(state) - 2)
-            text = f"{shortened(what, room)}  {state}" if state else shortened(what, self._room)
-            self._rich.update(self._task, description=text)
+            room = max(12, self._room - len(state) - 2) if state else self._room
+            self._rich.update(self._task, description=f"{fitting(what, room)}  {state}".rstrip())
 
         show(0.0, math.inf, -math.inf)
         return Display(show, callback)

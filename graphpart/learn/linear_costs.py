@@ -134,7 +134,8 @@ def content_of(path: str | os.PathLike[str], *names: str) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise FormatError(path, None, "not UTF-8 text: expected a model in JSON") from None
     except json.JSONDecodeError as error:
-        raise FormatError(path, error.lineno, f"{error.msg} in column {error.colno}: expected JSON") from None
+        wanted = error.msg.replace("Expecting", "expected")
+        raise FormatError(path, error.lineno, f"no JSON at column {error.colno}: {wanted}") from None
     except RecursionError:
         raise FormatError(path, None, "nested too deeply: expected a model in JSON") from None
     if not isinstance(content, dict) or content.get("format") not in names:

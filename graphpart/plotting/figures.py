@@ -7,7 +7,7 @@ from typing import Any
 
 from graphpart.errors import InvalidOption, MissingDependency
 
-__all__ = ["axes_for", "check_picture", "picture", "pyplot"]
+__all__ = ["axes_for", "check_picture", "colour_bar", "picture", "pyplot"]
 
 
 def axes_for(ax: Any = None) -> Any:
@@ -28,6 +28,11 @@ def check_picture(path: str) -> None:
     kinds = pyplot().Figure().canvas.get_supported_filetypes()
     if Path(path).suffix.lower().removeprefix(".") not in kinds:
         raise InvalidOption(f"{path!r} is no name of a picture: expected one that ends in .{', .'.join(sorted(kinds))}")
+
+
+def colour_bar(drawn: Any, ax: Any, label: str, **options: Any) -> None:
+    """A colour bar beside axes, which stays there whatever lays the figure out later, such as `tight_layout`."""
+    ax.figure.colorbar(drawn, cax=ax.inset_axes((1.03, 0, 0.04, 1)), label=label, **options)
 
 
 def picture() -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 
 from graphpart.display import number, shortened
 from graphpart.display.layout import CLUSTERS, clearest, parts_in_rows
+from graphpart.plotting.figures import colour_bar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +76,7 @@ def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
     if not fixed.all():
         discs.set_array(np.ma.masked_array(doubt[chosen], fixed))
         discs.set_cmap(colormaps["viridis"].with_extremes(bad=FIXED))
-        ax.figure.colorbar(discs, ax=ax, label="cost of moving its least sure element")
+        colour_bar(discs, ax, "cost of moving its least sure element")
     ax.add_collection(discs)
     surest = _surest(labels, rises, len(sizes))
     names = []

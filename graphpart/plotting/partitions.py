@@ -11,7 +11,7 @@ from graphpart.display import number, plural
 from graphpart.display.grids import grid_of_problem
 from graphpart.display.layout import DRAWN, READABLE
 from graphpart.errors import InvalidOption
-from graphpart.plotting.figures import axes_for, pyplot
+from graphpart.plotting.figures import axes_for, colour_bar, pyplot
 from graphpart.plotting.graphs import draw_graph, places
 from graphpart.plotting.maps import draw_map
 from graphpart.plotting.pictures import draw_clusters
@@ -152,7 +152,7 @@ def _draw_matrix(problem: Any, labels: Any, ax: Axes) -> None:
     image = ax.imshow(
         mean, cmap="RdBu_r", vmin=-largest, vmax=largest, interpolation="nearest", extent=(0, n, n, 0), aspect="equal"
     )
-    ax.figure.colorbar(image, ax=ax, label="cost")
+    colour_bar(image, ax, "cost")
     if labels is not None and 1 < labels.max(initial=0) + 1 <= READABLE:
         for end in np.cumsum(np.bincount(labels))[:-1].tolist():
             ax.axhline(end, color="black", linewidth=0.5)

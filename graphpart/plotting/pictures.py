@@ -8,7 +8,7 @@ import numpy as np
 
 from graphpart.display import plural
 from graphpart.errors import InvalidOption
-from graphpart.plotting.figures import axes_for, pyplot
+from graphpart.plotting.figures import axes_for, colour_bar, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def draw_labels(grid: Any, labels: Any, ax: Axes) -> None:
     elif few:
         colours = ListedColormap(["black", "white"])
     image = ax.imshow(codes, cmap=colours, interpolation="nearest", vmin=-0.5, vmax=max(count, 2) - 0.5)
-    ax.figure.colorbar(image, ax=ax, label="label", ticks=range(count) if few else None)
+    colour_bar(image, ax, "label", ticks=range(count) if few else None)
 
 
 def plot_segments(

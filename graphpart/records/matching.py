@@ -151,6 +151,7 @@ def match(
         own[str(source)] = sources.tolist()
     if answers is not None:  # mistakes in it are found before the comparison
         answers = answers_of(SetPartition.from_pairs(len(names), [], [], names), answers)
+    labelled = labelled_pairs(pairs, names)
     for column in columns:
         table[column.name] = folded(table[column.name])
     for column in columns:
@@ -163,7 +164,7 @@ def match(
         how = [how[0].configure(m_probabilities=halving(columns[0]))]
     tell(f"{len(table)} records, compared on {', '.join(f'{c.name} ({c.kind})' for c in columns)}")
     tell(f"candidates agree in one of {len(rules)} rules: {'; '.join(' and '.join(map(str, r)) for r in rules)}")
-    scored, learned = scored_candidates(table, columns, blocks, how, labelled_pairs(pairs, names))
+    scored, learned = scored_candidates(table, columns, blocks, how, labelled)
     u, v, weight = (scored.column(name).to_numpy() for name in (f"{RECORD}_l", f"{RECORD}_r", "match_weight"))
     weight = np.maximum(weight, -15.0)  # with even odds beforehand: the evidence alone
     if prior is not None:

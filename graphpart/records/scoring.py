@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from graphpart.answers.given import TOGETHER, meaning_of
 from graphpart.display import plural
 from graphpart.errors import InvalidOption, InvalidProblem, no_column, warn
 from graphpart.partition.inputs.arrays import names_of
@@ -127,7 +128,11 @@ def labelled_pairs(pairs: Any, names: Sequence[Hashable]) -> Any:
     gone = data.iloc[:, 2].isna()
     if gone.any():
         raise InvalidProblem(f"pairs has no label in row {int(gone.to_numpy().argmax())}: expected 1 or 0")
-    kept = [(place[a], place[b]) for a, b, is_same in zip(left, right, same, strict=True) if is_same]
+    meant = [meaning_of(word) for word in same]
+    if None in meant:
+        row = meant.index(None)
+        raise InvalidProblem(f"pairs has {same[row]!r} in row {row}: expected together or apart, yes or no, 1 or 0")
+    kept = [(place[a], place[b]) for a, b, said in zip(left, right, meant, strict=True) if said == TOGETHER]
     return pandas.DataFrame(kept, columns=[f"{RECORD}_l", f"{RECORD}_r"]).assign(clerical_match_score=1.0)
 
 

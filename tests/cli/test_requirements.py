@@ -72,7 +72,7 @@ def test_corrections(run, people):
         (["--elements", "people.csv", "--group", "sorce"], "no column 'sorce'"),
         (["--elements", "yes.csv"], "yes.csv: 'anne' is in a pair but not among the elements"),
         (["--apart", "nobody.csv"], "nobody.csv: 'zoe' is no element of pairs.csv"),
-        (["--clusters", "9"], "n_clusters is at least 9, but there are 4 elements"),
+        (["--clusters", "9"], "n_clusters is 9, but there are 4 elements"),
         (
             ["--together", "no.csv", "--apart", "no.csv"],
             "'ann' and 'anne' must be cut, but required joins connect them",

@@ -279,6 +279,8 @@ class TestProgress:
     def test_what_is_shown_fits(self):
         assert progress.shortened("abcdefghij", 10) == "abcdefghij"
         assert progress.shortened("abcdefghijk", 10) == "abcd...ijk"
+        assert progress.fitting("auto, 300 elements, 44850 pairs", 20) == "auto, 300 elements"
+        assert progress.fitting("a_long_name.json", 10) == "a_lo...son"
         assert progress.state_text(np.inf, -np.inf) == ""
         assert progress.state_text(np.inf, -3.0) == "bound -3"
         assert progress.state_text(0.0, -3.0) == "cost 0  bound -3"
@@ -308,7 +310,7 @@ class TestProgress:
         assert "auto, 3 elements" in screen.getvalue()
 
 
-def test_a_series_of_labels_goes_by_its_index_and_a_frame_is_refused():
+def test_a_series_of_labels_goes_by_its_index_and_a_frame_by_its_columns():
     pandas = pytest.importorskip("pandas")
     p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, 2.0], ["a", "b", "c"])
     r = gp.solve(p)
@@ -319,8 +321,10 @@ def test_a_series_of_labels_goes_by_its_index_and_a_frame_is_refused():
         p.labels(pandas.Series([0, 0, 0], ["a", "b", "z"]))
     with pytest.raises(gp.GraphPartError, match="'a' is named twice"):
         p.labels(pandas.Series([0, 1, 0], ["a", "a", "c"]))
-    with pytest.raises(gp.GraphPartError, match="got DataFrame: expected labels"):
-        p.labels(r.to_frame())  # three columns, as there are elements
+    assert p.labels(r.to_frame()[::-1]).tolist() == [0, 0, 1] and not len(r.changes(r.to_frame()))
+    assert gp.metrics.compare(r.to_frame("polars"), r).adjusted_rand_index == 1
+    with pytest.raises(gp.GraphPartError, match="got DataFrame: expected the columns element and cluster"):
+        p.labels(pandas.DataFrame({"name": [0, 1, 2]}))
     f, g = gp.FactorGraph(), gp.FactorGraph()
     for graph, order in ((f, "vw"), (g, "wv")):
         for name in order:

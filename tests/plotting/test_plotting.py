@@ -129,6 +129,8 @@ def test_grids_are_drawn_as_pictures(shape):
         labels = r.labels.reshape(shape)
         for k in range(r.n_clusters):
             assert len(np.unique(shown[labels == k])) == 1
+        with pytest.warns(UserWarning, match="changed to tight"):  # no error, though there is a colour bar
+            p.plot(r, kind="matrix").figure.tight_layout()
     matplotlib.pyplot.close("all")
 
 

@@ -166,6 +166,8 @@ def test_labelled_pairs(people):
     for one in ([("r1", "nobody", 1)], np.array([["r1", "nobody", 1]], object)):
         with pytest.raises(gp.InvalidProblem, match="'nobody' is in pairs, but is the name of no record"):
             gp.records.match(frame, ON, id="key", pairs=one)
+    with pytest.raises(gp.InvalidProblem, match="pairs has 'match' in row 0: expected together or apart, yes or no"):
+        gp.records.match(frame, ON, id="key", pairs=[("r1", "r2", "match")])
 
 
 def test_the_command_line(people, tmp_path, capsys):

@@ -126,6 +126,14 @@ def _check_image(graph: Any, unary: Any) -> None:
         return
     if a.ndim == 2 and a.dtype.kind == "f" and graph is None and (a == np.rint(np.clip(a, -1, 255))).all():
         a = a.astype(np.int64)
+    long = a.ndim != 2 or a.shape[0] > 4 * a.shape[1] or min(a.shape) <= 20  # few pictures are like this
+    if graph is None and not long and _are_grey(a):
+        warn(
+            f"unary has shape {a.shape}: it is read as costs of {a.shape[1]} labels along a chain of {a.shape[0]} "
+            "variables; if it is a picture, pass costs of the shape (..., labels), such as (image[..., None] - "
+            f"means)**2 with a mean value of each label, else graph={a.shape[:1]}, too"
+        )
+        return
     if a.ndim < 2 or a.dtype.kind not in "iub":
         return
     most = int(a.max(initial=0)) + 1
@@ -168,9 +176,18 @@ def _check_image(graph: Any, unary: Any) -> None:
     )
 
 
+def _are_grey(values: NDArray[Any]) -> bool:
+    """Whether numbers are grey values, not costs of distances: any, or many integers from 0 to 255 of over 8 bits."""
+    if values.dtype.kind != "f":
+        whole = values.dtype.kind in "iu" and values.dtype != np.uint8 and values.min() >= 0 and values.max() < 256
+        if not whole or len(np.unique(values)) <= 20:
+            return False
+    return not _one_valley(values)
+
+
 def _one_valley(costs: NDArray[Any]) -> bool:
     """Whether no row falls again after it has risen, as costs of the distance to a label, cut off or not."""
-    steps = np.diff(costs.astype(np.int64), axis=1)
+    steps = np.diff(costs.astype(np.float64), axis=1)
     return not (np.logical_or.accumulate(steps > 0, axis=1) & (steps < 0)).any()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.columns import is_named
+from graphpart.common.columns import is_named, labels_in
 from graphpart.errors import InvalidPartition, InvalidProblem
 from graphpart.kernels import _pairs
 from graphpart.partition.problem.connectedness import unlinked
@@ -44,13 +44,9 @@ def labels_of(p: PairCosts, partition: Any, partial: bool = False) -> Labels:
                 return _labels_of_result(p, partition)
             return _labels_of_mapping(p, dict(zip(partition.nodes, partition.labels.tolist(), strict=True)), partial)
         partition = partition.labels
+    partition = labels_in(partition)
     if isinstance(partition, Mapping):
         return _labels_of_mapping(p, partition, partial)
-    if hasattr(partition, "columns") or hasattr(partition, "column_names"):  # iterating gives names of columns
-        raise InvalidPartition(
-            f"got {type(partition).__name__}: expected labels, sets of nodes, a mapping or a Result, for instance "
-            "dict(zip(df['element'], df['cluster']))"
-        )
     if is_named(partition):  # a Series of pandas: its index names the elements
         if not partition.index.is_unique:
             twice = partition.index[partition.index.duplicated()][0]

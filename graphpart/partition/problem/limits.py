@@ -105,7 +105,8 @@ class Limits:
             left = plural(n, "element")
             if len(found) < n:
                 left = f"{plural(len(found), 'set')} of elements that must be joined"
-            raise InfeasibleProblem(f"n_clusters is at least {self.least}, but there are {left}")
+            few = "" if self.least == self.most else "at least "
+            raise InfeasibleProblem(f"n_clusters is {few}{self.least}, but there are {left}")
         if self.most is None:
             return
         if self.max_size is not None and n > self.max_size * self.most:

@@ -177,6 +177,10 @@ def test_a_picture_of_8_bits_as_unary_costs_is_warned_of():
         with pytest.warns(gp.GraphPartWarning, match=message):
             gp.crf.potts(graph, unary=unary)
     grey = picture[..., 0]
+    for other in (grey.astype(np.int64), grey / 255):
+        with pytest.warns(gp.GraphPartWarning, match="40 labels along a chain of 30 variables; if it is a picture"):
+            gp.crf.potts(unary=other)
+        assert gp.crf.potts((30,), unary=other).n == 30
     means = np.array([50.0, 200.0])
     assert gp.crf.potts(unary=(grey[..., None] - means) ** 2).n == 1200
     assert gp.crf.potts(unary=(grey[..., None] != np.arange(256)).astype(np.uint8)[:5, :5]).n == 25

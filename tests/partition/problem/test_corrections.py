@@ -110,7 +110,7 @@ def test_a_start_that_cannot_be_repaired_is_one_line():
         ({"together": [("a", 1)]}, gp.InvalidProblem, "'a' is not a node of the problem"),
         ({"apart": [(1, 1)]}, gp.InvalidProblem, r"\(1, 1\) in apart: expected two different elements"),
         ({"together": [(1, 2)], "apart": [(1, 2)]}, gp.InfeasibleProblem, "1 and 2 must be cut, but required joins"),
-        ({"n_clusters": 5}, gp.InfeasibleProblem, "n_clusters is at least 5, but there are 4 elements"),
+        ({"n_clusters": 5}, gp.InfeasibleProblem, "n_clusters is 5, but there are 4 elements"),
         (
             {"n_clusters": 4, "together": [(0, 1)]},
             gp.InfeasibleProblem,

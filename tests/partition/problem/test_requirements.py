@@ -214,7 +214,7 @@ def test_a_problem_as_a_graph_is_the_same_problem(options):
 def test_a_problem_without_elements_has_no_cluster_too_few():
     for options in ({"n_clusters": 1}, {"n_clusters": (None, 3)}, {"max_size": 1}):
         assert gp.solve(nx.Graph(), **options).n_clusters == 0
-    with pytest.raises(gp.InfeasibleProblem, match="at least 2, but there are 0 elements"):
+    with pytest.raises(gp.InfeasibleProblem, match="n_clusters is 2, but there are 0 elements"):
         gp.solve(nx.Graph(), n_clusters=2)
 
 
@@ -227,7 +227,7 @@ def test_a_problem_without_elements_has_no_cluster_too_few():
         ({"lifted": ([(0, 9)], [1.0])}, gp.InvalidProblem, r"^\(0, 9\) in lifted: 9 is not a node"),
         ({"lifted": ([0, 5], [1.0])}, gp.InvalidProblem, "^lifted is one pair"),
         ({"max_size": 0}, gp.InvalidOption, "^max_size is 0: expected a whole number of at least 1"),
-        ({"n_clusters": 7}, gp.InfeasibleProblem, "at least 7, but there are 6 elements"),
+        ({"n_clusters": 7}, gp.InfeasibleProblem, "n_clusters is 7, but there are 6 elements"),
         ({"groups": [0, 1]}, gp.InvalidProblem, "^groups has length 2: expected a group for each of 6 elements"),
     ],
 )
