@@ -202,7 +202,6 @@ class Searching(Contestant):
         self.parameters = parameters
         self.seed = seed
         self.portfolio: Portfolio | None = None
-        self._needs = self.first_round()
         self._early: tuple[Future[Portfolio], Stopping] | None = None
 
     @property
