@@ -49,17 +49,19 @@ def level(name: str) -> str:
 # and sums are not contracted into fused operations, which some processors have and others not, so that results agree.
 if sys.platform == "win32":  # Visual Studio 2022 and later contract only with /fp:contract or /fp:fast
     OPTIMISE = False
-    FLAGS = ["/O2", "/fp:precise"]
+    FLAGS, LINK = ["/O2", "/fp:precise"], []
 else:
     given = os.environ.get("CFLAGS", "")  # whoever builds may choose optimisation, debug information and assertions
     OPTIMISE = not re.search(r"(^|\s)-O", given)
     FLAGS = [] if re.search(r"(^|\s)-g", given) else ["-g0"]
     FLAGS += [] if "NDEBUG" in given else ["-DNDEBUG"]
+    LINK = ["-Wl,-s"] if sys.platform == "linux" and "-g0" in FLAGS else []  # names of functions: an eighth of a kernel
     FLAGS += ["-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
 
 
 def extension(name: str, source: str) -> Extension:
-    return Extension(name, [source], extra_compile_args=[f"-O{level(name)}"] * OPTIMISE + FLAGS, **STABLE)
+    flags = [f"-O{level(name)}"] * OPTIMISE + FLAGS
+    return Extension(name, [source], extra_compile_args=flags, extra_link_args=LINK, **STABLE)
 
 
 extensions = [extension(SHARED, SHARED.replace(".", "/") + ".c")] + [
@@ -151,6 +153,8 @@ class BuildExtensions(build_ext):
             "initializedcheck": False,
             "freethreading_compatible": False,
             "annotation_typing": False,  # what a function returns is said for its stub
+            "auto_pickle": False,  # what is pickled says how, by __reduce__
+            "emit_code_comments": False,  # a fifth of the C
         }
         written = cythonize(
             self.extensions, nthreads=CORES, shared_utility_qualified_name=SHARED, compiler_directives=directives
