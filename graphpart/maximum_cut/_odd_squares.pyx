@@ -1,9 +1,9 @@
-"""Kernel of the semidefinite bound: coordinate ascent over squares of odd sums of spins, and the squares to add.
+"""Kernel of the semidefinite bound: coordinate ascent over squares of sums of spins, and the squares to add.
 
 W times a unit, read and changed on and above its diagonal, is the inverse of ``Z = C - sum_r m_r v_r v_r'``, with a
-multiplier m_r for each row v_r of whole numbers whose sum is odd. The value ``sum_r m_r + mu log det Z`` is concave,
-and its maximum over one multiplier is known: 1 / q - mu more than now, for ``q = v' inv(Z) v``. The inverse then
-changes by a matrix of rank one.
+multiplier m_r for each row v_r of whole numbers whose square is at least b_r. The value ``sum_r m_r b_r + mu log det Z``
+is concave, and its maximum over one multiplier is known: 1 / q - mu / b more than now, for ``q = v' inv(Z) v``. The
+inverse then changes by a matrix of rank one.
 """
 
 import numpy as np
@@ -61,8 +61,8 @@ cdef extern from *:
 
 
 def ascend(float[:, ::1] W, double unit, const offset_t[::1] starts, const element_t[::1] members,
-           const signed char[::1] numbers, double[::1] multipliers, double mu, double least):
-    """Optimise the multipliers one after the other, in place.
+           const signed char[::1] numbers, const double[::1] sides, double[::1] multipliers, double mu, double least):
+    """Optimise the multipliers one after the other, in place, for rows with squares of at least `sides`, above 0.
 
     The first n multipliers may have any sign, the others stay at least 0. A multiplier that would change by less
     than ``least / q`` is left as it is. O(n^2) for each multiplier that changes.
@@ -86,7 +86,7 @@ def ascend(float[:, ::1] W, double unit, const offset_t[::1] starts, const eleme
             q *= unit
             if not q > 0:               # only by rounding
                 continue
-            t = 1.0 / q - mu
+            t = 1.0 / q - mu / sides[r]
             if r >= n and t < -multipliers[r]:
                 t = -multipliers[r]
             x = t * q if t > 0 else -t * q

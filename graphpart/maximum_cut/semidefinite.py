@@ -18,6 +18,11 @@ again, and falls more slowly.
 If two spins are equal, or opposite, one of them replaces the other: Z becomes ``P' Z P`` and stays positive definite,
 and rows stay rows of whole numbers with an odd sum. So the relaxation of these sides starts from the multipliers and
 the bound of all sides.
+
+The same holds for at most k clusters. They have unit vectors with the product ``-1 / (k - 1)`` of each two (Frieze &
+Jerrum 1997), which take the place of spins, and a row whose numbers add up to r modulo k has a square of at least
+``r (k - r) / (k - 1)``: the numbers that the clusters have are whole, so they differ. A row of two numbers 1 says that
+k + 1 elements are not all apart, in a weak form; four numbers 1 say it for three clusters.
 """
 
 from __future__ import annotations
@@ -48,7 +53,7 @@ SHORT = 0.95  # the fall of mu for spins that were joined
 class OddRows:
     """Rows of whole numbers with an odd sum, the members of each ascending, and their multipliers.
 
-    The first n rows are those of one number 1, one for each spin.
+    For k clusters, the sum is no multiple of k. The first n rows are those of one number 1, one for each spin.
     """
 
     starts: NDArray[np.int64]
@@ -101,6 +106,11 @@ class OddRows:
             np.concatenate([single, self.multipliers[sizes > 1]]),
         )
 
+    def sides(self, clusters: int) -> Floats:
+        """The least square of each row; 0 if its sum is a multiple of this number of clusters."""
+        rest = np.add.reduceat(self.numbers.astype(np.int64), self.starts[:-1]) % clusters
+        return np.asarray(rest * (clusters - rest) / (clusters - 1))
+
     def keys(self) -> NDArray[np.uint64]:
         """A number for each row, equal for equal rows, up to the sign of all numbers."""
         if not len(self.members):
@@ -128,6 +138,8 @@ class Semidefinite:
     constant : float
     rows : OddRows, optional
         Rows and multipliers to start from.
+    clusters : int
+        2 for spins; with more, vectors of so many clusters take their place.
 
     Attributes
     ----------
@@ -137,9 +149,9 @@ class Semidefinite:
         The latest solution of the primal relaxation: the products of two spins, from -1 to 1.
     """
 
-    def __init__(self, C: Floats, constant: float, rows: OddRows | None = None) -> None:
+    def __init__(self, C: Floats, constant: float, rows: OddRows | None = None, clusters: int = 2) -> None:
         n = self.n = len(C)
-        self.C, self.constant = C, constant
+        self.C, self.constant, self.clusters = C, constant, clusters
         self.fall = FALL if rows is None else SHORT
         if rows is None:
             size = np.abs(C).sum(axis=1)
@@ -158,7 +170,7 @@ class Semidefinite:
         return self.fall > SLOWEST or self._idle
 
     def _value(self) -> float:
-        return math.fsum([self.constant, *self.rows.multipliers.tolist()])
+        return math.fsum([self.constant, *(self.rows.multipliers * self.rows.sides(self.clusters)).tolist()])
 
     def _gap(self, cost: float) -> float:
         return max(cost - self.bound, 1e-9 * abs(self.bound)) if cost < math.inf else abs(self.bound)
@@ -187,8 +199,9 @@ class Semidefinite:
             self.mu = 1.0 / float(np.mean(np.diag(inverse))) if self.fall == FALL else RAISED * self._gap(cost) / n
         unit = float(np.diag(inverse).max())
         W = np.ascontiguousarray(inverse / unit, np.float32)  # Z is exact again in the next round
+        each, sides = (rows.starts, rows.members, rows.numbers), rows.sides(self.clusters)
         for _ in range(4):  # sweeps between two separations
-            _odd_squares.ascend(W, unit, rows.starts, rows.members, rows.numbers, rows.multipliers, self.mu, UNCHANGED)
+            _odd_squares.ascend(W, unit, *each, sides, rows.multipliers, self.mu, UNCHANGED)
             self.mu *= self.fall
         self.rounds += 1
         value = self._value()
@@ -234,17 +247,20 @@ class Semidefinite:
         rows = self.rows.part(kept)
         triples, signs, sums = _odd_squares.triangles(X, -1.0 - VIOLATED / 2)
         found = [(triples, signs, 3.0 + 2.0 * sums)]
-        for length in LONGER:
+        if self.clusters > 2:
+            pairs = np.argwhere(np.triu((1 - self.clusters) * X > 1.0, 1)).astype(np.int32)
+            found.append((pairs, np.ones(pairs.shape, np.int8), 2.0 + 2.0 * X[pairs[:, 0], pairs[:, 1]]))
+        for length in LONGER if self.clusters == 2 else (4, *LONGER):
             if length <= n:
                 found.append(self._longer(X, length))
-        squares = np.concatenate([sums for *_, sums in found])
-        most = np.partition(squares, MORE * n)[MORE * n] if len(squares) > MORE * n else math.inf
+        all_rows = [OddRows.single(np.zeros(0)).with_rows(members, numbers) for members, numbers, _ in found]
+        excess = [sums - fresh.sides(self.clusters) for fresh, (*_, sums) in zip(all_rows, found, strict=True)]
+        least = np.concatenate(excess)
+        most = np.partition(least, MORE * n)[MORE * n] if len(least) > MORE * n else math.inf
         known = rows.keys()
-        for members, numbers, sums in found:
-            worst = sums < min(most, 1.0 - VIOLATED)
-            fresh = OddRows.single(np.zeros(0)).with_rows(members[worst], numbers[worst])
-            new = ~np.isin(fresh.keys(), known)
-            rows = rows.with_rows(members[worst][new], numbers[worst][new])
+        for fresh, above, (members, numbers, _) in zip(all_rows, excess, found, strict=True):
+            new = (above < min(most, -VIOLATED)) & ~np.isin(fresh.keys(), known)
+            rows = rows.with_rows(members[new], numbers[new])
         self.rows = rows
 
     def _longer(self, X: NDArray[np.float32], length: int) -> tuple[NDArray[np.int32], NDArray[np.int8], Floats]:

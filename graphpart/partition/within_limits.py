@@ -7,6 +7,8 @@
      limits, too. If the optimum without the limits obeys them, it is also the optimum within them.
    * the integer program, which takes all limits into account, unless the problem has too many elements. It is alone
      if no partition within the limits is found to start from.
+   * if the number of clusters is limited and elements are few, a semidefinite relaxation that knows this number. If it
+     is small, the bound without limits is far.
    If at most two clusters are allowed and nothing else is required, the search is that of binary quadratic forms. If
    elements or pairs are few, branch and cut for two clusters takes the place of these provers, or is one more if two
    clusters are required, which it does not know.
@@ -19,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from graphpart.common.race import Race
+from graphpart.common.race import Race, RaceParameters
 from graphpart.errors import InfeasibleProblem
 from graphpart.machine import processors
 from graphpart.methods import ENUMERATED_ELEMENTS
@@ -33,6 +35,7 @@ from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.partition.conclusion import concluded
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.exact_solvers.brute_force import enumerated
+from graphpart.partition.exact_solvers.few_clusters import FewClusters
 from graphpart.partition.exact_solvers.ilp import ilp
 from graphpart.partition.exact_solvers.two_clusters import TwoClusters, allows_all_sides
 from graphpart.partition.pieces.contraction import Contraction
@@ -44,32 +47,50 @@ from graphpart.stopping import Stopping
 
 __all__ = ["LARGEST_PROVEN", "solve_within_limits"]
 
+FREE = "the optimum without limits"
 LARGEST_PROVEN = 100  # most elements of a problem that is given to the integer program
 
 
 class _Proofs:
-    """Two provers as one contestant: one without the limits, and the integer program if the problem is small enough.
+    """Three provers as one contestant: one without the limits, the integer program, and the bound for few clusters.
 
-    Both have as much time. The integer program starts anew in each of its turns, each twice as long as the last. If no
-    later turn could be longer, it has all that is left.
+    The last has as much time as the others together, which have as much as each other, where they are for the problem.
+    The integer program starts anew in each of its turns, each twice as long as the last. If no later turn could be
+    longer, it has all that is left.
     """
 
     proves = True
 
-    def __init__(self, p: SetPartition, contraction: Contraction, labels: Labels, inner: BranchAndCut | Bounding):
-        self.p, self.contraction, self.inner = p, contraction, inner
+    def __init__(
+        self,
+        p: SetPartition,
+        contraction: Contraction,
+        labels: Labels,
+        inner: BranchAndCut | Bounding,
+        few: FewClusters | None,
+    ) -> None:
+        self.p, self.contraction, self.inner, self.few = p, contraction, inner, few
+        self._ahead = 0.0  # seconds of the bound for few clusters less those of the others
         self.labels, self.cost = labels, contraction.problem._evaluate_labels(labels)
-        self.bound, self.name = -math.inf, "the optimum without limits"
+        self.bound, self.name = -math.inf, FREE
         self._solved = p.n > LARGEST_PROVEN  # whether the integer program has nothing to do
         self._spent = self._last = 0.0  # seconds without the limits less those of the program; of its last turn
 
     @property
     def done(self) -> bool:
-        return self.inner.done and self._solved
+        return self.inner.done and self._solved and (self.few is None or self.few.done)
 
     @property
     def needs(self) -> float:
+        if self.few is not None and self._few_is_next:
+            return self.few.needs
         return self.inner.needs if self._solved or self._spent <= 0.0 else 0.0
+
+    @property
+    def _few_is_next(self) -> bool:
+        """Whether the next turn is that of the bound for few clusters."""
+        others = self._ahead > 0.0 and not (self.inner.done and self._solved)
+        return self.few is not None and not self.few.done and not others
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a partition: if it obeys the limits, it is also one without them."""
@@ -78,12 +99,24 @@ class _Proofs:
             self.inner.offer(labels, cost)
 
     def run(self, stopping: Stopping, until: float | None) -> None:
-        """One turn of one of them; of both, if there is no time limit."""
+        """One turn of one of them; of all, if there is no time limit."""
+        began = stopping.seconds
+        few = self.few if self._few_is_next else None
+        if few is None or until is None:
+            self._run_others(stopping, until)
+            self._ahead -= stopping.seconds - began
+        if few is not None and self.bound < self.cost:
+            few.run(stopping.child(plus=math.inf), until, self.cost)
+            self._take(self.labels, self.cost, few.bound, few.name)
+            if until is not None:
+                self._ahead += stopping.seconds - began
+
+    def _run_others(self, stopping: Stopping, until: float | None) -> None:
         began = stopping.seconds
         if not self.inner.done and (self._solved or self._spent <= 0.0 or until is None):
             self.inner.run(stopping.child(plus=math.inf), until)  # costs of partitions that violate limits are not told
             cost = self.contraction.problem._evaluate_labels(self.inner.labels)
-            self._take(self.inner.labels, cost, self.inner.bound, "the optimum without limits")
+            self._take(self.inner.labels, cost, self.inner.bound, FREE)
             self._spent += stopping.seconds - began
             if until is not None or self.bound >= self.cost:
                 return
@@ -174,19 +207,22 @@ def solve_within_limits(
         contestants: list[Any] = [TwoSides(q, first, seed, threads)]
     else:
         contestants = [Searcher(q, first, False, seed, threads, parameters=parameters)]
+    turns = PROVING if method == "exact" else None
     if TwoClusters.fits(q):
         contestants.append(TwoClusters(q, first))
     if not contestants[-1].proves or least > 1:
         prover = _prover(free, first, stopping, constant, threads, inner.remaining)
-        contestants.append(_Proofs(p, contraction, first, prover))
+        few = FewClusters(q) if FewClusters.fits(q) else None
+        contestants.append(_Proofs(p, contraction, first, prover, few))
+        if few is not None and turns is None:
+            turns = RaceParameters(hope=1.0)  # its bound is far, and rises: half of the time once the search is stuck
     provers = [one for one in contestants if one.proves]
     judge = judge_of_partition(free)
-    turns = PROVING if method == "exact" else None
     race = Race(contestants, first, cost, trivial_bound(free), lambda _: judge, turns)
     race.run(inner)
     bound = math.inf if race.proven else constant + race.bound
     how = f"{race.prover or 'search' if bound == math.inf else 'search'}; {p._limits}"
-    if not race.proven and not any(isinstance(one, TwoClusters) or one.name == "integer program" for one in provers):
+    if not race.proven and all(one.name == FREE or one.bound < race.bound for one in provers):
         how += "; the bound is that without limits, so the gap does not say how good the clusters are"
     found = contraction.lift(race.labels)
     return concluded(p, found, bound, method, stopping, how, start=(labels, p._evaluate_labels(labels)))

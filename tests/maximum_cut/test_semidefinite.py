@@ -37,6 +37,26 @@ def test_the_bound_is_that_of_the_relaxation():
         assert relaxation.bound == pytest.approx(-value, abs=1e-2)
 
 
+@pytest.mark.parametrize(("k", "n"), [(3, 7), (4, 6), (6, 6)])
+def test_the_bound_of_few_clusters(k, n):
+    """Against all clusters of seven elements, whose costs it meets nearly, and the squares of random rows."""
+    labels = np.array(list(itertools.product(range(k), repeat=n - 1)))
+    labels = np.hstack([np.zeros((len(labels), 1), int), labels])
+    together = (labels[:, :, None] == labels[:, None, :]).reshape(len(labels), -1)
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        c = np.triu(rng.normal(size=(n, n)), 1)
+        best = float((together @ c.ravel()).min())
+        relaxation = Semidefinite((c + c.T) * (k - 1) / (2 * k), float(c.sum()) / k, clusters=k)
+        for _ in range(40):
+            relaxation.round(best)
+        assert best - 0.02 * abs(best) < relaxation.bound <= best
+        v = rng.integers(-3, 4, n)
+        square = float((together @ np.outer(v, v).ravel()).min() * k - v.sum() ** 2) / (k - 1)
+        rows = OddRows.single(np.zeros(0)).with_rows(np.arange(n, dtype=np.int32)[None], v[None].astype(np.int8))
+        assert rows.sides(k)[0] <= square + 1e-9
+
+
 def test_squares_are_made_small():
     """Against all rows of a length, where the search starts from each of them."""
     rng = np.random.default_rng(0)
@@ -67,6 +87,7 @@ def test_ascent_keeps_the_inverse():
     members = np.array([*range(n), 0, 2, 5, 1, 2, 7], np.int32)
     numbers = np.array([1] * n + [1, -1, 3, 1, 1, -1], np.int8)
     m = np.concatenate([np.full(n, -50.0), [0.0, 0.5]])
+    sides = np.array([1.0] * n + [1.0, 4 / 3])
 
     def rest() -> np.ndarray:
         V = np.zeros((len(m), n))
@@ -79,9 +100,9 @@ def test_ascent_keeps_the_inverse():
 
     W = (np.linalg.inv(rest()) / 0.25).astype(np.float32)
     for mu in (3.0, 1.0, 0.5):
-        before = m.sum() + mu * np.linalg.slogdet(rest())[1]
-        _odd_squares.ascend(W, 0.25, starts, members, numbers, m, mu, 0.0)
-        assert m.sum() + mu * np.linalg.slogdet(rest())[1] >= before
+        before = m @ sides + mu * np.linalg.slogdet(rest())[1]
+        _odd_squares.ascend(W, 0.25, starts, members, numbers, sides, m, mu, 0.0)
+        assert m @ sides + mu * np.linalg.slogdet(rest())[1] >= before
         np.testing.assert_allclose(np.triu(0.25 * W), np.triu(np.linalg.inv(rest())), rtol=1e-3, atol=1e-5)
         assert (m[n:] >= 0).all()
 

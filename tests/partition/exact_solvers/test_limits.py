@@ -149,3 +149,15 @@ def test_limits_do_not_choose_a_slower_bound():
     labels = np.arange(p.n, dtype=np.int32)
     prover = within_limits._prover(p, labels, Stopping(), 0.0, 1, None)
     assert isinstance(prover, Bounding)
+
+
+@pytest.mark.parametrize("k", [3, 4])
+def test_a_bound_that_knows_the_number_of_clusters(k, monkeypatch):
+    """Without limits, elements that repel each other cost nothing; this bound is near the cost of k clusters."""
+    monkeypatch.setattr(within_limits, "LARGEST_PROVEN", 10)  # no integer program
+    rng = np.random.default_rng(k)
+    pairs = [(a, b) for b in range(24) for a in range(b)]
+    p = gp.SetPartition.from_pairs(24, pairs, rng.integers(0, 9, len(pairs)), n_clusters=(1, k))
+    r = gp.partition.exact(p)
+    assert 0.9 * r.cost < r.lower_bound <= r.cost
+    assert r.status == "optimal" or "without limits" not in r.message
