@@ -200,6 +200,7 @@ ELSEWHERE = {
 }
 #: Names of attributes that one may look for, and what does that here.
 ATTRIBUTES = {
+    "compare": "metrics.compare(truth, labels), or changes() of a result",
     "from_csv": "gp.read(path, ...), or SetPartition.from_frame",
     "from_dataframe": "SetPartition.from_frame",
     "from_distances": "SetPartition.from_embeddings, or from_matrix of distances less a threshold",
@@ -207,6 +208,7 @@ ATTRIBUTES = {
     "from_graph": "SetPartition(G, cost=...), or SetPartition.from_similarity(G, ...)",
     "from_networkx": "SetPartition(G, cost=...), or SetPartition.from_similarity(G, ...)",
     "from_records": "gp.match(frame, on=[...])",
+    "from_texts": "SetPartition.from_embeddings(texts), or gp.near_duplicates(texts)",
     "marginals": "predict_marginals",
     "m_best": "predict_k_best",
     "plot": "plot() of a problem or a result",

@@ -102,7 +102,7 @@ def match(
     progress : callable, optional
         Called with a line of text when a step begins.
     **requirements
-        What clusters must obey, as :meth:`graphpart.SetPartition.require` takes it.
+        What clusters must obey, as :meth:`graphpart.SetPartition.require` takes it; `groups` may be a column, too.
 
     Returns
     -------
@@ -149,8 +149,12 @@ def match(
     own = {column.name: table[column.name].tolist() for column in columns}
     if sources is not None and source not in own:
         own[str(source)] = sources.tolist()
-    if answers is not None:  # mistakes in it are found before the comparison
-        answers = answers_of(SetPartition.from_pairs(len(names), [], [], names), answers)
+    if isinstance(groups := requirements.get("groups"), str):  # a column
+        requirements["groups"] = record_table(frame, [], id, groups)[2]
+    unsolved = SetPartition.from_pairs(len(names), [], [], names)  # mistakes are found before the comparison
+    unsolved.require(**requirements)
+    if answers is not None:
+        answers = answers_of(unsolved, answers)
     labelled = labelled_pairs(pairs, names)
     for column in columns:
         table[column.name] = folded(table[column.name])
@@ -181,8 +185,8 @@ def match(
     else:
         weight = weight + float(np.log2(share / (1 - share)))
     tell(f"{len(u)} candidates, one of {1 / share:.0f} pairs of records is of one entity")
-    groups: dict[str, Any] = {} if sources is None else {"groups": sources}  # at most one of each source in a cluster
-    problem = SetPartition.from_pairs(len(names), (u, v), -weight, names, dense=False, missing=missing, **groups)
+    alone: dict[str, Any] = {} if sources is None else {"groups": sources}  # at most one of each source in a cluster
+    problem = SetPartition.from_pairs(len(names), (u, v), -weight, names, dense=False, missing=missing, **alone)
     origin = Origin("probability", "match_probability", "left", "right", fields=Fields(names, own))
     problem._origin = origin
     problem = problem.require(**requirements)
@@ -215,7 +219,9 @@ def match(
 
 
 def _check_one_table(frame: Any, on: Any) -> None:
-    """Raise InvalidOption if there are several tables: the message says how they become one with sources."""
+    """Raise InvalidOption if there are several tables, or texts: the message says how they become one, or what takes them."""
+    if isinstance(frame, tuple | list) and on is None and all(isinstance(one, str) for one in frame):
+        raise InvalidOption("frame is a list of texts: expected a table; SetPartition.from_embeddings(texts) takes texts")
     several = isinstance(frame, tuple | list) and any(hasattr(one, "columns") for one in frame)
     if several or hasattr(on, "columns"):
         what = f"frame is a {type(frame).__name__} of tables" if several else "on is a table"
