@@ -154,7 +154,7 @@ class BuildExtensions(build_ext):
             "freethreading_compatible": False,
             "annotation_typing": False,  # what a function returns is said for its stub
             "auto_pickle": False,  # what is pickled says how, by __reduce__
-            "emit_code_comments": False,  # a fifth of the C
+            "emit_code_comments": False,  # with the line above, a fifth of the C
         }
         written = cythonize(
             self.extensions, nthreads=CORES, shared_utility_qualified_name=SHARED, compiler_directives=directives

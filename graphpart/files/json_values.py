@@ -24,8 +24,8 @@ def load(source: Source, shape: str) -> dict[str, Any]:
         line = 1 + content.count(b"\n", 0, error.start)
         raise source.error(line, f"found {content[error.start : error.end]!r}: expected UTF-8 text") from None
     except json.JSONDecodeError as error:
-        wanted = error.msg.replace("Expecting", "expected")
-        raise source.error(error.lineno, f"no JSON at column {error.colno}: {wanted}") from None
+        wrong = error.msg.replace("Expecting", "no")
+        raise source.error(error.lineno, f"expected JSON; at column {error.colno}: {wrong}") from None
     except (RecursionError, ValueError) as error:
         raise source.error(None, f"{error}: expected JSON of a plausible depth and size") from None
     if not isinstance(data, dict):

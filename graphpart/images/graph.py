@@ -143,7 +143,7 @@ class RegionGraph:
     def edges(self) -> dict[str, Floats]:
         """Strengths of edges in the boundary map and in the image, as features of pairs; see `filters`.
 
-        Half a microsecond for each voxel of each of both, when they are first asked for.
+        O(voxels), when they are first asked for.
         """
         return {
             f"{name}_edges_{key}": column

@@ -134,8 +134,8 @@ def content_of(path: str | os.PathLike[str], *names: str) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise FormatError(path, None, "not UTF-8 text: expected a model in JSON") from None
     except json.JSONDecodeError as error:
-        wanted = error.msg.replace("Expecting", "expected")
-        raise FormatError(path, error.lineno, f"no JSON at column {error.colno}: {wanted}") from None
+        wrong = error.msg.replace("Expecting", "no")
+        raise FormatError(path, error.lineno, f"expected a model in JSON; at column {error.colno}: {wrong}") from None
     except RecursionError:
         raise FormatError(path, None, "nested too deeply: expected a model in JSON") from None
     if not isinstance(content, dict) or content.get("format") not in names:

@@ -219,9 +219,11 @@ def match(
 
 
 def _check_one_table(frame: Any, on: Any) -> None:
-    """Raise InvalidOption if there are several tables, or texts: the message says how they become one, or what takes them."""
-    if isinstance(frame, tuple | list) and on is None and all(isinstance(one, str) for one in frame):
-        raise InvalidOption("frame is a list of texts: expected a table; SetPartition.from_embeddings(texts) takes texts")
+    """Raise InvalidOption for several tables, or texts: the message says how they become one, or what takes them."""
+    if isinstance(frame, tuple | list) and frame and on is None and all(isinstance(one, str) for one in frame):
+        raise InvalidOption(
+            "frame is a list of texts: expected a table; SetPartition.from_embeddings(texts) takes texts"
+        )
     several = isinstance(frame, tuple | list) and any(hasattr(one, "columns") for one in frame)
     if several or hasattr(on, "columns"):
         what = f"frame is a {type(frame).__name__} of tables" if several else "on is a table"

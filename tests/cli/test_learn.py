@@ -170,7 +170,11 @@ COST = ["cost", "model.json", "p.csv", "-o", "c.csv"]
         (COST, "u,v,x\na,,1\n", "p.csv:2: column 'v' is empty"),
         (COST, "u,v,x\na,b,?\n", "p.csv:2: column 'x' has '?'"),
         (COST, "u,v,x\n", "p.csv:2: no row follows the header"),
-        (["cost", "p.csv", "p.csv", "-o", "c.csv"], "u,v,x\n", "p.csv:1: Expecting value in column 1"),
+        (
+            ["cost", "p.csv", "p.csv", "-o", "c.csv"],
+            "u,v,x\n",
+            "p.csv:1: expected a model in JSON; at column 1: no value",
+        ),
         (["cost", "model.json", "p.csv", "-o", "c.npz"], "u,v,x\n", "expected a name that ends in .csv"),
         (["cost", "unnamed.json", "p.csv", "-o", "c.csv"], "u,v,x\n", "does not name its attributes"),
         (["cost", "-", "-", "-o", "c.csv"], "u,v,x\n", "standard input '-' is given twice"),

@@ -322,7 +322,7 @@ def test_a_series_of_labels_goes_by_its_index_and_a_frame_by_its_columns():
     with pytest.raises(gp.GraphPartError, match="'a' is named twice"):
         p.labels(pandas.Series([0, 1, 0], ["a", "a", "c"]))
     assert p.labels(r.to_frame()[::-1]).tolist() == [0, 0, 1] and not len(r.changes(r.to_frame()))
-    assert gp.metrics.compare(r.to_frame("polars"), r).adjusted_rand_index == 1
+    assert gp.metrics.compare(r.to_frame(), r).adjusted_rand_index == 1
     with pytest.raises(gp.GraphPartError, match="got DataFrame: expected the columns element and cluster"):
         p.labels(pandas.DataFrame({"name": [0, 1, 2]}))
     f, g = gp.FactorGraph(), gp.FactorGraph()

@@ -203,7 +203,7 @@ def threshold_of_points(rows: NDArray[np.int64], distances: NDArray[np.float64],
     separates = walked.share > SEPARATES and np.count_nonzero(finite <= path) > 0.01 * finite.size
     if (len(rows) == distances.shape[1] or separates) and not (copies and len(rows) >= 100):  # fewer tell no chance
         return path
-    tail = tail_threshold(finite, path)
+    tail = tail_threshold(finite, path, copies)
     return path if tail is None else tail
 
 
@@ -226,14 +226,16 @@ def distances_of_similarities(
         return rows, top - some, top
 
 
-def tail_threshold(values: NDArray[np.float64], path: float) -> float | None:
-    """The distance at which chance explains a quarter of the pairs; None if `path` is better.
+def tail_threshold(values: NDArray[np.float64], path: float, copies: bool = False) -> float | None:
+    """The distance below which chance explains a fifth of the pairs, or at which it explains a quarter of those of
+    copies; None if `path` is better.
 
     Most pairs are far apart. The lower tail of a normal distribution through two quantiles of all distances says how
-    many of them are near each other by chance. Where four times as many are, three of four pairs are of one cluster;
-    not half of them, since a wrong pair joins whole clusters. The quantiles are as low as possible, since distances of
-    real data have heavier tails than a normal distribution; if that has its middle below the median, they are among the
-    near pairs.
+    many of them are near each other by chance. At a distance where four times as many are, three of four pairs are of
+    one cluster. Not half of them, since a wrong pair joins whole clusters. Texts of different things are more often
+    near each other than a normal distribution says, vectors hardly; so all nearer pairs of vectors count. The quantiles
+    are as low as possible, since distances of real data have heavier tails than a normal distribution; if that has its
+    middle below the median, they are among the near pairs.
 
     Parameters
     ----------
@@ -241,6 +243,8 @@ def tail_threshold(values: NDArray[np.float64], path: float) -> float | None:
         Distances of some elements to all.
     path : float
         Another threshold, which is better if a share of the pairs is below it that chance does not explain.
+    copies : bool
+        See `threshold_of_points`.
     """
     from scipy.special import ndtr, ndtri
 
@@ -258,18 +262,29 @@ def tail_threshold(values: NDArray[np.float64], path: float) -> float | None:
         ends = int(low * count)
         at = np.unique(np.concatenate([np.arange(0, ends, 25), [ends]]))
         chance = np.diff(count * ndtr((values[at] - middle) / spread))
-        pools: list[list[float]] = []  # of neighbouring steps, such that the share of chance rises
-        for step, (number, by_chance) in enumerate(zip(np.diff(at).tolist(), chance.tolist(), strict=True)):
-            pools.append([by_chance, number, step + 1])
-            while len(pools) > 1 and pools[-2][0] * pools[-1][1] > pools[-1][0] * pools[-2][1]:
-                last = pools.pop()
-                pools[-1] = [pools[-1][0] + last[0], pools[-1][1] + last[1], last[2]]
-        near = [int(end) for by_chance, number, end in pools if by_chance <= 0.25 * number]
-        if near:
+        near = np.flatnonzero(np.cumsum(chance) <= 0.2 * at[1:]) + 1
+        if copies:
+            near = _rising(np.diff(at), chance, 0.25)
+        if len(near):
             end = float(values[at[near[-1]]])
             more = float(ndtr((end - middle) / spread)) + 12.5 / count  # half of a step by chance
             return 0.5 * (end + max(end, middle + spread * float(ndtri(more))))
     return None
+
+
+def _rising(numbers: NDArray[np.int64], chance: NDArray[np.float64], share: float) -> NDArray[np.int64]:
+    """The ends of the steps at which chance explains at most this share of the pairs.
+
+    Neighbouring steps are pooled such that the share rises.
+    """
+    pools: list[tuple[float, int, int]] = []
+    for step, (by_chance, number) in enumerate(zip(chance.tolist(), numbers.tolist(), strict=True)):
+        pool = (by_chance, number, step + 1)
+        while pools and pools[-1][0] * pool[1] > pool[0] * pools[-1][1]:
+            last = pools.pop()
+            pool = (last[0] + pool[0], last[1] + pool[1], pool[2])
+        pools.append(pool)
+    return np.array([end for by_chance, number, end in pools if by_chance <= share * number], np.int64)
 
 
 def _shares(steps: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
