@@ -198,6 +198,11 @@ def test_mistakes(people, tmp_path, capsys):
     said = {"left": ["r1"], "right": ["r2"], "answer": ["maybe"]}
     with pytest.raises(gp.InvalidProblem, match="answers has 'maybe' in row 0"):
         gp.records.match(frame, ON, id="key", answers=said, progress=pytest.fail)  # before the comparison
+    for wrong, message in (({"max_size": -1}, "max_size is -1"), ({"groups": "shop"}, "no column 'shop'")):
+        with pytest.raises(gp.GraphPartError, match=message):
+            gp.records.match(frame, ON, progress=pytest.fail, **wrong)
+    with pytest.raises(gp.InvalidOption, match=r"a list of texts: .* SetPartition.from_embeddings\(texts\)"):
+        gp.records.match(["one title", "another"])
     (tmp_path / "empty.csv").write_text("")
     assert main(["match", str(tmp_path / "empty.csv"), "--on", "a"]) == 1
     assert "expected a CSV table with a header" in capsys.readouterr().err
@@ -257,7 +262,8 @@ def test_names_are_those_of_the_frame(people):
     assert set(r.scores.column("left").to_pylist()) <= set(frame.index.tolist())
     twice = pd.concat([frame[:4], frame[:4]])
     with pytest.warns(gp.GraphPartWarning, match="the index of frame has 0 twice: records are named by their row"):
-        assert list(gp.records.match(twice, ON).nodes) == list(range(8))
+        r = gp.records.match(twice, ON, groups="key")  # a column, in which both of each pair are equal
+    assert list(r.nodes) == list(range(8)) and r.n_clusters == 8
 
 
 def test_missing_values_of_any_kind():

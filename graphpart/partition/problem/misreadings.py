@@ -94,6 +94,8 @@ def check_values(p: PairCosts) -> None:
     """
     if "far from" in p._told.get("threshold", ""):  # warned of already
         return
+    if p._origin is not None and p._origin.fields is not None:  # of records, whose costs were not given
+        return
     costs = p.cost if p.matrix is None else p.matrix
     assert costs is not None
     if p.background is not None:  # a background repels or attracts by itself, so listed costs of one sign are usual

@@ -282,7 +282,8 @@ def indices_of(place: Places, pairs: Pairs, what: str) -> NDArray[np.int32]:
             try:
                 a, b = pair
             except (TypeError, ValueError):
-                raise InvalidProblem(f"{pair!r} in {what}: expected a pair of nodes") from None
+                more = isinstance(pair, list | set | tuple) * "; itertools.combinations lists the pairs of a group"
+                raise InvalidProblem(f"{pair!r} in {what}: expected a pair of nodes{more}") from None
             try:
                 i, j = place(a), place(b)
             except InvalidProblem as error:

@@ -286,7 +286,8 @@ class TestRequirements:
         for pairs, message in (
             ([(0, 7)], "7 is not a node of the problem, whose first node is 0"),
             ([(1, 1)], "expected two different elements"),
-            ([3], "expected a pair of nodes"),
+            ([3], "expected a pair of nodes$"),
+            ([[0, 1, 2]], "combinations lists the pairs of a group"),
         ):
             with pytest.raises(gp.InvalidProblem, match=message):
                 gp.SetPartition.from_pairs(3, [], [], must_join=pairs)
