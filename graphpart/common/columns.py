@@ -176,8 +176,19 @@ def labels_in(partition: Any) -> Any:
             f"got {type(partition).__name__}: expected the columns element and cluster, as r.to_frame() has them, or "
             "labels, sets of nodes, a mapping or a Result, for instance dict(zip(df['name'], df['label']))"
         )
-    elements, clusters = (np.asarray(partition[name]).tolist() for name in ("element", "cluster"))
-    return dict(zip(elements, clusters, strict=True))
+    elements, clusters = (_objects(partition[name]) for name in ("element", "cluster"))
+    found: dict[Any, Any] = {}
+    for element, cluster in zip(elements, clusters, strict=True):
+        if element in found:
+            raise InvalidPartition(f"{element!r} is twice in the column element: expected each element once")
+        found[element] = cluster
+    return found
+
+
+def _objects(column: Any) -> list[Any]:
+    """The entries of a column of pandas, polars or Arrow; dates stay dates."""
+    take = next((getattr(column, name) for name in ("tolist", "to_list", "to_pylist") if hasattr(column, name)), None)
+    return list(column) if take is None else list(take())
 
 
 def is_named(labels: Any) -> bool:

@@ -36,8 +36,10 @@ def new_labels(path: Any, shape: Sequence[int], blocks: Sequence[int], spacing: 
         np.lib.format.open_memmap(part, "w+", np.int32, tuple(shape))
         return
     zarr = zarr_package()
-    shutil.rmtree(part, ignore_errors=True)
-    group = zarr.open_group(part, mode="w")
+    made = part + ".new"  # a group without all of its arrays never has the name that a later run would go on with
+    for old in (part, made):
+        shutil.rmtree(old, ignore_errors=True)
+    group = zarr.open_group(made, mode="w")
     sizes = [1.0] * len(shape) if spacing is None else spacing
     names, scales = AXES[-len(shape) :], []
     for k, steps in enumerate(_steps(shape, blocks, sizes)):
@@ -60,6 +62,7 @@ def new_labels(path: Any, shape: Sequence[int], blocks: Sequence[int], spacing: 
         group.attrs["ome"] = {"version": "0.5", "multiscales": [found], "image-label": {}}
     else:
         group.attrs.update({"multiscales": [{"version": "0.4", **found}], "image-label": {"version": "0.4"}})
+    os.rename(made, part)
 
 
 def _steps(shape: Sequence[int], blocks: Sequence[int], sizes: Sequence[float]) -> list[tuple[int, ...]]:
@@ -77,8 +80,8 @@ def _steps(shape: Sequence[int], blocks: Sequence[int], sizes: Sequence[float]) 
 def _pieces(side: int, block: int | None) -> tuple[int, int]:
     """The sides of a shard and of a chunk, which divides it; one shard may reach beyond the array."""
     if block is None:
-        chunk = min(64, side)
-        return -(-side // chunk) * chunk, chunk
+        chunk = max(1, min(64, side))
+        return max(chunk, -(-side // chunk) * chunk), chunk
     chunk = max(k for k in range(1, min(64, block) + 1) if block % k == 0)
     return block, chunk if chunk >= 16 else block
 

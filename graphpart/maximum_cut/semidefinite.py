@@ -155,7 +155,8 @@ class Semidefinite:
         self.fall = FALL if rows is None else SHORT
         if rows is None:
             size = np.abs(C).sum(axis=1)
-            rows = OddRows.single(-1.01 * size - 1e-6 * float(size.mean()) - 1e-300)
+            least = 0.1 * float(size.mean())  # with less for elements without costs, mu would begin far too small
+            rows = OddRows.single(-1.01 * np.maximum(size, least) - 1e-300)
         self.rows, self.best = rows, rows.copy()
         self.bound = self._value() if self._is_definite() else -math.inf
         self.products: NDArray[np.float32] = np.zeros((n, n), np.float32)

@@ -151,8 +151,9 @@ def match(
         own[str(source)] = sources.tolist()
     if isinstance(groups := requirements.get("groups"), str):  # a column
         requirements["groups"] = record_table(frame, [], id, groups)[2]
-    unsolved = SetPartition.from_pairs(len(names), [], [], names)  # mistakes are found before the comparison
-    unsolved.require(**requirements)
+    unsolved = SetPartition.from_pairs(len(names), [], [], names)  # mistakes are found now, where no pairs are needed
+    early: Any = {name: x for name, x in requirements.items() if name not in ("connected", "lifted")}
+    unsolved.require(**early)
     if answers is not None:
         answers = answers_of(unsolved, answers)
     labelled = labelled_pairs(pairs, names)

@@ -323,6 +323,10 @@ def test_a_series_of_labels_goes_by_its_index_and_a_frame_by_its_columns():
         p.labels(pandas.Series([0, 1, 0], ["a", "a", "c"]))
     assert p.labels(r.to_frame()[::-1]).tolist() == [0, 0, 1] and not len(r.changes(r.to_frame()))
     assert gp.metrics.compare(r.to_frame(), r).adjusted_rand_index == 1
+    with pytest.raises(gp.GraphPartError, match="'a' is twice in the column element"):
+        p.labels(pandas.DataFrame({"element": ["a", "b", "a"], "cluster": [0, 0, 1]}))
+    q = gp.SetPartition.from_pairs(3, [(0, 1)], [-1.0], list(pandas.date_range("2020", periods=3)))
+    assert q.evaluate(gp.solve(q).to_frame()) == -1.0
     with pytest.raises(gp.GraphPartError, match="got DataFrame: expected the columns element and cluster"):
         p.labels(pandas.DataFrame({"name": [0, 1, 2]}))
     f, g = gp.FactorGraph(), gp.FactorGraph()
