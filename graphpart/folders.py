@@ -116,8 +116,8 @@ def solve_files(
         A folder for the labels of each file (its name with ``.labels`` added) and for ``results.jsonl``.
     resume : bool
         Skip files whose results are in `output`: the same content, and either proven optimal or solved with the same
-        options. Other results are replaced by those that do not cost more and, at equal cost,
-        have no lower bound: a shorter time limit loses none.
+        options. Other results are replaced unless the new one costs more, or costs the same and has a worse bound: a
+        shorter time limit loses none.
     jobs : int
         Processes that solve at the same time. A script that asks for more than one has to guard its beginning by ``if
         __name__ == "__main__":``.

@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
             "lower_bound": s.lower_bound,
         }
         facts |= {"seconds": s.seconds}
-        table = s._table
+        done: Any = s
     else:
         from graphpart.images import segment
         from graphpart.images.files import write_labels
@@ -110,13 +110,13 @@ def run(args: argparse.Namespace) -> int:
             options |= {"answers": demands.answers_in(said["answers"]), "error": said.get("error", 0.0)}
         found = segment(boundary, regions=regions, mask=mask, seed=args.seed, **options)
         write_labels(found.labels, args.output, args.spacing)
-        table = found._table
+        done = found
         _ask(found, args.questions, args.review, options.get("answers"))
         r = found.result
         facts = {"regions": found.graph.n, "segments": found.n_segments, "cost": r.cost, "lower_bound": r.lower_bound}
         facts |= {"status": str(r.status), "seconds": r.seconds}
     if args.table is not None:
-        write_table(table, args.table)
+        write_table(done._table, args.table)
     if args.json:
         emit_json({"file": args.file, "output": args.output, **facts})
     else:

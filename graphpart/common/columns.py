@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graphpart.display import html_of, plural
 from graphpart.errors import InvalidOption, InvalidPartition
 
-__all__ = ["Columns", "is_named", "named", "of_both", "placed"]
+__all__ = ["Columns", "is_named", "labels_in", "named", "of_both", "placed"]
 
 LIBRARIES = ("pandas", "polars")
 

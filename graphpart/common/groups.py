@@ -11,7 +11,7 @@ __all__ = ["distinct", "first_of", "group", "places_within"]
 
 
 def distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The values in ascending order, each once; by sorting, which many integers take less time than `numpy.unique` to.
+    """The values in ascending order, each once. Many integers take less time to be sorted than `numpy.unique` takes.
 
     Examples
     --------

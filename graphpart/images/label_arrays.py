@@ -25,7 +25,6 @@ from graphpart.errors import MissingDependency, SolverError
 
 __all__ = ["new_labels", "publish", "write_block", "zarr_package"]
 
-AXES = "zyx"
 LONGEST = 256  # side of the coarsest scale, in voxels
 
 
@@ -35,13 +34,19 @@ def new_labels(path: Any, shape: Sequence[int], blocks: Sequence[int], spacing: 
     if Path(path).suffix.lower() == ".npy":
         np.lib.format.open_memmap(part, "w+", np.int32, tuple(shape))
         return
-    zarr = zarr_package()
     made = part + ".new"  # a group without all of its arrays never has the name that a later run would go on with
-    for old in (part, made):
-        shutil.rmtree(old, ignore_errors=True)
-    group = zarr.open_group(made, mode="w")
-    sizes = [1.0] * len(shape) if spacing is None else spacing
-    names, scales = AXES[-len(shape) :], []
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        _make_group(made, Path(path).stem, shape, blocks, [1.0] * len(shape) if spacing is None else spacing)
+        os.rename(made, part)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _make_group(path: str, name: str, shape: Sequence[int], blocks: Sequence[int], sizes: Sequence[float]) -> None:
+    """A group with an array for each scale, and the metadata of OME-Zarr, in place of an older one."""
+    group = zarr_package().open_group(path, mode="w")
+    names, scales = "zyx"[-len(shape) :], []
     for k, steps in enumerate(_steps(shape, blocks, sizes)):
         sides = [-(-n // s) for n, s in zip(shape, steps, strict=True)]
         pieces = [
@@ -57,12 +62,11 @@ def new_labels(path: Any, shape: Sequence[int], blocks: Sequence[int], spacing: 
         scale = [float(a * s) for a, s in zip(sizes, steps, strict=True)]
         scales.append({"path": str(k), "coordinateTransformations": [{"type": "scale", "scale": scale}]})
     axes = [{"name": name, "type": "space"} for name in names]
-    found: dict[str, Any] = {"name": Path(path).stem, "axes": axes, "datasets": scales, "type": "every second voxel"}
+    found: dict[str, Any] = {"name": name, "axes": axes, "datasets": scales, "type": "every second voxel"}
     if hasattr(group, "create_array"):
         group.attrs["ome"] = {"version": "0.5", "multiscales": [found], "image-label": {}}
     else:
         group.attrs.update({"multiscales": [{"version": "0.4", **found}], "image-label": {"version": "0.4"}})
-    os.rename(made, part)
 
 
 def _steps(shape: Sequence[int], blocks: Sequence[int], sizes: Sequence[float]) -> list[tuple[int, ...]]:

@@ -61,8 +61,8 @@ cdef extern from *:
 
 
 def ascend(float[:, ::1] W, double unit, const offset_t[::1] starts, const element_t[::1] members,
-           const signed char[::1] numbers, const double[::1] sides, double[::1] multipliers, double mu, double least):
-    """Optimise the multipliers one after the other, in place, for rows with squares of at least `sides`, above 0.
+           const signed char[::1] numbers, double[::1] multipliers, const double[::1] mus, double least):
+    """Optimise the multipliers one after the other, in place; `mus` are mu / b of each row.
 
     The first n multipliers may have any sign, the others stay at least 0. A multiplier that would change by less
     than ``least / q`` is left as it is. O(n^2) for each multiplier that changes.
@@ -86,7 +86,7 @@ def ascend(float[:, ::1] W, double unit, const offset_t[::1] starts, const eleme
             q *= unit
             if not q > 0:               # only by rounding
                 continue
-            t = 1.0 / q - mu / sides[r]
+            t = 1.0 / q - mus[r]
             if r >= n and t < -multipliers[r]:
                 t = -multipliers[r]
             x = t * q if t > 0 else -t * q

@@ -200,9 +200,9 @@ class Semidefinite:
             self.mu = 1.0 / float(np.mean(np.diag(inverse))) if self.fall == FALL else RAISED * self._gap(cost) / n
         unit = float(np.diag(inverse).max())
         W = np.ascontiguousarray(inverse / unit, np.float32)  # Z is exact again in the next round
-        each, sides = (rows.starts, rows.members, rows.numbers), rows.sides(self.clusters)
+        each, sides = (rows.starts, rows.members, rows.numbers, rows.multipliers), rows.sides(self.clusters)
         for _ in range(4):  # sweeps between two separations
-            _odd_squares.ascend(W, unit, *each, sides, rows.multipliers, self.mu, UNCHANGED)
+            _odd_squares.ascend(W, unit, *each, self.mu / sides, UNCHANGED)
             self.mu *= self.fall
         self.rounds += 1
         value = self._value()

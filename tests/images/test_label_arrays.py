@@ -44,6 +44,17 @@ def test_scales(shape, blocks, spacing, steps, tmp_path, monkeypatch):
     assert open_array(path).shape == shape
 
 
+def test_arrays_are_there_together_or_not_at_all(tmp_path, monkeypatch):
+    pytest.importorskip("zarr")
+    monkeypatch.setattr(label_arrays, "_pieces", None)
+    with pytest.raises(TypeError):
+        label_arrays.new_labels(tmp_path / "labels.zarr", (4, 4), (2, 2))
+    assert not list(tmp_path.iterdir())
+    monkeypatch.undo()
+    label_arrays.new_labels(tmp_path / "labels.zarr", (0, 5), (2, 2))
+    assert [path.name for path in tmp_path.iterdir()] == ["labels.zarr.part"]
+
+
 @pytest.mark.parametrize("axes", [2, 3])
 def test_table_of_segments(axes):
     rng = np.random.default_rng(axes)

@@ -57,6 +57,17 @@ def test_the_bound_of_few_clusters(k, n):
         assert rows.sides(k)[0] <= square + 1e-9
 
 
+@pytest.mark.parametrize("seed", range(3, 6))  # with 0 for their multipliers, all rounds after the first fail
+def test_elements_without_costs_do_not_end_the_rounds(seed):
+    rng = np.random.default_rng(seed)
+    u, v = np.triu_indices(40, 1)
+    c = np.where(rng.random(len(u)) < 0.08, rng.choice([-1.0, 1.0, 2.0], len(u)), 0.0) * (v < 39)
+    C = np.zeros((40, 40))
+    C[u, v] = C[v, u] = c / 3
+    relaxation = Semidefinite(C, float(c.sum()) / 3, clusters=3)
+    assert all(relaxation.round(-20.0) for _ in range(8)) and relaxation.bound > -30.0
+
+
 def test_squares_are_made_small():
     """Against all rows of a length, where the search starts from each of them."""
     rng = np.random.default_rng(0)
@@ -101,7 +112,7 @@ def test_ascent_keeps_the_inverse():
     W = (np.linalg.inv(rest()) / 0.25).astype(np.float32)
     for mu in (3.0, 1.0, 0.5):
         before = m @ sides + mu * np.linalg.slogdet(rest())[1]
-        _odd_squares.ascend(W, 0.25, starts, members, numbers, sides, m, mu, 0.0)
+        _odd_squares.ascend(W, 0.25, starts, members, numbers, m, mu / sides, 0.0)
         assert m @ sides + mu * np.linalg.slogdet(rest())[1] >= before
         np.testing.assert_allclose(np.triu(0.25 * W), np.triu(np.linalg.inv(rest())), rtol=1e-3, atol=1e-5)
         assert (m[n:] >= 0).all()

@@ -1,6 +1,7 @@
 """Records of persons with known truth, through Python and the command line; kinds of columns; mistakes."""
 
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -201,6 +202,10 @@ def test_mistakes(people, tmp_path, capsys):
     for wrong, message in (({"max_size": -1}, "max_size is -1"), ({"groups": "shop"}, "no column 'shop'")):
         with pytest.raises(gp.GraphPartError, match=message):
             gp.records.match(frame, ON, progress=pytest.fail, **wrong)
+    begun = {"progress": sys.exit, "connected": True}  # no mistakes, although no pair is there before the comparison
+    for right in ({"together": [("r1", "r2")]}, {"n_clusters": (1, 5)}):
+        with pytest.raises(SystemExit):
+            gp.records.match(frame, ON, id="key", **begun, **right)
     with pytest.raises(gp.InvalidOption, match=r"a list of texts: .* SetPartition.from_embeddings\(texts\)"):
         gp.records.match(["one title", "another"])
     (tmp_path / "empty.csv").write_text("")

@@ -262,9 +262,8 @@ def tail_threshold(values: NDArray[np.float64], path: float, copies: bool = Fals
         ends = int(low * count)
         at = np.unique(np.concatenate([np.arange(0, ends, 25), [ends]]))
         chance = np.diff(count * ndtr((values[at] - middle) / spread))
-        near = np.flatnonzero(np.cumsum(chance) <= 0.2 * at[1:]) + 1
-        if copies:
-            near = _rising(np.diff(at), chance, 0.25)
+        below_a_fifth = np.cumsum(chance) <= 0.2 * at[1:]
+        near = _rising(np.diff(at), chance, 0.25) if copies else np.flatnonzero(below_a_fifth) + 1
         if len(near):
             end = float(values[at[near[-1]]])
             more = float(ndtr((end - middle) / spread)) + 12.5 / count  # half of a step by chance
