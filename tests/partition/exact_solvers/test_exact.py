@@ -24,7 +24,7 @@ from graphpart.partition.bounds import simplex
 from graphpart.partition.bounds.relaxation import Relaxation
 from graphpart.partition.exact_solvers.whole import TreeParameters
 from graphpart.stopping import Stopping, interruptible
-from graphpart.testing import check_method, check_result, partition_problems, tolerance_of
+from graphpart.testing import check_result, partition_problems, tolerance_of
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -102,10 +102,6 @@ def test_agrees_without_highs(seed, monkeypatch):
     without = exact(p)
     assert with_highs.status == without.status == "optimal"
     assert abs(with_highs.cost - without.cost) <= 2 * tolerance_of(p)
-
-
-def test_keeps_all_promises_of_a_solver():
-    check_method("exact")
 
 
 def test_a_noisy_planted_problem_that_takes_the_plain_program_minutes():
