@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,11 +54,11 @@ def watershed(
     InvalidProblem, InvalidOption
         If an argument is not as described.
     MissingDependency
-        If scikit-image is not installed.
+        If bioimage-cpp is not installed, which computes distances and floods.
 
     Notes
     -----
-    O(voxels log voxels); about a second for 10^6 voxels.
+    O(voxels); some 0.6 seconds for 10^6 voxels. Heights are flooded in 65,536 steps.
 
     Examples
     --------
@@ -86,18 +85,19 @@ def flooded(
     """The regions of a boundary map that has been checked."""
     from scipy import ndimage
 
-    flood = _flood()
+    try:
+        from bioimage_cpp.distance import distance_transform
+        from bioimage_cpp.segmentation import watershed as flood
+    except ImportError:
+        raise MissingDependency("bioimage-cpp", "images", "the watershed") from None
     least = min(sizes)
     relative = [size / least for size in sizes]
     free = heights < 0.5
     if inside is not None:
         free &= inside
-    distance = np.zeros(heights.shape, np.float32)
-    if free.all():
-        distance[:] = FARTHEST
-    else:
-        distance[:] = ndimage.distance_transform_edt(free, sampling=relative)
-        np.minimum(distance, FARTHEST, out=distance)
+    distance = np.full(heights.shape, FARTHEST, np.float32)
+    if not free.all():
+        np.minimum(distance_transform(free, sampling=relative), distance, out=distance)
     distance = ndimage.gaussian_filter(distance, [seed_width / x for x in relative])
     peaks = (distance == ndimage.maximum_filter(distance, size=3)) & free
     seeds, number = ndimage.label(peaks, np.ones((3,) * heights.ndim))
@@ -111,13 +111,5 @@ def flooded(
             for k, at in enumerate(lowest, 1):
                 seeds[at] = number + k
     smooth = ndimage.gaussian_filter(heights, [1.0 / x for x in relative])
-    regions: NDArray[np.int32] = flood(smooth, seeds, mask=inside).astype(np.int32)
+    regions: NDArray[np.int32] = flood(smooth, seeds, mask=inside)
     return regions
-
-
-def _flood() -> Any:
-    try:
-        from skimage.segmentation import watershed as flood
-    except ImportError:
-        raise MissingDependency("scikit-image", "images", "the watershed") from None
-    return flood
