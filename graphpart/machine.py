@@ -5,9 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from typing import TypeVar, cast
 
-__all__ = ["CHUNK", "can_limit", "forget_peak", "limited", "memory", "peak", "processors", "scarce"]
+from graphpart.errors import InvalidOption
+
+__all__ = ["CHUNK", "can_limit", "forget_peak", "limited", "memory", "peak", "processors", "scarce", "side_by_side"]
+
+T = TypeVar("T")
 
 CHUNK = 2**22  # numbers held at a time, where a whole array would be too large: 32 MB
 STACK = 2**24  # bytes, more than a thread needs to start
@@ -35,16 +41,56 @@ def memory() -> int:
 
 
 def processors() -> int:
-    """The number of processors that this process may use.
+    """The number of threads to use: ``GRAPHPART_THREADS`` of the environment, or all processors of this process.
+
+    In a process or thread that another one has started, as workers of joblib and Dask are, the default is 1.
 
     Examples
     --------
     >>> processors() >= 1
     True
     """
+    given = os.environ.get("GRAPHPART_THREADS", "")
+    if given:
+        if not given.isdecimal() or not int(given):
+            raise InvalidOption(f"GRAPHPART_THREADS is {given!r}: expected a whole number of at least 1")
+        return int(given)
+    started = sys.modules.get("multiprocessing.process")
+    if threading.current_thread() is not threading.main_thread() or (started and started.parent_process()):
+        return 1
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def side_by_side(*calls: Callable[[], T]) -> list[T]:
+    """What functions return, called at once in threads if there are as many processors, else one after the other.
+
+    Examples
+    --------
+    >>> side_by_side(lambda: 1, lambda: 2)
+    [1, 2]
+    """
+    if len(calls) < 2 or processors() < len(calls):
+        return [call() for call in calls]
+    found: list[T | None] = [None] * len(calls)
+    failed: list[BaseException] = []
+
+    def call(k: int) -> None:
+        try:
+            found[k] = calls[k]()
+        except BaseException as error:  # raised again below
+            failed.append(error)
+
+    others = [threading.Thread(target=call, args=(k,)) for k in range(1, len(calls))]  # a pool starts more slowly
+    for other in others:
+        other.start()
+    call(0)
+    for other in others:
+        other.join()
+    if failed:
+        raise failed[0]
+    return cast("list[T]", found)
 
 
 def peak() -> int:

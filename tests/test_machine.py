@@ -1,13 +1,16 @@
 """Memory and processors of this machine, and of systems that tell in another way or not at all."""
 
 import ctypes
+import multiprocessing.process
 import os
 import sys
+import threading
 from types import SimpleNamespace
 
 import pytest
 
 from graphpart import machine
+from graphpart.errors import InvalidOption
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="compared with what Linux shows in /proc")
@@ -57,6 +60,30 @@ def test_processors(monkeypatch):
     assert machine.processors() == os.cpu_count()
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert machine.processors() == 1
+    monkeypatch.setenv("GRAPHPART_THREADS", "3")
+    assert machine.processors() == 3
+    monkeypatch.setenv("GRAPHPART_THREADS", "0")
+    with pytest.raises(InvalidOption, match="GRAPHPART_THREADS is '0': expected a whole number of at least 1"):
+        machine.processors()
+
+
+def test_one_thread_within_workers(monkeypatch):
+    """As of joblib and Dask: processes that multiprocessing started, and threads."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2}, raising=False)
+    found, worker = [], threading.Thread(target=lambda: found.append(machine.processors()))
+    worker.start()
+    worker.join()
+    assert machine.processors() == 3 and found == [1]
+    monkeypatch.setattr(multiprocessing.process, "parent_process", lambda: "another")
+    assert machine.processors() == 1
+
+
+def test_side_by_side(monkeypatch):
+    monkeypatch.setenv("GRAPHPART_THREADS", "2")
+    both = threading.Barrier(2, timeout=60)  # each waits for the other
+    assert sum(machine.side_by_side(both.wait, both.wait)) == 1
+    with pytest.raises(ZeroDivisionError):
+        machine.side_by_side(lambda: 1, lambda: 1 // 0)
 
 
 @pytest.mark.skipif(not machine.can_limit(), reason="the system does not limit the memory of processes")

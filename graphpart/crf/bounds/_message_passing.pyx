@@ -1,10 +1,12 @@
 """Kernel of sequential reweighted message passing: passes over the variables, and over tight pairs of triplets."""
 
+import numpy as np
+
 from libc.math cimport INFINITY
 from libc.string cimport memcpy
 
 from graphpart.crf.bounds._prepared cimport Prepared, message_of, sizes
-from graphpart.crf.bounds._visits cimport gp_run, gp_visit
+from graphpart.crf.bounds._visits cimport gp_network, gp_run, gp_visit
 from graphpart.crf.problem._view cimport entries_of
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -53,32 +55,45 @@ cdef enum:
 
 
 cdef class Passing(Prepared):
-    """A factor graph with messages, and the passes that update them: two passes are one iteration."""
+    """A factor graph with messages, and passes that update them, part by part: two passes are one iteration."""
 
-    def half(self, bint forward, double cost, Stopping stopping):
-        """Visit all variables in order, or in reverse; (sum of the minima taken out, whether all were visited)."""
-        cdef Py_ssize_t left = self.n, some
-        cdef double total = 0.0
-        cdef bint ended = False
+    def begin(self, bint forward):
+        """Begin a pass in order, or in reverse."""
+        cdef Py_ssize_t k
         self.done_forward = forward
+        for k in range(self.front.shape[0]):
+            self.front[k] = <element_t>(self.ends[k] if forward else self.ends[k + 1] - 1)
+
+    def visit(self, Py_ssize_t part, double cost, Stopping stopping):
+        """Visit all variables of a part; (sum of the minima taken out, whether all were visited).
+
+        Threads may visit different parts if there are pairs only, and none between these parts.
+        """
+        cdef Py_ssize_t left = self.ends[part + 1] - self.ends[part], some, largest = self.given.shape[0]
+        cdef double[::1] room = np.zeros(3 * largest)
+        cdef gp_network net = self.net
+        cdef element_t front = self.front[part]
+        cdef double total = 0.0
+        cdef bint ended = False, forward = self.done_forward
+        net.in_, net.out, net.given = &room[0], &room[largest], &room[2 * largest]
         with nogil:
-            self.front = 0 if forward else <element_t>(self.n - 1)
             while left > 0:
                 if self.large_count == 0:
                     some = min(left, BLOCK)
-                    total += gp_run(&self.net, self.front, some, forward)
+                    total += gp_run(&net, front, some, forward)
                 else:
                     some = 1
                     if not forward:
-                        self._visit_tight(self.front, False)
-                    total += self._visit(self.front, forward)
+                        self._visit_tight(front, False)
+                    total += self._visit(front, forward)
                     if forward:
-                        self._visit_tight(self.front, True)
+                        self._visit_tight(front, True)
                 left -= some
-                self.front += <element_t>(some if forward else -some)
+                front += <element_t>(some if forward else -some)
                 if stopping.poll(cost):
                     ended = left > 0
                     break
+        self.front[part] = front
         return total, not ended
 
     cdef double _visit(self, element_t v, bint forward) noexcept nogil:

@@ -11,7 +11,8 @@ cdef class Prepared:
     cdef double cap
     cdef gp_network net
     cdef readonly bint done_forward     # the direction of the latest pass
-    cdef element_t front                # the variable that the pass visits next
+    cdef element_t[::1] front           # the variable of each part that the pass visits next
+    cdef const offset_t[::1] ends       # where each part begins, and the number of variables
     cdef const element_t[::1] domains, scope
     cdef const offset_t[::1] first, scope_start, table_start, own
     cdef const cost_t[::1] tables

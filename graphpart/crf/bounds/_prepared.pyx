@@ -41,18 +41,20 @@ cdef class Prepared:
         Pairs that are part of triplets.
     triplets : ndarray of int32, shape (t, 3)
         The factors over (i, j), (i, k), (j, k) for variables i < j < k.
+    ends : ndarray of int64
+        Where each part of the variables begins, and their number.
     cap : float
         No message is larger; the largest number if no entry is infinite.
     """
 
-    def __init__(self, View view, first, unary, own, tight, triplets, double cap):
+    def __init__(self, View view, first, unary, own, tight, triplets, ends, double cap):
         domains, scope_start, scope, table_start, tables = view.arrays
         self.view = view
         self.domains, self.first, self.scope_start, self.scope = domains, first, scope_start, scope
         self.table_start, self.tables, self.unary, self.own = table_start, tables, unary, own
         self.n = len(domains)
         self.cap = cap
-        self.done_forward, self.front = False, NOBODY
+        self.ends, self.done_forward, self.front = ends, False, np.full(len(ends) - 1, NOBODY, np.int32)
         largest = int(np.max(domains, initial=1))
         smallest = int(np.min(domains, initial=largest))
         self.net.sized = largest if largest == smallest and largest in (2, 4, 6, 8, 16) else 0

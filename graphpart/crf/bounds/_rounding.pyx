@@ -139,7 +139,11 @@ cdef class Network(Passing):
 
     cdef inline bint _at_later(self, const gp_pair* p) noexcept nogil:
         """Whether the message of a pair is that to its later variable."""
-        return p.u < self.front if self.done_forward else p.v <= self.front
+        cdef element_t v = p.u if self.done_forward else p.v
+        cdef Py_ssize_t part = 0
+        while v >= self.ends[part + 1]:
+            part += 1
+        return v < self.front[part] if self.done_forward else v <= self.front[part]
 
     def export(self, double[::1] out):
         """Write the messages in the layout of certificates.
@@ -244,7 +248,7 @@ cdef class Network(Passing):
         cdef offset_t i, size, at = 0
         cdef double[::1] turned = np.zeros(max(1, self.link_messages.shape[0]))
         cdef double* table
-        self.done_forward, self.front = False, NOBODY
+        self.done_forward, self.front[:] = False, NOBODY
         with nogil:
             for k in range(self.pair_count):
                 p = &self.pairs[k]

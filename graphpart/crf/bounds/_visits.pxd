@@ -297,7 +297,7 @@ cdef extern from *:
                                  double *given) { \\
             double total = 0.0; \\
             for (; count > 0; count--, v += forward ? 1 : -1) \\
-                total += gp_visit_sized(D, net, v, forward, start ? start : net->unary + D * v, given); \\
+                total += gp_visit_sized(D, net, v, forward, start ? start : net->unary + net->first[v], given); \\
             return total; \\
         }
     GP_SIZES

@@ -62,6 +62,7 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
         return False
     number = np.concatenate([np.flatnonzero(arity == 2), len(arity) + np.arange(len(s.pairs))])
     factor = np.concatenate([own, f.m + np.arange(len(s.pairs))]).astype(np.int32)
+    passes.straighten()
     messages, _ = passes.messages()
     start, tables = passes.network.reduced(messages, factor)
     unary = passes.remaining(messages)

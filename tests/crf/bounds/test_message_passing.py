@@ -61,7 +61,7 @@ def naive_bounds(f, iterations):
 def bounds_of(f, iterations):
     passes, bounds = Passes(f), []
     for k in range(2 * iterations):
-        total, whole = passes.network.half(k % 2 == 0, np.inf, Stopping())
+        total, whole = passes.half(k % 2 == 0, np.inf, Stopping())
         assert whole
         bounds.append(total + f.constant)
     return bounds
@@ -331,14 +331,61 @@ def test_stopping_within_a_pass_leaves_messages_that_prove_a_bound():
         # problem use some polls up, so that the end comes at some other variable, or not within this pass.
         if k % 2:
             chain = gp.FactorGraph.from_arrays([2] * (16 * (160 + 8 * k)), [])
-            Passes(chain).network.half(True, np.inf, stopping)
+            Passes(chain).half(True, np.inf, stopping)
         for turn in range(k % 4):
-            passes.network.half(turn % 2 == 0, np.inf, Stopping())
+            passes.half(turn % 2 == 0, np.inf, Stopping())
         stopping.iterations = 1
-        _, whole = passes.network.half(k % 4 % 2 == 0, np.inf, stopping)
+        _, whole = passes.half(k % 4 % 2 == 0, np.inf, stopping)
         assert k % 2 or not whole
         c = passes.certificate("stopped")
         assert c.verify(f) and negative - 1e-9 <= c.bound <= gp.crf.icm(f).cost
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_halves_of_a_large_grid_are_the_same_on_any_number_of_threads(monkeypatch, labels):
+    """Also as in a visit of all variables, in the order in which halves are visited, of a problem renamed so."""
+    f = grid(330 - 60 * labels, labels)
+    found = []
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("GRAPHPART_THREADS", threads)
+        passes, bounds = Passes(f), []
+        assert passes.order is not None
+        for _ in range(3):
+            assert passes.iterate(np.inf, Stopping())
+            bounds.append(passes.bound)
+        found.append((bounds, passes.round().tolist(), passes.messages()[0].tolist()))
+    assert found[0] == found[1] == found[2]
+    c = passes.certificate("halves")
+    assert c.verify(f) and c.bound == pytest.approx(passes.bound) and bounds[0] < bounds[1] < bounds[2]
+
+    domains, start, scope, _, tables = f._flat()
+    rank = np.argsort(passes.order)
+    alone = start[-1] - 2 * (f.m - f.n)
+    pairs = rank[scope[alone:]].reshape(-1, 2)
+    unary = tables[: f.n * labels].reshape(f.n, labels)[passes.order]
+    tables = tables[f.n * labels :].reshape(-1, labels, labels)
+    named = gp.FactorGraph.from_arrays(domains, [(np.arange(f.n)[:, None], unary), (pairs, tables)])
+    monkeypatch.setattr(Passes, "_in_halves", lambda self: (None, np.array([0, self.f.n])))
+    assert bounds_of(named, 3)[1::2] == pytest.approx(bounds)
+
+    passes.straighten()
+    assert passes.order is None and passes.certificate("halves").bound == pytest.approx(c.bound)
+    assert passes.iterate(np.inf, Stopping()) and passes.bound > bounds[-1]
+
+
+def test_halves_that_are_stopped_leave_messages_that_prove_a_bound():
+    f = grid(210, 2)
+    for k in range(4):
+        passes = Passes(f)
+        for forward in (True, False)[: 1 + k % 2]:
+            passes.network.begin(forward)
+            for part in (0, 1, 2) if forward else (2, 1, 0):
+                if (part, forward) == (k // 2, k % 2 == 0):
+                    break
+                stopping = Stopping(max_iterations=1)
+                stopping.iterations = int(part == 1)  # ends after some variables
+                passes.network.visit(part, np.inf, stopping)
+        assert passes.certificate("stopped").verify(f)
 
 
 def test_an_initial_labeling_is_never_made_worse():
