@@ -68,15 +68,16 @@ def rows(name, boundary, truth, runs, peers=True):
     """The rows of one volume."""
     from bioimage_cpp import graph, segmentation
     from scipy import ndimage
+    from skimage.segmentation import watershed as skimage_watershed
 
     def flood():
         distances = ndimage.gaussian_filter(ndimage.distance_transform_edt(boundary < 0.5), 2.5)
         peaks = (distances == ndimage.maximum_filter(distances, 3)) & (boundary < 0.5)
-        return segmentation.watershed(boundary, ndimage.label(peaks)[0].astype(np.int64))
+        return skimage_watershed(boundary, ndimage.label(peaks)[0])
 
-    def features():
+    def features(of=graph.features.edge_map_features_complex):
         rag = graph.region_adjacency_graph(regions64, number_of_threads=1)
-        return rag, graph.features.edge_map_features_complex(rag, regions64, boundary, number_of_threads=1)
+        return rag, of(rag, regions64, boundary, number_of_threads=1)
 
     def joined():
         rag, found = features()
@@ -91,10 +92,11 @@ def rows(name, boundary, truth, runs, peers=True):
     regions = gp.images.watershed(boundary)
     regions64 = regions.astype(np.uint64)
     tables = {
-        "watershed": {"graphpart": lambda: gp.images.watershed(boundary), "bioimage-cpp": flood},
+        "watershed": {"graphpart": lambda: gp.images.watershed(boundary), "scikit-image": flood},
         "region graph, features": {
             "graphpart": lambda: gp.images.region_graph(regions, boundary),
             "bioimage-cpp": features,
+            "bioimage-cpp, means only": lambda: features(graph.features.edge_map_features),
         },
         "segments of regions": {
             "graphpart": lambda: gp.images.segment(boundary, regions=regions).labels,
