@@ -150,7 +150,7 @@ def segment_blocks(
         If the time was over, or the run was interrupted, before labels were written. The work folder keeps the finished
         tasks.
     MissingDependency
-        If scikit-image, Dask, pyarrow or zarr is needed and not installed: ``pip install 'graphpart[volumes]'``.
+        If bioimage-cpp, Dask, pyarrow or zarr is needed and not installed: ``pip install 'graphpart[volumes]'``.
 
     Notes
     -----

@@ -277,7 +277,7 @@ def segment(
     InvalidOption
         If an argument has no meaning.
     MissingDependency
-        If scikit-image is needed and not installed: ``pip install 'graphpart[images]'``.
+        If bioimage-cpp or scikit-image is needed and not installed: ``pip install 'graphpart[images]'``.
 
     Examples
     --------

@@ -9,6 +9,7 @@ import graphpart as gp
 
 pytest.importorskip("sklearn")
 pytest.importorskip("skimage")
+pytest.importorskip("bioimage_cpp")
 
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline

@@ -11,6 +11,7 @@ from graphpart import cli, images
 from graphpart.display import plural
 
 pytest.importorskip("skimage")
+pytest.importorskip("bioimage_cpp")
 
 INSTANCES = os.environ.get("GRAPHPART_INSTANCES")
 
