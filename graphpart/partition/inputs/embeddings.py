@@ -254,7 +254,8 @@ def chosen(threshold: Any, P: Any, metric: str) -> tuple[float, str]:
     given = given_threshold(threshold)
     if given is None:
         rows, D = sample_of_distances(P, metric)
-        found = threshold_of_points(rows, D, copies=not isinstance(P, np.ndarray))
+        copies = not isinstance(P, np.ndarray)
+        found = threshold_of_points(rows, D, lambda some: matrix_of_distances(P[some], metric), copies)
         return found, f"{found:.4g} (from the data)"
     if not isinstance(P, np.ndarray):  # texts, of whose topics and copies either may be meant
         return given, f"{given:.4g}"

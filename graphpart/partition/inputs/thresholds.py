@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -14,7 +15,7 @@ from graphpart.errors import InvalidOption, InvalidProblem
 
 __all__ = [
     "Path", "distances_of_similarities", "drawn", "given_threshold", "otsu_threshold", "path_of", "path_threshold",
-    "tail_threshold", "threshold_of_points",
+    "threshold_of_points", "valley_threshold",
 ]  # fmt: skip
 
 ELEMENTS = 500  # of which the path is walked, at most
@@ -22,6 +23,8 @@ SHORTEST = 0.01  # share of the mean distance below which distances count as equ
 #: Share of the variance above which a threshold separates clusters. On generated points: at most 0.16 without clusters,
 #: or if few points of each were drawn; else at least 0.23.
 SEPARATES = 0.2
+AROUND = 50  # nearest points of a drawn one, of which average linkage is done
+Among = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 
 def given_threshold(threshold: Any) -> float | None:
@@ -178,13 +181,15 @@ def path_of(values: NDArray[np.float64], similarity: bool = False) -> Path:
     return Path(steps[:, 2] + low, shares, found, share)
 
 
-def threshold_of_points(rows: NDArray[np.int64], distances: NDArray[np.float64], copies: bool = False) -> float:
+def threshold_of_points(
+    rows: NDArray[np.int64], distances: NDArray[np.float64], among: Among, copies: bool = False
+) -> float:
     """The threshold for n points, from the distances of some of them to all.
 
     `path_threshold` of those that were drawn, if these are all points, or contain several elements of most clusters:
-    then at least one of a hundred pairs is below it, and it separates near pairs from far pairs, or more pairs are
-    below it than chance explains. Else `tail_threshold`. This is also the threshold of texts, whose clusters are to be
-    copies with errors: texts of a few words have larger clusters of those that share some words.
+    then at least one of a hundred pairs is below it, and it separates near pairs from far pairs. Else, and of texts,
+    `valley_threshold`: the clusters of texts are to be copies with errors, but texts of a few words have larger
+    clusters of those that share some words.
 
     Parameters
     ----------
@@ -192,6 +197,8 @@ def threshold_of_points(rows: NDArray[np.int64], distances: NDArray[np.float64],
         The points that were drawn.
     distances : ndarray of float64, shape (m, n)
         inf from a point to itself.
+    among : callable
+        The square matrix of distances of the points with given indices; its diagonal is ignored.
     copies : bool
         Whether points are texts, or sparse rows, which mostly are those of texts.
     """
@@ -201,10 +208,10 @@ def threshold_of_points(rows: NDArray[np.int64], distances: NDArray[np.float64],
     path = walked.threshold
     finite = distances[np.isfinite(distances)]
     separates = walked.share > SEPARATES and np.count_nonzero(finite <= path) > 0.01 * finite.size
-    if (len(rows) == distances.shape[1] or separates) and not (copies and len(rows) >= 100):  # fewer tell no chance
+    if (len(rows) == distances.shape[1] or separates) and not (copies and len(rows) >= 100):  # fewer have no valley
         return path
-    tail = tail_threshold(finite, path, copies)
-    return path if tail is None else tail
+    valley = valley_threshold(rows, distances, among)
+    return path if valley is None else valley
 
 
 def distances_of_similarities(
@@ -226,64 +233,64 @@ def distances_of_similarities(
         return rows, top - some, top
 
 
-def tail_threshold(values: NDArray[np.float64], path: float, copies: bool = False) -> float | None:
-    """The distance below which chance explains a fifth of the pairs, or at which it explains a quarter of those of
-    copies; None if `path` is better.
+def valley_threshold(rows: NDArray[np.int64], distances: NDArray[np.float64], among: Among) -> float | None:
+    """The threshold in the valley between the distances at which clusters grow and those at which they meet others;
+    None if there is none.
 
-    Most pairs are far apart. The lower tail of a normal distribution through two quantiles of all distances says how
-    many of them are near each other by chance. At a distance where four times as many are, three of four pairs are of
-    one cluster. Not half of them, since a wrong pair joins whole clusters. Texts of different things are more often
-    near each other than a normal distribution says, vectors hardly; so all nearer pairs of vectors count. The quantiles
-    are as low as possible, since distances of real data have heavier tails than a normal distribution; if that has its
-    middle below the median, they are among the near pairs.
+    Average linkage joins each drawn point and its nearest ones (`AROUND`). The distances at which the cluster of the
+    drawn point is joined with another one have a histogram with two peaks: errors within clusters, and the nearest
+    other clusters. The valley between is about where average linkage has its best F1, for clusters of two as of
+    hundreds. Distances of pairs do not show it, as nearly all of them are between clusters. A join into a cluster of s
+    elements counts s ** (-2 / 3), since each of them sees it: with 1 / s, the peak of clusters of thirty is lost in
+    noise; with 1, the one of pairs among joins with others.
+
+    The deepest valley counts: the place where the square root of the histogram is farthest below the highest place on
+    its left and the highest one on its right. Such roots have about the same standard deviation everywhere. Of the
+    places that are as deep but for one standard deviation or a fifth, the nearest is taken. Copies almost without
+    errors count only if there is no valley without them. Beyond a threshold, there are at least a hundredth of the
+    joins, since a valley below a few far ones is between groups of clusters.
 
     Parameters
     ----------
-    values : ndarray of float64
-        Distances of some elements to all.
-    path : float
-        Another threshold, which is better if a share of the pairs is below it that chance does not explain.
-    copies : bool
+    rows, distances, among
         See `threshold_of_points`.
-    """
-    from scipy.special import ndtr, ndtri
 
-    values = np.sort(values)
-    count = len(values)
-    for low, high, check in ((0.01, 0.1, 0.5), (0.25, 0.5, 0.9)):
-        first, second, third = (float(values[int(q * count)]) for q in (low, high, check))
-        spread = (second - first) / float(ndtri(high) - ndtri(low))
-        middle = first - spread * float(ndtri(low))
-        if spread <= 0 or middle + spread * float(ndtri(check)) < 0.99 * third:
-            continue
-        below = int(np.searchsorted(values, path, side="right"))
-        if below > 0.01 * count and count * float(ndtr((path - middle) / spread)) < 0.5 * below:
-            return None
-        ends = int(low * count)
-        at = np.unique(np.concatenate([np.arange(0, ends, 25), [ends]]))
-        chance = np.diff(count * ndtr((values[at] - middle) / spread))
-        below_a_fifth = np.cumsum(chance) <= 0.2 * at[1:]
-        near = _rising(np.diff(at), chance, 0.25) if copies else np.flatnonzero(below_a_fifth) + 1
-        if len(near):
-            end = float(values[at[near[-1]]])
-            more = float(ndtr((end - middle) / spread)) + 12.5 / count  # half of a step by chance
-            return 0.5 * (end + max(end, middle + spread * float(ndtri(more))))
+    Notes
+    -----
+    O(m (n + k^2)) for m drawn points and k = `AROUND`.
+    """
+    from scipy.cluster.hierarchy import linkage
+
+    count = min(AROUND, distances.shape[1] - 1)
+    upper = np.triu_indices(count + 1, 1)
+    joins = []
+    for row, values in zip(rows.tolist(), distances, strict=True):
+        near = np.argpartition(values, count - 1)[:count]
+        cluster = 0
+        steps = linkage(np.maximum(among(np.append(row, near))[upper], 0.0), "average")
+        for step, (one, other, height, size) in enumerate(steps.tolist()):
+            if cluster in (one, other):
+                joins.append((height, size ** (-2 / 3)))
+                cluster = count + 1 + step
+    heights, weights = np.array(joins).T
+    scale = float(np.median(distances[np.isfinite(distances)]))
+    step_width = scale / 75  # a fifth of the width of a window
+    if step_width <= 0:
+        return None
+    for least in (0.05 * scale, 0.0):
+        kept = heights >= least
+        edges = np.arange(0.0, max(scale, float(heights.max())) + 6 * step_width, step_width)
+        numbers = np.histogram(heights[kept], edges, weights=weights[kept])[0]
+        roots = np.sqrt(np.maximum(np.convolve(numbers, np.ones(5), "valid"), 0.0))
+        middles = (np.arange(len(roots)) + 2.5) * step_width
+        left, right = np.maximum.accumulate(roots), np.maximum.accumulate(roots[::-1])[::-1]
+        depths = 2 * np.minimum(left - roots, right - roots)  # in standard deviations of a count
+        beyond = np.cumsum(numbers[::-1])[::-1][2 : 2 + len(roots)]
+        depths[beyond < 0.01 * numbers.sum()] = 0.0
+        deepest = float(depths.max())
+        if deepest > 1:
+            return float(middles[np.argmax(depths >= deepest - min(1.0, 0.2 * deepest))])
     return None
-
-
-def _rising(numbers: NDArray[np.int64], chance: NDArray[np.float64], share: float) -> NDArray[np.int64]:
-    """The ends of the steps at which chance explains at most this share of the pairs.
-
-    Neighbouring steps are pooled such that the share rises.
-    """
-    pools: list[tuple[float, int, int]] = []
-    for step, (by_chance, number) in enumerate(zip(chance.tolist(), numbers.tolist(), strict=True)):
-        pool = (by_chance, number, step + 1)
-        while pools and pools[-1][0] * pool[1] > pool[0] * pools[-1][1]:
-            last = pools.pop()
-            pool = (last[0] + pool[0], last[1] + pool[1], pool[2])
-        pools.append(pool)
-    return np.array([end for by_chance, number, end in pools if by_chance <= share * number], np.int64)
 
 
 def _shares(steps: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:

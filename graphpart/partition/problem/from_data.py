@@ -272,7 +272,7 @@ class FromData(FromNetworks):
         check_kind(costs, similarity=True)
         rows, distances, top = distances_of_similarities(costs, np.diagonal(np.asarray(given)))
         if threshold is None:
-            limit = top - threshold_of_points(rows, distances)
+            limit = top - threshold_of_points(rows, distances, lambda some: top - costs[np.ix_(some, some)])
             words = f"{limit:.4g} (from the data)"
         else:
             limit, words = threshold, told_threshold(threshold, distances, top)

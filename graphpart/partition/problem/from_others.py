@@ -47,8 +47,9 @@ class FromOthers(FromData):
             The distance below which a pair attracts. If you know which distance counts as near in your data, give it.
             Default: chosen from the distances of at most 500 elements to all, such that near pairs are separated from
             far pairs best (:func:`graphpart.estimators.path_threshold`), or, if clusters are so small that these hardly
-            contain two elements of one, such that chance explains a quarter of the pairs at the threshold. Of 100 texts
-            or more, and as many rows of a sparse matrix, it is always the latter. ``repr`` of the problem tells it.
+            contain two elements of one, in the valley between the distances at which clusters grow and those at which
+            they meet others. Of 100 texts or more, and as many rows of a sparse matrix, it is always the latter.
+            ``repr`` of the problem tells it.
         n_neighbors : int, optional
             List only pairs in which one element is among this many nearest neighbours of the other, and as many pairs
             that are drawn from all pairs. Default: all pairs of up to 50,000 elements count, see below; above, 30

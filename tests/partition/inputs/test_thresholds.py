@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from trials import trials
 
+import graphpart as gp
 from graphpart.partition.inputs.thresholds import drawn, path_threshold, threshold_of_points
 
 
@@ -44,4 +45,22 @@ def test_noisy_clusters_have_the_threshold_that_separates_them(k, noise, low, hi
         rows = drawn(len(X))
         distances = 1.0 - X[rows] @ X.T
         distances[np.arange(len(rows)), rows] = np.inf
-        assert low < threshold_of_points(rows, distances) < high
+        assert low < threshold_of_points(rows, distances, lambda some, X=X: 1.0 - X[some] @ X[some].T) < high
+
+
+@pytest.mark.parametrize("size", [1.5, 3, 10, 40])
+def test_the_threshold_of_texts_is_between_their_errors_and_other_texts(size):
+    """Products that share words, with up to two typing errors: pairs at 0.35 and more are hardly ever copies."""
+    rng = np.random.default_rng(0)
+    words = [["".join(rng.choice(list("abcdefghiklmnoprstu"), 6)) for _ in range(8)] for _ in range(4)]
+    names = [" ".join([*(rng.choice(w) for w in words), str(rng.integers(1e5))]) for _ in range(int(800 / size))]
+    truth = rng.integers(0, len(names), 800)
+    texts = []
+    for k in truth:
+        text = names[k]
+        for at in rng.integers(0, len(text) - 1, rng.integers(0, 3)):
+            text = text[:at] + "xyz"[rng.integers(3)] + text[at + 1 :]
+        texts.append(text)
+    p = gp.SetPartition.from_embeddings(texts)
+    labels = gp.solve(p, "greedy-joining").labels
+    assert gp.metrics.compare(truth, labels).joins_f1 > 0.9, p
