@@ -13,7 +13,7 @@ import reference as naive
 import graphpart as gp
 from graphpart.partition.local_search._kernighan_lin_pairs import Pairs
 from graphpart.partition.local_search._sparse_chains import Chains
-from graphpart.partition.local_search.kernighan_lin_pairs import LONGEST, _improve_pairs, _pairs_of
+from graphpart.partition.local_search.kernighan_lin_pairs import LONGEST, _pairs_of
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.stopping import Stopping
 
@@ -29,7 +29,8 @@ def improve_pairs_alone(
         rows, terms = (p._rows().arrays, terms_of(p)) if p.matrix is None else (None, None)
         cost = p._evaluate_labels(labels)
         pairs = Pairs(p.matrix, rows, labels, p._magnitude, p._tolerance, cost, patience, terms=terms)
-    _improve_pairs(pairs, stopping)
+    while pairs.round(stopping) and not stopping.step(pairs.cost):
+        pass
     return pairs.labels
 
 

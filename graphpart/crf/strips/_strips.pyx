@@ -5,6 +5,8 @@ runs slowest. The strip is minimised cell by cell: the label of one cell is repl
 to its left. This is a matrix product over (min, +).
 """
 
+from functools import partial
+
 import numpy as np
 
 from libc.math cimport fabs
@@ -12,6 +14,7 @@ from libc.string cimport memcpy
 
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.types cimport element_t, offset_t
+from graphpart.machine import side_by_side
 from graphpart.stopping cimport Stopping
 
 cdef extern from *:
@@ -163,6 +166,9 @@ cdef class Strips:
     to the upper strip. There is a message for each pair of labels of neighbours in this row; it is added to the lower
     strip and subtracted from the upper one.
 
+    Strips above the middle one and strips below it are apart, so both halves are worked on at once; the middle one comes
+    after them, or before them. A `twin` has the same messages, for another thread.
+
     Parameters
     ----------
     rows, columns : int
@@ -183,8 +189,10 @@ cdef class Strips:
     width : int
     """
 
-    cdef Py_ssize_t rows, columns, width, front, largest
-    cdef bint forward, measures
+    cdef Py_ssize_t rows, columns, width, largest
+    cdef bint measures, inwards, large
+    cdef Strips other_half
+    cdef element_t[::1] done        # of the upper half, the lower half and the middle: strips that this pass has visited
     cdef double cap, magnitude, error
     cdef const element_t[::1] domains
     cdef const offset_t[::1] first
@@ -204,8 +212,7 @@ cdef class Strips:
         self.domains, self.first, self.unary, self.tables = domains, first, unary, tables
         self.start, self.turned = start, turned
         self.width = min(width, rows)
-        self.front = self.room = 0
-        self.forward = True
+        self.room = 0
         self.largest = int(np.max(domains, initial=1))
         self.pair = np.zeros(self.largest * self.largest)
         self.marginal = np.zeros(self.largest * self.largest)
@@ -219,6 +226,26 @@ cdef class Strips:
         ends = np.cumsum(each)
         self.message_start = ends - each.ravel()
         self.messages = np.zeros(int(each.sum()))
+        self.done = np.zeros(3, np.int32)
+        self.large = float(rows) * columns * self.largest**self.width >= 2**20      # else threads gain nothing
+
+    cdef Strips twin(self):
+        if self.other_half is not None:
+            return self.other_half
+        cdef Strips other = Strips.__new__(Strips)
+        other.rows, other.columns, other.cap, other.width = self.rows, self.columns, self.cap, self.width
+        other.domains, other.first, other.unary, other.tables = self.domains, self.first, self.unary, self.tables
+        other.start, other.turned, other.largest, other.room = self.start, self.turned, self.largest, 0
+        other.pair, other.marginal = np.zeros_like(self.pair), np.zeros_like(self.marginal)
+        other.single = np.zeros_like(self.single)
+        other.message_start, other.messages, other.least, other.done = (
+            self.message_start, self.messages, self.least, self.done
+        )
+        self.other_half = other
+        return other
+
+    def at_once(self, one, other):
+        return side_by_side(one, other) if self.large else [one(), other()]
 
     @property
     def bound(self):
@@ -229,65 +256,109 @@ cdef class Strips:
         """(where the messages of each cell and its right neighbour begin, messages)."""
         return np.array(self.message_start), np.array(self.messages)
 
-    def half(self, bint forward, double share, double cost, Stopping stopping):
-        """Continue a pass down or up: each strip sends a `share` of its minima; whether the pass is complete."""
-        cdef Py_ssize_t count = self.least.shape[0], k
+    def half(self, bint inwards, double share, double cost, Stopping stopping):
+        """Continue a pass to the middle or away from it: strips send a `share` of their minima; whether it is complete."""
+        if inwards != self.inwards or np.sum(self.done) == self.least.shape[0]:
+            self.done[:] = 0
+        self.inwards = inwards
+        one = partial(self.send, 0, inwards, share, cost, stopping)
+        other = partial(self.twin().send, 1, inwards, share, cost, stopping.child())
+        if inwards:
+            return all(self.at_once(one, other)) and self.send(2, inwards, share, cost, stopping)
+        return self.send(2, inwards, share, cost, stopping) and all(self.at_once(one, other))
+
+    def send(self, Py_ssize_t part, bint inwards, double share, double cost, Stopping stopping):
+        """The same in a half (0, 1) or for the middle strip (2), which sends to both neighbours, or to none."""
+        cdef Py_ssize_t count = self._in(part), k
         cdef bint ended = False
-        if forward != self.forward or self.front == count:
-            self.front = 0
-        self.forward = forward
         self._reserve(self.width)
         with nogil:
-            while self.front < count and not ended:
-                k = self.front if forward else count - 1 - self.front
-                self._send(k, share)
-                self.front += 1
+            while self.done[part] < count and not ended:
+                k = self._number(part, self.done[part], inwards)
+                if part == 2 and not inwards:
+                    self._send(k, False, share)
+                if part < 2 or not inwards:
+                    self._send(k, inwards == (part == 0), share)
+                else:
+                    self.least[k] = self._minimum(k)
+                self.done[part] += 1
                 ended = stopping.poll(cost)
-        return self.front == count
+        return self.done[part] == count
+
+    cdef Py_ssize_t _in(self, Py_ssize_t part) noexcept nogil:
+        """The number of strips of a part."""
+        cdef Py_ssize_t count = self.least.shape[0]
+        return 1 if part == 2 else count // 2 if part == 0 else count - 1 - count // 2
+
+    cdef Py_ssize_t _number(self, Py_ssize_t part, Py_ssize_t turn, bint inwards) noexcept nogil:
+        """The number of the strip of a part whose turn it is."""
+        cdef Py_ssize_t count = self.least.shape[0]
+        if part == 2:
+            return count // 2
+        if not inwards:
+            turn = self._in(part) - 1 - turn
+        return count - 1 - turn if part else turn
+
+    cdef double _minimum(self, Py_ssize_t k) noexcept nogil:
+        cdef Strip s = self._strip(k, False)
+        return self._collect(&s, NULL)
 
     def proven(self):
         """(the minimum of each strip with the present messages, a bound on the rounding error of their sum)."""
         cdef Py_ssize_t k
-        cdef Strip s
         least_array = np.zeros(self.least.shape[0])
         cdef double[::1] least = least_array
         self._reserve(self.width)
         self.measures, self.error = True, 0.0
         with nogil:
             for k in range(self.least.shape[0]):
-                s = self._strip(k, False)
-                least[k] = self._collect(&s, NULL)
+                least[k] = self._minimum(k)
         self.measures = False
         return least_array, self.error
 
-    def round(self, element_t[::1] labels):
-        """Labels of all cells by fixing strips from top to bottom; only after a pass up."""
-        cdef Py_ssize_t k
+    def round(self, labels):
+        """Labels of all cells by fixing strips towards the middle; only after a pass away from it."""
+        self.at_once(partial(self.fix, 0, labels), partial(self.twin().fix, 1, labels))
+        self.fix(2, labels)
+
+    def fix(self, Py_ssize_t part, element_t[::1] labels):
+        """The same for a half (0, 1) or the middle strip (2)."""
+        cdef Py_ssize_t turn, k
         cdef Strip s
         self._reserve(self.width)
         with nogil:
-            for k in range(self.least.shape[0]):
+            for turn in range(self._in(part)):
+                k = self._number(part, turn, True)
                 s = self._strip(k, False)
-                s.given = NONE
-                if k:
-                    s.low += 1
-                    s.width -= 1
-                    s.above = True
-                self._collect(&s, &labels[0])
-                self._descend(&s, &labels[0])
+                if k and part != 1:                             # the row in common with the strip above is fixed
+                    s.low, s.width, s.above, s.given = s.low + 1, s.width - 1, True, NONE
+                if k + 1 < self.least.shape[0] and part:        # the row in common with the strip below is fixed
+                    s.high, s.width, s.below, s.sends = s.high - 1, s.width - 1, True, NONE
+                if s.width > 0:
+                    self._collect(&s, &labels[0])
+                    self._descend(&s, &labels[0])
 
-    def move(self, element_t[::1] labels, Py_ssize_t width, Py_ssize_t offset, Py_ssize_t step, double cost,
-             Stopping stopping):
+    def move(self, labels, Py_ssize_t width, Py_ssize_t offset, Py_ssize_t step, double cost, Stopping stopping):
         """Give each strip of `width` rows its best labels given all others; return whether all strips had their turn.
 
         The first rows of the strips are `offset`, `offset + step`, `offset + 2 * step`, and so on.
         """
-        cdef Py_ssize_t low = offset, high
+        cdef Py_ssize_t begin = offset + max(0, self.rows - offset) // (2 * step) * step    # of strips in the middle,
+        cdef Py_ssize_t end = begin + -(-(width + 1 - step) // step) * step     # which keep those of the halves apart
+        return all(self.at_once(
+            partial(self.improve, labels, width, offset, begin, step, cost, stopping),
+            partial(self.twin().improve, labels, width, end, self.rows, step, cost, stopping.child()),
+        )) and self.improve(labels, width, begin, min(end, self.rows), step, cost, stopping)
+
+    def improve(self, element_t[::1] labels, Py_ssize_t width, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t step,
+                double cost, Stopping stopping):
+        """The same for the strips whose first row is at least `begin` and less than `end`."""
+        cdef Py_ssize_t low = begin, high
         cdef Strip s
         cdef bint ended = False
         self._reserve(min(width, self.rows))
         with nogil:
-            while low < self.rows and not ended:
+            while low < end and not ended:
                 high = min(low + width, self.rows) - 1
                 s = Strip(low, high, high - low + 1, False, low > 0, high < self.rows - 1, NONE, NONE)
                 self._collect(&s, &labels[0])
@@ -464,14 +535,13 @@ cdef class Strips:
             self._nodes(s, j, labels, here)
         return total + least_of(size, here)
 
-    cdef void _send(self, Py_ssize_t number, double share) noexcept nogil:
-        """A strip sends the next one a share of the least costs of the pairs of labels in their common row.
+    cdef void _send(self, Py_ssize_t number, bint down, double share) noexcept nogil:
+        """A strip sends the one below or above a share of the least costs of the pairs of labels in their common row.
 
-        Pairs are processed from left to right; sent costs are subtracted before the next pair. The next strip is the
-        one below in a pass forward, else the one above.
+        Pairs are processed from left to right; sent costs are subtracted before the next pair.
         """
-        cdef Strip s = self._strip(number, not self.forward)
-        cdef Py_ssize_t last = s.sends if self.forward else s.given, j, k, i, d, e, cell, size
+        cdef Strip s = self._strip(number, not down)
+        cdef Py_ssize_t last = s.sends if down else s.given, j, k, i, d, e, cell, size
         cdef double* pair = &self.pair[0]
         cdef double* marginal = &self.marginal[0]
         self.least[number] = self._collect(&s, NULL)
@@ -492,7 +562,7 @@ cdef class Strips:
             self._across(&s, last, j, pair)
             add_part(d * e, pair, 1.0, marginal)
             plus(d * e, marginal, -least_of(d * e, marginal), marginal)
-            add_part(d * e, marginal, share if self.forward else -share, &self.messages[self.message_start[cell]])
+            add_part(d * e, marginal, share if down else -share, &self.messages[self.message_start[cell]])
             self._replace(&s, s.width - 1, j, False)
             size *= e
             plus(size, self.state, -least_of(size, self.state), self.state)

@@ -3,13 +3,15 @@
 A grid is covered by strips of some successive rows; the last row of each is the first row of the next one. A strip is
 minimised over exactly, column by column. The energy is divided among the strips, so the sum of their minima is a lower
 bound. It is raised by messages: for each pair of neighbours in a common row and each pair of their labels, a cost is
-moved from one strip to the next. Passes go down and up. A strip sends half of the min-marginals of each pair of labels,
-so that no minimum falls. This is sequential reweighted message passing (Kolmogorov 2015) with strips for factors. In
-the end all cycles within a strip are consistent, so the bound is at least that of message passing tightened by cycles
-of four. Strips that send all instead of half end at much lower bounds.
+moved from one strip to the next. Passes go from the first and the last strip to the middle one, and from there back, so
+that two threads can work on the two halves. A strip sends half of the min-marginals of each pair of labels, so that no
+minimum falls. This is sequential reweighted message passing (Kolmogorov 2015) with strips for factors. In the end all
+cycles within a strip are consistent, so the bound is at least that of message passing tightened by cycles of four.
+Strips that send all instead of half end at much lower bounds.
 
-After a pass up, labels are chosen strip by strip from top to bottom, given the rows above; messages represent the rows
-below. Then moves give each strip of rows, and of columns, the best labels given all others, until none improves.
+After a pass away from the middle, labels are chosen strip by strip towards the middle, given the rows that have labels;
+messages represent the others. Then moves give each strip of rows, and of columns, the best labels given all others,
+until none improves.
 """
 
 from __future__ import annotations
@@ -73,10 +75,10 @@ class Stripping(Contestant):
         self.proving = self._each = SUM * work  # seconds for the certified bound, and for a pass
         self._work = work, f.n / max(1, self._reach - 1) * _sums(labels_of, self._reach) / 2
         self._strips: tuple[tuple[Grid, Strips], ...] = ()
-        self._down, self.iterations = True, 0
+        self._inwards, self.iterations = True, 0
         self._spent = [0.0, 0.0]  # sums in passes and in moves
         self._settled = False
-        self._before = self._found = -math.inf  # bounds up to rounding: after the latest pass up, and the best
+        self._before = self._found = -math.inf  # bounds up to rounding: after the latest pass back, and the best
         self._moving: tuple[Labels, float] | None = None  # labels that moves improve, and their cost
         self._turns = self._idle = 0  # moves of all strips of rows, or of columns; number in a row without improvement
 
@@ -123,17 +125,17 @@ class Stripping(Contestant):
         )
 
     def _pass(self, stopping: Stopping) -> None:
-        """A pass down, or a pass up followed by rounding to labels."""
+        """A pass to the middle, or a pass back, followed by rounding to labels."""
         grid, strips = self._strips[0]
         began = stopping.seconds
-        if not strips.half(self._down, 0.5, self.cost, stopping):
+        if not strips.half(self._inwards, 0.5, self.cost, stopping):
             return
         self._each = stopping.seconds - began
         self.proving = min(self.proving, self._each)
         self._spent[0] += self._work[0]
-        self._down = not self._down
+        self._inwards = not self._inwards
         bound = strips.bound + self.f.constant
-        if not self._down:
+        if not self._inwards:
             self._found = max(self._found, bound)
             self.know(self._found)
             return

@@ -37,6 +37,7 @@ from graphpart.kernels.groups cimport groups_holder, groups_of_pair
 from graphpart.kernels.terms cimport (
     TERMS, Terms, fixed_at, fixed_tolerance, take_terms, terms_clear, terms_move, terms_put, terms_slope,
 )
+from graphpart.kernels.memory cimport large_pages, prefetch
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.partition.local_search.floods cimport base_poll
 from graphpart.stopping cimport Stopping
@@ -391,6 +392,18 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
     cdef fixed_t priced = 0
     cdef bint opened, plain = not s.terms.any and not s.base.any
     cdef double moved[TERMS]
+    if not is_hub(s, a):                # all of this is far apart in memory, and comes sooner if it is asked for at once
+        for k in range(s.starts[a], s.starts[a + 1]):
+            b = s.neighbours[k]
+            prefetch(s.place + b)
+            prefetch(s.best + b)
+            prefetch(s.label + b)
+            prefetch(s.starts + b)
+        for k in range(s.starts[a], s.starts[a + 1]):
+            b = s.neighbours[k]
+            if s.place[b] == OUT and not s.best[b].known:
+                prefetch(s.neighbours + s.starts[b])
+                prefetch(s.costs + s.starts[b])
     for k in range(s.starts[a], s.starts[a + 1] if plain and not is_hub(s, a) else 0):
         b = s.neighbours[k]
         if s.place[b] == OUT and not s.best[b].known and s.starts[b + 1] - s.starts[b] > 2 and not is_hub(s, b):
@@ -762,6 +775,7 @@ cdef class Chains:
         self.s.candidates = <Candidate*>malloc((min(n, longest * hub) + 1) * sizeof(Candidate))
         if self.s.best == NULL or self.s.candidates == NULL:
             raise MemoryError()
+        large_pages(self.s.best, (n + 1) * sizeof(Move))
         for a in range(n):
             self.s.place[a] = OUT
             self.s.best[a].alone = False

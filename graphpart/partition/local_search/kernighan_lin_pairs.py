@@ -10,7 +10,8 @@ is then above that of the best prefix by more than HEIGHT times the mean, over a
 costs of their pairs. The best prefix of the sequence is compared with joining U and V. The better of the two is applied
 if it lowers the cost; if they tie, U and V are joined. After the pairs, every subset that changed is split in the same
 way, with the empty set as V and with all elements allowed to switch, as long as splitting lowers the cost. The rounds
-end when a round changes nothing.
+end when a round changes nothing, or lowers the cost by less than a tenth of what the first of them did: moves do more
+in the same time then, and the next rounds come after them.
 
 Moves. A chain starts with the best move of one element, to a subset that a stored pair links to it or to the empty set.
 It continues with the best move of an element that a stored pair links to an element that has moved; each element moves
@@ -231,8 +232,13 @@ def _pairs_of(p: SetPartition, labels: Labels) -> Pairs:
 
 
 def _improve_pairs(pairs: Pairs, stopping: Stopping) -> None:
-    """Rounds until one changes nothing."""
+    """Rounds until one changes nothing, or little."""
+    before, least = pairs.cost, 0.0
     while pairs.round(stopping):
+        gain = before - pairs.cost
         if stopping.step(pairs.cost):
             return
         stopping.record(pairs.cost)
+        if gain < least:
+            return
+        before, least = pairs.cost, max(least, 0.1 * gain)

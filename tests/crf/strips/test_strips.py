@@ -165,10 +165,29 @@ def test_a_pass_that_was_stopped_goes_on():
         turns = 0
         while not parts.half(k % 2 == 0, 0.5, np.inf, stopped):
             turns += 1
-        assert turns == 7  # one strip each
+        assert turns == 3  # one strip of each half
     assert parts.bound == whole.bound
     labels = np.zeros(108, np.int32)
     assert not whole.move(labels, 2, 0, 1, np.inf, stopped)
+
+
+def test_halves_are_the_same_on_any_number_of_threads(monkeypatch):
+    rng = np.random.default_rng(0)
+    f = gp.FactorGraph.pairwise(unary=rng.normal(size=(128, 128, 8)), pairwise=rng.normal(size=(8, 8)))
+    found = []
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("GRAPHPART_THREADS", threads)
+        strips, bounds, cells = strips_of(f)[1], [], np.zeros(f.n, np.int32)
+        for k in range(4):
+            assert strips.half(k % 2 == 0, 0.5, np.inf, Stopping())
+            bounds.append(strips.bound)
+        strips.round(cells)
+        costs = [f.evaluate_labels(cells)]
+        assert strips.move(cells, 2, 1, 1, np.inf, Stopping())
+        costs.append(f.evaluate_labels(cells))
+        found.append((bounds, costs, cells.tolist()))
+    assert found[0] == found[1] == found[2]
+    assert bounds == sorted(bounds) and bounds[-1] < costs[1] < costs[0]
 
 
 def test_grids_are_recognised():
