@@ -19,8 +19,9 @@ called provers, all others searchers. All contestants have the same interface. T
 5. Before its turn, a contestant is offered the best known solution. After its turn, its solution and its bound are
    taken over if they are better. A contestant that is done is offered better solutions, too, and may then continue.
 6. The turns of a contestant become longer, up to a share of the remaining time.
-7. A contestant states how many seconds its next step takes at least. It waits until its share allows for this step, and
-   has no turn if less time remains. While it works in another thread, the turns of others count as its own.
+7. A contestant states how many seconds its next step takes at least. It waits until its share allows for this step (a
+   searcher that had no turn yet: until an equal share does), and has no turn if less time remains. While it works in
+   another thread, the turns of others count as its own.
 
 The race ends when the bound meets the cost, when no contestant can do more, or when it is stopped. Without a time
 limit, each contestant has one turn, in the given order, and ends this turn by itself. So the result does not depend on
@@ -314,7 +315,8 @@ class Race:
             if record.contestant.needs == math.inf:
                 record.due = max(record.due, least)
         for record in able:
-            if not record.seconds and record.contestant.needs <= record.turn:
+            first = record.turn if record.contestant.proves else left / len(able)
+            if not record.seconds and record.contestant.needs <= first:
                 return record, 1.0 / len(able)
         shares = self._shares(able, left)
         return min(zip(able, shares, strict=True), key=lambda one: one[0].due + one[0].contestant.needs / one[1])

@@ -94,7 +94,7 @@ class Passing(Contestant):
 
     def _in_time(self, ascent: Ascent, stopping: Stopping, until: float) -> None:
         count = 1
-        while self.affords(self._each, stopping) and not stopping.check(self.cost):
+        while self.affords(self._each + ascent.passes.proving, stopping) and not stopping.check(self.cost):
             ascent.stopping = stopping.child(iterations=count)
             began, before = stopping.seconds, ascent.iterations
             why = ascent.run()
@@ -202,6 +202,7 @@ class Searching(Contestant):
         self.parameters = parameters
         self.seed = seed
         self.portfolio: Portfolio | None = None
+        self._needs = self.first_round()
         self._early: tuple[Future[Portfolio], Stopping] | None = None
 
     @property
@@ -291,7 +292,7 @@ class Searching(Contestant):
         f = self.f
         arity = np.diff(f.scope_start)
         links = float((arity * (arity - 1)).sum())
-        labels = float(f.domains.mean()) if f.n else 1.0
+        labels = float(f.domains.mean()) if (f.domains != 2).any() else 1.0
         return tasks.VISIT * f.n + tasks.LINK * links * labels
 
 

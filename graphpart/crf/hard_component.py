@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.judge import Judge
 from graphpart.common.race import Race
 from graphpart.crf.bounds.contestant import Contestant, ContestantParameters, numbers_in
 from graphpart.crf.bounds.cutting import Cutting
 from graphpart.crf.branch_and_bound.contestant import Branching
-from graphpart.crf.certificates.judging import judge_of_labels
+from graphpart.crf.certificates.judging import is_far, judge_of_labels
 from graphpart.crf.contestants import Expanding, Passing, Relaxing, Searching
 from graphpart.crf.exact_solvers.linear_functions import NOMINAL
 from graphpart.crf.local_search.icm import improve
@@ -93,11 +94,15 @@ class HardComponent:
         )
         self.contestants = (self.cutting, self.passing, *self.others)
         self.race = Race(
-            [self.cutting, self.passing], labels, cost, self.least, lambda labels: judge_of_labels(f, labels),
-            ready=self._ready, told=told,
+            [self.cutting, self.passing], labels, cost, self.least, self._judge, ready=self._ready, told=told,
         )  # fmt: skip
         self._seconds = nominal  # for the current run
         self._all = self._running = self._trying = False
+        self._within = stopping  # of the current run, without the time for proofs
+
+    def _judge(self, labels: Labels) -> Judge:
+        """The judge of the best labels of the race."""
+        return Judge() if is_far(self.f, self.race.bound, self.race.cost) else judge_of_labels(self.f, labels)
 
     def begin(self, stopping: Stopping) -> None:
         """Run odd cycles and message passing alone without a time limit; else the race for the time of `stopping`."""
@@ -115,7 +120,8 @@ class HardComponent:
         if remaining is not None:
             needed = passed + (0.0 if self.stripping.grid is None else self.stripping.proving)
             remaining -= min(needed, remaining / 4)
-        turns = self._run(stopping.child(remaining))
+        self._within = stopping.child(remaining)
+        turns = self._run(self._within)
         if not self.race.proven:  # however the race ended
             self.searching.collect()
             self.race.take(self.searching)
@@ -157,7 +163,10 @@ class HardComponent:
         self._trying = False
 
     def _ready(self, one: Contestant) -> bool:
-        """Whether a contestant may have the next turn, or leaves the time to others."""
+        """Whether a contestant may have the next turn, or leaves the time to others or to the proof at the end."""
+        left, passes = self._within.remaining, self.passing.passes
+        if left is not None and passes is not None and left < passes.proving:
+            return False
         if self._trying:
             return one is self.cutting
         if one is self.passing:

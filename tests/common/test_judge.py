@@ -8,7 +8,7 @@ import pytest
 import graphpart as gp
 from graphpart.common.judge import Judge, judge_of
 from graphpart.common.race import Race
-from graphpart.crf.certificates.judging import judge_of_labels
+from graphpart.crf.certificates.judging import is_far, judge_of_labels
 from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.stopping import Stopping
 
@@ -82,3 +82,8 @@ def test_decimal_costs_of_a_factor_graph_have_a_step():
     judge = judge_of_labels(f, np.array([1, 1], np.int32))
     assert judge.step == pytest.approx(0.1) and judge.meets(-0.79, -0.7) and not judge.meets(-0.8, -0.7)
     assert judge_of_labels(f, np.array([0, 0], np.int32)).tolerance < judge.tolerance
+    for cost in (5.0, -1e9):
+        for below in np.geomspace(1e-12, 1e3, 40):  # a bound that meets the cost of any labels is not far
+            meets = any(judge_of_labels(f, np.array(y, np.int32)).meets(cost - below, cost) for y in np.ndindex(2, 2))
+            assert not (meets and is_far(f, cost - below, cost))
+    assert is_far(f, 4.0, 5.0) and not is_far(f, -np.inf, -np.inf)

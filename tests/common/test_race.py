@@ -96,6 +96,17 @@ def test_the_searcher_that_gains_more_has_more_turns():
     assert spent["fast"] > 3 * spent["slow"] > 0
 
 
+def test_a_search_with_a_long_first_step_is_tried_while_others_gain():
+    gaining, search = Made("bound with labels", bound=-1e6, falls=0.01, rises=1e-3, proves=True), Made("search")
+    search.needs = 30.0  # an equal share of the time, but not of the time of searchers while others gain
+    run([gaining, search])
+    assert search.turns and search.turns[0] >= 30.0
+    search = Made("search")
+    search.needs = 60.0
+    run([Made("bound with labels", bound=-1e6, falls=0.01, rises=1e-3, proves=True), search])
+    assert not search.turns
+
+
 def test_costs_are_offered_and_taken_over():
     finder, other = Made("finder", falls=1.0, least=3.0), Made("other")
     race = run([finder, other], limit=20.0)

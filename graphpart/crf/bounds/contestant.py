@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.judge import Judge
-from graphpart.crf.certificates.judging import judge_of_labels
+from graphpart.crf.certificates.judging import is_far, judge_of_labels
 from graphpart.crf.problem import FactorGraph
 from graphpart.stopping import Stopping
 
@@ -91,6 +91,9 @@ class Contestant:
 
     def know(self, bound: float) -> None:
         """Take over a bound that holds up to rounding. If it meets the cost, it is certified, which ends the work."""
+        if is_far(self.f, bound, self.cost):
+            self.bound = bound
+            return
         judge = self.judge
         self.bound = judge.cautious(bound)
         if judge.meets(self.bound, self.cost):

@@ -27,7 +27,7 @@ from graphpart.common.judge import Judge
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.bounds.tightening import tighten
 from graphpart.crf.certificates.certificate import Certificate
-from graphpart.crf.certificates.judging import judge_of_labels
+from graphpart.crf.certificates.judging import is_far, judge_of_labels
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.given_labels import start_of
@@ -169,7 +169,7 @@ class Ascent:
         if not self.f.n:
             passes.bound = self.f.constant
             return "there are no variables"
-        while not stopping.check(self.cost):
+        while not stopping.check(self.cost) and not self._must_prove():
             if not passes.iterate(self.cost, stopping):
                 break
             self.bounds.append((stopping.seconds, passes.bound))
@@ -223,12 +223,25 @@ class Ascent:
 
     def closed(self) -> bool:
         """Whether bound and energy meet, although the bound holds up to rounding only."""
+        if is_far(self.f, self.passes.bound, self.cost):
+            return False
         judge = self.judge
         return judge.meets(judge.cautious(self.passes.bound), self.cost)
 
     def certificate(self, method: str) -> Certificate:
         """The bound so far, with its proof."""
         return self.passes.certificate(method, self.cost if self.cost < math.inf else None)
+
+    def _must_prove(self) -> bool:
+        """End the run if another iteration would take the time for the proof of added triplets."""
+        left, needed = self.stopping.remaining, self.passes.proving
+        if not self.whole or left is None or not needed:
+            return False
+        each = self.bounds[-1][0] - self.bounds[-2][0]
+        if left > needed + each:
+            return False
+        self.stopping.stop(Status.TIME_LIMIT)
+        return True
 
     def _stalls(self, share: float) -> bool:
         rise = self.bounds[-1][1] - self.bounds[-1 - WINDOW][1]

@@ -30,9 +30,10 @@ from graphpart.errors import InfeasibleProblem
 from graphpart.machine import side_by_side
 from graphpart.stopping import Stopping
 
-__all__ = ["Passes", "Structure"]
+__all__ = ["PROVING", "Passes", "Structure", "sent"]
 
 Floats = NDArray[np.float64]
+PROVING = 2e-7  # seconds of a proof for each entry that triplets send
 Elements = NDArray[np.int32]
 
 
@@ -61,6 +62,12 @@ class Structure:
         return Structure(np.zeros((0, 2), np.int32), np.zeros((0, 3), np.int32), np.zeros((0, 3), np.int32))
 
 
+def sent(domains: Elements, triplets: Elements) -> NDArray[np.int64]:
+    """The number of entries that each triplet sends to its pairs."""
+    a, b, c = domains.astype(np.int64)[triplets].T
+    return np.asarray(a * b + a * c + b * c)
+
+
 class Passes:
     """The messages of a factor graph, and the passes that change them.
 
@@ -69,6 +76,8 @@ class Passes:
     bound : float
         The bound that the messages prove after the latest complete pass, up to rounding.
     structure : Structure
+    proving : float
+        Seconds that added triplets take in the proof of the bound.
     """
 
     def __init__(self, f: FactorGraph) -> None:
@@ -91,7 +100,7 @@ class Passes:
         if f.has_forbidden:
             self.cap = 4.0 * absolute_costs(f, tables) + 1.0
         self.unary = self._sum_of_unary()
-        self.bound = -math.inf
+        self.bound, self.proving = -math.inf, 0.0
         self.structure = Structure.none()
         self.order, self.ends = self._in_halves()
         self.network = self._network()
@@ -229,6 +238,7 @@ class Passes:
             np.concatenate([old.scopes, scopes]),
         )
         more = int(self.f.domains[pairs].sum(dtype=np.int64))
+        self.proving += PROVING * float(sent(self.f.domains, scopes).sum())
         self.network = self._network()
         self.network.load(np.concatenate([out, np.zeros(more)]), links)
 

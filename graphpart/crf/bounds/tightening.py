@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.bounds import _tightening
-from graphpart.crf.bounds.passes import Passes
+from graphpart.crf.bounds.passes import PROVING, Passes, sent
 from graphpart.stopping import Stopping
 
 __all__ = ["tighten"]
@@ -87,7 +87,9 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
             cycles = kind(rows)
             gains = _tightening.gains(left, *cycles, cost, stopping)
             listed.append((cycles, gains))
-        if not stopping.check(cost) and _add(passes, _best(listed, least), index):
+        seconds = stopping.remaining
+        room = ROOM if seconds is None else min(ROOM, int(0.5 * seconds / PROVING))
+        if not stopping.check(cost) and _add(passes, _best(listed, least), index, room):
             return True
     return False
 
@@ -104,23 +106,18 @@ def _best(listed: list[tuple[Cycles, Floats]], least: float) -> Chosen:
     return begin[chosen], length[chosen], np.concatenate([scopes for (_, scopes, _), _ in listed])
 
 
-def _add(passes: Passes, found: Chosen, index: tuple[Offsets, Offsets]) -> bool:
-    """Add the triplets of cycles, the best first; whether any of them was new.
+def _add(passes: Passes, found: Chosen, index: tuple[Offsets, Offsets], room: int) -> bool:
+    """Add the triplets of cycles, the best first, as far as all send at most `room` entries; whether any was new.
 
     `index` has the keys of all pairs, ascending, and their numbers.
     """
-    s, domains, n = passes.structure, passes.f.domains.astype(np.int64), passes.f.n
-
-    def entries(triplets: Elements) -> Offsets:
-        a, b, c = domains[triplets].T
-        return np.asarray(a * b + a * c + b * c)
-
+    s, domains, n = passes.structure, passes.f.domains, passes.f.n
     every = np.concatenate([s.scopes, _triplets(*found)])
     i, j, k = every.astype(np.int64).T
     _, pair = np.unique(_keys(n, i, j), return_inverse=True)
     new = np.sort(np.unique(pair * n + k, return_index=True)[1])
     new = new[new >= len(s.scopes)]
-    new = new[np.cumsum(entries(every[new])) <= ROOM - int(entries(s.scopes).sum())]
+    new = new[np.cumsum(sent(domains, every[new])) <= room - int(sent(domains, s.scopes).sum())]
     if not len(new):
         return False
     i, j, k = i[new], j[new], k[new]

@@ -11,8 +11,16 @@ from graphpart.common.judge import TOLERANCE, Judge, judge_of
 from graphpart.common.steps import decimal_step
 from graphpart.crf.certificates.certificate import common_step, finite_costs
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.shared_tables import absolute_costs
 
-__all__ = ["judge_of_labels", "selected_entries"]
+__all__ = ["is_far", "judge_of_labels", "selected_entries"]
+
+
+def is_far(f: FactorGraph, bound: float, cost: float) -> bool:
+    """Whether a bound does not meet the cost, whatever the labels are. O(1) after the first call"""
+    if "resolution" not in f._cache:
+        f._cache["resolution"] = max(_steps(f)[0], TOLERANCE * (abs(f.constant) + absolute_costs(f)))
+    return bool(bound < cost - f._cache["resolution"])
 
 
 def judge_of_labels(f: FactorGraph, labels: NDArray[np.int32]) -> Judge:
@@ -31,11 +39,16 @@ def judge_of_labels(f: FactorGraph, labels: NDArray[np.int32]) -> Judge:
     return judge
 
 
-def _made(f: FactorGraph, labels: NDArray[np.int32]) -> Judge:
+def _steps(f: FactorGraph) -> tuple[float, float]:
     if "steps" not in f._cache:
         step = common_step(f)
         f._cache["steps"] = (step, 0.0) if step else decimal_step(*finite_costs(f))
-    step, error = f._cache["steps"]
+    steps: tuple[float, float] = f._cache["steps"]
+    return steps
+
+
+def _made(f: FactorGraph, labels: NDArray[np.int32]) -> Judge:
+    step, error = _steps(f)
     entries = f._flat()[4][selected_entries(f, labels)]
     paid = float(np.abs(entries[np.isfinite(entries)]).sum())
     return judge_of(step, error, TOLERANCE * math.fsum([abs(f.constant), paid]))

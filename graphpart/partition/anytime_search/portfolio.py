@@ -185,6 +185,8 @@ class Portfolio(RoundSearch[Any, Found]):
             restarts = RestartRounds(turn, all_.restarts, 1.0)
             strategies.append(restarts)
             until = all_.wait * restarts.first_work(turn)  # annealing once seldom keeps up with many
+            if p._has_must_cut and p.n >= all_.few:  # moves of one element find few ways between pairs that are cut
+                strategies.append(FusionRounds(turn, all_.fusion, 1.0))
         plateaus = sparse and turn.annealer.plateaus
         if not plateaus and (not light or p.n <= all_.large):
             share = 0.4 if sparse else 0.1

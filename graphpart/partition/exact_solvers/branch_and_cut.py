@@ -121,15 +121,17 @@ class BranchAndCut:
     def needed(p: SetPartition) -> float:
         """Estimated seconds until the first relaxation of a problem stands.
 
-        12 microseconds for each pair with a cost, and 1 for each two pairs of an element that attract: the packing and
-        the messages before it work on cycles, of which there are about as many.
+        12 microseconds for each pair with a cost, and 1 for each two pairs of an element that attract, or of which one
+        attracts and the other one must be cut in a matrix: the packing and the messages before it work on cycles, of
+        which there are about as many.
         """
         if p.matrix is None:
             u, v, cost = p._listed()
-            attracting = np.bincount(np.concatenate([u[cost < 0], v[cost < 0]]), minlength=p.n)
+            attracting = others = np.bincount(np.concatenate([u[cost < 0], v[cost < 0]]), minlength=p.n)
         else:
             attracting = (p.matrix < 0).sum(axis=1)
-        return 12e-6 * pairs_with_cost(p) + 1e-6 * float(attracting @ attracting)
+            others = attracting + np.isinf(p.matrix).sum(axis=1)
+        return 12e-6 * pairs_with_cost(p) + 1e-6 * float(attracting @ others)
 
     def generates_columns(self) -> bool:
         """Whether column generation has begun for some block."""

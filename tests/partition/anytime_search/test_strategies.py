@@ -358,6 +358,10 @@ def test_restarts_take_part_on_dense_problems_and_within_limits() -> None:
         dense = strategies(p)
         assert {"restarts", "annealing"} == set(dense)
         assert set(strategies(p, "annealing")) == {"restarts"}
+    group = np.arange(210) % 70  # so many pairs must be cut that fusion takes part
+    costs = np.where(group[:, None] == group, np.inf, np.random.default_rng(0).normal(size=(210, 210)))
+    np.fill_diagonal(costs, 0.0)
+    assert "fusion" in strategies(gp.SetPartition.from_matrix(np.triu(costs) + np.triu(costs).T))
     grid = gp.generate.grid(12, 12, seed=1).problem
     assert "restarts" not in strategies(grid)
     assert {"restarts", "annealing"} == set(strategies(grid.require(n_clusters=(1, 3))))

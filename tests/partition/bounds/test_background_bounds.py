@@ -370,3 +370,10 @@ def test_a_matrix_of_cluster_editing_has_the_bound_of_its_pairs():
     prover.run(Stopping(), None)
     assert prover.p.background is not None and prover.bound > 0.5 * matrix[matrix < 0].sum() / 2
     assert prover.bound <= gp.partition.kernighan_lin_pairs(p).cost
+
+
+def test_a_long_step_waits_for_a_turn_of_its_own():
+    prover = Bounding(gp.generate.uniform_integers(30, 9, seed=1).problem, np.arange(30, dtype=np.int32))
+    prover._steps = iter([1e6, None])
+    prover.run(Stopping(), 1e3)
+    assert prover.needs == 1e6 and list(prover._steps) == [None]
