@@ -3,6 +3,7 @@
 import ctypes
 import multiprocessing.process
 import os
+import subprocess
 import sys
 import threading
 from types import SimpleNamespace
@@ -84,6 +85,29 @@ def test_side_by_side(monkeypatch):
     assert sum(machine.side_by_side(both.wait, both.wait)) == 1
     with pytest.raises(ZeroDivisionError):
         machine.side_by_side(lambda: 1, lambda: 1 // 0)
+
+
+@pytest.mark.skipif(not machine.can_limit(), reason="the system does not say how much memory a process takes")
+@pytest.mark.parametrize("method", ["greedy-joining", "kernighan-lin-pairs"])
+def test_methods_take_at_most_five_times_the_memory_of_the_problem(method):
+    """Four times, as docs/how-to/memory-and-time.md says, and what a process takes for itself."""
+    code = f"""
+import numpy as np
+import graphpart as gp
+from graphpart import machine
+rng = np.random.default_rng(0)
+pairs = rng.integers(0, 20_000, (200_000, 2))
+pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+p = gp.SetPartition.from_pairs(20_000, pairs, rng.normal(size=len(pairs)))
+del pairs
+gp.solve(gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, 1.0]), method={method!r})
+machine.forget_peak()
+before = machine.peak()
+gp.solve(p, method={method!r})
+print((machine.peak() - before) / (16 * p.m))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 5
 
 
 @pytest.mark.skipif(not machine.can_limit(), reason="the system does not limit the memory of processes")
