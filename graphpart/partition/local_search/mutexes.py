@@ -42,7 +42,8 @@ def mutex_watershed(
     problem : SetPartition or networkx.Graph
         A graph has its costs in the edge attribute ``cost``.
     time_limit : float, optional
-        Seconds; the weakest pairs are then left out.
+        Seconds; the weakest pairs are then left out. If a background cannot become a matrix in this time, only required
+        joins are made.
     callback : callable, optional
         ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run. The cost is 0 until the end.
 
@@ -77,6 +78,10 @@ def mutex_watershed(
     stopping = Stopping(time_limit, None, None, callback)
     p = as_problem(problem)
     find_method("mutex-watershed", "partition").check_problem(p)
+    left = stopping.remaining
+    if left is not None and p.background is not None and 1e-7 * p.n**2 > left:  # seconds for a matrix and its pairs
+        stopping.stop(Status.TIME_LIMIT)
+        return finish(p, p._must_join_classes(), stopping, "mutex-watershed", Status.FEASIBLE)
     p = with_matrix(p)
     contraction = Contraction(p)
     q: SetPartition = contraction.problem

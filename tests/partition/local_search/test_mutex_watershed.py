@@ -57,3 +57,9 @@ def test_any_increasing_function_of_the_sizes_gives_the_same():
         for f in (np.abs, np.sqrt, lambda x: x**3)
     ]
     assert all(np.array_equal(results[0], other) for other in results)
+
+
+def test_a_matrix_that_takes_longer_than_the_limit_is_not_made():
+    p = gp.SetPartition.from_pairs(20_000, [(0, 1), (2, 3)], [-2.0, -1.0], missing=1.0, must_join=[(4, 5)])
+    r = gp.partition.mutex_watershed(p, time_limit=1e-3)
+    assert r.status == "time_limit" and r.n_clusters == 19_999 and r.labels[4] == r.labels[5]
