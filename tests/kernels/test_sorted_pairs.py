@@ -1,0 +1,39 @@
+"""Pairs in lexicographic order: against a dictionary, and the same on any number of threads."""
+
+import numpy as np
+import pytest
+from trials import trials
+
+from graphpart.kernels import _pairs
+
+
+@pytest.mark.parametrize("flagged", [False, True])
+def test_sorted_and_added_up(flagged):
+    rng = np.random.default_rng(int(flagged))
+    for _ in range(trials(400)):
+        n, m = int(rng.integers(2, 12)), int(rng.integers(60))
+        u = rng.integers(0, n, m)
+        v = (u + rng.integers(1, n, m)) % n
+        costs, flags = rng.normal(size=m), rng.integers(0, 2, m).astype(np.uint8)
+        sums: dict[tuple[int, int], float] = {}
+        lifted: dict[tuple[int, int], int] = {}
+        for k in range(m):
+            pair = min(u[k], v[k]), max(u[k], v[k])
+            sums[pair] = sums[pair] + costs[k] if pair in sums else costs[k]
+            lifted[pair] = lifted.get(pair, 1) & flags[k]
+        low, high, found, overflow, kept = _pairs.sort_pairs(n, u, v, costs, flags if flagged else None)
+        assert list(zip(low.tolist(), high.tolist(), strict=True)) == sorted(sums) and not overflow
+        assert found.tolist() == [sums[pair] for pair in sorted(sums)]
+        assert kept is None if not flagged else kept.tolist() == [lifted[pair] for pair in sorted(sums)]
+
+
+def test_the_same_on_any_number_of_threads(monkeypatch):
+    rng = np.random.default_rng(2)
+    n, m = 1000, 2**20
+    u = rng.integers(0, n, m, np.int32)
+    v = (u + rng.integers(1, n, m, np.int32)) % n
+    costs, found = rng.normal(size=m), []
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("GRAPHPART_THREADS", threads)
+        found.append([array.tobytes() for array in _pairs.sort_pairs(n, u, v, costs)[:3]])
+    assert found[0] == found[1] == found[2]
