@@ -201,7 +201,7 @@ class Semidefinite:
         unit = float(np.diag(inverse).max())
         W = np.ascontiguousarray(inverse / unit, np.float32)  # Z is exact again in the next round
         each, sides = (rows.starts, rows.members, rows.numbers, rows.multipliers), rows.sides(self.clusters)
-        for _ in range(4):  # sweeps between two separations
+        for _ in range(12):  # sweeps between two separations, which take as long as some ten sweeps
             _odd_squares.ascend(W, unit, *each, self.mu / sides, UNCHANGED)
             self.mu *= self.fall
         self.rounds += 1

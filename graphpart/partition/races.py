@@ -342,7 +342,9 @@ class Races:
         if p.n >= a.searched and (part.count == 1 or p.background is not None):
             contestants.append(self._searcher(part, p, labels))
         elif part.prover is not None and seconds is not None and p.n >= a.helped:
-            contestants.append(self._searcher(part, p, labels, wanted=part.prover.generates_columns))
+            # Roundings of the proof are as good as a search, but for columns, and where clusters have to be connected.
+            wanted = part.prover.generates_columns if p.lifted is None else lambda: True
+            contestants.append(self._searcher(part, p, labels, wanted=wanted))
         elif part.late is not None and seconds is not None and p.n >= a.helped:  # too little time for the proof
             contestants.append(self._searcher(part, p, labels))
         if prover is not None:

@@ -54,7 +54,8 @@ LARGEST_PROVEN = 100  # most elements of a problem that is given to the integer 
 class _Proofs:
     """Three provers as one contestant: one without the limits, the integer program, and the bound for few clusters.
 
-    The last has as much time as the others together, which have as much as each other, where they are for the problem.
+    The others have as much time as each other, where they are for the problem. The last has as much as both together,
+    or nine tenths of all if its bound is above that without limits and the problem is too large for the program.
     The integer program starts anew in each of its turns, each twice as long as the last. If no later turn could be
     longer, it has all that is left.
     """
@@ -70,7 +71,8 @@ class _Proofs:
         few: FewClusters | None,
     ) -> None:
         self.p, self.contraction, self.inner, self.few = p, contraction, inner, few
-        self._ahead = 0.0  # seconds of the bound for few clusters less those of the others
+        first = 0.0 if few is None else min(1.0, 10.0 * few.needs)
+        self._ahead = -first  # seconds of the bound for few clusters, after its first ones, less those of the others
         self.labels, self.cost = labels, contraction.problem._evaluate_labels(labels)
         self.bound, self.name = -math.inf, FREE
         self._solved = p.n > LARGEST_PROVEN  # whether the integer program has nothing to do
@@ -104,7 +106,8 @@ class _Proofs:
         few = self.few if self._few_is_next else None
         if few is None or until is None:
             self._run_others(stopping, until)
-            self._ahead -= stopping.seconds - began
+            leads = self._solved and self.few is not None and self.few.bound > self.inner.bound
+            self._ahead -= (9.0 if leads else 1.0) * (stopping.seconds - began)
         if few is not None and self.bound < self.cost:
             few.run(stopping.child(plus=math.inf), until, self.cost)
             self._take(self.labels, self.cost, few.bound, few.name)
@@ -215,7 +218,7 @@ def solve_within_limits(
         few = FewClusters(q) if FewClusters.fits(q) else None
         contestants.append(_Proofs(p, contraction, first, prover, few))
         if few is not None and turns is None:
-            turns = RaceParameters(hope=1.0)  # its bound is far, and rises: half of the time once the search is stuck
+            turns = RaceParameters(hope=1.0, stuck=0.8)  # its bound is far, and rises long after the search is stuck
     provers = [one for one in contestants if one.proves]
     judge = judge_of_partition(free)
     race = Race(contestants, first, cost, trivial_bound(free), lambda _: judge, turns)

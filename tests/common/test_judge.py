@@ -40,6 +40,20 @@ def test_an_attraction_that_decides_nothing_hides_no_gap():
     assert judge_of_partition(p).tolerance < 0.1
 
 
+@pytest.mark.parametrize("form", ["matrix", "pairs"])
+def test_pairs_without_neighbours_are_proven(form):
+    """Each cost decides nothing, and bounds are rounded: the tolerance is not 0."""
+    pairs, costs = np.array([[0, 1], [2, 3], [3, 4]]), np.array([-1.27902313, -0.3333333334, 0.1234567891])
+    p = gp.SetPartition.from_pairs(18, pairs, costs, n_clusters=(1, 2))
+    if form == "matrix":
+        C = np.zeros((18, 18))
+        C[pairs[:, 0], pairs[:, 1]] = C[pairs[:, 1], pairs[:, 0]] = costs
+        p = gp.SetPartition.from_matrix(C, n_clusters=(1, 2))
+    assert 1e-14 < judge_of_partition(p).tolerance < 1e-9 and gp.solve(p).status == "optimal"
+    huge = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-1e12, -1.1e-3, 1e-3])
+    assert judge_of_partition(huge).tolerance < 0.01
+
+
 def test_a_race_is_over_as_soon_as_a_solution_meets_the_bound():
     class Finder:
         name, proves, bound, done, needs = "finder", False, -math.inf, False, 0.0

@@ -21,7 +21,8 @@ def judge_of_partition(p: SetPartition) -> Judge:
     """The judge for partitions of a problem: by a common step, by a decimal step, or up to rounding. O(m)
 
     The tolerance is a share of the sum of all attraction, since no partition that is worth it pays more. An attraction
-    above all other costs of one of its elements counts as these: it decides nothing, so it must not hide a gap.
+    above all other costs of one of its elements counts as these: it decides nothing, so it must not hide a gap. The
+    tolerance is at least the error of rounding of a bound, unless there are costs that are nearly as small.
     """
     step = common_step(p)
     if step:
@@ -32,14 +33,21 @@ def judge_of_partition(p: SetPartition) -> Judge:
         u, v, cost = p.pairs()
         size = np.where(np.isfinite(cost), np.abs(cost), 0.0)
         sums: NDArray[Any] = np.bincount(u, size, p.n) + np.bincount(v, size, p.n)
-        scale = _deciding(cost, sums[u], sums[v])
+        scale, least = _deciding(cost, sums[u], sums[v]), _least(size)
     else:  # without a list of its pairs, which takes several times as long
         parts: list[Floats] = [np.where(np.isfinite(rows), np.abs(rows), 0.0).sum(axis=1) for rows in tiles(p)]
         sums = np.concatenate([np.zeros(0), *parts])
         scale = math.fsum(_deciding(rows, own[:, None], sums) for rows, own in zip(tiles(p), parts, strict=True)) / 2
+        least = min((_least(np.abs(rows)) for rows in tiles(p)), default=math.inf)
     costs = finite_costs(p)
     assert costs is not None  # without a background
-    return judge_of(*decimal_step(costs), max(p.n * p._tolerance, TOLERANCE * scale))
+    rounding = min(2.0**-46 * float(sums.sum()), 2.0**-20 * least)
+    return judge_of(*decimal_step(costs), max(p.n * p._tolerance, TOLERANCE * scale, rounding))
+
+
+def _least(sizes: Floats) -> float:
+    """The least of some absolute costs, other than 0."""
+    return float(sizes.min(initial=math.inf, where=sizes > 0))
 
 
 def _deciding(cost: Floats, of_u: NDArray[Any], of_v: NDArray[Any]) -> float:
