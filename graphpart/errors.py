@@ -215,7 +215,7 @@ ATTRIBUTES = {
     "predict_proba": "predict_marginals",
 }
 #: What to do with a result that does not hold its problem.
-NO_PROBLEM = "results that were pickled do not hold their problem: give the one that was solved"
+NO_PROBLEM = "results that were pickled do not hold their problem: give that of the result before it was pickled"
 #: Names of a smallest size of clusters, which nothing takes, and the end of the message.
 SMALLEST_SIZES = ("min_cluster_size", "min_members", "min_samples", "min_size")
 NO_SMALLEST_SIZE = (

@@ -43,7 +43,7 @@ ALLOWED = {
     "metrics": {"common", "display", "errors", "result"},
     "io": SHARED | {"partition", "crf", "labeled"},
     "learn": SHARED | {"partition", "crf", "metrics"},
-    "answers": SHARED | {"partition"},
+    "answers": SHARED | {"partition", "io"},
     "solve": SHARED | {"partition", "crf", "labeled", "answers"},
     "plotting": BASE | {"files"},
     "signed_network": SHARED | {"partition"},

@@ -11,7 +11,7 @@ import graphpart as gp
 def test_of_partitions():
     p = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-1.0, 2.0, -3.0])
     r = pickle.loads(pickle.dumps(gp.solve(p)))
-    expected = "None.*pickled do not hold their problem: give the one that was solved, as in"
+    expected = "None.*pickled do not hold their problem: give that of the result before it was pickled, as in"
     for call in (
         lambda: gp.partition.doubts(r.problem, r),
         lambda: gp.report(r.problem, r, io.BytesIO()),

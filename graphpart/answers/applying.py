@@ -34,7 +34,7 @@ def answered(problem: Any, answers: Any, *, error: float = 0.0) -> SetPartition:
     ----------
     problem : SetPartition or networkx.Graph
         A graph has its costs in the edge attribute ``cost``.
-    answers : DataFrame of pandas, polars or Arrow, or mapping from names to lists
+    answers : DataFrame of pandas, polars or Arrow, mapping from names to lists, or path of a file, CSV or Parquet
         With the columns `left`, `right` (names of elements, in either order) and `answer`: "together" (also yes, 1 or
         True), "apart" (no, 0, False), or nothing where the person does not know. Other columns are ignored. Names are
         also compared as texts. Answers about names that are no elements are left out, with a warning.

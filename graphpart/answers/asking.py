@@ -27,6 +27,7 @@ from graphpart.answers.given import (
     Answers,
     answers_of,
     chance_in,
+    listed,
     meaning_of,
     placed,
     problem_of,
@@ -73,7 +74,7 @@ def questions(
         these answers only, since the others are about whole clusters, and say little about a pair with such scores.
     n : int
         The number of questions; fewer if there are not as many.
-    answers : DataFrame or mapping, optional
+    answers : DataFrame, mapping or path, optional
         Earlier answers, as :func:`graphpart.solve` takes them. What follows from them, and pairs that the person does
         not know, are not asked again. If they have the columns `decision` and `chance` of their questions, the gain
         takes into account which decisions turned out to be wrong.
@@ -209,7 +210,7 @@ def told_by(answers: Any) -> Told:
     """What a table of answers says of the decisions and chances of its questions, if it has them."""
     if answers is None or isinstance(answers, Answers):
         return []
-    table = table_of(answers)
+    table = table_of(listed(answers))
     if not {"answer", "decision", "chance"} <= set(table.columns):
         return []
     rows = zip(*(table.objects(name) for name in ("decision", "answer", "chance")), strict=True)

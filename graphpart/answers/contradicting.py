@@ -37,7 +37,7 @@ def contradictions(problem: Any, answers: Any, *, library: str | None = None) ->
     Parameters
     ----------
     problem : SetPartition or networkx.Graph
-    answers : DataFrame or mapping
+    answers : DataFrame, mapping or path
         With the columns `left`, `right` and `answer`, as :func:`graphpart.solve` takes them.
     library : {"pandas", "polars", "dict"}, optional
         As in :meth:`Columns.to_frame`.

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.answers.bits import bit_of
-from graphpart.answers.given import NOT_KNOWN, TOGETHER, answers_of, problem_of
+from graphpart.answers.given import NOT_KNOWN, TOGETHER, answers_of, listed, problem_of
 from graphpart.answers.sides import record_columns, sides_of
 from graphpart.common.columns import Columns
 from graphpart.display import plural
@@ -150,7 +150,7 @@ def expected_f1(problem: Any, result: Any, answers: Any, *, level: float = 0.9, 
     problem, result
         Those that :func:`random_pairs` was called with. The result must not have been made with these answers: it would
         be right about them. Take them for the next result.
-    answers : DataFrame or mapping
+    answers : DataFrame, mapping or path
         The pairs of :func:`random_pairs`, with a column `answer`. No other answers: pairs that were chosen
         are not representative, and belong into the problem.
     level : float
@@ -188,7 +188,8 @@ def expected_f1(problem: Any, result: Any, answers: Any, *, level: float = 0.9, 
     if not 0 < level < 1:
         raise InvalidOption(f"level is {level!r}: expected a probability between 0 and 1")
     p = problem_of(problem)
-    given, named = answers_of(p, answers), table_of(answers).columns
+    table = listed(answers)
+    given, named = answers_of(p, table), table_of(table).columns
     if "chance" in named and "weight" not in named:
         raise InvalidProblem(
             "answers are about questions that were chosen, since they have a chance: expected pairs at random, "

@@ -29,6 +29,7 @@ __all__ = [
     "Answers",
     "answers_of",
     "chance_in",
+    "listed",
     "meaning_of",
     "placed",
     "problem_of",
@@ -73,8 +74,16 @@ def problem_of(problem: Any) -> SetPartition:
     return as_problem(problem.problem if hasattr(problem, "outlines") else problem)
 
 
+def listed(answers: Any) -> Any:
+    """The answers in a file, if its path is given; others as they are."""
+    from graphpart.io.elements import read_answers
+
+    return read_answers(answers) if isinstance(answers, str | os.PathLike) else answers
+
+
 def placed(problem: Any, answers: Any) -> Any:
     """Answers about places in a segmentation as answers about its regions; others as they are."""
+    answers = listed(answers)
     return problem.by_element(answers) if answers is not None and hasattr(problem, "by_element") else answers
 
 
@@ -84,8 +93,8 @@ def answers_of(p: SetPartition, table: Any) -> Answers:
     Raises
     ------
     InvalidProblem
-        If it is no table with the columns left, right and answer, an answer is none of the known words, a pair is
-        one element twice, or none of the names is an element.
+        If it is no table with the columns left, right and answer, nor the path of a file with one, an answer is none of
+        the known words, a pair is one element twice, or none of the names is an element.
 
     Warns
     -----
@@ -94,10 +103,11 @@ def answers_of(p: SetPartition, table: Any) -> Answers:
     """
     if isinstance(table, Answers):
         return table
+    table = listed(table)
     if not is_frame(table) and not isinstance(table, dict):
         raise InvalidProblem(
-            f"answers is of type {type(table).__name__}: expected a table with the columns {', '.join(COLUMNS)}"
-            + (", such as pandas.read_csv(path)" if isinstance(table, str | os.PathLike) else "")
+            f"answers is of type {type(table).__name__}: expected a table with the columns {', '.join(COLUMNS)}, or "
+            "the path of a file that has one"
         )
     frame = table_of(table)
     for name in COLUMNS:

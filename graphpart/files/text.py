@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from graphpart.files.source import Source
 
-__all__ = ["ANSWERS", "INTEGER", "ROWS", "answer_in", "check_text", "identifier", "numbers", "write_rows"]
+__all__ = ["ANSWERS", "INTEGER", "ROWS", "answer_in", "check_text", "identifier", "no_header", "numbers", "write_rows"]
 
 ROWS = 1 << 16  # rows formatted at a time
 INTEGER = re.compile(r"0|-?[1-9][0-9]*")
@@ -50,6 +50,23 @@ def answer_in(value: Any) -> str | None:
     text = "" if value is None else str(value).strip().lower()
     said = {"together": "together yes true 1 1.0", "apart": "apart no false 0 0.0"}
     return "" if text in ("", "nan") else next((word for word, same in said.items() if text in same.split()), None)
+
+
+def no_header(line: str) -> str:
+    """What a first line is that is no header of fields with commas between them; "" if it may be a header.
+
+    Examples
+    --------
+    >>> no_header("left;right;score")
+    '; its fields are separated by semicolons: expected commas, or a table of pandas.read_csv(path, sep=";")'
+    """
+    for mark, word, sep in ((";", "semicolons", ";"), ("\t", "tabs", "\\t")):
+        if mark in line and "," not in line:
+            more = f'a table of pandas.read_csv(path, sep="{sep}")'
+            return f"; its fields are separated by {word}: expected commas, or {more}"
+    if re.search(r'(^|,)\s*"?[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?"?\s*(,|$)', line, re.ASCII | re.IGNORECASE):
+        return "; it looks like a row of data: expected a line with the names of the columns before it"
+    return ""
 
 
 def check_text(source: Source, line: int, field: str) -> None:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.files._text import Pairs
-from graphpart.files.text import ROWS, check_text, identifier, numbers, write_rows
+from graphpart.files.text import ROWS, check_text, identifier, no_header, numbers, write_rows
 from graphpart.io.pairs import stored_pairs
 from graphpart.io.parquet import NAME_COLUMNS
 from graphpart.partition.inputs.frames import ranked
@@ -73,7 +73,7 @@ def read(source: Source) -> SetPartition:
         if not source.head(1 << 16).strip():
             raise source.error(None, f"the file is empty: expected the header {HEADER}")
         found = ascii(first[:40].decode("utf-8", "backslashreplace")) if first.strip() else "an empty line"
-        more = f"; or {NAME_COLUMNS}" if first.count(b",") > 1 else ""
+        more = no_header(first.decode("utf-8", "replace")) or (f"; or {NAME_COLUMNS}" if first.count(b",") > 1 else "")
         raise source.error(1, f"found {found}: expected the header {HEADER}{more}")
     if kind:
         source.readline()

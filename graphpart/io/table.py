@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import no_column
 from graphpart.files.source import Source
-from graphpart.files.text import check_text
+from graphpart.files.text import check_text, no_header
 
 __all__ = ["TableReader"]
 
@@ -60,7 +60,7 @@ class TableReader:
             If there is none of this name.
         """
         if name not in self.columns:
-            raise self._source.error(1, no_column(name, self.columns))
+            raise self._source.error(1, no_column(name, self.columns) + no_header(",".join(self.columns)))
         return self.columns.index(name)
 
     def blocks(

@@ -125,7 +125,7 @@ def _left_out(sizes: Any, chosen: Any, doubt: Any, lines: int) -> str:
     some = f"{len(chosen)} of {number(len(sizes))} clusters: " if len(chosen) < len(sizes) else ""
     known = np.isfinite(doubt).any()
     some += "the least sure, each with a line to the nearest, and " if known else ""
-    some += "the clearest lines, and " if lines and not known else ""
+    some += "those that attract each other most, and " if lines and not known else ""
     some += "the largest"
     rest = np.delete(sizes, chosen)
     if not len(rest):

@@ -18,7 +18,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -28,9 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.answers.applying import with_answers
-from graphpart.answers.given import answers_of
+from graphpart.answers.given import answers_of, listed
 from graphpart.errors import InvalidOption, MissingDependency, unknown
-from graphpart.io.elements import read_answers
 from graphpart.methods import find_method
 from graphpart.partition.inputs.frames import is_frame, table_of
 from graphpart.partition.inputs.origin import Fields, Origin
@@ -137,7 +135,7 @@ def match(
     tell, began = progress or (lambda _: None), time.perf_counter()
     _check_one_table(frame, on)
     asked = None
-    pairs, answers = (read_answers(x) if isinstance(x, str | os.PathLike) else x for x in (pairs, answers))
+    pairs = listed(pairs)
     if (is_frame(pairs) or isinstance(pairs, dict)) and "answer" in table_of(pairs).columns:
         asked, pairs = pairs, None
     if isinstance(on, str) or not on:

@@ -139,7 +139,7 @@ class Matches(PartitionResult):
 
         Parameters
         ----------
-        answers : DataFrame or mapping
+        answers : DataFrame, mapping or path
             All answers so far, as :func:`graphpart.solve` takes them.
         error : float
             The probability that an answer is wrong. With 0, answers are required, else they are evidence.

@@ -96,6 +96,8 @@ def test_other_wrong_arguments():
         gp.solve(p, answers={"left": [], "right": []})
     with pytest.raises(gp.InvalidProblem, match="answers is of type list: expected a table with the columns left"):
         gp.solve(p, answers=[("ann", "bob")])
+    with pytest.raises(gp.FormatError, match=r"none\.csv: No such file"):
+        gp.solve(p, answers="none.csv")
     with pytest.raises(gp.InvalidOption, match=r"error is 0.5: expected a probability of at least 0 and below 0.5"):
         gp.solve(p, answers=table([("ann", "bob", "apart")]), error=0.5)
     with pytest.raises(gp.InvalidOption, match="error is given without answers: expected both"):

@@ -181,7 +181,7 @@ def test_lifted_pairs_do_not_hide_a_grid():
     assert r.plot().get_images() and r.plot(kind="image").get_images()
     legend = r.plot(kind="map").get_legend()  # without doubts
     title = legend.get_title().get_text()
-    assert r.n_clusters > 36 and "clusters: the clearest lines, and the largest\nnot drawn: " in title
+    assert r.n_clusters > 36 and "clusters: those that attract each other most, and the largest\nnot drawn: " in title
     matplotlib.pyplot.close("all")
 
 
