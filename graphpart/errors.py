@@ -201,6 +201,9 @@ ELSEWHERE = {
 #: Names of attributes that one may look for, and what does that here.
 ATTRIBUTES = {
     "compare": "metrics.compare(truth, labels), or changes() of a result",
+    "LinearChainCRF": "estimators.ChainCRF",
+    "SequenceLabeler": "estimators.ChainCRF",
+    "extend": "partition.extend(problem, old)",
     "from_csv": "gp.read(path, ...), or SetPartition.from_frame",
     "from_dataframe": "SetPartition.from_frame",
     "from_distances": "SetPartition.from_embeddings, or from_matrix of distances less a threshold",
@@ -213,6 +216,7 @@ ATTRIBUTES = {
     "m_best": "predict_k_best",
     "plot": "plot() of a problem or a result",
     "predict_proba": "predict_marginals",
+    "restore": "FactorGraph.potts(unary=...) and solve",
 }
 #: What to do with a result that does not hold its problem.
 NO_PROBLEM = "results that were pickled do not hold their problem: give that of the result before it was pickled"

@@ -121,7 +121,7 @@ class Result(Shown):
         facts: dict[str, Any] = {"method": self.method, **self._counts(), "cost": self.cost}
         if self.objective != self.cost:
             facts["objective"] = self.objective
-        facts |= {"lower bound": self.lower_bound, "gap": percent(self.gap), "status": str(self.status)}
+        facts |= {"lower bound": self.lower_bound, "gap": self._gap(), "status": str(self.status)}
         counted = {"iterations": self.iterations} if self.iterations else {}  # methods that count none have 0
         return Facts(facts | {"message": self.message, **counted, "seconds": self.seconds})
 
@@ -151,11 +151,16 @@ class Result(Shown):
             raise InvalidOption(f"the problem of this result is None; {NO_PROBLEM}, as in problem.plot(result)")
         return self.problem
 
+    def _gap(self) -> str:
+        """The gap, and what it is not if the bound is one for other problems, too, as of limits of sizes."""
+        beside = self.info.get("bound")
+        return percent(self.gap) + (f" to the bound {beside}" if beside else "")
+
     def _counts(self) -> dict[str, Any]:
         return {"labels": len(self.labels)}
 
     def _facts(self) -> dict[str, Any]:
-        known = {} if self.lower_bound == -math.inf else {"lower bound": self.lower_bound, "gap": percent(self.gap)}
+        known = {} if self.lower_bound == -math.inf else {"lower bound": self.lower_bound, "gap": self._gap()}
         return {"method": self.method, "status": str(self.status), **known, "seconds": float(f"{self.seconds:.3g}")}
 
 

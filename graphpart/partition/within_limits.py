@@ -224,11 +224,13 @@ def solve_within_limits(
     race = Race(contestants, first, cost, trivial_bound(free), lambda _: judge, turns)
     race.run(inner)
     bound = math.inf if race.proven else constant + race.bound
+    info: dict[str, Any] = {}
     how = f"{race.prover or 'search' if bound == math.inf else 'search'}; {p._limits}"
     if not race.proven and all(one.name == FREE or one.bound < race.bound for one in provers):
         how += "; the bound is that without limits, so the gap does not say how good the clusters are"
+        info = {"bound": "without limits"}
     found = contraction.lift(race.labels)
-    return concluded(p, found, bound, method, stopping, how, start=(labels, p._evaluate_labels(labels)))
+    return concluded(p, found, bound, method, stopping, how, start=(labels, p._evaluate_labels(labels)), info=info)
 
 
 def _prover(

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from graphpart.answers.applying import with_answers
 from graphpart.answers.given import answers_of, listed
-from graphpart.errors import InvalidOption, MissingDependency, unknown
+from graphpart.errors import InvalidOption, MissingDependency, unknown, warn
 from graphpart.methods import find_method
 from graphpart.partition.inputs.frames import is_frame, table_of
 from graphpart.partition.inputs.origin import Fields, Origin
@@ -212,6 +212,11 @@ def match(
     message = f"{result.message}; compared {chosen}; {len(rules)} blocking rules; prior {share:.3g}"
     if not learned:
         message += "; too few columns or records to learn from: weights rest on assumptions"
+        if len(columns) == 1 and columns[0].kind == "text":
+            warn(
+                "of one column of texts, no weights can be learned, and few copies with errors are candidates: "
+                f"SetPartition.from_embeddings(frame[{columns[0].name!r}]) compares all texts"
+            )
     result = replace(result, message=message + told, seconds=time.perf_counter() - began)
     r: Matches = extended(Matches, result, scores=scores, settings=settings, records=frame)  # type: ignore[arg-type]
     return r if asked is None else r.learned(asked, error=error, method=method, time_limit=time_limit)

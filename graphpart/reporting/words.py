@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from graphpart.display import number, percent, plural
+from graphpart.display import number, plural
 from graphpart.result import Result, Status
 
 __all__ = ["facts_of", "gap_of", "verdict"]
@@ -54,7 +54,7 @@ def verdict(result: Result, solutions: str) -> tuple[str, str]:
 def gap_of(result: Result) -> str:
     """The gap in words; a difference of costs if the cost is 0."""
     if math.isfinite(result.gap):
-        return f"the gap is {percent(result.gap)}"
+        return f"the gap is {result._gap()}"
     return f"the bound is {number(float(f'{result.cost - result.lower_bound:.3g}'))} below"
 
 
@@ -66,7 +66,7 @@ def facts_of(result: Result, counts: dict[str, int]) -> list[tuple[str, str]]:
         facts.append(("in the convention of the file", number(result.objective)))
     if math.isfinite(result.lower_bound):
         facts.append(("lower bound", number(result.lower_bound)))
-        facts.append(("gap, relative to the cost", percent(result.gap)))
+        facts.append(("gap, relative to the cost", result._gap()))
     facts.append(("method", result.method))
     facts.append(("ended because", ENDED[result.status]))
     facts.append(("iterations", number(result.iterations)))

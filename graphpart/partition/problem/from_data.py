@@ -48,7 +48,8 @@ class FromData(FromNetworks):
         """Build a problem from a table with a row for each pair: two identifiers and a cost, score or probability.
 
         A pair without a row costs `missing`. By default this is 0 for costs. For scores, it is derived from the table,
-        such that clusters do not grow by single wrong scores, see :doc:`/how-to/scored-pairs`.
+        such that clusters do not grow by single wrong scores, see :doc:`/how-to/scored-pairs`; not beside groups, or
+        `max_size` and `n_clusters`, as of guests at tables.
 
         Parameters
         ----------

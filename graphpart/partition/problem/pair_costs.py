@@ -164,8 +164,9 @@ class PairCosts(Shown):
         groups = asked.groups_of(nodes, attribute)
         rules = asked.rules(Places(nodes), flags)
         missing, dense = options.get("missing"), options.get("dense")
-        derived = 0.0
-        if scores and missing is None and options.get("background") is None and groups is None and not asked.connects:
+        derived, seats = 0.0, None not in (options.get("max_size"), options.get("n_clusters"))
+        bounded = groups is not None or asked.connects or seats  # clusters do not chain so
+        if scores and missing is None and options.get("background") is None and not bounded:
             u, v, costs, joins, _ = tidy_pairs(len(nodes), u, v, costs, rules.joins, NO_PAIRS)
             rules = Rules(joins, rules.cuts, rules.limits)
             derived = cost_of_unlisted(len(nodes), u, v, costs)

@@ -132,6 +132,8 @@ def test_with_groups_unlisted_pairs_cost_nothing():
     assert WORDS not in repr(p) + repr(q)
     labels = gp.partition.kernighan_lin(p).labels
     assert p.evaluate(labels) == pytest.approx(q.evaluate(labels))
+    seats = gp.SetPartition.from_frame(table, "left", "right", probability="score", max_size=5, n_clusters=120)
+    assert seats.background is None and WORDS not in repr(seats)
 
 
 def test_chains_small_and_empty_tables():
