@@ -64,8 +64,10 @@ def no_header(line: str) -> str:
         if mark in line and "," not in line:
             more = f'a table of pandas.read_csv(path, sep="{sep}")'
             return f"; its fields are separated by {word}: expected commas, or {more}"
-    if re.search(r'(^|,)\s*"?[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?"?\s*(,|$)', line, re.ASCII | re.IGNORECASE):
-        return "; it looks like a row of data: expected a line with the names of the columns before it"
+    number = r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?"
+    fields = [field.strip(' "') for field in line.split(",")]
+    if len(fields) == 3 and any(re.fullmatch(number, field, re.ASCII | re.IGNORECASE) for field in fields):
+        return "; if it is a row of data, write a line with the names of the columns before it"
     return ""
 
 

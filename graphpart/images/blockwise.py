@@ -324,7 +324,7 @@ def shape_of_blocks(volume: Volume, blocks: Any, memory: int) -> tuple[int, ...]
         if len(given) != axes or not all(x >= 8 for x in given):
             raise InvalidOption(f"blocks is {blocks!r}: expected {axes} whole numbers of voxels, at least 8 each")
         return tuple(min(x, n) for x, n in zip(given, volume.shape, strict=True))
-    most = min(2**25, int(0.7 * memory) // 60)  # 40 bytes per voxel were measured in flooding, and 4 are read
+    most = min(2**25, int(0.7 * memory) // 60)  # some 50 bytes of a worker for each voxel, and a margin
     sides = [32] * axes
     while True:
         grown = [min(n, 2 * side) for side, n in zip(sides, volume.shape, strict=True)]

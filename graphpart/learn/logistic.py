@@ -4,7 +4,9 @@ Each pair of elements has an attribute vector x in R^V and a decision y, 1 for "
 f = <theta, x>, a likelihood P(y = 1 | x) = 1 / (1 + 2^-f) and a Gaussian prior on theta with standard deviation sigma,
 the estimate minimises
 
-    sum_s (-y_s f_s + log2(1 + 2^f_s))  +  log2(e) / (2 sigma^2) ||theta||^2.
+    sum_s (-y_s f_s + log2(1 + 2^f_s))  +  log2(e) / (2 sigma^2) ||theta - mu||^2
+
+for the mean mu of the prior, which is 0 by default.
 
 The most probable partition under the same model minimises the sum of the costs c = -<theta, x> of the pairs within
 clusters; without the constraint that decisions form a partition, y = 1 where f > 0.
@@ -50,6 +52,8 @@ class LogisticRegression(LinearCosts):
         limit.
     intercept : bool
         Append a constant attribute 1, whose parameter is the last one.
+    mean : float or array_like
+        Mean of the prior: of all parameters, or of each one, with that of the intercept last.
 
     Attributes
     ----------
@@ -103,8 +107,10 @@ class LogisticRegression(LinearCosts):
         tol: float = 1e-6,
         max_iterations: int | None = None,
         intercept: bool = False,
+        mean: ArrayLike = 0.0,
     ) -> None:
         self.sigma = sigma
+        self.mean = mean
         self.solver = solver
         self.tol = tol
         self.max_iterations = max_iterations
@@ -199,7 +205,10 @@ class LogisticRegression(LinearCosts):
         names = names_of(attributes, None, n_attributes)
         limit = LIMITS[self.solver] if self.max_iterations is None else self.max_iterations
         stopping = Stopping(time_limit, limit, None, callback)
-        objective = Objective(blocks, n_attributes, self.sigma, self.intercept, stopping)
+        size, mean = n_attributes + self.intercept, np.asarray(self.mean, np.float64)
+        if mean.shape not in ((), (size,)) or not np.isfinite(mean).all():
+            raise InvalidOption(f"mean is {self.mean!r}: expected a finite number, or {size}, one for each")
+        objective = Objective(blocks, n_attributes, self.sigma, self.intercept, stopping, mean)
         trace: Trace = []
         with np.errstate(over="ignore", invalid="ignore"):  # sums that overflow are told in one line
             theta, status = SOLVERS[self.solver](objective, self.tol, trace)

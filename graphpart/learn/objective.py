@@ -2,12 +2,12 @@
 
 For samples s with attributes x_s in R^V, decisions y_s in {0, 1} and weights w_s (default 1),
 
-    phi(theta) = sum_s w_s (-y_s f_s + log2(1 + 2^f_s))  +  log2(e) / (2 sigma^2) ||theta||^2,     f_s = <theta, x_s>,
+    phi(theta) = sum_s w_s (-y_s f_s + log2(1 + 2^f_s))  +  log2(e) / (2 sigma^2) ||theta - mu||^2,  f_s = <theta, x_s>,
 
 is, up to a constant, the negative logarithm (base 2) of the posterior of theta under
-P(y_s = 1 | x_s) = 1 / (1 + 2^-f_s) and a Gaussian prior with standard deviation sigma. It is strictly convex.
-With the signed margin m = f if y = 0, -f if y = 1, each term is log2(1 + 2^m), which needs one exponential of a number
-that is not positive, and loses no digits however far m is from 0.
+P(y_s = 1 | x_s) = 1 / (1 + 2^-f_s) and a Gaussian prior with mean mu and standard deviation sigma. It is strictly
+convex. With the signed margin m = f if y = 0, -f if y = 1, each term is log2(1 + 2^m), which needs one exponential of a
+number that is not positive, and loses no digits however far m is from 0.
 
 Samples are read in blocks that stay in the cache, since a pass reads each block two or three times. Each product with a
 block is divided into products with slices so small that the BLAS does not use threads for them: on a busy machine,
@@ -55,14 +55,19 @@ class Objective:
     intercept : bool
         Whether a constant attribute 1 is appended to each sample; it is never stored.
     stopping : Stopping
+    mean : float or array_like
+        mu, one number for all parameters, or one for each.
     """
 
-    def __init__(self, blocks: Blocks, attributes: int, sigma: float, intercept: bool, stopping: Stopping) -> None:
+    def __init__(
+        self, blocks: Blocks, attributes: int, sigma: float, intercept: bool, stopping: Stopping, mean: Any = 0.0
+    ) -> None:
         self.blocks = blocks
         self.columns = attributes
         self.intercept = intercept
         self.size = attributes + intercept
-        self.prior = 1.0 / (LN2 * sigma * sigma)  # d/dtheta of the regulariser is prior * theta
+        self.mean = np.broadcast_to(np.asarray(mean, np.float64), self.size)
+        self.prior = 1.0 / (LN2 * sigma * sigma)  # d/dtheta of the regulariser is prior * (theta - mean)
         self.stopping = stopping
         self.slice = min(VECTOR_WORK // self.size, MATRIX_WORK // self.size**2)
         if self.slice < 16:  # products so large that they are worth waking threads for
@@ -108,7 +113,7 @@ class Objective:
         for X, signs, w in self.read():
             loss = _losses(signs * self._scores(X, theta))
             total += float(loss.sum() if w is None else w @ loss)
-        return total + 0.5 * self.prior * float(theta @ theta)
+        return total + 0.5 * self.prior * float(np.sum((theta - self.mean) ** 2))
 
     def gradient(self, theta: Array) -> tuple[float, Array]:
         """phi(theta) and its gradient. O(n V)"""
@@ -142,8 +147,8 @@ class Objective:
                 if self.intercept:
                     part[:, -1] = root
                 hessian += _square(part, self.slice)
-        value += 0.5 * self.prior * float(theta @ theta)
-        gradient += self.prior * theta
+        value += 0.5 * self.prior * float(np.sum((theta - self.mean) ** 2))
+        gradient += self.prior * (theta - self.mean)
         if hessian is None:
             return value, gradient, scaled
         hessian[np.diag_indices(self.size)] += self.prior
@@ -159,7 +164,7 @@ class Objective:
             margins.append(signs * self._scores(X, theta))
             rates.append(signs * self._scores(X, direction))
             weights.append(w)
-        along, across = float(theta @ direction), float(direction @ direction)
+        along, across = float((theta - self.mean) @ direction), float(direction @ direction)
 
         def derivatives(eta: float) -> tuple[float, float]:
             first = second = 0.0

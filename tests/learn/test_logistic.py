@@ -25,15 +25,15 @@ def samples(seed, n=60, V=3, scale=1.0):
     return X, y
 
 
-def phi(theta, X, y, sigma, w=1.0):
+def phi(theta, X, y, sigma, w=1.0, mean=0.0):
     """The objective as it is written, for moderate arguments."""
     f = X @ theta
-    return np.sum(w * (-y * f + np.log2(1 + 2.0**f))) + np.log2(np.e) / (2 * sigma**2) * theta @ theta
+    return np.sum(w * (-y * f + np.log2(1 + 2.0**f))) + np.log2(np.e) / (2 * sigma**2) * np.sum((theta - mean) ** 2)
 
 
-def objective(X, y, sigma=1.0, intercept=False, w=None):
+def objective(X, y, sigma=1.0, intercept=False, w=None, mean=0.0):
     part = (X, y) if w is None else (X, y, w)
-    return Objective(lambda: iter([part]), X.shape[1], sigma, intercept, Stopping())
+    return Objective(lambda: iter([part]), X.shape[1], sigma, intercept, Stopping(), mean)
 
 
 problems = st.builds(
@@ -46,10 +46,10 @@ sigmas = st.sampled_from([0.05, 1.0, 20.0])
 def test_objective_gradient_and_hessian_are_those_of_the_definition(problem, sigma, seed):
     X, y = problem
     rng = np.random.default_rng(seed)
-    w, theta = rng.random(len(X)), rng.normal(size=X.shape[1])
-    part = objective(X, y, sigma, w=w)
+    w, theta, mean = rng.random(len(X)), rng.normal(size=X.shape[1]), rng.normal(size=X.shape[1])
+    part = objective(X, y, sigma, w=w, mean=mean)
     value, gradient, hessian = part.hessian(theta)
-    assert value == pytest.approx(phi(theta, X, y, sigma, w), rel=1e-12)
+    assert value == pytest.approx(phi(theta, X, y, sigma, w, mean), rel=1e-12)
     assert part.value(theta) == pytest.approx(value, rel=1e-14)
     assert part.gradient(theta)[1] == pytest.approx(gradient, rel=1e-12, abs=1e-12)
     h = 1e-5 / max(1.0, np.abs(X).max())
@@ -73,7 +73,7 @@ def test_the_objective_is_convex(problem, sigma, seed, t):
 @given(problems, sigmas, st.integers(0, 10**6))
 def test_the_line_search_is_exact(problem, sigma, seed):
     X, y = problem
-    part = objective(X, y, sigma)
+    part = objective(X, y, sigma, mean=0.7)
     theta = np.random.default_rng(seed).normal(size=X.shape[1])
     _, d = part.gradient(theta)
     line = part.line(theta, d)

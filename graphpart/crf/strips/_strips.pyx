@@ -344,7 +344,7 @@ cdef class Strips:
         The first rows of the strips are `offset`, `offset + step`, `offset + 2 * step`, and so on.
         """
         cdef Py_ssize_t begin = offset + max(0, self.rows - offset) // (2 * step) * step    # of strips in the middle,
-        cdef Py_ssize_t end = begin + -(-(width + 1 - step) // step) * step     # which keep those of the halves apart
+        cdef Py_ssize_t end = begin + width // step * step      # more than `width - step` rows, which part the halves
         return all(self.at_once(
             partial(self.improve, labels, width, offset, begin, step, cost, stopping),
             partial(self.twin().improve, labels, width, end, self.rows, step, cost, stopping.child()),

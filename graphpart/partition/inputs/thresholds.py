@@ -261,25 +261,28 @@ def valley_threshold(rows: NDArray[np.int64], distances: NDArray[np.float64], am
     """
     from scipy.cluster.hierarchy import linkage
 
+    finite = distances[np.isfinite(distances)]
+    different = finite[finite > 1e-9 * float(finite.max(initial=0.0))]  # copies are at 0 up to rounding
+    if not len(different):
+        return None
+    scale = float(np.median(different))
     count = min(AROUND, distances.shape[1] - 1)
     upper = np.triu_indices(count + 1, 1)
     joins = []
     for row, values in zip(rows.tolist(), distances, strict=True):
         near = np.argpartition(values, count - 1)[:count]
-        cluster = 0
-        steps = linkage(np.maximum(among(np.append(row, near))[upper], 0.0), "average")
+        cluster, apart = 0, among(np.append(row, near))[upper]
+        apart = np.clip(apart, 0.0, 2 * scale)  # pairs that are required to be cut are infinitely far
+        steps = linkage(apart, "average")
         for step, (one, other, height, size) in enumerate(steps.tolist()):
             if cluster in (one, other):
                 joins.append((height, size ** (-2 / 3)))
                 cluster = count + 1 + step
     heights, weights = np.array(joins).T
-    scale = float(np.median(distances[np.isfinite(distances)]))
     step_width = scale / 75  # a fifth of the width of a window
-    if step_width <= 0:
-        return None
     for least in (0.05 * scale, 0.0):
         kept = heights >= least
-        edges = np.arange(0.0, max(scale, float(heights.max())) + 6 * step_width, step_width)
+        edges = np.arange(157) * step_width
         numbers = np.histogram(heights[kept], edges, weights=weights[kept])[0]
         roots = np.sqrt(np.maximum(np.convolve(numbers, np.ones(5), "valid"), 0.0))
         middles = (np.arange(len(roots)) + 2.5) * step_width

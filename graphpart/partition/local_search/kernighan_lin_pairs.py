@@ -10,7 +10,7 @@ is then above that of the best prefix by more than HEIGHT times the mean, over a
 costs of their pairs. The best prefix of the sequence is compared with joining U and V. The better of the two is applied
 if it lowers the cost; if they tie, U and V are joined. After the pairs, every subset that changed is split in the same
 way, with the empty set as V and with all elements allowed to switch, as long as splitting lowers the cost. The rounds
-end when a round changes nothing, or lowers the cost by less than a tenth of what the first of them did: moves do more
+end when a round changes nothing, or lowers the cost by less than a tenth of what the best of them did: moves do more
 in the same time then, and the next rounds come after them.
 
 Moves. A chain starts with the best move of one element, to a subset that a stored pair links to it or to the empty set.

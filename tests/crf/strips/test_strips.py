@@ -185,9 +185,24 @@ def test_halves_are_the_same_on_any_number_of_threads(monkeypatch):
         costs = [f.evaluate_labels(cells)]
         assert strips.move(cells, 2, 1, 1, np.inf, Stopping())
         costs.append(f.evaluate_labels(cells))
+        assert strips.move(cells, 3, 1, 2, np.inf, Stopping())
         found.append((bounds, costs, cells.tolist()))
     assert found[0] == found[1] == found[2]
     assert bounds == sorted(bounds) and bounds[-1] < costs[1] < costs[0]
+
+
+@pytest.mark.parametrize(("width", "step"), [(4, 3), (3, 2), (3, 4)])
+def test_strips_of_two_halves_do_not_meet(width, step, monkeypatch):
+    rng = np.random.default_rng(1)
+    f = gp.FactorGraph.pairwise(unary=rng.normal(size=(132, 132, 4)), pairwise=rng.normal(size=(4, 4)))
+    begin, found = rng.integers(0, 4, f.n).astype(np.int32), []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("GRAPHPART_THREADS", threads)
+        strips, cells = strips_of(f, 3)[1], begin.copy()
+        assert strips.move(cells, width, 0, step, np.inf, Stopping())
+        assert f.evaluate_labels(cells) < f.evaluate_labels(begin)
+        found.append(cells.tolist())
+    assert found[0] == found[1]
 
 
 def test_grids_are_recognised():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from trials import trials
 
 import graphpart as gp
@@ -64,3 +65,22 @@ def test_the_threshold_of_texts_is_between_their_errors_and_other_texts(size):
     p = gp.SetPartition.from_embeddings(texts)
     labels = gp.solve(p, "greedy-joining").labels
     assert gp.metrics.compare(truth, labels).joins_f1 > 0.9, p
+
+
+def test_copies_and_far_rows_leave_the_threshold_of_the_others():
+    texts = ["the quick brown fox jumps"] * 160 + [f"text number {k} about abc{k * 7}" for k in range(40)]
+    p = gp.SetPartition.from_embeddings(texts)
+    assert gp.solve(p, "greedy-joining").clusters[0] == set(range(160))
+    rows = scipy.sparse.random(200, 50, 0.1, format="lil", random_state=0)
+    for far in (1e3, 1e8):
+        rows[3] = far
+        assert gp.SetPartition.from_embeddings(rows.tocsr(), metric="euclidean").n == 200
+    assert gp.SetPartition.from_embeddings(["a b"] * 120).n == 120
+    rng = np.random.default_rng(0)
+    texts = ["the quick brown fox jumps"] * 84
+    texts += [f"{''.join(rng.choice(list('abcdef'), 5))} text {k}" for k in range(16)]
+    assert gp.SetPartition.from_embeddings(texts).n == 100
+    S = np.corrcoef(rng.normal(size=(520, 300)))
+    a, b = np.setdiff1d(np.arange(520), drawn(520))[:2]
+    S[a, b] = S[b, a] = -np.inf  # required to be cut, and near to drawn elements
+    assert gp.SetPartition.from_similarity(S).n == 520
