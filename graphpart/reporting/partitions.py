@@ -29,6 +29,7 @@ __all__ = ["partition_page"]
 Integers = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
 PAIRS = 240_000  # that the page gets one by one
+CELLS = 250  # rows of the matrix, at most: each is an element
 
 
 def partition_page(
@@ -65,7 +66,7 @@ def partition_page(
     order = np.argsort(rank[labels], kind="stable")
     doubt, to = _of_elements(p, doubts)
     chosen = chosen_clusters(sizes, _doubtful(doubts, shown))
-    cells = p.n if p.n <= 250 else 0
+    cells = p.n if p.n <= CELLS else 0
     totals = pair_totals(p, labels, chosen, order, cells, PAIRS)
     headline, sentence = verdict(result, "partition")
     counts = {"elements": p.n, "pairs": listed, "clusters": len(sizes)}
@@ -120,10 +121,10 @@ def partition_page(
 
 
 def _listed(problem: SetPartition, remarks: list[str]) -> SetPartition:
-    """A problem without background, if that is not too large."""
+    """A problem without background, if its matrix is drawn pair by pair; else only pairs that are listed count."""
     from graphpart.partition.problem.forms import explicit
 
-    found = explicit(problem)
+    found = explicit(problem) if problem.n <= CELLS else None
     if found is not None:
         return found
     remarks.append(
