@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphpart.display import plural
+from graphpart.display import frame_of, plural
 from graphpart.errors import GraphPartError, InvalidOption, MissingFile, check_callback
 from graphpart.files.labels import write_labels
 from graphpart.files.source import BLOCK
@@ -77,20 +77,28 @@ class SolvedFiles(Iterator[SolvedFile]):
     """An iterator over outcomes, which solves each file when it is asked for; its repr says so."""
 
     def __init__(self, solved: Generator[SolvedFile], count: int) -> None:
-        self._solved, self._count, self._done = solved, count, 0
+        self._solved, self._count = solved, count
+        self._records: list[dict[str, Any]] = []
 
     def __next__(self) -> SolvedFile:
         found = next(self._solved)
-        self._done += 1
+        self._records.append(found.record)
         return found
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """A data frame with the record of each file, after the rest of them are solved, too."""
+        for _ in self:
+            pass
+        return frame_of({name: [record[name] for record in self._records] for name in COLUMNS}, library)
 
     def close(self) -> None:
         """End the processes that solve."""
         self._solved.close()
 
     def __repr__(self) -> str:
-        how = "files are solved one by one, as they are asked for: for solved in ..., or list(...)"
-        return f"<SolvedFiles: {self._done} of {plural(self._count, 'file')}; {how}>"
+        done = len(self._records)
+        how = "" if done == self._count else "; each is solved when it is asked for: for solved in ..., or .to_frame()"
+        return f"<SolvedFiles: {done} of {plural(self._count, 'file')}{how}>"
 
 
 def solve_files(

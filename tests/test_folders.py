@@ -71,7 +71,11 @@ def test_requirements_change_what_is_known_of_a_file(folder, tmp_path):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_folder_is_solved_and_resumed(folder, tmp_path, jobs):
     out = tmp_path / "out"
-    first = list(gp.solve_files(folder, output=out, jobs=jobs))
+    files = gp.solve_files(folder, output=out, jobs=jobs)
+    assert "for solved in" in repr(files)
+    first = list(files)
+    table = files.to_frame()
+    assert repr(files) == "<SolvedFiles: 4 of 4 files>" and table["file"].tolist() == [one.path for one in first]
     assert len({tuple(solved.record) for solved in first}) == 1  # a broken file is a row of the same table
     assert statuses(first) == {"broken.csv": ("broken", False)} | {f"p{k}.json": ("optimal", False) for k in range(3)}
     for solved in first:
