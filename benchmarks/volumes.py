@@ -163,12 +163,12 @@ def volume_of(path, voxels, workers):
 
 def large(folder, voxels, workers, memory_limit):
     """A volume of zarr, generated and segmented block by block."""
-    path = Path(folder) / f"cells-{voxels:.0e}.zarr"
+    path = Path(folder) / f"cells-{voxels:g}.zarr"
     shape = volume_of(path, voxels, workers)
     start = time.perf_counter()
     s = gp.images.segment_blocks(
-        path, workers=workers, memory_limit=memory_limit, output=Path(folder) / f"labels-{voxels:.0e}.zarr",
-        work_folder=Path(folder) / f"work-{voxels:.0e}-{workers}",
+        path, workers=workers, memory_limit=memory_limit, output=Path(folder) / f"labels-{voxels:g}.zarr",
+        work_folder=Path(folder) / f"work-{voxels:g}-{workers}",
     )  # fmt: skip
     print(f"{np.prod(shape):.3g} voxels, blocks of {s.blocks}: {time.perf_counter() - start:.0f} s, {s}")
     print(f"this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")

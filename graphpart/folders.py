@@ -141,8 +141,8 @@ def solve_files(
     Yields
     ------
     SolvedFile
-        In the order of the files, as soon as each is ready. After Ctrl-C, the file that is worked on is the last one,
-        with its best result so far.
+        In the order of the files, as soon as each is ready; ``to_frame()`` makes a table of all. After Ctrl-C, the file
+        that is worked on is the last one, with its best result so far.
 
     Raises
     ------

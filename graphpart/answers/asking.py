@@ -27,7 +27,6 @@ from graphpart.answers.given import (
     Answers,
     answers_of,
     chance_in,
-    listed,
     meaning_of,
     placed,
     problem_of,
@@ -210,7 +209,7 @@ def told_by(answers: Any) -> Told:
     """What a table of answers says of the decisions and chances of its questions, if it has them."""
     if answers is None or isinstance(answers, Answers):
         return []
-    table = table_of(listed(answers))
+    table = table_of(answers)
     if not {"answer", "decision", "chance"} <= set(table.columns):
         return []
     rows = zip(*(table.objects(name) for name in ("decision", "answer", "chance")), strict=True)

@@ -76,9 +76,11 @@ def problem_of(problem: Any) -> SetPartition:
 
 def listed(answers: Any) -> Any:
     """The answers in a file, if its path is given; others as they are."""
+    if not isinstance(answers, str | os.PathLike):
+        return answers
     from graphpart.io.elements import read_answers
 
-    return read_answers(answers) if isinstance(answers, str | os.PathLike) else answers
+    return read_answers(answers)
 
 
 def placed(problem: Any, answers: Any) -> Any:

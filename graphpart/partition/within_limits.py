@@ -189,8 +189,8 @@ def solve_within_limits(
             stopping.stop(inner.reason)
         bound = trivial_bound(without_limits(p)) if inner.reason else math.inf
         known = None if start is None else (start, p._evaluate_labels(start))
-        how = "search" if inner.reason else "brute force"
-        return concluded(p, labels, bound, method, stopping, f"{how}; {p._limits}", start=known)
+        how, beside = ("search", {"bound": "without limits"}) if inner.reason else ("brute force", {})
+        return concluded(p, labels, bound, method, stopping, f"{how}; {p._limits}", start=known, info=beside)
     seconds = PATIENCE if stopping.remaining is None and method == "auto" else stopping.remaining
     try:
         labels = start_within(p, contraction, start, stopping)

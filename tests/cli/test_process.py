@@ -109,8 +109,8 @@ def test_a_wrong_input_names_the_standard_input():
 
 
 WRITERS = ["info {}", "solve {} --json", "solve {} -o -", "convert {} - --to csv", "--help", "solve --help"]
-WITHOUT = [(line, "broken") for line in WRITERS] + [(line, "full") for line in WRITERS[2:5]]
-WITHOUT += [(line, "closed") for line in WRITERS[:2]]  # not of --help, which goes to standard error then
+WITHOUT = [(line, where) for where in ("full", "broken", "closed") for line in WRITERS]
+WITHOUT = [one for one in WITHOUT if one[1] != "closed" or "--help" not in one[0]]  # then it goes to standard error
 
 
 @pytest.mark.parametrize(("line", "where"), WITHOUT)

@@ -35,10 +35,14 @@ def judge_of_partition(p: SetPartition) -> Judge:
         sums: NDArray[Any] = np.bincount(u, size, p.n) + np.bincount(v, size, p.n)
         scale, least = _deciding(cost, sums[u], sums[v]), _least(size)
     else:  # without a list of its pairs, which takes several times as long
-        parts: list[Floats] = [np.where(np.isfinite(rows), np.abs(rows), 0.0).sum(axis=1) for rows in tiles(p)]
+        parts: list[Floats] = []
+        least = math.inf
+        for rows in tiles(p):
+            sizes = np.where(np.isfinite(rows), np.abs(rows), 0.0)
+            parts.append(sizes.sum(axis=1))
+            least = min(least, _least(sizes))
         sums = np.concatenate([np.zeros(0), *parts])
         scale = math.fsum(_deciding(rows, own[:, None], sums) for rows, own in zip(tiles(p), parts, strict=True)) / 2
-        least = min((_least(np.abs(rows)) for rows in tiles(p)), default=math.inf)
     costs = finite_costs(p)
     assert costs is not None  # without a background
     rounding = min(2.0**-46 * float(sums.sum()), 2.0**-20 * least)

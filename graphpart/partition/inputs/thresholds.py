@@ -23,7 +23,6 @@ SHORTEST = 0.01  # share of the mean distance below which distances count as equ
 #: Share of the variance above which a threshold separates clusters. On generated points: at most 0.16 without clusters,
 #: or if few points of each were drawn; else at least 0.23.
 SEPARATES = 0.2
-AROUND = 50  # nearest points of a drawn one, of which average linkage is done
 Among = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 
@@ -237,7 +236,7 @@ def valley_threshold(rows: NDArray[np.int64], distances: NDArray[np.float64], am
     """The threshold in the valley between the distances at which clusters grow and those at which they meet others;
     None if there is none.
 
-    Average linkage joins each drawn point and its nearest ones (`AROUND`). The distances at which the cluster of the
+    Average linkage joins each drawn point and its 50 nearest ones. The distances at which the cluster of the
     drawn point is joined with another one have a histogram with two peaks: errors within clusters, and the nearest
     other clusters. The valley between is about where average linkage has its best F1, for clusters of two as of
     hundreds. Distances of pairs do not show it, as nearly all of them are between clusters. A join into a cluster of s
@@ -257,7 +256,7 @@ def valley_threshold(rows: NDArray[np.int64], distances: NDArray[np.float64], am
 
     Notes
     -----
-    O(m (n + k^2)) for m drawn points and k = `AROUND`.
+    O(m n) for m drawn points.
     """
     from scipy.cluster.hierarchy import linkage
 
@@ -266,7 +265,7 @@ def valley_threshold(rows: NDArray[np.int64], distances: NDArray[np.float64], am
     if not len(different):
         return None
     scale = float(np.median(different))
-    count = min(AROUND, distances.shape[1] - 1)
+    count = min(50, distances.shape[1] - 1)
     upper = np.triu_indices(count + 1, 1)
     joins = []
     for row, values in zip(rows.tolist(), distances, strict=True):
@@ -280,9 +279,9 @@ def valley_threshold(rows: NDArray[np.int64], distances: NDArray[np.float64], am
                 cluster = count + 1 + step
     heights, weights = np.array(joins).T
     step_width = scale / 75  # a fifth of the width of a window
+    edges = np.arange(157) * step_width
     for least in (0.05 * scale, 0.0):
         kept = heights >= least
-        edges = np.arange(157) * step_width
         numbers = np.histogram(heights[kept], edges, weights=weights[kept])[0]
         roots = np.sqrt(np.maximum(np.convolve(numbers, np.ones(5), "valid"), 0.0))
         middles = (np.arange(len(roots)) + 2.5) * step_width
