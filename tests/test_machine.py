@@ -89,10 +89,11 @@ def test_side_by_side(monkeypatch):
 
 @pytest.mark.skipif(not machine.can_limit(), reason="the system does not say how much memory a process takes")
 @pytest.mark.parametrize("method", ["greedy-joining", "kernighan-lin-pairs"])
-def test_methods_take_at_most_five_times_the_memory_of_the_problem(method):
-    """Four times, as docs/how-to/memory-and-time.md says, and what a process takes for itself.
+def test_methods_take_six_times_the_memory_of_the_problem(method):
+    """As docs/how-to/memory-and-time.md says, and what a process takes for itself: some megabytes beside 16.
 
-    That is some megabytes of libraries, more on one system than on another: the problem takes 16 MB.
+    What arrays leave when they go is returned to the system at once. Else the method uses that first, and seems to take
+    four times the memory; dask.distributed sets the same for processes that it starts.
     """
     code = f"""
 import numpy as np
@@ -109,8 +110,9 @@ before = machine.peak()
 gp.solve(p, method={method!r})
 print((machine.peak() - before) / (16 * p.m))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert float(done.stdout) < 5
+    env = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    assert 2 < float(done.stdout) < 6.5
 
 
 @pytest.mark.skipif(not machine.can_limit(), reason="the system does not limit the memory of processes")
