@@ -25,7 +25,8 @@ called provers, all others searchers. All contestants have the same interface. T
 
 The race ends when the bound meets the cost, when no contestant can do more, or when it is stopped. Without a time
 limit, each contestant has one turn, in the given order, and ends this turn by itself. So the result does not depend on
-the clock. Or only searchers have that turn, and provers have turns afterwards, as long as one of them is near.
+the clock. Or only searchers have that turn, and provers have turns afterwards, as long as one of them is near or finds
+better solutions.
 """
 
 from __future__ import annotations
@@ -201,8 +202,8 @@ class Race:
     def run(self, stopping: Stopping, seconds: float | None = None, hopeful: bool = False) -> bool:
         """Give turns until the race is over, `stopping` ends it, or `seconds` have passed.
 
-        If `hopeful`, only provers have turns, and only as long as one of them is near, or until they have had the share
-        of the time that provers have if none is near.
+        If `hopeful`, only provers have turns, and only as long as one of them is near, or its latest turn has found a
+        better solution, or until they have had, in all calls, the share of the time that provers have if none is near.
 
         A later call continues the race. Without any limit, this is the same as `once`.
 
@@ -216,16 +217,16 @@ class Race:
             limit = seconds if limit is None else min(limit, seconds)
         if limit is None:
             return self.once(stopping)
-        began = stopping.seconds
-        end = began + limit
+        end = stopping.seconds + limit
         for record in self._records:
             record.turn = min(record.turn, max(self.parameters.soonest * limit, 1e-3))
         turns = 0
         while not self.done and not stopping.check(self.cost):
             left = end - stopping.seconds
             provers = [record for record in self._records if record.contestant.proves]
-            far = hopeful and not any(self._is_near(record, left) for record in provers)
-            if far and end - left - began > self.parameters.far * limit:
+            gains = any(one.turns and not one.barren for one in provers)
+            far = hopeful and not gains and not any(self._is_near(one, left) for one in provers)
+            if far and sum(record.seconds for record in provers) > self.parameters.far * limit:
                 break
             chosen = self._next(left, provers if hopeful else self._records) if left > 0 else None
             if chosen is None:

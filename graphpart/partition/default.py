@@ -7,8 +7,9 @@
    an iteration of multilevel moves, then pairwise Kernighan-Lin; with a background, multilevel moves, and pairwise
    Kernighan-Lin if few pairs were given; see anytime_search/start.py.
 2. The components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time
-   limit, all of it is used until all is proven. Without, search and proof have one turn each, 5 seconds in all. So the
-   results of components that are open by then depend on the speed of the machine.
+   limit, all of it is used until all is proven. Without, search goes on until half of its work has found nothing
+   better, then proofs as long as they are near, 5 seconds in all. So the results of components that are open by then
+   depend on the speed of the machine.
 3. A subset in which no non-zero pair connects one part with the rest is divided, which costs nothing. If a move or a
    join then lowers the cost, local search goes on from there (as in all methods, see problem/finish.py).
 """
@@ -74,7 +75,8 @@ def auto(
         The partition to start from; the result is not worse. Elements that it leaves out start alone.
     time_limit : float, optional
         Seconds, all of which are used unless the result is proven before. Without a limit, local search runs to its
-        end, and search and proofs have about 5 seconds in all. If they do not end before, two runs may differ.
+        end, and search and proofs have at most about 5 seconds in all, less if these gain little. Where a proof is not
+        complete, two runs may differ.
     target : float, optional
         Stop as soon as the cost is at most this.
     seed : int, optional

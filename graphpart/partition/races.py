@@ -337,7 +337,8 @@ class Races:
                 prover = self._branch_and_cut(part, p, labels, part.bound)
         grouped = p.background is not None and p.background.groups is not None
         if prover is None and (p.background is None or (repels(p) and (grouped or has_small_subsets(labels)))):
-            time = math.inf if seconds is None else seconds
+            time = self.stopping.remaining if seconds is None else seconds
+            time = math.inf if time is None else time
             prover = Bounding(p, labels, part.bound, lambda bound: self._raise(part, bound), time, judge)
         if p.n >= a.searched and (part.count == 1 or p.background is not None):
             contestants.append(self._searcher(part, p, labels))

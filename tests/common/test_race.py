@@ -138,6 +138,31 @@ def test_without_a_limit_each_has_one_turn_in_the_given_order():
     assert race.cost == 9.0 and race.bound == 2.0 and told == [(9.0, -math.inf), (9.0, 2.0)]
 
 
+def hopeful(proof, limit=100.0, calls=3):
+    race = Race([Made("search"), proof], LABELS, 10.0)
+    clock = Clock(limit)
+    turns = [race.run(clock, hopeful=True) for _ in range(calls)]
+    return race, clock, turns
+
+
+def test_a_proof_that_is_far_has_a_tenth_of_the_time_in_all_calls_if_there_is_no_limit():
+    proof = Made("proof", bound=-1e6, rises=1e-3, proves=True)
+    race, clock, turns = hopeful(proof)
+    assert turns == [True, False, False]
+    assert 10.0 < clock.seconds == sum(proof.turns) < 30.0 and "search" not in {k for k, s in race.spent().items() if s}
+
+
+def test_a_proof_that_finds_better_solutions_goes_on_if_there_is_no_limit():
+    proof = Made("proof", bound=-1e6, falls=0.1, least=5.0, proves=True)
+    race, clock, _ = hopeful(proof)
+    assert race.cost == 5.0 and 50.0 <= clock.seconds < 70.0
+
+
+def test_a_proof_that_is_near_ends_if_there_is_no_limit():
+    race, clock, _ = hopeful(Made("proof", bound=0.0, rises=0.2, proves=True))
+    assert race.proven and 50.0 <= clock.seconds < 70.0
+
+
 def test_a_bound_above_the_cost_counts_as_the_cost():
     race = run([Made("proof", bound=50.0, proves=True)])
     assert race.bound == race.cost == 10.0 and race.proven

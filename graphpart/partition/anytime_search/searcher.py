@@ -22,7 +22,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Searcher"]
 
-WORK = 1e9  # nanoseconds of work after which a turn without a limit ends, even if its last round has found something
+WORK = 1e9  # nanoseconds of work after which a turn without a limit ends, even if it still finds something
 
 
 class Searcher:
@@ -84,19 +84,20 @@ class Searcher:
         return left.n == len(labels) and bool(np.isfinite(left._evaluate_labels(labels)))
 
     def run(self, stopping: Stopping, until: float | None) -> None:
-        """Search until stopped, for some seconds, or, without these, for some rounds."""
+        """Search until stopped, for some seconds, or until half of the work has found nothing better."""
         part = stopping.child()
         part.iterations = self._rounds
         portfolio = self._begin(part)
         if until is not None:
             status = portfolio.run(until=until, improved=self._improved)
         else:
-            status, before = portfolio.run(until=-math.inf, improved=self._improved), math.inf
+            status, least, found = Status.FEASIBLE, math.inf, portfolio.worked
             while status is Status.FEASIBLE and not stopping.check(portfolio.cost):
-                if not portfolio.cost < before or portfolio.worked > WORK:
+                status, self._improved = portfolio.run(until=-math.inf, improved=self._improved), True
+                if portfolio.cost < least:
+                    least, found = portfolio.cost, portfolio.worked
+                if portfolio.worked > min(2.0 * found, WORK):
                     break
-                before = portfolio.cost
-                status = portfolio.run(until=-math.inf)
         self._improved, self._rounds = True, part.iterations
         if portfolio.cost < self.cost:
             self.labels, self.cost = canonical(self._left.lift(portfolio.labels)), portfolio.cost
