@@ -192,7 +192,8 @@ class Partition:
 
     def root(self) -> State:
         """All elements, and no decision."""
-        return State(frozenset(range(self.n)), self.pairs, self.joins, [*self.never], self.base is not None, self.least)
+        least = self.least if self.n else 0  # without elements, there are no clusters
+        return State(frozenset(range(self.n)), self.pairs, self.joins, [*self.never], self.base is not None, least)
 
     def children(self, node: list[Any], state: State) -> list[State]:
         """The states of the children of a node."""

@@ -44,7 +44,7 @@ class Kernel:
         constant = q.constant + float(q.linear.sum()) / 2 + float(couplings.sum())
         ends = np.stack([u, v], 1)
         self._n = q.n
-        self._order, self._near, self._strengths, alive = _low_degree.eliminate(ends, couplings, fields)
+        self._order, self._near, self._strengths, alive, _ = _low_degree.eliminate(ends, couplings, fields)
         eliminated = np.zeros(q.n, bool)
         eliminated[self._order] = True
         self.left = np.flatnonzero(~eliminated)

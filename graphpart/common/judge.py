@@ -13,6 +13,7 @@ cost. The page on numerical tolerance of the documentation says the same for use
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from graphpart.common.steps import round_up
@@ -59,7 +60,16 @@ class Judge:
 
     def meets(self, bound: float, cost: float) -> bool:
         """Whether a lower bound shows that no solution costs less than this one."""
-        return bound >= cost - self.resolution
+        return bound >= self.goal(cost)
+
+    def goal(self, cost: float, parts: int = 1) -> float:
+        """The least bound that meets a cost; one of several parts has its share of the tolerance.
+
+        If the cost is large, the nearest number to the difference of cost and resolution may be a whole step away.
+        """
+        share = self.resolution if self.has_step else self.resolution / parts
+        goal = cost - share
+        return goal if not cost - goal > share else math.nextafter(goal, math.inf)
 
     def rounded(self, bound: float) -> float:
         """The bound, rounded up to the next multiple of the step if all costs are exact multiples."""

@@ -17,7 +17,7 @@ fewest neighbours comes first. Each half of an edge is in the linked list of its
 the neighbour of a decided spin, reuse the places of the edges of the spin.
 """
 
-from libc.math cimport fabs
+from libc.math cimport fabs, ldexp
 from libc.stdint cimport int8_t, int32_t
 
 import numpy as np
@@ -40,6 +40,7 @@ cdef struct Graph:
     int8_t* alive  # edges
     double* couplings
     double* fields
+    double rounded  # 2^53 times what the energy may have changed by, without that of triangles
 
 
 cdef struct Stack:
@@ -100,6 +101,7 @@ cdef inline void couple(Graph* g, element_t half, element_t b, element_t edge, d
     g.alive[half >> 1] = 0
     if edge >= 0:
         g.couplings[edge] += J
+        g.rounded += fabs(g.couplings[edge])
         if g.couplings[edge] == 0:
             g.alive[edge] = 0
             g.degrees[a] -= 1
@@ -112,6 +114,11 @@ cdef inline void couple(Graph* g, element_t half, element_t b, element_t edge, d
         g.heads[b] = other
         g.degrees[a] += 1
         g.degrees[b] += 1
+
+
+cdef inline void add_field(Graph* g, element_t i, double f) noexcept nogil:
+    g.fields[i] += f
+    g.rounded += fabs(g.fields[i])
 
 
 cdef inline element_t largest(const double* strength) noexcept nogil:
@@ -171,12 +178,12 @@ cdef bint eliminated(
         g.degrees[near[k]] -= 1
         g.alive[halves[k] >> 1] = 0
     if count == 1 and near[1] == ghost:
-        g.fields[near[0]] += triangle[0]
+        add_field(g, near[0], triangle[0])
     if count >= 2:
         couple(g, halves[0], near[1], edges[0], triangle[0])
     if count == 2 and near[2] == ghost:
-        g.fields[near[0]] += triangle[2]
-        g.fields[near[1]] += triangle[1]
+        add_field(g, near[0], triangle[2])
+        add_field(g, near[1], triangle[1])
     if count == 3:
         couple(g, halves[1], near[2], edges[1], triangle[1])
         couple(g, halves[2], near[0], edges[2], triangle[2])
@@ -190,15 +197,17 @@ cdef bint decided(
 ) noexcept nogil:
     """Eliminate a spin that its strongest neighbour decides; False if there is none, or both have too many neighbours."""
     cdef element_t half = next_alive(g, i, -1), top = -1, b = ghost, c, edge, following
-    cdef double most = fabs(g.fields[i]), total = most, J
+    cdef double most = fabs(g.fields[i]), total = most, sums = 0, J
     while half >= 0:
         J = fabs(g.couplings[half >> 1])
         total += J
+        sums += total
         if J > most:
             most, top = J, half
         half = next_alive(g, i, half)
     if 2 * most < total:
         return False
+    sums -= ldexp(2 * most - total, 53)  # 2^53 times what the others exceed the largest one by, in exact arithmetic
     if top >= 0:
         b = g.ends[top ^ 1]
         half = next_alive(g, i, -1)
@@ -206,6 +215,7 @@ cdef bint decided(
             if g.degrees[g.ends[half ^ 1]] > GP_LONGEST and g.degrees[b] + g.degrees[i] > GP_LONGEST:
                 return False
             half = next_alive(g, i, half)
+    g.rounded += 2 * max(0.0, sums)
     near[0], near[1], near[2] = b, -1, -1
     strength[0], strength[1], strength[2] = g.fields[i] if top < 0 else g.couplings[top >> 1], 0, 0
     half = next_alive(g, i, -1)
@@ -218,13 +228,13 @@ cdef bint decided(
         g.alive[half >> 1] = 0
         g.degrees[c] -= 1
         if top < 0:
-            g.fields[c] += J
+            add_field(g, c, J)
         elif half != top:
             couple(g, half ^ 1, b, edge, J)
         push(stacks, g, c)
         half = following
     if top >= 0:
-        g.fields[b] += -g.fields[i] if strength[0] > 0 else g.fields[i]
+        add_field(g, b, -g.fields[i] if strength[0] > 0 else g.fields[i])
         push(stacks, g, b)
     return True
 
@@ -249,6 +259,8 @@ def eliminate(element_t[:, ::1] ends, double[::1] couplings, double[::1] fields)
         The couplings with these neighbours.
     alive : ndarray of bool, shape (m,)
         Whether an edge is left.
+    rounded : float
+        The energy of no spins has changed by more than ``2**-53`` times this and 8 times the absolute strengths.
     """
     cdef Py_ssize_t n = fields.shape[0], m = couplings.shape[0], e, count = 0
     cdef element_t i
@@ -264,6 +276,7 @@ def eliminate(element_t[:, ::1] ends, double[::1] couplings, double[::1] fields)
     cdef element_t[::1] degrees = np.zeros(n, np.int32), items = np.empty(3 * n, np.int32)
     cdef Stack[3] stacks
     cdef Graph g
+    g.rounded = 0
     for k in range(3):
         stacks[k].size = 0
         if n:
@@ -295,7 +308,7 @@ def eliminate(element_t[:, ::1] ends, double[::1] couplings, double[::1] fields)
                 gone[i] = 1
                 order_[count] = i
                 count += 1
-    return order[:count], near[:count], strengths[:count], alive.view(bool)
+    return order[:count], near[:count], strengths[:count], alive.view(bool), g.rounded
 
 
 def set_again(const element_t[::1] order, const element_t[:, ::1] near, const double[:, ::1] strengths, int8_t[::1] spins):

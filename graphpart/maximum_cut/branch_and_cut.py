@@ -94,8 +94,13 @@ class BranchAndCut:
 
     @property
     def certified(self) -> float:
-        """The bound, less the possible rounding error of sums of weights."""
-        return self.bound - 2.0**-40 * (float(np.abs(self.g.weight).sum()) + abs(self.g.constant))
+        """The bound, less what rounding may have changed; nothing if all sums are exact."""
+        g, reduction = self.g, self._reduction
+        if g.is_exact:
+            return self.bound
+        small = g if reduction is None else reduction.graph
+        sizes = abs(self.bound) + abs(g.constant) + abs(g.least) + abs(small.constant) + abs(small.least)
+        return self.bound - (0.0 if reduction is None else reduction.error) - 2.0**-50 * sizes
 
     def offer(self, sides: Sides) -> None:
         """Take over better sides."""
@@ -147,8 +152,8 @@ class BranchAndCut:
 
     def _rounded(self, bound: float) -> float:
         """The least possible cost that is not below a bound."""
-        slack = 2.0**-46 * (abs(bound) + float(np.abs(self.g.weight).sum()))
-        return self.g.constant + round_up(bound - self.g.constant - slack, self.g.step) if self.g.step else bound
+        constant, step = self.g.constant, self.g.step
+        return constant + round_up(bound - constant - 2.0**-50 * (abs(bound) + abs(constant)), step) if step else bound
 
     def _closes(self, bound: float) -> bool:
         return self._rounded(bound) >= self.cost - self.resolution

@@ -24,6 +24,7 @@ from graphpart.stopping import Stopping
 __all__ = ["CycleBounding"]
 
 FREE = 2  # the value of an edge that is not fixed
+INACCURATE = 100_000  # edges of all nodes that are divided although their values are whole
 Values = NDArray[np.int8]
 
 
@@ -44,7 +45,7 @@ class CycleBounding:
         self.bound = g.least
         self.fixed = np.full(g.m, FREE, np.int8)  # 1 if an edge is frustrated in all better sides of the node, or 0
         self._bounds: list[float] = []  # of the rounds of this node
-        self._solved = False
+        self._solved, self._inaccurate = False, 0
 
     @property
     def work(self) -> float:
@@ -98,8 +99,10 @@ class CycleBounding:
         elif steady and fractional.any():
             return Step.DIVIDE
         elif not relaxation.separate(stopping) and not stopping.check(cost):
-            # Without fractional values, they are those of known sides; the bound is their cost up to rounding.
-            return Step.DIVIDE if fractional.any() else Step.CLOSE
+            # Without fractional values, they are those of known sides, and the bound is their cost up to the accuracy
+            # of the linear program. Where this is not enough, large weights are in the way: they are decided first.
+            self._inaccurate += 0 if fractional.any() else self.g.m
+            return Step.DIVIDE if fractional.any() or self._inaccurate <= INACCURATE else Step.CLOSE
         return Step.GO_ON
 
     def _fix(self, cost: float) -> None:

@@ -155,14 +155,21 @@ class LinearProgram:
     def bound(self, cost: Floats, multipliers: Floats) -> tuple[float, Floats]:
         """A lower bound that multipliers prove for any costs, rounded down, and the reduced costs. O(entries)
 
-        Entries of the rows are 1 and -1.
+        Entries of the rows are 1 and -1; the cost of a variable that is not at a bound is the sum of its multipliers,
+        so that their difference has to be more accurate than both. Each multiplier is a multiple of a number such that
+        sums of multiples are exact, and a small rest.
         """
-        rows = self.rows
-        reduced = cost - rows.sums(multipliers, len(cost))
-        parts = np.where(reduced > 0, reduced * self.lower, reduced * self.upper)
-        value = float(multipliers @ rows.least) + float(parts.sum())
-        size = float(multipliers @ np.diff(rows.starts) + multipliers @ np.abs(rows.least) + np.abs(cost).sum())
-        return value - 2.0**-44 * size, reduced
+        rows, most = self.rows, float(multipliers.sum())
+        unit = math.ldexp(1.0, math.frexp(most)[1] - 52) if most else 0.0
+        main = np.rint(multipliers / unit) * unit if unit else multipliers
+        near = cost - rows.sums(main, len(cost))
+        reduced = near - rows.sums(multipliers - main, len(cost))
+        counts = np.bincount(rows.columns, minlength=len(cost)).astype(np.float64)
+        # Two differences, and a sum of at most this many numbers up to half of the unit.
+        least = reduced - 2.0**-51 * (np.abs(near) + counts * (counts + 1.0) * unit)
+        parts, sides = np.minimum(least * self.lower, least * self.upper), multipliers * rows.least
+        value = math.fsum([*parts.tolist(), *sides.tolist()])
+        return value - 2.0**-52 * (abs(value) + math.fsum(np.abs(sides).tolist())), reduced
 
     def _contradiction(self, ray: Floats) -> Floats:
         """Multipliers whose bound exceeds all costs, from a ray that proves that no x obeys all rows; else zeros."""

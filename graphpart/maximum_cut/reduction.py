@@ -13,6 +13,8 @@ whole numbers remain exact.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,20 +33,25 @@ class Reduction:
         The remaining graph; its constant includes the cost of the rest.
     kept : ndarray of int
         Its nodes.
+    error : float
+        The cost of no sides has changed by more, by rounding.
     """
 
     def __init__(self, g: SignedGraph) -> None:
         self._n = g.n
         ends, couplings = np.stack([g.u, g.v], 1), g.weight / -2
-        self._order, self._near, self._strengths, alive = _low_degree.eliminate(ends, couplings, np.zeros(g.n))
+        self._order, self._near, self._strengths, alive, rounded = _low_degree.eliminate(ends, couplings, np.zeros(g.n))
         left = np.ones(g.n, bool)
         left[self._order] = False
         self.kept = np.flatnonzero(left)
         place = np.cumsum(left, dtype=np.int32) - np.int32(1)
         u, v = np.ascontiguousarray(place[ends[alive]].T)
         weight = -2 * couplings[alive]
-        constant = g.constant + (float(g.weight.sum()) - float(weight.sum())) / 2 + energy_of_spins(self._strengths)
+        half = (math.fsum(g.weight.tolist()) - math.fsum(weight.tolist())) / 2
+        constant = g.constant + half + energy_of_spins(self._strengths)
         self.graph = SignedGraph.from_pairs(len(self.kept), u, v, weight, constant)
+        sizes = (self._strengths, weight, g.constant, half)
+        self.error = 0.0 if g.is_exact else 2.0**-53 * (rounded + math.fsum(8 * float(np.abs(x).sum()) for x in sizes))
 
     def lift(self, sides: Sides) -> Sides:
         """Sides of all nodes, at no greater cost than those of the graph that is left. O(n + m)"""
@@ -61,4 +68,4 @@ class Reduction:
 def energy_of_spins(strengths: NDArray[np.float64]) -> float:
     """The part of the energy that eliminated spins leave as a constant, from their couplings."""
     c, b, a = np.sort(np.abs(strengths), axis=1).T
-    return -float((a + np.maximum(0.0, (b - a) + c) / 2).sum())
+    return -math.fsum((a + np.maximum(0.0, (b - a) + c) / 2).tolist())

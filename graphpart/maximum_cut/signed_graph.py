@@ -12,6 +12,7 @@ of the opposite sign the problem is a maximum cut.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -68,7 +69,7 @@ class SignedGraph:
     @cached_property
     def least(self) -> float:
         """The cost if no edge were frustrated."""
-        return self.constant + float(self.weight[self.weight < 0].sum())
+        return self.constant + math.fsum(self.weight[self.weight < 0].tolist())
 
     @cached_property
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
@@ -90,9 +91,15 @@ class SignedGraph:
                 return 2 * step
         return step
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether no sum of the constant and weights, or of halves of them, is rounded."""
+        step = self.step
+        return step > 0 and math.fmod(self.constant, step / 2) == 0 and abs(self.constant) < 2.0**50 * step
+
     def cost(self, sides: Sides) -> float:
         """The cost of sides 0 and 1 of all nodes. O(m)"""
-        return self.constant + float(self.weight[sides[self.u] != sides[self.v]].sum())
+        return self.constant + math.fsum(self.weight[sides[self.u] != sides[self.v]].tolist())
 
     def frustrated(self, sides: Sides) -> NDArray[np.bool_]:
         """Whether each edge is frustrated. O(m)"""

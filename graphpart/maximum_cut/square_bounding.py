@@ -40,8 +40,8 @@ class SquareBounding:
         self._costs = spin_costs(g)
         self._to, self._turned = np.arange(g.n), np.ones(g.n, np.int8)  # the spin of the node that each spin is, or not
         self.relaxation = self.root = Semidefinite(*self._costs)
-        # The possible rounding errors of costs and constants, without those of a relaxation.
-        self._error = 2.0**-44 * (abs(g.constant) + float(np.abs(g.weight).sum()))
+        # Rounding errors of costs and constants, without those of a relaxation.
+        self._error = 0.0 if g.is_exact else 2.0**-44 * (abs(g.constant) + float(np.abs(g.weight).sum()))
         self._cost = math.inf
         self._going, self._best = True, np.zeros(0)  # the best spins of the node, if they were enumerated
         self.bound, self.work, self.needs = g.least, 0.0, OPERATION * float(g.n) ** 3

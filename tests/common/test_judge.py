@@ -28,6 +28,13 @@ def test_a_bound_less_than_a_step_below_meets_the_cost():
     assert not judge_of(0.1, 1e-3, 1e-6).step  # a solution that is better by an error would not be seen
 
 
+def test_a_step_counts_where_costs_are_so_large_that_a_fraction_of_it_is_lost():
+    judge, cost = Judge(step=1.0), -200_000_000_017.0
+    assert cost - judge.resolution == cost - 1  # rounded
+    assert not judge.meets(cost - 1, cost) and judge.meets(cost - 0.5, cost)
+    assert cost - 1 < judge.goal(cost) < cost - 0.5
+
+
 def test_a_large_tolerance_hides_no_step():
     assert not Judge(tolerance=5.0, step=1.0).meets(-4.0, -3.0)
 

@@ -9,6 +9,7 @@ from graphpart.binary_quadratic.two_sides import labels_of_sides, sides_of_label
 from graphpart.crf.bounds.contestant import Contestant
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.quadratic_form import quadratic_form
+from graphpart.crf.problem.shared_tables import absolute_costs
 from graphpart.maximum_cut.branch_and_cut import WORK, BranchAndCut, is_dense, is_suitable
 from graphpart.stopping import Stopping
 
@@ -73,6 +74,12 @@ class Cutting(Contestant):
         return self.judge.meets(self.certified, self.cost)
 
     def certify(self) -> None:
-        """Its bound, less the possible rounding error of the form."""
+        """Its bound, less the possible rounding error of the form, whose sums are exact if all costs have a step."""
         if self.solver is not None:
-            self.certified = max(self.certified, self.judge.rounded(self.solver.certified))
+            judge, f = self.judge, self.f
+            exact = judge.step and not judge.error
+            terms = (
+                3 * int(np.bincount(f.scope).max(initial=0)) + 8
+            )  # of the sums of four entries of each table at most
+            error = 0.0 if exact else 2.0**-51 * terms * (abs(f.constant) + absolute_costs(f))
+            self.certified = max(self.certified, judge.rounded(self.solver.certified - error))

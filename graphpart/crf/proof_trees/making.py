@@ -128,8 +128,7 @@ class Making:
 
     def _goal(self, f: FactorGraph, names: NDArray[Any], parts: int) -> float:
         """The bound that closes one of some parts."""
-        share = self.judge.resolution if self.judge.has_step else self.judge.resolution / parts
-        return f.evaluate_labels(self.labels[names]) - share
+        return self.judge.goal(f.evaluate_labels(self.labels[names]), parts)
 
     def _prove(self, state: State, goal: float) -> None:
         """Append the nodes of a part."""

@@ -61,7 +61,6 @@ class Tree:
         finest = min(self.parameters.resolution * share * largest, allowance)
         step = (self.step, 0.0) if self.step else decimal_step(finite[np.isfinite(finite)])
         self.judge = judge_of(*step, finest)
-        self.resolution = self.judge.resolution
         self.allowance = 0.0 if self.step else finest  # how much less than a proven partition another one may cost
         self.value = self.cost if self.proven else self.bound
         self.rest: WhatIsLeft | None = None  # of the problem, while it is solved
@@ -71,6 +70,11 @@ class Tree:
     def proven(self) -> bool:
         """Whether no partition is better than the best one known."""
         return self.closed(self.bound)
+
+    @property
+    def goal(self) -> float:
+        """The bound that closes a node."""
+        return self.judge.goal(self.cost)
 
     def closed(self, bound: float) -> bool:
         """Whether a bound shows that no partition is better than the best one known."""
@@ -226,7 +230,7 @@ class Tree:
                 if self._is_partition():
                     return []
                 break
-            missing = self.cost - self.resolution - r.bound
+            missing = self.goal - r.bound
             progress = r.bound - before > a.progress * missing
             if not decisions and self._has_regions():  # division does not compensate for an unsolved relaxation
                 progress = r.bound - before > a.converged * missing or (added > 0 and not r.is_thorough)
@@ -296,7 +300,7 @@ class Tree:
             if math.isfinite(self.p._evaluate_labels(labels)):
                 self._take(fixed_point(self.p, labels, improve_by_sequences, stopping))
 
-        return ColumnGeneration(cost, weight, self.labels, lambda: self.cost - self.resolution, offer, stopping)
+        return ColumnGeneration(cost, weight, self.labels, lambda: self.goal, offer, stopping)
 
     def _generate(self, columns: ColumnGeneration) -> Generator[None, None, bool]:
         """Solve the problem by column generation; whether this proves that the best partition known is optimal."""
@@ -329,7 +333,7 @@ class Tree:
             self._fix(True)
             # Outside the regions, the other way costs at least the reduced cost more.
             reduced = r.reduced(r.rows.multipliers)
-            decided = regions.outside & (r.lower < r.upper) & (bound + np.abs(reduced) >= self.cost - self.resolution)
+            decided = regions.outside & (r.lower < r.upper) & (bound + np.abs(reduced) >= self.goal)
             r.upper[decided & (reduced > 0)] = 0.0
             r.lower[decided & (reduced < 0)] = 1.0
             self.fixed = (r.lower.copy(), r.upper.copy())
@@ -406,7 +410,7 @@ class Tree:
         """Fix each pair that all better partitions of this node join, or that all of them cut."""
         r = self.relaxation
         reduced = r.reduced(r.rows.multipliers)
-        decided = r.proves(r.rows.multipliers) + np.abs(reduced) >= self.cost - self.resolution
+        decided = r.proves(r.rows.multipliers) + np.abs(reduced) >= self.goal
         free = r.lower < r.upper
         r.upper[free & decided & (reduced > 0)] = 0.0
         r.lower[free & decided & (reduced < 0)] = 1.0

@@ -40,7 +40,7 @@ def allows_all_sides(p: SetPartition) -> bool:
 def signed_graph_of(p: SetPartition) -> SignedGraph:
     """The signed graph whose sides cost what two clusters cost. O(n + m)"""
     u, v, costs = p._listed()
-    return SignedGraph.from_pairs(p.n, u, v, -costs, float(costs.sum()))
+    return SignedGraph.from_pairs(p.n, u, v, -costs, math.fsum(costs.tolist()))
 
 
 class SidesContestant:

@@ -48,7 +48,7 @@ class Decided:
         if limits is not None:
             sizes = np.bincount(classes, limits.sizes)
             too_large = limits.max_size is not None and sizes.max(initial=0) > limits.max_size
-            if too_large or self.count < limits.least:
+            if too_large or 0 < self.count < limits.least:
                 return []
             if limits.most is not None and (some := self._clique(limits.most)) is not None:
                 return [self._first(k) for k in some]

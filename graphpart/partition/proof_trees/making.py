@@ -159,8 +159,7 @@ class Making:
     def _prove(self, p: SetPartition, labels: Labels, names: NDArray[Any], parts: int) -> None:
         """Append the nodes of a part, whose elements have these names."""
         cost = p._evaluate_labels(np.ascontiguousarray(labels))
-        share = self.judge.resolution if self.judge.has_step else self.judge.resolution / (2 * parts)
-        goal = cost - share
+        goal = self.judge.goal(cost, 2 * parts)
         place = np.full(self.p.n, -1)
         place[names] = np.arange(len(names))
         mine = [one.placed(place) for one in self.known if (place[one.elements] >= 0).all()]
@@ -195,7 +194,10 @@ class Making:
                 self.out.append(bounding.leaf(named.astype(np.int32)))
                 continue
             pair = bounding.choice() or decided.open_pair()
-            if pair is None:
-                raise Unproven(f"a partition of cost {number(bounding.bound)} was found, which costs less")
+            if pair is None:  # one partition is left, whose cost no inequality tells better than its pairs
+                if (left := p._evaluate_labels(decided.classes)) < goal:
+                    raise Unproven(f"a partition of cost {number(left)} was found, which costs less")
+                self.out.append(["inequalities", 0, []])
+                continue
             self.out.append(["branch", int(named[pair[0]]), int(named[pair[1]])])
             open_ += [(joins, (*cuts, pair)), ((*joins, pair), cuts)]

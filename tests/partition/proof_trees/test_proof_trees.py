@@ -137,6 +137,17 @@ def test_costs_of_any_size(size):
     proven(gp.SetPartition.from_pairs(6, [(a, b) for a in range(6) for b in range(a)], costs))
 
 
+def test_elements_that_are_none_and_costs_that_no_relaxation_adds_up_exactly():
+    empty = gp.SetPartition.from_pairs(0, [], [], n_clusters=(1, 2))
+    assert gp.solve(empty, certificate=True).certificate.verify(empty, exact=True)
+    rng = np.random.default_rng(0)
+    u, v = np.triu_indices(7, 1)
+    cost = np.where(rng.random(len(u)) < 0.4, rng.choice([-1.0, 1.0], len(u)) * 1e13, rng.integers(-5, 6, len(u)))
+    p = gp.SetPartition.from_pairs(7, (u, v), cost, n_clusters=(1, 3))
+    result = gp.solve(p, certificate=True)
+    assert result.certificate.verify(p, exact=True) and result.certificate.bound == result.cost
+
+
 def test_what_is_not_optimal_has_none():
     r = gp.solve(branching(), "search", time_limit=0.2, certificate=True)
     if r.status != "optimal":
