@@ -185,3 +185,24 @@ def test_a_proof_of_labels_that_is_there_is_said(n, domain, decimals, seed):
         if judge.meets(r.lower_bound, r.cost):
             assert r.status == "optimal" and r.gap == 0, method.name
         assert "time limit" not in r.message or r.seconds >= 0.9, method.name
+
+
+@settings(max_examples=trials(60))
+@given(st.integers(0, 9), st.integers(0, 2**32 - 1))
+def test_connectedness_without_lifted_pairs_is_for_free(n, seed):
+    rng = np.random.default_rng(seed)
+    u, v = np.triu_indices(n, 1)
+    drawn = rng.random(len(u))
+    listed, cut = drawn < 0.5, drawn > 0.9
+    pairs, cuts = np.stack([u[listed], v[listed]], 1), np.stack([u[cut], v[cut]], 1)
+    costs = rng.integers(-4, 4, len(pairs)) * 0.1  # with base pairs of cost 0
+    plain = gp.SetPartition.from_pairs(n, pairs, costs, must_cut=cuts, dense=False)
+    connected = gp.SetPartition.from_pairs(n, pairs, costs, must_cut=cuts, connected=True)
+    best = gp.partition.brute_force(connected).cost
+    assert gp.partition.brute_force(plain).cost == pytest.approx(best, abs=1e-9)
+    start = rng.integers(0, 3, n)
+    for method, known in (("auto", None), ("exact", None), ("auto", start)):
+        r = gp.solve(connected, method, initial=known, certificate=True)
+        assert str(r.status) == "optimal" and r.cost == pytest.approx(best, abs=1e-9)
+        assert connected.evaluate(r.labels) == r.cost
+        assert r.certificate.verify(connected, exact=True) and r.problem is connected

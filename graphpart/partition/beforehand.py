@@ -22,7 +22,13 @@ from graphpart.partition.bounds.trivial_bound import lowered
 from graphpart.partition.certificates.certificate import proven_bound
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition
-from graphpart.partition.problem.forms import explicit, is_form, with_groups_apart, with_two_groups
+from graphpart.partition.problem.forms import (
+    explicit,
+    is_form,
+    with_groups_apart,
+    with_two_groups,
+    without_connectedness,
+)
 from graphpart.partition.problem.labels import agreement
 from graphpart.partition.reduction.persistency import reduced
 from graphpart.stopping import Stopping
@@ -41,8 +47,9 @@ def has_groups(p: SetPartition) -> bool:
 def fit_for_auto(p: SetPartition) -> SetPartition:
     """The form of a problem from which `auto` and `exact` start: groups stay if each component is a matching.
 
-    Otherwise the pairs of groups are listed, unless they are too many.
+    Otherwise the pairs of groups are listed, unless they are too many. Connectedness is left out where it is for free.
     """
+    p = without_connectedness(p)
     q = with_groups_apart(p)
     if not has_groups(q):
         return with_two_groups(p) or explicit(p) or p

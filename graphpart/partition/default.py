@@ -42,6 +42,7 @@ from graphpart.partition.local_search.improve import fixed_point, problems_with_
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.local_search.sums import fits_pairwise
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.races import PATIENCE, Races, RacesParameters
 from graphpart.partition.results.finish import finish, settled
 from graphpart.partition.within_limits import solve_within_limits
@@ -138,7 +139,10 @@ def auto(
     patience = stopping if stopping.remaining is not None else stopping.child(seconds=PATIENCE)
     saver = None
     if checkpoint is not None:
-        saver = Saver(checkpoint, lambda labels, path: write_labels(contraction.lift(labels), path, p))
+        saver = Saver(
+            checkpoint,
+            lambda labels, path: write_labels(connected_subsets(given, contraction.lift(labels)), path, given),
+        )
     races = Races(
         contraction.problem, contraction.project(labels), patience, RacesParameters(search=parameters),
         contraction.constant, assigned=contraction.assigned, seed=seed or 0, saver=saver,

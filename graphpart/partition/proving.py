@@ -111,7 +111,7 @@ def exact(
     if p._limits is not None:
         known = None if initial is None else start_of(p, initial)
         return solve_within_limits(p, known, "exact", stopping, threads=threads)
-    if has_groups(p) or p._has_must_cut:
+    if has_groups(p) or p._has_must_cut or p.lifted is not None:
         p = fit_for_auto(p)
     if p.background is not None and not (p.background.repels and (has_groups(p) or p.n > DENSE_UP_TO)):
         p = without_background(p, "exact")

@@ -64,6 +64,7 @@ __all__ = [
     "with_missing",
     "with_two_groups",
     "without_background",
+    "without_connectedness",
     "without_limits",
     "without_usual",
 ]
@@ -251,6 +252,19 @@ def as_pairs(p: Problem) -> Problem:
 def with_groups_apart(p: Problem) -> Problem:
     """The problem as pairs and groups, if this is a matrix that includes the prices of groups; else itself."""
     return p if p.matrix is None or p.groups is None else source_of(p)
+
+
+def without_connectedness(p: Problem) -> Problem:
+    """The same problem without connectedness, if only base pairs have a finite cost; else the problem itself.
+
+    A subset that base pairs do not connect then falls into pieces at no cost, as it does in every result.
+    """
+    if p.lifted is None or p.background is not None or p._limits is not None or len(p.must_join):
+        return p
+    assert p.u is not None and p.v is not None and p.cost is not None
+    if np.isfinite(p.cost[p.lifted]).any():
+        return p
+    return _form(p._of_pairs(p.nodes, p.u, p.v, p.cost), p)
 
 
 def without_limits(p: Problem) -> Problem:
