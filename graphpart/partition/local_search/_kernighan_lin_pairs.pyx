@@ -4,21 +4,25 @@ For stored pairs, one pass over a subset lists its pairs with each other one. El
 keyed by the change of cost: the cost of their pairs with the other subset, minus the cost of their pairs with their own
 subset. The latter is kept until they or neighbours switch for good. A switch of a neighbour changes the key by twice
 the cost of the pair. A sequence ends early if the gain of its best prefix reaches the sum of all positive costs within
-the two subsets and all negative ones between them, which is the largest possible gain.
+the two subsets and all negative ones between them, which is the largest possible gain. Two subsets are passed over if
+this is 0: one pass over a subset sums up its pairs with each other one, and only pairs of subsets that may gain
+something are listed. In a subset that has not changed, the pass is over elements near a change.
 
-For a matrix, all elements of both subsets are linked, and the best one is found by a pass over them. With a background,
-groups or limits, a switch changes the cost of all waiting elements. So keys are of stored pairs only, the other costs
-are computed when they are needed, and the best element is found by a pass, too. If subsets have to be connected
-(kernels/connected.pxd), the elements that a base pair links to the other subset wait. Before the best element switches,
-its subset is examined. If it would not stay connected, the element is barred until a switch may have freed it. All
-sums, also those along a sequence, are exact, in fixed point (see kernels/fixed.pxd). So a sequence that only exchanges
-the two subsets is never an improvement by rounding.
+With a background, a switch changes the cost of all waiting elements. So keys are of stored pairs only, and the elements
+of each of the two subsets wait in a heap of their own: a switch of any of them changes the background by at least the
+same bound, and by the same amount if all weights are equal. A search from the top of the heap finds the best element,
+and leaves out what lies below an element that cannot be the best. For a matrix, and with groups or limits, the best element
+is found by a pass over all that wait. If subsets have to be connected (kernels/connected.pxd), the elements that a base
+pair links to the other subset wait. Before the best element switches, its subset is examined. If it would not stay
+connected, the element is barred until a switch may have freed it. All sums, also those along a sequence, are exact, in
+fixed point (see kernels/fixed.pxd). So a sequence that only exchanges the two subsets is never an improvement by
+rounding.
 """
 
 import numpy as np
 
 from libc.float cimport DBL_MAX
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport INT32_MAX, INT64_MAX
 from libc.stdlib cimport qsort
 
@@ -27,7 +31,7 @@ from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport groups_fixed
 from graphpart.kernels.heap cimport Heap, heap_rise, heap_settle, heap_sink
 from graphpart.kernels.terms cimport (
-    Terms, fixed_at, fixed_between, fixed_tolerance, take_terms, terms_move, terms_put, terms_take,
+    TERMS, Terms, fixed_at, fixed_between, fixed_tolerance, take_terms, terms_move, terms_put, terms_take,
 )
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.partition.local_search.floods cimport base_poll
@@ -40,6 +44,10 @@ cdef enum:
     DONE = -2       # place of an element that has switched
     BARRED = -3     # place of an element without which its subset is not connected
     LISTED = -4     # place of an element that is listed to wait
+    UNSEEN = -1     # border of a subset to which no pair has led
+    LISTING = -2    # border of a subset of which no pair is listed yet
+    CANNOT_GAIN = -3    # border of a subset whose pairs need not be listed
+    SMALL = 64      # most elements of a subset whose largest possible gain is more than a sum of costs
 
 
 cdef struct Element:
@@ -53,6 +61,13 @@ cdef struct Element:
 cdef struct Waiting:
     fixed_t key
     element_t element
+
+
+cdef struct Linked:
+    element_t border    # the first pair with the subset at hand, as an entry of the borders, or one of the above
+    element_t parted    # whether a pair must be cut
+    fixed_t crossing    # sum of the costs of the stored pairs
+    fixed_t attracting  # sum of the negative costs of these pairs
 
 
 cdef struct Border:
@@ -77,10 +92,12 @@ cdef struct State:
     element_t* unused           # numbers of subsets without elements
     Py_ssize_t unuseds
     char* changed               # subsets that changed since this was last cleared
+    char* pending               # subsets that changed before this round
     char* near_change           # subsets that changed before this round, or may be linked to one that did
+    char* near                  # elements that a stored pair links to a subset that changed before this round
     Element* at
-    Waiting* heap               # the waiting elements; if not ordered, a plain list without keys
-    Py_ssize_t waiting
+    Waiting* heap[2]            # the waiting elements; if not ordered, a plain list without keys; if not sided, the
+    Py_ssize_t waiting[2]       # second one is empty
     element_t* switched         # the sequence; after it, the elements that changed sides
     Py_ssize_t switches         # their number
     element_t* inside           # pairs of an element with elements of both subsets, as places in its row
@@ -88,18 +105,24 @@ cdef struct State:
     Py_ssize_t touches
     Py_ssize_t left[2]          # elements of both subsets, if none may become empty; else 0
     bint ordered                # whether the waiting elements form a heap
+    bint sided                  # whether the elements of the second subset have a heap of their own
+    element_t second            # the second of the two subsets
+    bint bounded                # whether the largest possible gain of two subsets is known
     Terms terms
+    double low[TERMS]           # the smallest weight of all elements for each term,
+    double high[TERMS]          # and the largest one
+    bint uniform                # whether each pair has the same background:
+    fixed_t each
     Base base
-    element_t* border_first     # for each subset linked to the one at hand: the first pair between the two, as an
-    Border* border              # entry here; elements of some pairs may have left
+    Linked* linked              # for each subset: its border with the subset at hand, and its sums
+    Border* border              # elements of some pairs may have left
     Py_ssize_t borders          # number of entries,
     Py_ssize_t room             # and room for entries
-    element_t* near             # subsets whose borders are listed
-    Py_ssize_t nears
-    fixed_t* repelling          # for each subset: sum of the positive costs of its pairs
-    fixed_t crossing            # cost of the stored pairs between the two subsets, without required cuts
-    fixed_t attracting          # the negative part of it
-    bint parted                 # whether a pair between the two must be cut
+    element_t* close       # subsets linked to the subset at hand
+    Py_ssize_t closes
+    fixed_t* repelling          # for each subset: sum of the positive costs of its stored pairs, less their background
+    fixed_t* gain               # for each subset: `largest_gain`, -1 if it is not known
+    Linked between              # sums of the two subsets
     element_t* barred
     Py_ssize_t bars
 
@@ -120,8 +143,13 @@ cdef inline void note_place(void* context, const void* record, Py_ssize_t at) no
     (<State*>context).at[(<const Waiting*>record).element].place = <element_t>at
 
 
-cdef inline Heap heap_of(State* s) noexcept nogil:
-    return Heap(s.heap, s.waiting, sizeof(Waiting), first_of_two, note_place, s)
+cdef inline Heap heap_of(State* s, Py_ssize_t side) noexcept nogil:
+    return Heap(s.heap[side], s.waiting[side], sizeof(Waiting), first_of_two, note_place, s)
+
+
+cdef inline Py_ssize_t side_of(State* s, element_t a) noexcept nogil:
+    """The heap of an element that waits, or that was the last to wait."""
+    return s.sided and s.label[a] == s.second
 
 
 cdef inline bint stays(State* s, element_t a, element_t V) noexcept nogil:
@@ -131,12 +159,13 @@ cdef inline bint stays(State* s, element_t a, element_t V) noexcept nogil:
 
 cdef inline void let_wait(State* s, element_t a) noexcept nogil:
     cdef Waiting record = Waiting(key(s, a), a)
-    s.waiting += 1
+    cdef Py_ssize_t side = side_of(s, a)
+    s.waiting[side] += 1
     if s.ordered:
-        heap_rise(heap_of(s), s.waiting - 1, &record)
+        heap_rise(heap_of(s, side), s.waiting[side] - 1, &record)
     else:
-        s.heap[s.waiting - 1] = record
-        s.at[a].place = <element_t>(s.waiting - 1)
+        s.heap[side][s.waiting[side] - 1] = record
+        s.at[a].place = <element_t>(s.waiting[side] - 1)
 
 
 cdef inline fixed_t background(State* s, element_t a, element_t other) noexcept nogil:
@@ -145,17 +174,57 @@ cdef inline fixed_t background(State* s, element_t a, element_t other) noexcept 
     return NONE if there == NONE else there - fixed_at(&s.terms, a, s.label[a], True, s.scale)
 
 
-cdef inline void take_from(State* s, Py_ssize_t at, element_t place) noexcept nogil:
+cdef fixed_t least_background(State* s, element_t U, element_t V) noexcept nogil:
+    """A lower bound on the additional cost, except stored pairs, of any element of U in V."""
+    cdef Py_ssize_t t, p
+    cdef double sum = 0.0, most = 0.0, into, out, low, high, x, y
+    for t in range(s.terms.k):
+        p = s.terms.partner[t]
+        into, out = <double>s.terms.total[V * s.terms.k + t], <double>s.terms.total[U * s.terms.k + t]
+        low, high = into - out + s.low[t], into - out + s.high[t]
+        x, y = s.terms.factor[t] * s.low[p], s.terms.factor[t] * s.high[p]
+        sum += min(min(x * low, x * high), min(y * low, y * high))
+        most += max(fabs(x), fabs(y)) * (fabs(into) + fabs(out) + max(fabs(s.low[t]), fabs(s.high[t])))
+    return <fixed_t>max(-2.0**61, min(2.0**61, (sum - 2.0**-48 * most) * s.scale)) - 4 * s.terms.k - 4
+
+
+cdef void search_heap(
+    State* s, Py_ssize_t side, element_t U, element_t V, fixed_t* least, element_t* best
+) noexcept nogil:
+    """Find a better element than the best one so far, with its change of cost, among elements of U that may enter V."""
+    cdef Py_ssize_t stack[128]          # three for each level of the heap
+    cdef Py_ssize_t depth = 1, at, below
+    cdef fixed_t more = least_background(s, U, V), value
+    cdef Waiting* record
+    stack[0] = 0
+    while depth:
+        depth -= 1
+        at = stack[depth]
+        record = s.heap[side] + at
+        if record.key == NONE or record.key + more > least[0]:
+            continue                    # and so is all below, which has no smaller keys
+        value = record.key + background(s, record.element, V)
+        if value < least[0] or (value == least[0] and record.element < best[0]):
+            least[0] = value
+            best[0] = record.element
+        below = 4 * at + 1
+        for at in range(below, min(below + 4, s.waiting[side])):
+            stack[depth] = at
+            depth += 1
+
+
+cdef inline void take_from(State* s, element_t a, element_t place) noexcept nogil:
     """Remove an element, which may be the first, from the waiting ones."""
     cdef Waiting last
-    s.at[s.heap[at].element].place = place
-    s.waiting -= 1
-    if at < s.waiting:
-        last = s.heap[s.waiting]
+    cdef Py_ssize_t side = side_of(s, a), at = s.at[a].place
+    s.at[a].place = place
+    s.waiting[side] -= 1
+    if at < s.waiting[side]:
+        last = s.heap[side][s.waiting[side]]
         if s.ordered:
-            heap_sink(heap_of(s), at, &last)
+            heap_settle(heap_of(s, side), at, &last)
         else:
-            s.heap[at] = last
+            s.heap[side][at] = last
             s.at[last.element].place = <element_t>at
 
 
@@ -163,33 +232,41 @@ cdef inline element_t take_best(
     State* s, element_t U, element_t V, fixed_t* change, double cost, Stopping stopping
 ) noexcept nogil:
     """The element with the smallest change of cost, no longer waiting; -1 if there is none, or the run has to end."""
-    cdef Py_ssize_t k, at
-    cdef element_t a
+    cdef Py_ssize_t k
+    cdef element_t a, best
     cdef fixed_t least, value, more
-    while s.waiting:
-        at = 0
-        least = key(s, s.heap[0].element) if s.ordered else NONE
-        for k in range(0 if s.ordered else s.waiting):
-            a = s.heap[k].element
-            value = key(s, a)
-            if s.terms.any and value != NONE:
-                if s.left[s.label[a] == V] == 1:
-                    continue
-                more = background(s, a, V if s.label[a] == U else U)
-                value = NONE if more == NONE else value + more
-            if value < least or (value == least != NONE and a < s.heap[at].element):
-                least = value
-                at = k
+    while s.waiting[0] or s.waiting[1]:
+        best = -1
+        least = NONE
+        if s.sided:
+            if s.waiting[0]:
+                search_heap(s, 0, U, V, &least, &best)
+            if s.waiting[1]:
+                search_heap(s, 1, V, U, &least, &best)
+        elif s.ordered:
+            best = s.heap[0].element
+            least = s.heap[0].key
+        else:
+            for k in range(s.waiting[0]):
+                a = s.heap[0][k].element
+                value = key(s, a)
+                if s.terms.any and value != NONE:
+                    if s.left[s.label[a] == V] == 1:
+                        continue
+                    more = background(s, a, V if s.label[a] == U else U)
+                    value = NONE if more == NONE else value + more
+                if value < least or (value == least != NONE and a < best):
+                    least = value
+                    best = a
         if least == NONE:
             return -1
-        a = s.heap[at].element
-        if not s.base.any or may_leave(&s.base, a, s.label):
+        if not s.base.any or may_leave(&s.base, best, s.label):
             change[0] = least
-            take_from(s, at, DONE)
-            return a
-        s.barred[s.bars] = a
+            take_from(s, best, DONE)
+            return best
+        s.barred[s.bars] = best
         s.bars += 1
-        take_from(s, at, BARRED)
+        take_from(s, best, BARRED)
         if base_poll(&s.base, stopping, cost):
             return -1
     return -1
@@ -251,13 +328,99 @@ cdef inline void touch(State* s, element_t a, element_t other) noexcept nogil:
         s.at[a].cuts = 0
 
 
+cdef inline fixed_t pair_background(State* s, element_t a, element_t b) noexcept nogil:
+    if s.uniform:
+        return s.each
+    return fixed_between(&s.terms, s.terms.weights + a * s.terms.k, s.terms.weights + b * s.terms.k, s.scale)
+
+
+cdef inline void sum_between(State* s, Linked* linked, element_t a, offset_t k) noexcept nogil:
+    """Add a stored pair of an element to the sums of two subsets."""
+    cdef fixed_t cost
+    if s.costs[k] == INFINITY:
+        linked.parted = True
+        return
+    cost = fixed(s.costs[k], s.scale)
+    linked.crossing += cost
+    if s.terms.k:
+        cost += pair_background(s, a, s.neighbours[k])
+    linked.attracting += min(cost, 0)
+
+
+cdef fixed_t largest_cut(State* s, element_t U) noexcept nogil:
+    """An upper bound on the cost between two parts of a subset of at most SMALL elements. O(sum of degrees + size^3)
+
+    It is the sum of the positive costs, each less what must be paid if this pair is cut: a third element is then cut
+    from one of the two.
+    """
+    cdef fixed_t costs[SMALL][SMALL]    # what is not used up yet
+    cdef fixed_t sum = 0, paid
+    cdef Py_ssize_t size = s.size[U], i, j, k
+    cdef element_t a = s.first[U], b
+    cdef offset_t at
+    for i in range(size):               # `inside` is free between switches
+        s.inside[a] = <element_t>i
+        a = s.next[a]
+    a = s.first[U]
+    for i in range(size):
+        b = s.first[U]
+        for j in range(size):
+            costs[i][j] = pair_background(s, a, b) if s.terms.k else 0
+            b = s.next[b]
+        for at in range(s.starts[a], s.starts[a + 1]):
+            if s.label[s.neighbours[at]] == U:
+                costs[i][s.inside[s.neighbours[at]]] += fixed(s.costs[at], s.scale)
+        a = s.next[a]
+    for i in range(size):
+        for j in range(i):
+            for k in range(size):
+                if costs[i][j] <= 0:
+                    break
+                if k == i or k == j:
+                    continue
+                paid = min(costs[i][j], min(-costs[i][k], -costs[j][k]))
+                if paid > 0:
+                    costs[i][j] -= paid
+                    costs[i][k] = costs[k][i] = costs[i][k] + paid
+                    costs[j][k] = costs[k][j] = costs[j][k] + paid
+            sum += max(costs[i][j], 0)
+    return sum
+
+
+cdef fixed_t largest_gain(State* s, element_t U) noexcept nogil:
+    """The largest cost between two parts of a subset, or more: the sum of the positive costs of its pairs."""
+    cdef Py_ssize_t t
+    cdef fixed_t sum = s.repelling[U]
+    cdef double within = 0.0, total, size = s.size[U]
+    if s.size[U] < 2:
+        return 0
+    if s.gain[U] >= 0:
+        return s.gain[U]
+    for t in range(s.terms.k):          # a sum of squares is at least the square of the sum over the number
+        total = <double>s.terms.total[U * s.terms.k + t]
+        within += s.terms.factor[t] * total * <double>s.terms.total[U * s.terms.k + s.terms.partner[t]] * (
+            1.0 - 1.0 / size if s.terms.partner[t] == t else 1.0
+        )
+    if s.terms.k:
+        sum += <fixed_t>min(2.0**61, 0.5 * within * (1.0 + 2.0**-50) * s.scale + 1.0)
+    if sum > 0 and s.size[U] <= SMALL:
+        sum = min(sum, largest_cut(s, U))
+    s.gain[U] = sum
+    return sum
+
+
+cdef inline fixed_t change_of_join(State* s, element_t U, element_t V, const Linked* linked) noexcept nogil:
+    """The change of cost by joining two subsets; not for groups, nor if subsets have to be connected."""
+    return NONE if linked.parted else linked.crossing + fixed_between(
+        &s.terms, &s.terms.total[U * s.terms.k], &s.terms.total[V * s.terms.k], s.scale)
+
+
 cdef void look_at_border(State* s, element_t U, element_t V) noexcept nogil:
     """Look at the elements that a stored pair links to the other subset; at all elements if V is empty."""
     cdef element_t a, b, at
     cdef fixed_t cost
     cdef offset_t k
-    s.crossing = s.attracting = 0
-    s.parted = False
+    s.between = Linked(UNSEEN, False, 0, 0)
     if s.size[V] == 0:
         a = s.first[U]
         while a >= 0:
@@ -265,7 +428,7 @@ cdef void look_at_border(State* s, element_t U, element_t V) noexcept nogil:
             s.at[a].links = 1              # any element may begin the new subset
             a = s.next[a]
         return
-    at = s.border_first[V]
+    at = s.linked[V].border
     while at >= 0:
         a, k = s.border[at].element, s.border[at].pair
         at = s.border[at].next
@@ -280,43 +443,81 @@ cdef void look_at_border(State* s, element_t U, element_t V) noexcept nogil:
             touch(s, b, U)
         if s.base.any:
             continue
+        sum_between(s, &s.between, a, k)
         if s.costs[k] == INFINITY:
             s.at[a].cuts += 1
             s.at[b].cuts += 1
-            s.parted = True
             continue
         cost = fixed(s.costs[k], s.scale)
         s.at[a].delta += cost
         s.at[b].delta += cost
-        s.crossing += cost
-        s.attracting += min(cost, 0)
+
+
+cdef inline Linked* linked_by(State* s, element_t a, offset_t k) noexcept nogil:
+    """The subset of larger number to which a stored (base) pair links an element; NULL if it need not be looked at."""
+    cdef element_t W = s.label[s.neighbours[k]]
+    if W <= s.label[a] or (s.base.any and s.base.lifted[k]) or not (s.pending[s.label[a]] or s.pending[W]):
+        return NULL
+    if s.linked[W].border == UNSEEN:
+        s.linked[W] = Linked(LISTING, False, 0, 0)
+        s.close[s.closes] = W
+        s.closes += 1
+    return s.linked + W
 
 
 cdef void list_border(State* s, element_t a) noexcept nogil:
-    """List the stored (base) pairs that link an element to subsets of larger number. O(degree)"""
+    """List the pairs that link an element to subsets of larger number. O(degree)"""
     cdef offset_t k
-    cdef element_t W
+    cdef Linked* linked
     for k in range(s.starts[a], s.starts[a + 1]):
-        W = s.label[s.neighbours[k]]
-        if W <= s.label[a] or (s.base.any and s.base.lifted[k]):
-            continue
-        if s.border_first[W] < 0:
-            s.near[s.nears] = W
-            s.nears += 1
-        s.border[s.borders] = Border(k, a, s.border_first[W])
-        s.border_first[W] = <element_t>s.borders
-        s.borders += 1
+        linked = linked_by(s, a, k)
+        if linked != NULL and linked.border != CANNOT_GAIN:
+            s.border[s.borders] = Border(k, a, linked.border)
+            linked.border = <element_t>s.borders
+            s.borders += 1
 
 
-cdef void find_borders(State* s, element_t U) noexcept nogil:
-    """List the elements of a subset at the border with each one of larger number. O(sum of degrees)"""
+cdef bint find_sums(State* s, element_t U, fixed_t tolerance) noexcept nogil:
+    """Find the subsets of larger number with which a subset cannot gain; whether there are others. O(sum of degrees)"""
+    cdef element_t a = s.first[U], W
+    cdef offset_t k
     cdef Py_ssize_t i
-    cdef element_t a = s.first[U]
-    for i in range(s.nears):
-        s.border_first[s.near[i]] = -1
-    s.nears = s.borders = 0
+    cdef Linked* linked
+    cdef fixed_t gain = largest_gain(s, U)
+    cdef bint can = False
+    if gain > tolerance:
+        return True
     while a >= 0:
-        list_border(s, a)
+        for k in range(s.starts[a], s.starts[a + 1] if s.pending[U] or s.near[a] else 0):
+            linked = linked_by(s, a, k)
+            if linked != NULL:
+                sum_between(s, linked, a, k)
+        a = s.next[a]
+    for i in range(s.closes):
+        W = s.close[i]
+        linked = s.linked + W
+        if change_of_join(s, U, W, linked) >= -tolerance and (
+            gain - linked.attracting + largest_gain(s, W) <= tolerance
+        ):
+            linked.border = CANNOT_GAIN
+        else:
+            can = True
+    return can
+
+
+cdef void forget_borders(State* s) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(s.closes):
+        s.linked[s.close[i]].border = UNSEEN
+    s.closes = s.borders = 0
+
+
+cdef void list_borders(State* s, element_t U) noexcept nogil:
+    """List the elements of a subset at the border with each one of larger number. O(sum of degrees)"""
+    cdef element_t a = s.first[U]
+    while a >= 0:
+        if s.pending[U] or s.near[a]:
+            list_border(s, a)
         a = s.next[a]
 
 
@@ -329,17 +530,10 @@ cdef void add_borders(State* s, element_t U) noexcept nogil:
         if s.label[a] != U:
             continue
         if s.borders + s.starts[a + 1] - s.starts[a] > s.room:
-            find_borders(s, U)
+            forget_borders(s)
+            list_borders(s, U)
             return
         list_border(s, a)
-
-
-cdef void note_near(State* s, element_t a) noexcept nogil:
-    """Mark the subset of an element, and all subsets that a stored pair links it to, as near a change. O(degree)"""
-    cdef offset_t k
-    s.near_change[s.label[a]] = True
-    for k in range(s.starts[a], s.starts[a + 1]):
-        s.near_change[s.label[s.neighbours[k]]] = True
 
 
 cdef void begin_subset(State* s, element_t a) noexcept nogil:
@@ -347,7 +541,7 @@ cdef void begin_subset(State* s, element_t a) noexcept nogil:
     cdef Py_ssize_t k
     for k in range(s.touches):
         s.at[s.touched[k]].place = OUT
-    s.waiting = s.bars = 0
+    s.waiting[0] = s.bars = 0
     s.touched[0] = a
     s.touches = 1
     s.at[a].place = DONE
@@ -391,8 +585,8 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
         s.left[other == V] += 1
     if s.matrix != NULL:
         row = s.matrix + a * s.n
-        for i in range(s.waiting):
-            correct(s, s.heap[i].element, row[s.heap[i].element], from_subset)
+        for i in range(s.waiting[0]):
+            correct(s, s.heap[0][i].element, row[s.heap[0][i].element], from_subset)
         return
     if s.bars:
         put_freed_back(s, a, from_subset)
@@ -422,13 +616,13 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
         if s.base.any:
             if s.at[b].place != BARRED:
                 record = Waiting(key(s, b), b)
-                heap_settle(heap_of(s), s.at[b].place, &record)
+                heap_settle(heap_of(s, side_of(s, b)), s.at[b].place, &record)
             continue
         record = Waiting(key(s, b), b)
         if (cost > 0) == (s.label[b] == from_subset):
-            heap_sink(heap_of(s), s.at[b].place, &record)
+            heap_sink(heap_of(s, side_of(s, b)), s.at[b].place, &record)
         else:
-            heap_rise(heap_of(s), s.at[b].place, &record)
+            heap_rise(heap_of(s, side_of(s, b)), s.at[b].place, &record)
 
 
 cdef void enlist(State* s, element_t a, element_t W) noexcept nogil:
@@ -438,6 +632,7 @@ cdef void enlist(State* s, element_t a, element_t W) noexcept nogil:
         s.previous[s.first[W]] = a
     s.first[W] = a
     s.size[W] += 1
+    s.gain[W] = -1
     s.label[a] = W
     terms_put(&s.terms, a, W)
 
@@ -451,6 +646,7 @@ cdef void delist(State* s, element_t a, element_t W) noexcept nogil:
     if s.next[a] >= 0:
         s.previous[s.next[a]] = s.previous[a]
     s.size[W] -= 1
+    s.gain[W] = -1
 
 
 cdef void move(State* s, element_t a, element_t W) noexcept nogil:
@@ -458,26 +654,27 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
     cdef element_t U = s.label[a], V
     cdef Element* neighbour
     cdef offset_t k
-    cdef fixed_t cost
+    cdef fixed_t cost, least
     delist(s, a, U)
     enlist(s, a, W)
     if s.matrix != NULL:
         return
     s.at[a].own = 0
-    s.near_change[U] = s.near_change[W] = True
+    s.near_change[U] = s.near_change[W] = s.near[a] = True
     for k in range(s.starts[a], s.starts[a + 1]):
         V, neighbour = s.label[s.neighbours[k]], s.at + s.neighbours[k]
-        s.near_change[V] = True
+        s.near_change[V] = s.near[s.neighbours[k]] = True
         if (V != U and V != W) or s.costs[k] == INFINITY:
             continue
         cost = fixed(s.costs[k], s.scale)
+        least = -pair_background(s, a, s.neighbours[k]) if s.terms.k else 0
         if V == U:
             neighbour.own -= cost
-            s.repelling[U] -= max(cost, 0)
+            s.repelling[U] -= max(cost, least)
         else:
             neighbour.own += cost
             s.at[a].own += cost
-            s.repelling[W] += max(cost, 0)
+            s.repelling[W] += max(cost, least)
 
 
 cdef void sum_up(State* s) noexcept nogil:
@@ -493,7 +690,7 @@ cdef void sum_up(State* s) noexcept nogil:
                 cost = fixed(s.costs[k], s.scale)
                 s.at[a].own += cost
                 if a < b:
-                    s.repelling[s.label[a]] += max(cost, 0)
+                    s.repelling[s.label[a]] += max(cost, -pair_background(s, a, b) if s.terms.k else 0)
 
 
 cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
@@ -529,7 +726,7 @@ cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
             a = s.next[a]
         return sum
     if s.matrix == NULL:
-        return NONE if s.parted else sum + s.crossing
+        return NONE if s.between.parted else sum + s.between.crossing
     for i in range(s.touches):
         a = s.touched[i]
         if s.label[a] != U:
@@ -551,17 +748,20 @@ cdef fixed_t improve_pair(
     cdef Py_ssize_t length = 0, kept = 0, k
     cdef fixed_t sum = 0, smallest = 0, least = -NONE, join, change = 0
     cdef element_t a, W
-    s.waiting = s.touches = s.bars = s.switches = 0
+    s.waiting[0] = s.waiting[1] = s.touches = s.bars = s.switches = 0
+    s.heap[1], s.second = s.heap[0] + s.size[U], V
     s.left[0] = s.left[1] = 0
     if s.terms.groups.limited and s.size[V] > 0 and s.n + 1 - s.unuseds <= s.terms.groups.least:
         s.left[0], s.left[1] = s.size[U], s.size[V]
+    if s.bounded and s.size[V] == 0 and largest_gain(s, U) <= tolerance:
+        return 0
     if s.matrix != NULL:
         look_at_all(s, U, V)
     else:
         look_at_border(s, U, V)
     join = join_delta(s, U, V) if s.size[V] > 0 and s.left[0] == 0 else 0
-    if s.matrix == NULL and not s.base.any and not s.terms.any:
-        least = s.attracting - s.repelling[U] - s.repelling[V]      # the largest possible gain
+    if s.bounded:
+        least = s.between.attracting - largest_gain(s, U) - largest_gain(s, V)
     for k in range(s.touches if least < min(join, -tolerance) else 0):
         if stays(s, s.touched[k], V):
             s.at[s.touched[k]].place = DONE
@@ -652,8 +852,7 @@ cdef class Pairs:
     cdef readonly offset_t hub
     cdef fixed_t tolerance, height
     cdef Py_ssize_t patience, whole
-    cdef char* pending          # subsets that changed before this round
-    cdef element_t* linked
+    cdef element_t* order
     cdef element_t* stamp
 
     def __cinit__(self, matrix, rows, labels, double magnitude, double tolerance, double cost, Py_ssize_t patience,
@@ -664,16 +863,16 @@ cdef class Pairs:
         cdef const element_t[::1] neighbours
         cdef const cost_t[::1] costs
         cdef element_t[::1] label
-        cdef char[:, ::1] flags = np.ones((3, n + 2), np.int8)
-        cdef char[::1] border
-        cdef fixed_t[::1] repelling = np.zeros(n + 2, np.int64)
-        cdef element_t[:, ::1] room = np.zeros((13, n + 2), np.int32)
+        cdef char[:, ::1] flags = np.ones((4, n + 2), np.int8)
+        cdef char[::1] border, linked
+        cdef fixed_t[:, ::1] sums = np.zeros((2, n + 2), np.int64)
+        cdef element_t[:, ::1] room = np.zeros((12, n + 2), np.int32)
         cdef char[::1] at = np.zeros((n + 2) * sizeof(Element), np.int8)
         cdef char[::1] heap = np.empty((n + 2) * sizeof(Waiting), np.int8)
         self.labels = np.array(labels, np.int32)
         label = self.labels
         self.cost = cost
-        self.kept = [label, flags, room, at, heap, repelling, matrix, rows]
+        self.kept = [label, flags, room, at, heap, sums, matrix, rows]
         self.patience = patience
         self.whole = whole
         self.s.n = n
@@ -690,21 +889,29 @@ cdef class Pairs:
             # A pair is listed once; there is as much room again for elements that enter later.
             self.s.room = max(1, min(costs.shape[0], INT32_MAX))
             border = np.empty(self.s.room * sizeof(Border), np.int8)
-            self.kept.append(border)
-            self.s.border = <Border*>&border[0]
+            linked = np.empty((n + 2) * sizeof(Linked), np.int8)
+            self.kept += [border, linked]
+            self.s.border, self.s.linked = <Border*>&border[0], <Linked*>&linked[0]
+            for a in range(n + 1):
+                self.s.linked[a].border = UNSEEN
             self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
         self.s.scale = scale_for(min(magnitude * n, DBL_MAX))
         self.height = <fixed_t>(min(height, magnitude) * self.s.scale)
         self.kept.append(take_terms(&self.s.terms, terms, n + 1))
         self.tolerance = fixed_tolerance(&self.s.terms, tolerance, self.s.scale)
-        self.s.ordered = self.s.matrix == NULL and not self.s.terms.any
+        self.s.ordered = self.s.matrix == NULL and not self.s.terms.groups.any
+        self.s.sided = self.s.ordered and self.s.terms.any
+        self.s.bounded = self.s.ordered and not self.s.base.any and (terms is None or terms.repels)
+        if self.s.terms.k:
+            self.find_weights()
         self.s.label = &label[0]
         self.s.changed = &flags[0, 0]
-        self.pending = &flags[1, 0]
+        self.s.pending = &flags[1, 0]
         self.s.near_change = &flags[2, 0]
+        self.s.near = &flags[3, 0]
         self.s.at = <Element*>&at[0]
-        self.s.heap = <Waiting*>&heap[0]
-        self.s.repelling = &repelling[0]
+        self.s.heap[0] = <Waiting*>&heap[0]
+        self.s.repelling, self.s.gain = &sums[0, 0], &sums[1, 0]
         self.s.size = &room[0, 0]
         self.s.first = &room[1, 0]
         self.s.next = &room[2, 0]
@@ -713,19 +920,32 @@ cdef class Pairs:
         self.s.switched = &room[5, 0]
         self.s.touched = &room[6, 0]
         self.s.barred = &room[7, 0]
-        self.linked = &room[8, 0]
+        self.order = &room[8, 0]
         self.stamp = &room[9, 0]
-        self.s.near = &room[10, 0]
-        self.s.border_first = &room[11, 0]
-        self.s.inside = &room[12, 0]
+        self.s.close = &room[10, 0]
+        self.s.inside = &room[11, 0]
         for a in range(n + 1):
-            self.s.first[a] = self.s.border_first[a] = -1
+            self.s.first[a] = -1
             self.s.at[a].place = OUT
         for a in range(n - 1, -1, -1):
             enlist(&self.s, <element_t>a, label[a])
         if self.s.matrix == NULL:
             sum_up(&self.s)
         self.find_unused()
+
+    cdef void find_weights(self) noexcept nogil:
+        """The smallest and the largest weight for each term, and the background of a pair if it is always the same."""
+        cdef Py_ssize_t t, a
+        cdef double weight
+        cdef State* s = &self.s
+        s.uniform = True
+        for t in range(s.terms.k):
+            s.low[t], s.high[t] = INFINITY, -INFINITY
+            for a in range(s.n):
+                weight = <double>s.terms.weights[a * s.terms.k + t]
+                s.low[t], s.high[t] = min(s.low[t], weight), max(s.high[t], weight)
+                s.uniform &= s.terms.weights[a * s.terms.k + t] == s.terms.weights[t]
+        s.each = fixed_between(&s.terms, s.terms.weights, s.terms.weights, s.scale)
 
     cdef void find_unused(self) noexcept nogil:
         """List the free numbers; the smallest one comes first."""
@@ -741,7 +961,7 @@ cdef class Pairs:
         cdef Py_ssize_t a, free = 0
         cdef element_t U, V
         cdef State* s = &self.s
-        cdef element_t* name = self.linked
+        cdef element_t* name = self.order
         cdef element_t* taken = self.stamp
         with nogil:
             for a in range(s.n + 1):
@@ -768,6 +988,8 @@ cdef class Pairs:
     def round(self, Stopping stopping):
         """Improve all pairs of linked subsets of which one changed, then split changed subsets; whether that helped."""
         cdef Py_ssize_t U, k, count
+        cdef element_t W
+        cdef bint changed
         cdef State* s = &self.s
         cdef double before = self.cost
         with nogil:
@@ -775,19 +997,25 @@ cdef class Pairs:
             for U in range(s.n + 1):
                 if s.size[U] == 0 or not s.near_change[U]:
                     continue
-                count = self.find_linked(<element_t>U)
+                count, changed = self.find_linked(<element_t>U), False
                 for k in range(count):
-                    if s.size[U] and s.size[self.linked[k]]:
-                        if self.improve(<element_t>U, self.linked[k], stopping) and s.matrix == NULL:
-                            add_borders(s, <element_t>U)
+                    W = self.order[k]
+                    if s.size[U] and s.size[W] and (s.matrix != NULL or s.linked[W].border != CANNOT_GAIN):
+                        if self.improve(<element_t>U, W, stopping) and s.matrix == NULL:
+                            if changed:
+                                add_borders(s, <element_t>U)
+                            else:       # also the borders with subsets that U could not gain with before
+                                forget_borders(s)
+                                list_borders(s, <element_t>U)
+                            changed = True
                     if stopping.poll(self.cost):
                         break
                 if stopping.poll(self.cost):
                     break
             for U in range(s.n + 1):
-                self.pending[U] = (self.pending[U] or s.changed[U]) and s.size[U] > 0
+                s.pending[U] = (s.pending[U] or s.changed[U]) and s.size[U] > 0
             for U in range(s.n + 1):
-                while self.pending[U] and s.size[U] > 1 and not stopping.poll(self.cost):
+                while s.pending[U] and s.size[U] > 1 and not stopping.poll(self.cost):
                     if s.terms.groups.limited and s.n + 1 - s.unuseds >= s.terms.groups.most:
                         break
                     s.unuseds -= 1
@@ -797,20 +1025,24 @@ cdef class Pairs:
         return self.cost < before
 
     cdef void find_pending(self) noexcept nogil:
-        """Find the subsets that changed before this round, and subsets near them. Only these have pairs to improve."""
+        """Find the subsets that changed before this round, and elements near them. Only these have pairs to improve."""
         cdef Py_ssize_t U
         cdef element_t a
+        cdef offset_t k
         cdef State* s = &self.s
         for U in range(s.n + 1):
-            self.pending[U] = s.changed[U]
+            s.pending[U] = s.changed[U]
             s.near_change[U] = s.changed[U] or s.matrix != NULL
-            s.changed[U] = False
-        for U in range(s.n + 1 if s.matrix == NULL else 0):
-            if self.pending[U]:
-                a = s.first[U]
-                while a >= 0:
-                    note_near(s, a)
-                    a = s.next[a]
+            s.changed[U] = s.near[U] = False
+        if s.matrix != NULL:
+            return
+        for a in range(<element_t>s.n):
+            if s.pending[s.label[a]]:
+                for k in range(s.starts[a], s.starts[a + 1]):
+                    s.near[s.neighbours[k]] = True
+        for a in range(<element_t>s.n):
+            if s.near[a]:
+                s.near_change[s.label[a]] = True
 
     cdef bint improve(self, element_t U, element_t V, Stopping stopping) noexcept nogil:
         cdef Py_ssize_t patience = self.patience, both = self.s.size[U] + self.s.size[V]
@@ -828,16 +1060,16 @@ cdef class Pairs:
         cdef State* s = &self.s
         if s.matrix != NULL:
             for W in range(U + 1, <element_t>(s.n + 1)):
-                if s.size[W] and (self.pending[U] or self.pending[W]):
-                    self.linked[count] = W
+                if s.size[W] and (s.pending[U] or s.pending[W]):
+                    self.order[count] = W
                     count += 1
             return count
-        find_borders(s, U)
-        for k in range(s.nears):
-            W = s.near[k]
-            if self.pending[U] or self.pending[W]:
-                self.linked[count] = W
-                count += 1
-        if count > 1:
-            qsort(self.linked, count, sizeof(element_t), ascending)
-        return count
+        forget_borders(s)
+        if s.bounded and not find_sums(s, U, self.tolerance):
+            return 0
+        list_borders(s, U)
+        for k in range(s.closes):
+            self.order[k] = s.close[k]
+        if s.closes > 1:
+            qsort(self.order, s.closes, sizeof(element_t), ascending)
+        return s.closes

@@ -124,10 +124,10 @@ def kernighan_lin_pairs(
 
     In the worst case, a round over pairs takes O(m log n) time for each neighbour of a cluster. If most clusters have
     few neighbours, it takes about O(m log n) in all; on dense problems, O(n^2). A chain takes O(d^2) time if elements
-    have d neighbours; a move on a matrix takes O(n). With a background, a switch takes time in proportion to the number
-    of elements that may still switch. If a background attracts some pairs, the problem is converted to a matrix. Above
-    20,000 elements, moves to clusters and joins with clusters that no stored pair links follow, in turn, until none of
-    all these changes lowers the cost.
+    have d neighbours; a move on a matrix takes O(n). With a background whose weights differ, and with groups or limits,
+    a switch takes time in proportion to the number of elements that may still switch. If a background attracts some
+    pairs, the problem is converted to a matrix. Above 20,000 elements, moves to clusters and joins with clusters that
+    no stored pair links follow, in turn, until none of all these changes lowers the cost.
 
     Examples
     --------
