@@ -2,8 +2,9 @@
 
 Results in a folder have a file ``results.jsonl`` beside the labels: one line for each result, with the digest of the
 instance and the options. A run that is repeated skips an instance if its digest is there, its labels are there, the
-options that change the problem are the same, and either its result is proven or all other options are the same, too. A
-line is written at once, after the labels.
+options that change the problem are the same, and either its result is proven or all other options are the same, too,
+and nothing interrupted it. What is not skipped is solved again, and the better result stays. A line is written at once,
+after the labels.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from graphpart.display import frame_of, plural
-from graphpart.errors import GraphPartError, InvalidOption, MissingFile, check_callback
+from graphpart.errors import GraphPartError, InvalidOption, MissingFile, SolverError, check_callback
 from graphpart.files.labels import write_labels
 from graphpart.files.source import BLOCK
 from graphpart.result import Result, Status
@@ -56,7 +58,7 @@ class SolvedFile:
         in the order of the columns that ``graphpart solve FOLDER --csv`` writes.
         The status of a broken file is ``broken``, and its message is that of the error.
     skipped : bool
-        Whether the result was there before, in the folder `output`.
+        Whether the result was there before, in the folder `output`, and is not replaced.
     interrupted : bool
         Whether Ctrl-C ended it, and no further files follow.
     """
@@ -225,11 +227,11 @@ def _solved(
                 if solved.result is not None and records is not None and resume:
                     better = records.better(file, where, solved.record)
                 if better is not None:
-                    solved = SolvedFile(file, None, None, {name: better.get(name) for name in COLUMNS}, True)
+                    record, ended = {name: better.get(name) for name in COLUMNS}, solved.interrupted
+                    solved = SolvedFile(file, None, None, record, skipped=True, interrupted=ended)
                 elif solved.result is not None and records is not None and where is not None:
                     write_labels(solved.result, where)
-                    if solved.result.status is not Status.INTERRUPTED:
-                        records.add(file, solved.record)
+                    records.add(file, solved.record)
                 yield solved
                 if solved.interrupted:
                     return
@@ -389,7 +391,8 @@ class Records:
         row = self._row(file)
         if row is None:
             return None
-        if row["record"]["status"] != Status.OPTIMAL and row["options"] != self._options:
+        status = row["record"]["status"]
+        if status == Status.INTERRUPTED or (status != Status.OPTIMAL and row["options"] != self._options):
             return None
         return dict(_finite(row["record"], _number), file=file)
 
@@ -442,6 +445,10 @@ def _number(value: Any) -> Any:
 # ----------------------------------------------------------------------------------------------------------- processes
 
 
+ENDED = (
+    'a process of jobs= ended before its file was solved: a script has to call this below if __name__ == "__main__":, '
+    "since each process reads the script again; if it does, memory is short: expected fewer jobs"
+)
 _asked: Any = None  # the event of a process that solves
 
 
@@ -465,6 +472,8 @@ class in_processes:
         if self._jobs > 1:
             import multiprocessing
 
+            if getattr(multiprocessing.current_process(), "_inheriting", False):
+                raise SystemExit  # a script without a guard, which a new process reads: the first one says so
             context = multiprocessing.get_context("spawn")
             self._event = context.Event()
             self._pool = ProcessPoolExecutor(self._jobs, context, _begin, (self._event,))
@@ -510,9 +519,12 @@ class in_processes:
             return self._function(stop, *self._tasks[k])
         while len(self._futures) <= k:  # a process that has become free is about to get it
             if self._failed is not None:
-                raise self._failed
+                raise SolverError(ENDED) from self._failed
             time.sleep(0.001)
-        return self._futures[k].result()
+        try:
+            return self._futures[k].result()
+        except BrokenProcessPool:
+            raise SolverError(ENDED) from None
 
     def begun(self, k: int) -> bool:
         """Whether a task will be done, or was begun before the end was asked for."""

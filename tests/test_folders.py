@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import os
 import pickle
 import re
@@ -16,6 +17,7 @@ from children import child
 
 import graphpart as gp
 from graphpart.cli import main
+from graphpart.cli.interrupt import Interrupt
 from graphpart.generate import planted_partition
 
 
@@ -241,6 +243,54 @@ def test_ctrl_c_ends_the_iteration(folder, tmp_path):
     assert solved[0].record["status"] == "interrupted" and (tmp_path / "out" / "a.npy.labels").exists()
     ended = list(gp.solve_files(folder, callback=lambda seconds, cost: True))  # each file, by the callback
     assert len(ended) == 5 and not any(one.interrupted for one in ended)
+
+
+@pytest.mark.parametrize("shell", [False, True])
+def test_interrupted_results_are_replaced_by_better_ones_only(tmp_path, shell, capsys, monkeypatch):
+    costs = np.random.default_rng(0).normal(size=(150, 150))
+    made, out = tmp_path / "in", tmp_path / "out"
+    made.mkdir()
+    for name in ("a", "b"):
+        gp.write(gp.SetPartition.from_matrix(costs + costs.T), made / f"{name}.npy")
+
+    def run(method, below):
+        """Ctrl-C as soon as the cost is below a number; the costs of the files that were begun."""
+        signals = [signal.SIGINT]
+
+        def stop(seconds, cost):
+            if signals and cost < below:
+                signal.raise_signal(signals.pop())
+
+        if not shell:
+            return [one.record["cost"] for one in gp.solve_files(made, method, output=out, callback=stop)]
+        with monkeypatch.context() as patch:
+            patch.setattr(Interrupt, "__call__", lambda self, seconds, cost: stop(seconds, cost) or self.asked)
+            assert main(["solve", str(made), "-o", str(out), "--json", "--method", method]) == 130
+        return [json.loads(line)["cost"] for line in capsys.readouterr().out.splitlines()]
+
+    (first,) = run("search", -500.0)
+    labels = (out / "a.npy.labels").read_bytes()
+    assert first < -500 and run("kernighan-lin", math.inf) == [first]  # which ended at once, and not with the next file
+    assert (out / "a.npy.labels").read_bytes() == labels
+    (better,) = run("search", first)  # the same options: an interrupted run is repeated
+    assert better < first
+
+
+def test_a_script_without_a_guard_is_told_so(folder, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(f"import graphpart as gp\nprint(list(gp.solve_files({str(folder)!r}, jobs=2)))\n")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr.count("Traceback") == 1 and "below if __name__" in done.stderr.splitlines()[-1], done.stderr
+
+
+def test_a_folder_with_one_instance_has_a_folder_of_results(tmp_path):
+    made, out = tmp_path / "in", tmp_path / "out"
+    made.mkdir()
+    for k in range(2):
+        gp.write(planted_partition(6, 2, 0.1, seed=k).problem, made / f"{k}.npy")
+        assert main(["solve", str(made), "-o", str(out), "--quiet"]) == 0
+        assert sorted(os.listdir(out)) == [*(f"{j}.npy.labels" for j in range(k + 1)), "results.jsonl"]
 
 
 def test_columns_are_those_of_tables_only(folder, capsys):

@@ -1,14 +1,16 @@
 """Solve instances: print a table, or JSON, and write the labels with -o.
 
-A FILE may be a folder: its files with the suffix of a format are solved. With one FILE, -o, --initial and --checkpoint
-name a labels file. With several, they name folders, in which the labels of FILE have its name with .labels added.
-Limits apply to each FILE. Ctrl-C ends the method, and its best result so far is printed and written; files not yet
-begun are left out, and the exit status is then 130. SIGTERM, which schedulers send, does the same.
+A FILE may be a folder: its files with the suffix of a format are solved. With one FILE, --initial and --checkpoint
+name a labels file, and -o, too, if FILE is no folder. Otherwise they name folders, in which the labels of FILE have its
+name with .labels added. Limits apply to each FILE. Ctrl-C ends the method, and its best result so far is printed and
+written; files not yet begun are left out, and the exit status is then 130. SIGTERM, which schedulers send, does the
+same.
 
 A file that cannot be read is one line of the table, and the others are solved all the same. The folder of -o also gets
 results.jsonl. When the command is repeated, files are skipped whose results are there: the content of the file is the
-same, and the result is proven optimal or the options are the same, too. --no-resume solves them again. --jobs 2 solves
-two files at the same time.
+same, and the result is proven optimal, or the options are the same, too, and nothing interrupted it. Other files are
+solved again, and labels are replaced by better ones only. --no-resume solves and replaces all. --jobs 2 solves two
+files at the same time.
 
 With --time-limit, auto uses all of the time for search and proof, unless it proves its result optimal before. Without
 it, auto ends by itself.
@@ -50,6 +52,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -160,6 +163,8 @@ def run(args: argparse.Namespace) -> int:
     """Solve each file; if one fails, the others are solved all the same."""
     if distributed.wanted(args):
         return distributed.run(args)
+    if args.output not in (None, "-") and any(os.path.isdir(path) for path in args.files):
+        args.output = os.path.join(args.output, "")  # a folder, also if there is one instance in the given one
     args.files = instances_in(args.files)
     columns_given, demanded = arguments.columns_of(args), demands.wanted(args)
     options = dict(args.options)
@@ -233,13 +238,12 @@ def run(args: argparse.Namespace) -> int:
                 if better is not None:
                     say(f"{file}: the earlier result is better and is kept")
                     put(table, rows, args.json, better["facts"], better["row"], better["columns"])
-                    progress.advance()
-                    continue
-                if found.result is not None:
-                    finished(found, output, args, batch)
-                    if records is not None and found.result.status is not Status.INTERRUPTED:
-                        records.add(file, {"status": found.facts["status"], **found.parts()})
-                put(table, rows, args.json, found.facts, found.row, found.columns, len(args.files) > 1)
+                else:
+                    if found.result is not None:
+                        finished(found, output, args, batch)
+                        if records is not None:
+                            records.add(file, {"status": found.facts["status"], **found.parts()})
+                    put(table, rows, args.json, found.facts, found.row, found.columns, len(args.files) > 1)
                 progress.advance()
                 if found.result is not None and found.result.status is Status.INTERRUPTED and args.jobs == 1:
                     left = len(args.files) - done
