@@ -221,11 +221,11 @@ def _factors(f: FactorGraph, labels: Integers, energies: Floats, least: Floats, 
 
 def _least_sure(f: FactorGraph, doubts: LabelDoubts) -> Table:
     head = doubts.variables.head(LEAST_SURE)
-    what = (
-        ""
-        if doubts.gain <= 0
-        else f" A change lowers the energy by {number(float(f'{doubts.gain:.6g}'))}: solve again from here."
-    )
+    what = ""
+    if doubts.gain > 0:
+        what = f" A change lowers the energy by {number(float(f'{doubts.gain:.6g}'))}: solve again from here."
+    elif doubts.undecided > 1:
+        what = f" Of all, {number(doubts.undecided)} have another label at the same energy."
     return Table(
         "elements",
         "Variables",

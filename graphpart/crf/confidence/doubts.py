@@ -28,7 +28,7 @@ from graphpart.crf.problem.derive import split
 from graphpart.crf.problem.labeling import check_allowed, places
 from graphpart.display import html_of
 from graphpart.errors import InvalidOption, known_arguments
-from graphpart.result import Status
+from graphpart.result import Result, Status
 from graphpart.stopping import Stopping
 
 __all__ = ["LabelDoubts", "doubts"]
@@ -52,7 +52,8 @@ class LabelDoubts:
     ----------
     variables : Columns
         ``variable``, ``label``, ``other`` (the best other label, -1 if there is none), ``doubt`` (the rise of the
-        energy with the other label), ``method``: "exact", or "local search", where the doubt may be less.
+        energy with the other label), ``method``: "exact", or "local search", where the doubt may be less. A doubt of 0
+        is exact if the labeling is a result that is proven optimal: no label lowers the energy then.
     labels : Columns
         The same for each label that a variable does not have: ``variable``, ``label``, ``doubt``, ``method``.
     cost : float
@@ -72,6 +73,11 @@ class LabelDoubts:
     status: Status
     shape: tuple[int, ...] | None = None
 
+    @property
+    def undecided(self) -> int:
+        """The number of variables that have another label at the same energy, as far as is found."""
+        return int(np.count_nonzero(self.variables["doubt"] == 0))
+
     def to_frame(self, table: str = "variables", library: str | None = None) -> Any:
         """A table, "variables" or "labels", as a data frame, see `Columns.to_frame`."""
         if table not in TABLES:
@@ -89,6 +95,8 @@ class LabelDoubts:
             return head
         row = {name: array.tolist()[0] for name, array in placed(self.variables[:1], self.shape).items()}
         what = f"{row['variable']!r} has the label {row['label']}, not {row['other']}"
+        if self.undecided > 1:
+            return f"{head}\n  {self.undecided} variables have another label at the same energy: {what}, for example"
         return f"{head}\n  least sure: {what}, doubt {row['doubt']:.6g}"
 
     def _repr_html_(self) -> str:
@@ -162,7 +170,8 @@ def doubts(
         _where_it_fits(f, labels, limit, rises, exactly)
     if not exactly.all():
         _by_local_search(f, labels, rises, ~exactly, stopping)
-    return _tables(f, labels, rises, exactly, stopping)
+    proven = isinstance(result, Result) and result.status is Status.OPTIMAL and result.problem is problem
+    return _tables(f, labels, rises, exactly, proven, stopping)
 
 
 def _exactly(f: FactorGraph, labels: Labels, limit: int) -> Floats:
@@ -231,13 +240,14 @@ def _by_local_search(
 
 
 def _tables(
-    f: FactorGraph, labels: Labels, rises: Floats, exactly: NDArray[np.bool_], stopping: Stopping
+    f: FactorGraph, labels: Labels, rises: Floats, exactly: NDArray[np.bool_], proven: bool, stopping: Stopping
 ) -> LabelDoubts:
     rises = np.where(np.abs(rises) <= _zero(f, labels), 0.0, rises)
     f = f.owner  # without auxiliary variables
     place = places(f)
     rises, exactly, labels = rises[: place[-1]], exactly[: f.n], labels[: f.n]
     owner = np.repeat(np.arange(f.n), f.domains)
+    method = NAMES[(exactly[owner] | ((rises == 0) & proven)).astype(np.intp)]
     label = np.arange(len(rises)) - place[owner]
     other = np.flatnonzero(label != labels[owner])
     order = other[np.argsort(rises[other], kind="stable")]
@@ -245,7 +255,7 @@ def _tables(
         "variable": named(f.variables, owner[order]),
         "label": label[order],
         "doubt": rises[order],
-        "method": NAMES[exactly[owner[order]].astype(np.intp)],
+        "method": method[order],
     }
     # The first row of each variable, in the order of all rows.
     first = order[np.sort(first_of(owner[order]))]
@@ -256,7 +266,7 @@ def _tables(
         "label": labels[variable].astype(np.int64),
         "other": np.concatenate([label[first], np.full(len(single), -1)]),
         "doubt": np.concatenate([rises[first], np.full(len(single), np.inf)]),
-        "method": NAMES[exactly[variable].astype(np.intp)],
+        "method": np.concatenate([method[first], NAMES[exactly[single].astype(np.intp)]]),
     }
     gain = max(0.0, -float(rises.min(initial=0.0)))
     status = Status.OPTIMAL if exactly.all() else stopping.reason or Status.LOCAL_OPTIMUM

@@ -153,3 +153,20 @@ def test_frames_and_wrong_calls() -> None:
     g = gp.FactorGraph.from_arrays([2], [([[0]], [[0.0, math.inf]])])
     with pytest.raises(gp.InvalidPartition, match="forbidden by factor 0"):
         doubts(g, [1])
+
+
+def test_ties_of_a_proven_labeling_are_exact_and_counted() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        picture = rng.integers(0, 2, (3, 4))
+        f = gp.crf.potts(unary=np.stack([(picture != k) * 1.0 for k in (0, 1)], -1), weight=0.5)
+        labels, cost = all_labelings(f)
+        r = gp.solve(f)
+        d, without = (doubts(f, one, method="local-search") for one in (r, r.labels))
+        ties = {k for k in range(f.n) if cost[labels[:, k] != r.labels[k]].min() == r.cost}
+        found = d.variables["variable"][d.variables["doubt"] == 0].tolist()
+        assert d.undecided == len(found) and {f.index(name) for name in found} <= ties
+        assert set(d.variables["method"][: len(found)]) <= {"exact"}
+        assert set(d.variables["method"][len(found) :]) <= {"local search"}
+        assert set(without.variables["method"]) == {"local search"}
+        assert len(found) < 2 or f"{len(found)} variables have another label at the same energy" in repr(d)
