@@ -56,6 +56,11 @@ class SignedGraph:
         kept = total != 0
         return cls(n, low[kept], high[kept], total[kept], constant)
 
+    def in_units(self, unit: float) -> SignedGraph:
+        """The same graph with weights that are multiples of half a unit up to rounding, as whole and half numbers."""
+        weight = np.rint(2.0 * self.weight / unit) / 2.0
+        return SignedGraph.from_pairs(self.n, self.u, self.v, weight, round(2.0 * self.constant / unit) / 2.0)
+
     @property
     def m(self) -> int:
         """Number of edges."""
@@ -91,11 +96,11 @@ class SignedGraph:
                 return 2 * step
         return step
 
-    @property
+    @cached_property
     def is_exact(self) -> bool:
-        """Whether no sum of the constant and weights, or of halves of them, is rounded."""
-        step = self.step
-        return step > 0 and math.fmod(self.constant, step / 2) == 0 and abs(self.constant) < 2.0**50 * step
+        """Whether no sum of weights and the constant is rounded. O(m)"""
+        size = float(np.abs(self.weight).sum()) + abs(self.constant)
+        return self.step > 0 and step_of(np.append(self.weight, self.constant), size) > 0
 
     def cost(self, sides: Sides) -> float:
         """The cost of sides 0 and 1 of all nodes. O(m)"""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from trials import trials
 
 import graphpart as gp
+from graphpart.crf.bounds.cutting import Cutting
 from graphpart.crf.certificates.judging import judge_of_labels
 from graphpart.maximum_cut import branch_and_cut
 from graphpart.maximum_cut.branch_and_cut import BranchAndCut
@@ -21,6 +22,7 @@ from graphpart.maximum_cut.linear_program import LinearProgram, Rows
 from graphpart.maximum_cut.reduction import Reduction
 from graphpart.maximum_cut.signed_graph import SignedGraph
 from graphpart.partition.certificates.judging import judge_of_partition
+from graphpart.partition.exact_solvers.two_clusters import TwoClusters
 from graphpart.stopping import Stopping
 
 KINDS = ["units", "whole", "any", "decimal", "penalties", "whole and penalties", "magnitudes", "equal"]
@@ -162,6 +164,34 @@ def optimum(p: gp.FactorGraph | gp.SetPartition) -> Fraction:
             if p.n == 0 or len({0, *y}) >= limits.least:
                 costs.append(sum((c for a, b, c in pairs if (0, *y)[a] == (0, *y)[b]), Fraction()))
     return min(costs)
+
+
+@pytest.mark.parametrize("form", ["tables", "quadratic", "at most two"])
+@pytest.mark.filterwarnings("ignore::graphpart.errors.GraphPartWarning")
+def test_branch_and_cut_proves_decimal_costs_as_whole_numbers(form, monkeypatch):
+    """It ends as soon as its bound is less than a step below the cost; the bound holds for the costs as they are."""
+    seen = 0
+    for seed in range(trials(150)):
+        rng = np.random.default_rng(seed)
+        with monkeypatch.context() as patch:
+            patch.setattr(f"{__name__}.KINDS", ["decimal", "equal"])
+            p = problem(rng, form)
+        labels, best = np.zeros(p.n, np.int32), optimum(p)
+        if isinstance(p, gp.FactorGraph):
+            solver: Cutting | TwoClusters = Cutting(p, labels, p.evaluate_labels(labels))
+            solver.go_on(Stopping(), None, math.inf)
+            bound, judge = solver.certified, judge_of_labels(p, solver.labels)
+        else:
+            solver = TwoClusters(p, labels)
+            solver.run(Stopping(), None)
+            bound, judge = solver.bound, judge_of_partition(p)
+        assert Fraction(bound) <= best, seed
+        assert judge.meets(bound, solver.cost) or not judge.step, seed
+        if judge.error and judge.has_step and solver.solver is not None:
+            seen += 1
+            whole = solver.solver.g
+            assert whole.is_exact and np.array_equal(2 * whole.weight, np.rint(2 * whole.weight)), seed
+    assert seen
 
 
 @pytest.mark.parametrize("form", FORMS)

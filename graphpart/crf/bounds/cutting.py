@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.binary_quadratic.two_sides import labels_of_sides, sides_of_labels, signed_graph
+from graphpart.common.judge import Judge
 from graphpart.crf.bounds.contestant import Contestant
+from graphpart.crf.certificates.judging import steps_of
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.quadratic_form import quadratic_form
 from graphpart.crf.problem.shared_tables import absolute_costs
@@ -59,13 +63,19 @@ class Cutting(Contestant):
             if q is None:
                 self.done = True
                 return
-            self.solver = BranchAndCut(signed_graph(q), sides_of_labels(self.labels))
+            g, f, (step, error) = signed_graph(q), self.f, steps_of(self.f)
+            terms = 3 * int(np.bincount(f.scope).max(initial=0)) + 8  # of a sum of four entries of each table
+            rounding = 2.0**-51 * terms * (abs(f.constant) + absolute_costs(f))
+            self._unit, self._error = 1.0, 0.0 if step and not error else rounding
+            if error and Judge(step=step, error=error).has_step and 16 * rounding < step:
+                g, self._unit, self._error = g.in_units(step), step, error
+            self.solver = BranchAndCut(g, sides_of_labels(self.labels))
         solver = self.solver
-        solver.resolution = self.judge.tolerance / 2
-        solver.run(stopping, until, work)
+        solver.resolution = 0.0 if solver.g.step else self.judge.tolerance / 2
+        solver.run(stopping.child(plus=math.inf), until, work)
         labels = labels_of_sides(solver.sides)
         self.take(labels, self.f.evaluate_labels(labels))
-        self.done, self.bound, self._needs = solver.done, solver.bound, solver.needs
+        self.done, self.bound, self._needs = solver.done, self._unit * solver.bound, solver.needs
         self.certify()
 
     @property
@@ -74,12 +84,7 @@ class Cutting(Contestant):
         return self.judge.meets(self.certified, self.cost)
 
     def certify(self) -> None:
-        """Its bound, less the possible rounding error of the form, whose sums are exact if all costs have a step."""
+        """Its bound, less the possible error of rounding the entries of the tables or their sums."""
         if self.solver is not None:
-            judge, f = self.judge, self.f
-            exact = judge.step and not judge.error
-            terms = (
-                3 * int(np.bincount(f.scope).max(initial=0)) + 8
-            )  # of the sums of four entries of each table at most
-            error = 0.0 if exact else 2.0**-51 * terms * (abs(f.constant) + absolute_costs(f))
-            self.certified = max(self.certified, judge.rounded(self.solver.certified - error))
+            bound = self.judge.rounded(self._unit * self.solver.certified - self._error)
+            self.certified = max(self.certified, bound)

@@ -13,13 +13,13 @@ from graphpart.crf.certificates.certificate import common_step, finite_costs
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.shared_tables import absolute_costs
 
-__all__ = ["is_far", "judge_of_labels", "selected_entries"]
+__all__ = ["is_far", "judge_of_labels", "selected_entries", "steps_of"]
 
 
 def is_far(f: FactorGraph, bound: float, cost: float) -> bool:
     """Whether a bound does not meet the cost, whatever the labels are. O(1) after the first call"""
     if "resolution" not in f._cache:
-        f._cache["resolution"] = max(_steps(f)[0], TOLERANCE * (abs(f.constant) + absolute_costs(f)))
+        f._cache["resolution"] = max(steps_of(f)[0], TOLERANCE * (abs(f.constant) + absolute_costs(f)))
     return bool(bound < cost - f._cache["resolution"])
 
 
@@ -39,7 +39,8 @@ def judge_of_labels(f: FactorGraph, labels: NDArray[np.int32]) -> Judge:
     return judge
 
 
-def _steps(f: FactorGraph) -> tuple[float, float]:
+def steps_of(f: FactorGraph) -> tuple[float, float]:
+    """A step of the energies of all labels, and how far from a multiple they may be; 0 and 0 if there is none."""
     if "steps" not in f._cache:
         step = common_step(f)
         f._cache["steps"] = (step, 0.0) if step else decimal_step(*finite_costs(f))
@@ -48,7 +49,7 @@ def _steps(f: FactorGraph) -> tuple[float, float]:
 
 
 def _made(f: FactorGraph, labels: NDArray[np.int32]) -> Judge:
-    step, error = _steps(f)
+    step, error = steps_of(f)
     entries = f._flat()[4][selected_entries(f, labels)]
     paid = float(np.abs(entries[np.isfinite(entries)]).sum())
     return judge_of(step, error, TOLERANCE * math.fsum([abs(f.constant), paid]))

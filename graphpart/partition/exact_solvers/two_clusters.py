@@ -78,12 +78,14 @@ class TwoClusters(SidesContestant):
 
     def __init__(self, p: SetPartition, labels: Labels) -> None:
         super().__init__(p, labels)
-        g = signed_graph_of(p)
+        g, self._unit, self._judge = signed_graph_of(p), 1.0, judge_of_partition(p)
+        if self._judge.error and self._judge.has_step:  # whole numbers, up to the error
+            self._unit = self._judge.step
+            g = g.in_units(self._unit)
         dense = is_dense(g.n, g.m, g.step)
         self.name = "branch and cut over " + ("semidefinite relaxations" if dense else "odd cycles")
         self.solver = BranchAndCut(g, self._sides(labels))
-        self._judge = judge_of_partition(p)
-        self.solver.resolution = self._judge.tolerance / 2
+        self.solver.resolution = 0.0 if g.step else self._judge.tolerance / 2
 
     @staticmethod
     def fits(p: SetPartition) -> bool:
@@ -93,7 +95,7 @@ class TwoClusters(SidesContestant):
     @property
     def bound(self) -> float:
         """No feasible partition costs less; where two clusters are required and one is better, its own cost is more."""
-        return self._judge.rounded(self.solver.certified)
+        return self._judge.rounded(self._unit * self.solver.certified - self._judge.error)
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a better partition."""
