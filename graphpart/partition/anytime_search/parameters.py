@@ -57,7 +57,8 @@ class DriftingParameters:
 class RestartParameters:
     """Of rounds of short annealings and their children."""
 
-    largest: int = 2000  #: most elements of a problem
+    largest: int = 2000  #: most elements of a matrix
+    sparse: int = 400  #: the same of listed pairs
     work: tuple[float, float] = (5e8, 16e9)  #: nanoseconds of the annealings of a task: at first, and at most
     runs: tuple[int, int] = (4, 24)  #: fewest and most annealings of a task
     sweeps: int = 8  #: most sweeps of an annealing, per element

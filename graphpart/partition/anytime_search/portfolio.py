@@ -187,6 +187,8 @@ class Portfolio(RoundSearch[Any, Found]):
             until = all_.wait * restarts.first_work(turn)  # annealing once seldom keeps up with many
             if p._has_must_cut and p.n >= all_.few:  # moves of one element find few ways between pairs that are cut
                 strategies.append(FusionRounds(turn, all_.fusion, 1.0))
+        if not p.is_dense and p.background is None and p.n <= all_.restarts.sparse:
+            strategies.append(RestartRounds(turn, all_.restarts, 1.0))
         plateaus = sparse and turn.annealer.plateaus
         if not plateaus and (not light or p.n <= all_.large):
             share = 0.4 if sparse else 0.1

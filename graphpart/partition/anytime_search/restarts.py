@@ -1,4 +1,4 @@
-"""Rounds of short annealings and their children, for dense problems.
+"""Rounds of short annealings and their children, for dense problems, and for sparse ones of few elements.
 
 On complete graphs with random costs, middle temperatures decide the result of an annealing, and a slightly lower cost
 takes many times as many sweeps. Of many short annealings, a few end far lower than most. So each task makes up to 24

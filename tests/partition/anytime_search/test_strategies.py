@@ -346,7 +346,7 @@ def test_strategies_begin_in_the_order_of_their_first_work(
     assert begun[0][0] == first
 
 
-def test_restarts_take_part_on_dense_problems_and_within_limits() -> None:
+def test_restarts_take_part_on_dense_problems_small_ones_and_within_limits() -> None:
     def strategies(p: gp.SetPartition, *without: str) -> dict[str, object]:
         parameters = SearchParameters(without=without)
         state = Portfolio(p, np.arange(p.n, dtype=np.int32), 0.0, 0, 1, Stopping(None, 3), parameters)
@@ -363,7 +363,8 @@ def test_restarts_take_part_on_dense_problems_and_within_limits() -> None:
     np.fill_diagonal(costs, 0.0)
     assert "fusion" in strategies(gp.SetPartition.from_matrix(np.triu(costs) + np.triu(costs).T))
     grid = gp.generate.grid(12, 12, seed=1).problem
-    assert "restarts" not in strategies(grid)
+    assert {"restarts", "annealing"} == set(strategies(grid))
+    assert "restarts" not in strategies(gp.generate.grid(21, 21, seed=1).problem)
     assert {"restarts", "annealing"} == set(strategies(grid.require(n_clusters=(1, 3))))
 
 
