@@ -30,7 +30,7 @@ from graphpart.partition.inputs.arrays import check_matrix_fits, float_array
 from graphpart.partition.inputs.far_thresholds import told_threshold
 from graphpart.partition.inputs.neighbors import blocks_of_squares, distances_of, neighbor_pairs, squares_of
 from graphpart.partition.inputs.texts import are_texts, vectors_of_texts
-from graphpart.partition.inputs.thresholds import drawn, given_threshold, threshold_of_points
+from graphpart.partition.inputs.thresholds import drawn, drawn_copies, given_threshold, threshold_of_points
 
 __all__ = [
     "ALL_PAIRS", "METRICS", "NEIGHBORS", "count_of", "drawn_pairs", "points", "sample_of_distances", "scaled",
@@ -223,9 +223,9 @@ def _usual(P: Any, metric: str, limit: float) -> float:
     return float(np.median(D[np.isfinite(D)])) - limit
 
 
-def sample_of_distances(P: Any, metric: str) -> tuple[Ints, Floats]:
-    """At most 500 points, always the same ones, and their distances to all points; inf to themselves."""
-    rows = drawn(P.shape[0])
+def sample_of_distances(P: Any, metric: str, rows: Ints | None = None) -> tuple[Ints, Floats]:
+    """Some points, by default those of `drawn`, and their distances to all points; inf to themselves."""
+    rows = drawn(P.shape[0]) if rows is None else rows
     D = np.concatenate([scaled_squares(block, metric) for _, block in blocks_of_squares(P, rows)] or [np.zeros((0, 0))])
     D[np.arange(len(rows)), rows] = np.inf
     return rows, D
@@ -253,8 +253,8 @@ def chosen(threshold: Any, P: Any, metric: str) -> tuple[float, str]:
     """The threshold, by default from the distances of some points, and what the problem tells of it."""
     given = given_threshold(threshold)
     if given is None:
-        rows, D = sample_of_distances(P, metric)
         copies = not isinstance(P, np.ndarray)
+        rows, D = sample_of_distances(P, metric, drawn_copies(P.shape[0]) if copies else None)
         found = threshold_of_points(rows, D, lambda some: matrix_of_distances(P[some], metric), copies)
         return found, f"{found:.4g} (from the data)"
     if not isinstance(P, np.ndarray):  # texts, of whose topics and copies either may be meant

@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InvalidOption, InvalidProblem, warn
 
 __all__ = [
-    "Path", "distances_of_similarities", "drawn", "given_threshold", "otsu_threshold", "path_of", "path_threshold",
-    "threshold_of_points", "valley_threshold",
+    "Path", "distances_of_similarities", "drawn", "drawn_copies", "given_threshold", "otsu_threshold", "path_of",
+    "path_threshold", "threshold_of_points", "valley_threshold",
 ]  # fmt: skip
 
 ELEMENTS = 500  # of which the path is walked, at most
+DEEP = 3.0  # standard deviations: shallower valleys may be noise
+COPIES, DISTANCES = 2000, 20_000_000  # elements drawn among copies with errors, and their distances to all, at most
 SHORTEST = 0.01  # share of the mean distance below which distances count as equal
 #: Share of the variance above which a threshold separates clusters. On generated points: at most 0.16 without clusters,
 #: or if few points of each were drawn; else at least 0.23.
@@ -43,11 +45,16 @@ def given_threshold(threshold: Any) -> float | None:
     return float(threshold)
 
 
-def drawn(n: int) -> NDArray[np.int64]:
-    """Indices of at most 500 of n elements, in ascending order, always the same ones."""
-    if n <= ELEMENTS:
+def drawn(n: int, most: int = ELEMENTS) -> NDArray[np.int64]:
+    """Indices of at most so many of n elements, in ascending order, always the same ones."""
+    if n <= most:
         return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, ELEMENTS, replace=False))
+    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+
+
+def drawn_copies(n: int) -> NDArray[np.int64]:
+    """Indices of more elements, where copies with errors are sought: their valley is flat, and few do not show it."""
+    return drawn(n, max(ELEMENTS, min(COPIES, DISTANCES // max(n, 1))))
 
 
 def otsu_threshold(values: NDArray[np.float64], bins: int = 1024) -> float:
@@ -209,7 +216,12 @@ def threshold_of_points(
     separates = walked.share > SEPARATES and np.count_nonzero(finite <= path) > 0.01 * finite.size
     if (len(rows) == distances.shape[1] or separates) and not (copies and len(rows) >= 100):  # fewer have no valley
         return path
-    valley = valley_threshold(rows, distances, among)
+    valley, depth = valley_threshold(rows, distances, among)
+    if copies and 0 < depth < DEEP:
+        warn(
+            "distances within clusters and to others are not clearly apart, so that the threshold from the data may be "
+            "far off: compare with larger and smaller values of threshold"
+        )
     return path if valley is None else valley
 
 
@@ -232,9 +244,11 @@ def distances_of_similarities(
         return rows, top - some, top
 
 
-def valley_threshold(rows: NDArray[np.int64], distances: NDArray[np.float64], among: Among) -> float | None:
-    """The threshold in the valley between the distances at which clusters grow and those at which they meet others;
-    None if there is none.
+def valley_threshold(
+    rows: NDArray[np.int64], distances: NDArray[np.float64], among: Among
+) -> tuple[float | None, float]:
+    """The threshold in the valley between the distances at which clusters grow and those at which they meet others,
+    None if there is none; and the depth of the valley, in standard deviations.
 
     Average linkage joins each drawn point and its 50 nearest ones. The distances at which the cluster of the
     drawn point is joined with another one have a histogram with two peaks: errors within clusters, and the nearest
@@ -263,7 +277,7 @@ def valley_threshold(rows: NDArray[np.int64], distances: NDArray[np.float64], am
     finite = distances[np.isfinite(distances)]
     different = finite[finite > 1e-9 * float(finite.max(initial=0.0))]  # copies are at 0 up to rounding
     if not len(different):
-        return None
+        return None, 0.0
     scale = float(np.median(different))
     count = min(50, distances.shape[1] - 1)
     upper = np.triu_indices(count + 1, 1)
@@ -291,8 +305,8 @@ def valley_threshold(rows: NDArray[np.int64], distances: NDArray[np.float64], am
         depths[beyond < 0.01 * numbers.sum()] = 0.0
         deepest = float(depths.max())
         if deepest > 1:
-            return float(middles[np.argmax(depths >= deepest - min(1.0, 0.2 * deepest))])
-    return None
+            return float(middles[np.argmax(depths >= deepest - min(1.0, 0.2 * deepest))]), deepest
+    return None, 0.0
 
 
 def _shares(steps: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
