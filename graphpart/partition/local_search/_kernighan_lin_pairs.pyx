@@ -11,12 +11,12 @@ something are listed. In a subset that has not changed, the pass is over element
 With a background, a switch changes the cost of all waiting elements. So keys are of stored pairs only, and the elements
 of each of the two subsets wait in a heap of their own: a switch of any of them changes the background by at least the
 same bound, and by the same amount if all weights are equal. A search from the top of the heap finds the best element,
-and leaves out what lies below an element that cannot be the best. For a matrix, and with groups or limits, the best element
-is found by a pass over all that wait. If subsets have to be connected (kernels/connected.pxd), the elements that a base
-pair links to the other subset wait. Before the best element switches, its subset is examined. If it would not stay
-connected, the element is barred until a switch may have freed it. All sums, also those along a sequence, are exact, in
-fixed point (see kernels/fixed.pxd). So a sequence that only exchanges the two subsets is never an improvement by
-rounding.
+and leaves out what lies below an element that cannot be the best. For a matrix, and with groups or limits, the best
+element is found by a pass over all that wait. If subsets have to be connected (kernels/connected.pxd), the elements
+that a base pair links to the other subset wait. Before the best element switches, its subset is examined. If it would
+not stay connected, the element is barred until a switch may have freed it. All sums, also those along a sequence, are
+exact, in fixed point (see kernels/fixed.pxd). So a sequence that only exchanges the two subsets is never an improvement
+by rounding.
 """
 
 import numpy as np

@@ -7,8 +7,9 @@ All sums are exact, in fixed point (see kernels/fixed.pxd).
 
 With a background, a move changes the best moves of all elements whose own or target subset another element leaves or
 enters. The change is at most the background of the element with all moved elements, each term taken as positive. It is
-subtracted from bounds. Chains start again only at elements that a stored pair links to a moved element, so all elements
-are looked at once more at the end.
+subtracted from bounds. If the background repels, a best move stays what it was while no element enters or leaves the
+element's own and its target subset, and the bound on moves to other subsets is above it. Chains start again only at
+elements that a stored pair links to a moved element, so all elements are looked at once more at the end.
 
 Groups and limits of subsets (kernels/groups.pxd) may also forbid a subset until another element leaves it. So there is a
 second bound, on moves that were forbidden when the element was looked at. It takes the place of the first when an
@@ -66,6 +67,7 @@ cdef struct Candidate:
     element_t element
     element_t target            # of the best move, if not loose
     char loose                  # delta is a bound only
+    char looked                 # it was looked at in this chain
 
 
 cdef struct State:
@@ -100,6 +102,13 @@ cdef struct State:
     double* since               # terms.k for each element: `applied` when its best move was found
     double applied[TERMS]       # absolute weights of all that moved for good,
     double during[TERMS]        # and in this chain
+    double left[TERMS]          # if exact: the largest absolute weight that has left one subset in this chain
+    bint exact                  # whether the background repels, and there are no constraints
+    int64_t kept                # number of moves for good; if exact:
+    int64_t* last               # for each subset: the last of these moves that changed it
+    int64_t* seen               # for each element: the last of these moves when its best move was found
+    int64_t* visited            # for each subset: the last chain that changed it
+    int64_t chain
     int64_t* moves              # for each group: number of moves of members, times the number that they stand for
     int64_t* known              # for each entry of the rows of groups: `moves` when the element was looked at
     bint ejects                 # whether there are hard groups, and no other constraints
@@ -112,15 +121,15 @@ cdef struct State:
 # -------------------------------------------------------------------------------------------------------- background
 
 cdef inline fixed_t most_by(State* s, element_t b, const double* moved) noexcept nogil:
-    """The most by which moves since then may have lowered the cost of the best move of b."""
+    """The most by which the background of b with a subset may have changed by these absolute weights."""
     cdef Py_ssize_t t
     cdef double sum = 0.0
     cdef double slope[TERMS]
     terms_slope(&s.terms, s.terms.weights + b * s.terms.k, slope)
     for t in range(s.terms.k):
         sum += fabs(slope[t]) * moved[t]
-    sum *= 2.0 * s.scale * (1.0 + 2.0**-40)
-    return <fixed_t>min(sum, 2.0**61) + 2 * s.terms.k
+    sum *= s.scale * (1.0 + 2.0**-40)
+    return <fixed_t>min(sum, 2.0**60) + s.terms.k
 
 
 cdef inline bint restless(State* s) noexcept nogil:
@@ -164,6 +173,18 @@ cdef inline void note_change(State* s, element_t U, element_t W) noexcept nogil:
     if s.ejects:
         s.changes += 1
         s.version[U] = s.version[W] = s.changes
+
+
+cdef inline bint is_as_it_was(State* s, element_t b, element_t U) noexcept nogil:
+    """Whether a subset is as it was when the best move of b was found."""
+    return U == EMPTY or (s.last[U] <= s.seen[b] and s.visited[U] != s.chain)
+
+
+cdef inline void note_subsets(State* s, element_t U, element_t W) noexcept nogil:
+    """Note that an element has moved from U to W for good."""
+    s.kept += 1
+    if s.exact:
+        s.last[U] = s.last[W] = s.kept
 
 
 # ------------------------------------------------------------------------------------------------------------- moves
@@ -255,6 +276,11 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* others, 
 cdef void learn(State* s, element_t a) noexcept nogil:
     """Remember the best move of an element. O(degree)"""
     cdef Move* best = s.best + a
+    cdef Py_ssize_t t
+    for t in range(s.terms.k):
+        s.since[a * s.terms.k + t] = s.applied[t]
+    if s.exact:
+        s.seen[a] = s.kept
     best.alone = s.size[s.label[a]] == 1
     best.delta = look_at(s, a, &best.target, &best.others, &best.barred)
     best.known = True
@@ -278,6 +304,15 @@ cdef inline void lower(Candidate* item, fixed_t most, bint opened) noexcept nogi
         item.delta -= most
 
 
+cdef inline void lower_others(Candidate* item, fixed_t most) noexcept nogil:
+    """Lower the bound on other moves than the best one, whose change of cost stays."""
+    if item.others != NONE:
+        item.others -= most
+    if item.others <= item.delta:
+        item.delta = item.others
+        item.loose = True
+
+
 cdef Candidate* candidate(State* s, element_t b) noexcept nogil:
     """Make element b a candidate, if it is not one yet; NULL if it must not be one."""
     cdef Candidate* item
@@ -293,19 +328,25 @@ cdef Candidate* candidate(State* s, element_t b) noexcept nogil:
     item = s.candidates + s.waiting
     s.waiting += 1
     item.element = b
+    item.looked = False
     item.delta = known.delta if known.known else -NONE
     item.others = known.others
     item.barred = known.barred
     item.target = known.target
-    item.loose = not known.known or known.alone or s.terms.any
+    item.loose = not known.known or known.alone or (s.terms.any and not (
+        s.exact and is_as_it_was(s, b, s.label[b]) and is_as_it_was(s, b, known.target)
+    ))
     if s.terms.groups.any and known.known and (groups_moved(s, b, &priced) or restless(s)):
         lower(item, priced, True)
     if known.alone:
         item.delta = min(item.delta, 0)     # the empty set may be open to it now
     if s.terms.k and known.known and item.delta != NONE:
         for t in range(s.terms.k):
-            moved[t] = s.applied[t] - s.since[b * s.terms.k + t] + s.during[t]
-        lower(item, most_by(s, b, moved), False)
+            moved[t] = s.applied[t] - s.since[b * s.terms.k + t] + (s.during[t] if item.loose else s.left[t])
+        if item.loose:
+            lower(item, 2 * most_by(s, b, moved), False)
+        else:                       # the background with another subset only falls where elements have left it
+            lower_others(item, most_by(s, b, moved))
     return item
 
 
@@ -344,7 +385,8 @@ cdef inline void reprice(Candidate* item, element_t T, fixed_t change) noexcept 
 cdef void correct(State* s, element_t b, fixed_t c, element_t U, element_t W) noexcept nogil:
     """A neighbour of b, at cost c, has moved from U to W; b becomes a candidate.
 
-    Only for problems without terms and constraints; b must be able to move to the empty set before and after this.
+    Only for problems without constraints and with a background that repels, if any, which is not taken into account
+    here. Element b must be able to move to the empty set before and after this.
     """
     cdef Candidate* item = candidate(s, b)
     if item == NULL or item.delta == -NONE:
@@ -382,8 +424,8 @@ cdef element_t shift(State* s, element_t a, element_t W) noexcept nogil:
     return W
 
 
-cdef void move(State* s, element_t a, element_t W) noexcept nogil:
-    """Move element a to subset W, and make its neighbours candidates. O(degree)"""
+cdef void move(State* s, element_t a, element_t W, Py_ssize_t length) noexcept nogil:
+    """Move element a to subset W, the last of `length` moves of a chain, and make neighbours candidates. O(degree)"""
     cdef element_t U = s.label[a], b
     cdef offset_t k
     cdef fixed_t c
@@ -392,6 +434,7 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
     cdef fixed_t priced = 0
     cdef bint opened, plain = not s.terms.any and not s.base.any
     cdef double moved[TERMS]
+    cdef double grown[TERMS]
     if not is_hub(s, a):                # all of this is far apart in memory, and comes sooner if it is asked for at once
         for k in range(s.starts[a], s.starts[a + 1]):
             b = s.neighbours[k]
@@ -404,21 +447,35 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
             if s.place[b] == OUT and not s.best[b].known:
                 prefetch(s.neighbours + s.starts[b])
                 prefetch(s.costs + s.starts[b])
-    for k in range(s.starts[a], s.starts[a + 1] if plain and not is_hub(s, a) else 0):
+    for k in range(s.starts[a], s.starts[a + 1] if (plain or (s.exact and length == 1)) and not is_hub(s, a) else 0):
         b = s.neighbours[k]
         if s.place[b] == OUT and not s.best[b].known and s.starts[b + 1] - s.starts[b] > 2 and not is_hub(s, b):
-            # No neighbour has moved in this chain, so the best move is valid in later chains, too. On paths this saves
-            # no time.
+            # No neighbour has moved in this chain, and with a background no element has, so the best move is valid in
+            # later chains, too. On paths this saves no time.
             learn(s, b)
     W = shift(s, a, W)
+    if s.exact:
+        s.visited[U] = s.visited[W] = s.chain
     if s.terms.any:
         for i in range(s.terms.k):
             moved[i] = fabs(<double>s.terms.weights[a * s.terms.k + i])
             s.during[i] += moved[i]
+            grown[i] = 0.0
+            for k in range(length if s.exact else 0):
+                if s.origin[k] == U:
+                    grown[i] += fabs(<double>s.terms.weights[s.moved[k] * s.terms.k + i])
+            grown[i] = max(0.0, grown[i] - s.left[i])
+            s.left[i] += grown[i]
         for i in range(s.waiting):
             item = s.candidates + i
-            if s.terms.k:
-                lower(item, most_by(s, item.element, moved), False)
+            if s.exact and not item.loose and not (
+                s.label[item.element] == U or s.label[item.element] == W or item.target == U or item.target == W
+            ):
+                lower_others(item, most_by(s, item.element, &moved[0] if item.looked else &grown[0]))
+            elif s.terms.k:             # for members of W, their own subset costs more, too
+                lower(item, most_by(s, item.element, moved) * (
+                    1 if s.exact and s.label[item.element] != W else 2
+                ), False)
             if s.terms.groups.any:
                 opened = groups_of_pair(&s.terms.groups, item.element, a, &priced, s.scale) == INFINITY
                 if opened or priced > 0 or restless(s):
@@ -446,7 +503,7 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
             loosen(s, b, NONE)      # U or W may be open to b now
             continue
         c = fixed(s.costs[k], s.scale)
-        if plain and s.size[s.label[b]] > 1 + (s.label[b] == W):
+        if (plain or s.exact) and s.size[s.label[b]] > 1 + (s.label[b] == W):
             correct(s, b, c, U, W)
         elif s.label[b] == U:
             loosen(s, b, max(0, -2 * c))
@@ -502,7 +559,7 @@ cdef Candidate* best_candidate(State* s, fixed_t limit, double cost, Stopping st
                 continue
             return first
         first.delta = look_at(s, first.element, &first.target, &first.others, &first.barred)
-        first.loose = False
+        first.loose, first.looked = False, True
     return NULL
 
 
@@ -528,11 +585,17 @@ cdef fixed_t improve_by_chain(
     cdef Py_ssize_t length = 0, kept = 0, i
     cdef fixed_t sum, smallest = 0, height, limit, priced = 0
     cdef element_t target
+    cdef double moved[TERMS]
+    cdef bint same = True
+    s.chain += 1
     for i in range(s.terms.k):
-        s.during[i] = 0.0
-        if s.since[a * s.terms.k + i] != s.applied[i]:
-            first.known = False
-            s.since[a * s.terms.k + i] = s.applied[i]
+        s.during[i] = s.left[i] = 0.0
+        moved[i] = s.applied[i] - s.since[a * s.terms.k + i]
+        same &= moved[i] == 0
+    if not same and first.known:
+        first.known = s.exact and is_as_it_was(s, a, s.label[a]) and is_as_it_was(s, a, first.target) and (
+            first.delta < first.others - most_by(s, a, moved)
+        )
     if s.terms.groups.any and (restless(s) or groups_moved(s, a, &priced)):
         first.known = False
     if not first.known or first.alone != (s.size[s.label[a]] == 1):
@@ -550,7 +613,7 @@ cdef fixed_t improve_by_chain(
         s.origin[length] = s.label[a]
         s.place[a] = DONE
         length += 1
-        move(s, a, target)
+        move(s, a, target, length)
         if sum < smallest - tolerance:
             smallest = sum
             kept = length
@@ -580,6 +643,7 @@ cdef void keep_prefix(State* s, Py_ssize_t length, Py_ssize_t kept) noexcept nog
             move_back(s, s.moved[i], s.origin[i])
     for i in range(kept):
         forget_around(s, s.moved[i])
+        note_subsets(s, s.origin[i], s.label[s.moved[i]])
         for t in range(s.terms.k):
             s.applied[t] += fabs(<double>s.terms.weights[s.moved[i] * s.terms.k + t])
 
@@ -724,7 +788,7 @@ cdef class Chains:
         cdef element_t[::1] label
         cdef double[::1] since
         cdef int64_t[::1] moves, known
-        cdef int64_t[:, ::1] versions
+        cdef int64_t[:, ::1] versions, counts
         self.labels = np.array(labels, np.int32)
         label = self.labels
         self.kept = [starts, neighbours, costs, label, room, chain, wide, queued, stuck]
@@ -758,7 +822,12 @@ cdef class Chains:
             self.kept.append(since)
             self.s.since = &since[0]
             for a in range(self.s.terms.k):
-                self.s.applied[a] = self.s.during[a] = 0.0
+                self.s.applied[a] = self.s.during[a] = self.s.left[a] = 0.0
+            self.s.exact = terms.repels and not self.s.terms.groups.any and not self.s.base.any
+        if self.s.exact:
+            counts = np.zeros((3, n + 1), np.int64)
+            self.kept.append(counts)
+            self.s.last, self.s.seen, self.s.visited = &counts[0, 0], &counts[1, 0], &counts[2, 0]
         if self.s.terms.groups.entries:
             moves = np.zeros(len(terms.groups), np.int64)
             known = np.zeros(self.s.terms.groups.entries, np.int64)
@@ -813,6 +882,7 @@ cdef class Chains:
         with nogil:
             for a in range(self.s.n):
                 if self.s.label[a] != labels[a]:
+                    note_subsets(&self.s, self.s.label[a], labels[a])
                     self.s.label[a] = labels[a]
                     forget_around(&self.s, <element_t>a)
                     for t in range(self.s.terms.k):

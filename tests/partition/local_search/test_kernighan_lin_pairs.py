@@ -132,7 +132,7 @@ def test_same_as_the_references_with_a_background_and_more_elements(seed: int) -
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("background", ["none", "constant", "weights"])
 def test_what_is_left_out_changes_nothing(background: str, seed: int) -> None:
-    """With a limit that forbids nothing, all pairs of subsets are looked at, and all elements that wait."""
+    """With a limit that forbids nothing, all pairs of subsets, elements that wait and candidates are looked at."""
     rng = np.random.default_rng(seed)
     n = 400
     truth = np.repeat(np.arange(n), rng.integers(1, 9, n))[:n] if seed % 2 else rng.integers(3, size=n)
@@ -150,6 +150,7 @@ def test_what_is_left_out_changes_nothing(background: str, seed: int) -> None:
     for labels in starts(free):
         found, expected = (improve_pairs_alone(p, labels, Stopping()) for p in (free, limited))
         assert found.tolist() == expected.tolist()
+        assert chained(free, labels, CHAIN) == chained(limited, labels, CHAIN)
 
 
 def test_a_long_chain_stays_in_range_and_in_time() -> None:
