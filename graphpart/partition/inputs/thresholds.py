@@ -217,7 +217,7 @@ def threshold_of_points(
     if (len(rows) == distances.shape[1] or separates) and not (copies and len(rows) >= 100):  # fewer have no valley
         return path
     valley, depth = valley_threshold(rows, distances, among)
-    if copies and 0 < depth < DEEP:
+    if copies and depth < DEEP and len(rows) >= ELEMENTS:
         warn(
             "distances within clusters and to others are not clearly apart, so that the threshold from the data may be "
             "far off: compare with larger and smaller values of threshold"
@@ -248,7 +248,7 @@ def valley_threshold(
     rows: NDArray[np.int64], distances: NDArray[np.float64], among: Among
 ) -> tuple[float | None, float]:
     """The threshold in the valley between the distances at which clusters grow and those at which they meet others,
-    None if there is none; and the depth of the valley, in standard deviations.
+    None if there is none; and the depth of the valley, in standard deviations, inf if all points are equal.
 
     Average linkage joins each drawn point and its 50 nearest ones. The distances at which the cluster of the
     drawn point is joined with another one have a histogram with two peaks: errors within clusters, and the nearest
@@ -277,7 +277,7 @@ def valley_threshold(
     finite = distances[np.isfinite(distances)]
     different = finite[finite > 1e-9 * float(finite.max(initial=0.0))]  # copies are at 0 up to rounding
     if not len(different):
-        return None, 0.0
+        return None, math.inf
     scale = float(np.median(different))
     count = min(50, distances.shape[1] - 1)
     upper = np.triu_indices(count + 1, 1)

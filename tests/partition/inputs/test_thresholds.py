@@ -67,6 +67,13 @@ def test_the_threshold_of_texts_is_between_their_errors_and_other_texts(size):
     assert gp.metrics.compare(truth, labels).joins_f1 > 0.9, p
 
 
+def test_rows_without_clusters_are_told_so():
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("abcdef"), 12)) for _ in range(600)]
+    with pytest.warns(gp.GraphPartWarning, match="the threshold from the data may be far off"):
+        gp.SetPartition.from_embeddings(texts)
+
+
 def test_copies_and_far_rows_leave_the_threshold_of_the_others():
     texts = ["the quick brown fox jumps"] * 160 + [f"text number {k} about abc{k * 7}" for k in range(40)]
     p = gp.SetPartition.from_embeddings(texts)
@@ -74,8 +81,7 @@ def test_copies_and_far_rows_leave_the_threshold_of_the_others():
     rows = scipy.sparse.random(200, 50, 0.1, format="lil", random_state=0)
     for far in (1e3, 1e8):
         rows[3] = far
-        with pytest.warns(gp.GraphPartWarning, match="the threshold from the data may be far off"):  # there are no clusters
-            assert gp.SetPartition.from_embeddings(rows.tocsr(), metric="euclidean").n == 200
+        assert gp.SetPartition.from_embeddings(rows.tocsr(), metric="euclidean").n == 200
     assert gp.SetPartition.from_embeddings(["a b"] * 120).n == 120
     rng = np.random.default_rng(0)
     texts = ["the quick brown fox jumps"] * 84
