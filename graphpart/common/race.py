@@ -26,7 +26,7 @@ called provers, all others searchers. All contestants have the same interface. T
 The race ends when the bound meets the cost, when no contestant can do more, or when it is stopped. Without a time
 limit, each contestant has one turn, in the given order, and ends this turn by itself. So the result does not depend on
 the clock. Or only searchers have that turn, and provers have turns afterwards, as long as one of them is near or finds
-better solutions.
+better solutions in half of its time.
 """
 
 from __future__ import annotations
@@ -202,8 +202,8 @@ class Race:
     def run(self, stopping: Stopping, seconds: float | None = None, hopeful: bool = False) -> bool:
         """Give turns until the race is over, `stopping` ends it, or `seconds` have passed.
 
-        If `hopeful`, only provers have turns, and only as long as one of them is near, or its latest turn has found a
-        better solution, or until they have had, in all calls, the share of the time that provers have if none is near.
+        If `hopeful`, only provers have turns, and only as long as one of them is near, or half of its time has found
+        better solutions, or until they have had, in all calls, the share of the time of provers that are far.
 
         A later call continues the race. Without any limit, this is the same as `once`.
 
@@ -224,7 +224,7 @@ class Race:
         while not self.done and not stopping.check(self.cost):
             left = end - stopping.seconds
             provers = [record for record in self._records if record.contestant.proves]
-            gains = any(one.turns and not one.barren for one in provers)
+            gains = any(2.0 * one.vain < one.seconds for one in provers)
             far = hopeful and not gains and not any(self._is_near(one, left) for one in provers)
             if far and sum(record.seconds for record in provers) > self.parameters.far * limit:
                 break

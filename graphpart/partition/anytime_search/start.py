@@ -28,6 +28,7 @@ from graphpart.stopping import Stopping
 __all__ = ["improved_start", "start_with_background"]
 
 LARGE = 20_000  # least number of elements, with many neighbours, for multilevel moves in place of moves of one element
+HUGE, SHARE = 50_000, 0.75  # least number for pairwise Kernighan-Lin in place of these, and its share of the time
 FUSIONS, HEAT, SWEEPS = 3, 0.3, 100  # number of fusions; heat of annealing; sweeps of it and of label propagation
 
 
@@ -38,7 +39,7 @@ def improved_start(p: SetPartition, labels: Labels, alone: bool, stopping: Stopp
     takes the place of these moves, after one iteration of multilevel moves, which have most of its gain in little time.
     On matrices with pairs that must be cut, it also starts without this iteration: either start may end lower. In large
     problems, whose annealing takes seconds, multilevel moves take the place of moves of one element, for half of the
-    time at most, or in one iteration if there is no limit.
+    time at most, or in one iteration if there is no limit; in even larger ones, pairwise Kernighan-Lin does, too.
     """
     state = np.random.default_rng(seed)
     if p.background is not None:
@@ -50,13 +51,15 @@ def improved_start(p: SetPartition, labels: Labels, alone: bool, stopping: Stopp
     pairwise = fits_pairwise(p)
     if not pairwise and (p.is_dense or p.n < LARGE):
         return move(p, labels, stopping)  # annealing ends lower than sequences of moves do, in less time
-    left = None if pairwise else stopping.remaining
-    part = stopping.child(iterations=1) if left is None else stopping.child(left / 2)
+    left, by_levels = stopping.remaining, not pairwise and p.n < HUGE
+    part = stopping.child(left / 2) if by_levels and left is not None else stopping.child(iterations=1)
     starts = [improve_by_levels(p, labels, part, state)]
+    if by_levels:
+        return starts[0]
     if p.is_dense:
         starts.append(labels)
-    if pairwise:
-        starts = [improve_by_pairs(p, start, stopping.child()) for start in starts]
+    seconds = None if pairwise or left is None else SHARE * left
+    starts = [improve_by_pairs(p, start, stopping.child(seconds)) for start in starts]
     return min(starts, key=p._evaluate_labels)
 
 

@@ -333,3 +333,8 @@ def test_a_start_with_many_neighbours_has_multilevel_moves_for_half_of_the_time(
         labels = start.improved_start(p, np.arange(200, dtype=np.int32), True, Stopping(limit), 0)
         costs[large, limit] = p.evaluate(labels)
     assert costs[0, 100.0] <= costs[0, None] != costs[10**6, None]
+    monkeypatch.setattr(start, "HUGE", 0)
+    for limit in (None, 100.0):  # in even larger problems, where pairwise Kernighan-Lin finds nothing more
+        labels = start.improved_start(p, np.arange(200, dtype=np.int32), True, Stopping(limit), 0)
+        again = gp.partition.kernighan_lin_pairs(p, initial=labels)
+        assert p.evaluate(labels) == again.cost < costs[0, None]
