@@ -15,6 +15,7 @@ __all__ = [
     "RunningSum",
     "are_multiples",
     "decimal_step",
+    "least_step",
     "round_up",
     "step_of",
     "sum_down",
@@ -72,6 +73,25 @@ def decimal_step(costs: NDArray[np.float64], times: NDArray[np.float64] | float 
         if away.max(initial=0.0) <= NEAR and whole.any():
             error = float((away * times).sum()) / scale + 2.0**-50 * size  # the last term bounds the error of rounding
             return float(np.gcd.reduce(np.abs(whole).astype(np.int64))) / scale, error
+    return 0.0, 0.0
+
+
+def least_step(costs: NDArray[np.float64], times: NDArray[np.float64] | float = 1.0) -> tuple[float, float]:
+    """The least absolute cost and an error as in `decimal_step`, if all are multiples of it up to rounding; or 0 and 0.
+
+    Examples
+    --------
+    >>> step, error = least_step(np.array([1e-9, -3e-9, 0.0]))
+    >>> step, 0 < error < 1e-22, least_step(np.array([2.0, 3.0]) / 7)
+    (1e-09, True, (0.0, 0.0))
+    """
+    sizes = np.abs(costs)
+    step = float(sizes.min(initial=math.inf, where=sizes > 0))
+    size = float((sizes * times).sum())
+    if size < LARGEST_WHOLE / 16 * step < math.inf:
+        error = float((np.abs(sizes - np.rint(sizes / step) * step) * times).sum()) + 2.0**-50 * size
+        if error <= 2.0**-48 * size:
+            return step, error
     return 0.0, 0.0
 
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.judge import Judge
+from graphpart.common.steps import least_step
 from graphpart.maximum_cut.branch_and_cut import WORK, BranchAndCut, is_dense, is_suitable
 from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
 from graphpart.partition.certificates.judging import judge_of_partition
@@ -78,10 +80,11 @@ class TwoClusters(SidesContestant):
 
     def __init__(self, p: SetPartition, labels: Labels) -> None:
         super().__init__(p, labels)
-        g, self._unit, self._judge = signed_graph_of(p), 1.0, judge_of_partition(p)
-        if self._judge.error and self._judge.has_step:  # whole numbers, up to the error
-            self._unit = self._judge.step
-            g = g.in_units(self._unit)
+        g, self._judge = signed_graph_of(p), judge_of_partition(p)
+        step, error = (self._judge.step, self._judge.error) if self._judge.step else least_step(g.weight)
+        self._unit, self._error = 1.0, 0.0
+        if error and Judge(step=step, error=error).has_step:  # whole numbers, up to the error
+            g, self._unit, self._error = g.in_units(step), step, error
         dense = is_dense(g.n, g.m, g.step)
         self.name = "branch and cut over " + ("semidefinite relaxations" if dense else "odd cycles")
         self.solver = BranchAndCut(g, self._sides(labels))
@@ -95,7 +98,7 @@ class TwoClusters(SidesContestant):
     @property
     def bound(self) -> float:
         """No feasible partition costs less; where two clusters are required and one is better, its own cost is more."""
-        return self._judge.rounded(self._unit * self.solver.certified - self._judge.error)
+        return self._judge.rounded(self._unit * self.solver.certified - self._error)
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a better partition."""
