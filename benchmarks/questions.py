@@ -40,7 +40,7 @@ Pairs = list[tuple[int, int]]
 def by_questions(r: Any, said: pd.DataFrame, _: np.random.Generator) -> pd.DataFrame:
     """The most valuable questions, with their decisions and chances for the next ones."""
     known = set(zip(said["left"], said["right"], strict=True))
-    table = gp.questions(r.problem, r, BATCH + len(known), answers=said, library="pandas")
+    table = gp.questions(r.problem, r, BATCH, answers=said, library="pandas")
     fresh = [pair not in known and pair[::-1] not in known for pair in zip(table["left"], table["right"], strict=True)]
     return table[fresh][:BATCH].reindex(columns=["left", "right", "decision", "chance", "about"])
 

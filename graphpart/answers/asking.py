@@ -3,8 +3,7 @@
 The decisions of a result are examined (`worth`), and questions are chosen of those that are worth most (`choosing`).
 `Interview` asks one after the other, and updates what depends on each answer.
 
-On four tables of 2,000 generated people, the 100 changes of highest gain were right for 624 pairs of elements, in the
-mean; the 100 of least rise of the cost, for 184. docs/benchmarks/questions.csv has what answers are worth.
+docs/benchmarks/questions.csv has what answers are worth.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.answers.bits import bit_of
+from graphpart.answers.bits import bit_of, errs_together
 from graphpart.answers.choosing import Forest, chosen
 from graphpart.answers.given import (
     APART,
@@ -42,6 +41,7 @@ from graphpart.partition.problem.derived import connected
 __all__ = ["ABOUT", "Asked", "ask", "can_learn", "choose", "questions", "told_by"]
 
 EVERY = 4  # of so many questions, one is about clusters, whatever is learned
+WORTH_IT = 0.125  # the least gain of questions about clusters, where costs are learned from others
 LOOKED_AT = 50  # decisions for each question, of the highest gain, among which questions are chosen
 
 ABOUT = ("clusters", "pair")
@@ -68,9 +68,10 @@ def questions(
         The problem that was solved; with earlier answers, the one that has them (``result.problem``).
     result : Result, labels, mapping or list of sets
         A partition of all its elements. Of one that can learn from answers, as those of :func:`graphpart.match`, three
-        of four questions (more, if others correct less than half a pair each) are about the unsure pairs from which
-        most is learned about all of them. The column `about` says so ("pair" or "clusters"): costs are learned from
-        these answers only, since the others are about whole clusters, and say little about a pair with such scores.
+        of four questions (more, if others are wrong with a chance below an eighth) are about the unsure pairs from
+        which most is learned about all of them. The column `about` says so ("pair" or "clusters"): costs are learned
+        from these answers only, since the others are about whole clusters, and say little about a pair with such
+        scores.
     n : int
         The number of questions; fewer if there are not as many.
     answers : DataFrame, mapping or path, optional
@@ -88,12 +89,13 @@ def questions(
     Returns
     -------
     DataFrame
-        A row for each question, the most valuable of each kind first: `left`, `right` (names), for each column of the
+        A row for each question, in descending order of gain: `left`, `right` (names), for each column of the
         records the values of both (`name_left`, `name_right`), `decision` (what the result says: "together" or
-        "apart"), `chance` (that this is wrong) and `gain` (the expected number of pairs of elements that the answer
-        corrects, besides what is learned: of a question about a pair alone, its chance). Pixels
-        and voxels have places, `left_place` and `right_place`; those of regions are beside their boundary. With a
-        column `answer` added, it is a table of answers.
+        "apart"), `chance` (that this is wrong) and `gain` (the chance, more or less by the earlier `answers`). The
+        chance is that of :func:`graphpart.partition.doubts`. Only in a result of :func:`graphpart.match`, it is nearer
+        to that of the pair alone, since scores of pairs that share records err together. Pixels and voxels have places,
+        `left_place` and `right_place`; those of regions are beside their boundary. With a column `answer` added, it is
+        a table of answers.
 
     Raises
     ------
@@ -106,9 +108,10 @@ def questions(
     -----
     O(m log^2 m) for m pairs: 1.4 to 2.0 s of a processor for 100,000 elements and 350,000 pairs, for one question or
     for 100; of a result of :func:`graphpart.match`, 1 s more. To ask one question after the other, use
-    :class:`graphpart.answers.Interview`. The scale of costs is that of probabilities, where the problem is made from
-    them, or by :func:`graphpart.match`. Otherwise the median absolute cost of a pair is taken for odds of 32 to 1. Only
-    pairs that the problem lists are asked.
+    :class:`graphpart.answers.Interview`. Whatever the answers are, all of them together are possible: no question
+    follows from others, and none is about elements that requirements or groups keep apart. The scale of costs is that
+    of probabilities, where the problem is made from them, or by :func:`graphpart.match`. Otherwise the median absolute
+    cost of a pair is taken for odds of 32 to 1. Only pairs that the problem lists are asked.
 
     Examples
     --------
@@ -124,7 +127,8 @@ def questions(
     if hasattr(problem, "places"):
         places = zip(("left_place", "right_place"), problem.places(found.pairs).swapaxes(0, 1).tolist(), strict=True)
         table = Columns({**table, **{name: np.fromiter(map(tuple, x), object, len(x)) for name, x in places}})
-    return table.to_frame(library)
+    order = np.argsort(-found.gain, kind="stable")
+    return Columns({name: values[order] for name, values in table.items()}).to_frame(library)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +164,7 @@ def ask(p: SetPartition, result: Any, n: int = 20, answers: Any = None) -> Asked
     labels = p.labels(result)
     p._check_feasible(labels)
     given = answers_of(p, answers if answers is not None else {name: [] for name in COLUMNS})
-    worth = worth_of(p, labels, bit_of(p))
+    worth = worth_of(p, labels, bit_of(p), errs_together(p))
     return choose(p, labels, worth, given, told_by(answers), int(n), design_of(p, result))
 
 
@@ -180,8 +184,7 @@ def choose(
     """Questions about decisions, by what they are worth after the answers so far.
 
     With a `design`, costs are learned from answers about unsure pairs, and then change decisions everywhere. So three
-    of four questions are about such pairs, and more if there are not enough others that correct half a pair or more, as
-    expected.
+    of four questions are about such pairs, and more if there are not enough others with a gain of an eighth or more.
     """
     classes = connected(p.n, *np.concatenate([p.must_join, given.of(TOGETHER)]).T)
     cuts = np.concatenate([p._must_cut if p._has_must_cut else p.must_join[:0], given.of(APART)])
@@ -193,11 +196,11 @@ def choose(
         unsure = unsure_pairs(labels, design.u[rows], design.v[rows], design.bits[rows], worth)
         unsure = unsure.at(design.worth_asking(rows, unsure.chance, given, n))
         worth, gain = worth.beside(unsure), np.concatenate([gain, unsure.chance])
-        likely = likely[gain[likely] >= 0.5]
+        likely = likely[gain[likely] >= WORTH_IT]
         before = len(given.said)
         most, near = (before + n) // EVERY - before // EVERY, np.arange(count, len(gain))
-    forest = Forest(classes, cuts, given.of(NOT_KNOWN), worth.pairs[np.concatenate([likely, near])])
-    rows = chosen(likely, gain, worth, forest, most)
+    forest = Forest(classes, cuts, p.groups, given.of(NOT_KNOWN), worth.pairs[np.concatenate([likely, near])])
+    rows = chosen(likely, gain, worth, forest, most, 0.5 if errs_together(p) else 1.0)
     others = list(islice((k for k in near.tolist() if forest.add(*worth.pairs[k].tolist())), n - len(rows)))
     more = [others[k :: EVERY - 1] for k in range(EVERY - 1)]
     rows = [row for some in zip_longest(*more, rows) for row in some if row is not None]

@@ -12,7 +12,7 @@ import numpy as np
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.forms import source_of
 
-__all__ = ["bit_of"]
+__all__ = ["bit_of", "errs_together"]
 
 TYPICAL = 5.0  # bits that the median pair is taken for: odds of 32 to 1
 
@@ -32,3 +32,8 @@ def bit_of(p: SetPartition) -> float:
     size = np.abs(source_of(p)._listed()[2])
     size = size[np.isfinite(size) & (size > 0)]
     return float(np.median(size)) / TYPICAL if len(size) else 1.0
+
+
+def errs_together(p: SetPartition) -> bool:
+    """Whether the evidence of pairs that share elements is not independent, as that of records that are matched."""
+    return p._origin is not None and p._origin.shared

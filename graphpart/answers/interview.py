@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from graphpart.answers.applying import check_error, with_answers
 from graphpart.answers.asking import Asked, choose, design_of, told_by
-from graphpart.answers.bits import bit_of
+from graphpart.answers.bits import bit_of, errs_together
 from graphpart.answers.given import COLUMNS, NOT_KNOWN, WORDS, Answers, answers_of, chance_in, placed, problem_of
 from graphpart.answers.sides import record_columns
 from graphpart.answers.worth import worth_of
@@ -109,7 +109,7 @@ class Interview:
         check_error(error)
         p = problem_of(problem)
         self._columns = record_columns(p, problem, result, records, id)
-        self._first, self._error, self._bit = p, error, bit_of(p)
+        self._first, self._error, self._scale = p, error, (bit_of(p), errs_together(p))
         self._design = design_of(p, result)
         labels = p.labels(result)
         p._check_feasible(labels)
@@ -123,7 +123,7 @@ class Interview:
         if len(self._given.pairs):
             self._solve(np.unique(self._given.pairs))
         self._labels = canonical(self._labels).astype(np.int64)
-        self._worth = worth_of(self.problem, self._labels.astype(np.int32), self._bit)
+        self._worth = worth_of(self.problem, self._labels.astype(np.int32), *self._scale)
 
     @property
     def result(self) -> PartitionResult:
@@ -242,7 +242,7 @@ class Interview:
         flags[changed] = True
         elements = np.flatnonzero(_linked(p, labels, flags[labels]))
         mine = canonical(labels[elements])
-        found = worth_of(_part(p, elements), mine, self._bit)
+        found = worth_of(_part(p, elements), mine, *self._scale)
         number = np.append(labels[elements][first_of(mine)], -1)
         found = replace(found, pairs=elements[found.pairs], clusters=number[found.clusters])
         old, new = (np.flatnonzero(flags[worth.clusters].any(axis=1)) for worth in (self._worth, found))

@@ -2,15 +2,15 @@
 
 1. `likely_decisions` finds the changes of a result that cost least: joins, splits and moves, each with the pair whose
    cost speaks most for it. The pair is a question: together or apart?
-2. The chance that a decision is wrong comes from two judgements, in bits. That of the clusters is the rise of the cost
-   by the change. The pairs between two clusters share their records, so their evidence is not independent: of k pairs
-   it counts like that of sqrt(k). That of the pair is its own cost, negative where it speaks against the decision. The
-   mean of both is the evidence b for the decision (a logarithmic opinion pool of equal weights; Genest & Zidek 1986),
-   and the chance is 1 / (1 + 2**b). It ranks questions; it is not calibrated. Clusters that share a group cannot be
-   joined: what then has to leave is in the rise of the cost, which is the evidence alone.
-3. The gain of a question is the chance times the number of pairs of elements that the change decides otherwise: the
-   expected number of corrected pairs. It is also multiplied by (1 + wrong decisions) / (1 + the sum of their chances)
-   over the answers so far, for joins and cuts separately: a matcher that joins too much is mostly asked about joins.
+2. The chance that a decision is wrong is that of `doubts`: 1 / (1 + 2**b), where b is the rise of the cost in bits.
+   Records that `gp.match` compares are an exception, since the evidence of pairs that share records is not independent:
+   that of k pairs between two clusters counts like that of sqrt(k), and b is the mean of this and of the evidence of
+   the pair alone (a logarithmic opinion pool of equal weights; Genest & Zidek 1986). Clusters that share a group cannot
+   be joined: what then has to leave is in the rise of the cost, which is the evidence alone.
+3. The gain of a question is the chance, times (1 + wrong decisions) / (1 + the sum of their chances) over the answers
+   so far, for joins and cuts separately: a matcher that joins too much is mostly asked about joins. The chance is not
+   multiplied by the number of pairs that the change decides otherwise, since then improbable joins of large clusters
+   come first, and of 100 answers half as many correct a wrong decision.
 """
 
 from __future__ import annotations
@@ -47,15 +47,12 @@ class Worth:
         Those that the change concerns; -1 for none.
     chance : ndarray of float64, shape (k,)
         That the decision is wrong.
-    changed : ndarray of float64, shape (k,)
-        Pairs of elements that the change decides otherwise.
     """
 
     pairs: NDArray[np.int64]
     together: Flags
     clusters: NDArray[np.int64]
     chance: Floats
-    changed: Floats
 
     def at(self, rows: NDArray[np.integer[Any]] | list[int]) -> Self:
         """Some rows."""
@@ -67,30 +64,33 @@ class Worth:
         return type(self)(*(np.concatenate(part) for part in parts))
 
     def gains(self, told: list[tuple[bool, float, bool]]) -> Floats:
-        """The expected number of corrected pairs; of each answer `told` says: was together, chance, was wrong."""
+        """The expected number of corrected decisions; of each answer `told` says: was together, chance, was wrong."""
         factor = []
         for kind in (True, False):
             mine = [(chance, wrong) for together, chance, wrong in told if together == kind and 0 <= chance <= 1]
             factor.append((1 + sum(wrong for _, wrong in mine)) / (1 + sum(chance for chance, _ in mine)))
-        return np.asarray(self.chance * self.changed * np.where(self.together, *factor), np.float64)
+        return np.asarray(self.chance * np.where(self.together, *factor), np.float64)
 
 
-def worth_of(p: SetPartition, labels: Labels, bit: float) -> Worth:
-    """All decisions about a partition with canonical labels; `bit` is the cost of one bit of evidence. O(m log^2 m)"""
+def worth_of(p: SetPartition, labels: Labels, bit: float, together_err: bool = False) -> Worth:
+    """All decisions about a partition with canonical labels. O(m log^2 m)
+
+    `bit` is the cost of one bit of evidence; `together_err`: whether that of pairs that share elements is dependent.
+    """
     decisions, leaving = likely_decisions(p, labels)
     together = decisions["decision"] == "together"
-    changed = _changed(decisions, together, np.bincount(labels), leaving)
-    own = np.where(together, -decisions["cost"], decisions["cost"]) / bit
-    doubt = decisions["doubt"] / bit
-    bits = (doubt / np.sqrt(changed) + own) / 2
-    full = ~together & _share_a_group(p, labels, decisions["cluster"], decisions["other"])
-    bits = np.where(full, doubt, bits)
+    cluster, other = decisions["cluster"], decisions["other"]
+    bits = decisions["doubt"] / bit
+    if together_err:
+        own = np.where(together, -decisions["cost"], decisions["cost"]) / bit
+        full = ~together & _share_a_group(p, labels, cluster, other)
+        pairs = _changed(decisions, together, np.bincount(labels), leaving)
+        bits = np.where(full, bits, (bits / np.sqrt(pairs) + own) / 2)
     return Worth(
         np.stack([decisions["left"], decisions["right"]], 1).astype(np.int64),
         together,
-        np.stack([decisions["cluster"], decisions["other"]], 1).astype(np.int64),
+        np.stack([cluster, other], 1).astype(np.int64),
         chance_otherwise(bits),
-        changed,
     )
 
 
@@ -122,7 +122,7 @@ def unsure_pairs(labels: Labels, u: NDArray[np.int64], v: NDArray[np.int64], bit
     np.maximum.at(largest, place[: len(worth.pairs)], worth.chance)
     others = largest[place[len(worth.pairs) :]]
     chance = np.where(others > 0, np.minimum(chance, others), chance)
-    return Worth(np.stack([u, v], 1), together, clusters, chance, np.ones(len(u)))
+    return Worth(np.stack([u, v], 1), together, clusters, chance)
 
 
 def _about(together: Flags, clusters: NDArray[np.int64]) -> NDArray[np.int64]:

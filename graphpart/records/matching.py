@@ -186,7 +186,7 @@ def match(
     tell(f"{len(u)} candidates, one of {1 / share:.0f} pairs of records is of one entity")
     alone: dict[str, Any] = {} if sources is None else {"groups": sources}  # at most one of each source in a cluster
     problem = SetPartition.from_pairs(len(names), (u, v), -weight, names, dense=False, missing=missing, **alone)
-    origin = Origin("probability", "match_probability", "left", "right", fields=Fields(names, own))
+    origin = Origin("probability", "match_probability", "left", "right", fields=Fields(names, own), shared=True)
     problem._origin = origin
     problem = problem.require(**requirements)
     told = ""

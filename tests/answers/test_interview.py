@@ -20,7 +20,7 @@ def said_by(truth, question):
 def rows_of(worth):
     """What is known of decisions, by their pairs."""
     keys = map(frozenset, worth.pairs.tolist())
-    return dict(zip(keys, zip(worth.chance.round(9), worth.changed, worth.together, strict=True), strict=True))
+    return dict(zip(keys, zip(worth.chance.round(9), worth.together, strict=True), strict=True))
 
 
 @pytest.mark.parametrize(("seed", "error"), [(0, 0.0), (1, 0.05), (2, 0.0)])
@@ -43,14 +43,17 @@ def test_after_each_answer_all_is_as_if_made_anew(seed, error):
 
 
 def test_answers_improve_the_result_and_are_taken_back():
-    p, truth = planted(3)
-    r = gp.solve(p, "kernighan-lin-pairs")
-    interview = Interview(p, r)
-    before = gp.metrics.compare(truth, r.labels).joins_f1
-    first = interview.question()
-    for question in itertools.islice(interview, 20):
-        interview.answer(said_by(truth, question))
-    assert gp.metrics.compare(truth, interview.result.labels).joins_f1 > before + 0.05
+    better = []
+    for seed in range(6):
+        p, truth = planted(seed)
+        r = gp.solve(p, "kernighan-lin-pairs")
+        interview = Interview(p, r)
+        before = gp.metrics.compare(truth, r.labels).joins_f1
+        first = interview.question()
+        for question in itertools.islice(interview, 20):
+            interview.answer(said_by(truth, question))
+        better.append(gp.metrics.compare(truth, interview.result.labels).joins_f1 - before)
+    assert np.mean(better) > 0.05
     assert len(set(zip(interview.answers["left"], interview.answers["right"], strict=True))) == 20
     while interview.undo():
         pass

@@ -143,3 +143,65 @@ def test_the_chance_takes_groups_into_account():
     (row,) = (k for k, pair in enumerate(unsure.pairs) if {p.nodes[a] for a in pair} == {"a1", "b2"})
     assert unsure.chance[row] == pytest.approx(exact, rel=1e-6)  # its own cost says together by 97%
     assert gp.partition.doubts(p, r).decisions["chance"].min() == pytest.approx(exact, rel=1e-6)
+
+
+def test_the_chance_is_that_of_doubts_from_all_pairs_between_clusters():
+    for k in (2, 3, 4):
+        a, b = ([f"{x}{i}" for i in range(k)] for x in "ab")
+        rows = [(*pair, 0.95) for names in (a, b) for pair in itertools.combinations(names, 2)] + [("a0", "b0", 0.8)]
+        columns = dict(zip(("left", "right", "score"), map(list, zip(*rows, strict=True)), strict=True))
+        p = gp.SetPartition.from_frame(columns, "left", "right", probability="score", missing=1.0)
+        r = gp.solve(p)
+        asked = {frozenset(pair): x for *pair, x in gp.questions(p, r, 9)[["left", "right", "chance"]].values}
+        (doubt,) = gp.partition.doubts(p, r, [("a0", "b0")]).decisions["chance"].tolist()
+        assert asked[frozenset(("a0", "b0"))] == pytest.approx(doubt, rel=1e-9)
+        weights = {True: 0.0, False: 0.0}
+        for labels in partitions(2 * k):
+            joined = labels[p.index("a0")] == labels[p.index("b0")]
+            weights[joined] += 2.0 ** (r.cost - p.evaluate(np.array(labels, np.int32)))
+        exact = weights[True] / sum(weights.values())
+        assert exact / 3 < doubt < 3 * exact  # of one change instead of all partitions
+
+
+def partitions(n):
+    """All partitions of n elements, as canonical labels."""
+    for rest in partitions(n - 1) if n > 1 else [[]]:
+        yield from ([*rest, x] for x in range(max(rest, default=-1) + 2))
+
+
+def test_questions_find_as_many_wrong_decisions_as_doubts_and_the_most_useful_is_first():
+    found = np.zeros(2, int)
+    for seed in (5, 6, 7):
+        rng = np.random.default_rng(seed)
+        truth = np.repeat(np.arange(120), rng.integers(1, 7, 120))
+        u, v = np.triu_indices(len(truth), 1)
+        same = truth[u] == truth[v]
+        some = same | (rng.random(len(u)) < 0.02)
+        u, v, same = u[some], v[some], same[some]
+        score = np.where(same, rng.beta(8, 2, len(u)), rng.beta(1.5, 8, len(u)))
+        score = np.where(~same & (rng.random(len(u)) < 0.05), rng.uniform(0.5, 0.85, len(u)), score)
+        p = gp.SetPartition.from_frame({"l": u, "r": v, "s": score}, "l", "r", probability="s")
+        r = gp.solve(p, "kernighan-lin-pairs")
+        asked, doubts = gp.questions(p, r, 30), gp.partition.doubts(p, r).decisions.head(30)
+        assert (np.diff(asked["gain"]) <= 0).all()
+        named = truth[np.array(p.nodes)]
+        for k, table in enumerate((asked, doubts)):
+            ends = (named[[p.index(x) for x in table[side]]] for side in ("left", "right"))
+            right = np.equal(*ends) == (np.asarray(table["decision"]) == "together")
+            found[k] += np.count_nonzero(~right)
+    assert found[0] >= found[1] > 3
+
+
+def test_pairs_that_groups_forbid_are_not_asked():
+    pairs = list(itertools.combinations(range(12), 2))
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        groups = rng.integers(0, 4, 12)
+        p = gp.SetPartition.from_pairs(12, pairs, rng.normal(size=66), groups=groups.tolist())
+        p = p.require(apart=[pairs[k] for k in rng.choice(66, 5, replace=False)])
+        r = gp.solve(p, "kernighan-lin-pairs")
+        asked = gp.questions(p, r, 20)
+        assert len(asked) and all(groups[a] != groups[b] for a, b in asked_pairs(asked))
+        for word in ("together", "apart"):
+            said = gp.solve(p, "greedy-joining", answers=asked.assign(answer=word))
+            assert all((said.labels[a] == said.labels[b]) == (word == "together") for a, b in asked_pairs(asked))

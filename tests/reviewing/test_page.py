@@ -151,7 +151,7 @@ def uploaded(driver, path):
 
 @pytest.mark.parametrize("width", [390, 1200])
 def test_a_session_by_keyboard(driver, tmp_path, width):
-    problem, result, records = people(seed=width)
+    problem, result, records = people(seed=width + 1)
     path = tmp_path / "review.html"
     assert gp.review(problem, result, path, n=5, records=records) == 5
     questions = gp.questions(problem, result, 5, library="dict")

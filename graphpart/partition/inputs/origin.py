@@ -63,6 +63,9 @@ class Origin:
         The frame, as it was given; left out when the problem is pickled.
     fields : Fields or None
         Of the elements, if these are records; left out when the problem is pickled.
+    shared : bool
+        Whether the scores of all pairs come from a comparison of the same records, so that those of the pairs of two
+        clusters err together.
     """
 
     kind: str = "cost"
@@ -74,6 +77,7 @@ class Origin:
     shape: tuple[int, ...] | None = None
     table: Any = field(default=None, repr=False, compare=False)
     fields: Fields | None = field(default=None, repr=False, compare=False)
+    shared: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "table": None, "fields": None}
