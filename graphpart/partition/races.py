@@ -221,18 +221,24 @@ class Races:
 
         If there is no limit but some seconds of patience, the searches of all components come first. So proofs of some
         cannot take the time for searches of others. Proofs share the rest, or what parameters leave them of it, as long
-        as they are near.
+        as they are near. If they have found better partitions, the searches go on from these.
         """
         if is_limited or self.stopping.remaining is None:
             self._share_out(self._solve, is_limited)
         else:
-            self._share_out(lambda part, share: self._solve(part, share, searching=True), False)
+            self._search_all()
             most = self.parameters.search.proofs * self.stopping.seconds
             if most < math.inf:
                 self.stopping = self.stopping.child(seconds=most)
                 for part in self._parts:
                     part.stopping = None if part.stopping is None else part.stopping.child(seconds=most)
+            before = self.cost
             self._share_out(lambda part, share: self._solve(part, share, hopeful=True), True)
+            if self.cost < before:
+                self._search_all()
+
+    def _search_all(self) -> None:
+        self._share_out(lambda part, share: self._solve(part, share, searching=True), False)
 
     def _share_out(self, solve: Callable[[_Part, float | None], bool], is_limited: bool) -> None:
         share_out(self._parts, solve, self.stopping, lambda: self.cost + self.constant, is_limited)

@@ -196,3 +196,20 @@ def test_bounds_of_unlisted_costs_begin_with_the_first_turn():
     prover.run(stopping, 0.0)  # ends after its first step
     packed = gp.partition.lower_bound(p, "cycle-packing").bound
     assert prover.bound >= packed - 0.02 * abs(packed) and prover.bound > -0.5 * len(pairs)
+
+
+@pytest.mark.parametrize("gain", [0.0, 1.0])
+def test_without_a_limit_the_search_goes_on_from_what_a_proof_has_found(gain, monkeypatch):
+    races = Races(
+        gp.SetPartition.from_matrix(noisy(40, 1)), np.arange(40, dtype=np.int32), Stopping(5.0), RacesParameters(), 0.0
+    )
+    turns = []
+
+    def solved(part, seconds, *, searching=False, hopeful=False):
+        turns.append("search" if searching else "proof" if hopeful else "both")
+        races.cost -= gain * hopeful
+        return False
+
+    monkeypatch.setattr(races, "_solve", solved)
+    races.run(False)
+    assert turns == ["search", "proof", "search"][: 3 if gain else 2]
