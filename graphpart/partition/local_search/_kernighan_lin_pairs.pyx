@@ -4,9 +4,9 @@ For stored pairs, one pass over a subset lists its pairs with each other one. El
 keyed by the change of cost: the cost of their pairs with the other subset, minus the cost of their pairs with their own
 subset. The latter is kept until they or neighbours switch for good. A switch of a neighbour changes the key by twice
 the cost of the pair. A sequence ends early if the gain of its best prefix reaches the sum of all positive costs within
-the two subsets and all negative ones between them, which is the largest possible gain. Two subsets are passed over if
-this is 0: one pass over a subset sums up its pairs with each other one, and only pairs of subsets that may gain
-something are listed. In a subset that has not changed, the pass is over elements near a change.
+the two subsets and all negative ones between them, which is the largest possible gain. Two subsets that cannot gain
+anything are passed over: one pass over a subset sums up its pairs with each other one, and only pairs with subsets with
+which it may gain are listed. In a subset that has not changed, the pass is over elements near a change.
 
 With a background, a switch changes the cost of all waiting elements. So keys are of stored pairs only, and the elements
 of each of the two subsets wait in a heap of their own: a switch of any of them changes the background by at least the
@@ -47,7 +47,7 @@ cdef enum:
     UNSEEN = -1     # border of a subset to which no pair has led
     LISTING = -2    # border of a subset of which no pair is listed yet
     CANNOT_GAIN = -3    # border of a subset whose pairs need not be listed
-    SMALL = 64      # most elements of a subset whose largest possible gain is more than a sum of costs
+    SMALL = 64      # most elements of a subset for which `largest_cut` is computed
 
 
 cdef struct Element:
@@ -118,7 +118,7 @@ cdef struct State:
     Border* border              # elements of some pairs may have left
     Py_ssize_t borders          # number of entries,
     Py_ssize_t room             # and room for entries
-    element_t* close       # subsets linked to the subset at hand
+    element_t* close            # subsets linked to the subset at hand
     Py_ssize_t closes
     fixed_t* repelling          # for each subset: sum of the positive costs of its stored pairs, less their background
     fixed_t* gain               # for each subset: `largest_gain`, -1 if it is not known
