@@ -75,6 +75,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
+OTHER_NAMES = {"--source": "--group", "--group": "--source"}  # of the column with the source of each record
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser that reports errors of standard output, which argparse ignores if the help is larger than the buffer."""
 
@@ -99,6 +102,12 @@ class _Parser(argparse.ArgumentParser):
             options = [one.partition("=")[0] for one in rest if one.startswith("-")]
             known = parser._option_string_actions
             hint = next(filter(None, (nearest(one, known) for one in options)), "")
+            words = [one for one in rest if not one.startswith("-")]
+            if "--on" in known and words and getattr(found, "on", None):
+                hint = f"; commas between columns: --on {','.join([found.on, *words])}"
+            for one in options:
+                if (name := OTHER_NAMES.get(one)) in known:
+                    hint = f"; the column is named by {name}"
             if "--clusters" in known and any(one[2:].replace("-", "_") in SMALLEST_SIZES for one in options):
                 hint = f": {NO_SMALLEST_SIZE.format('--clusters 1:MOST')}"
             parser.error(f"unrecognized arguments: {' '.join(rest)}{hint}")

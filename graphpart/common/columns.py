@@ -10,12 +10,13 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.display import html_of, plural
+from graphpart.display import html_of, plural, shortened
 from graphpart.errors import InvalidOption, InvalidPartition
 
 __all__ = ["Columns", "is_named", "labels_in", "named", "of_both", "placed"]
 
 LIBRARIES = ("pandas", "polars")
+LINE, WIDEST = 80, 24  # most characters of a line, and of a cell, as text
 
 
 class Columns(Mapping[str, NDArray[Any]]):
@@ -59,6 +60,22 @@ class Columns(Mapping[str, NDArray[Any]]):
 
     def __repr__(self) -> str:
         return f"Columns({', '.join(self)}; {self.rows} rows)"
+
+    def __str__(self) -> str:
+        """The first rows as aligned text, as many columns as fit into a line."""
+        if not self.rows:
+            return repr(self)
+        rows = self._first()
+        lines = [""] * (len(rows) + 1)
+        for k, name in enumerate(self):
+            texts = [shortened(" ".join(str(x).split()), WIDEST) for x in (name, *(row[k] for row in rows))]
+            width = max(map(len, texts)) + 2
+            if k and len(lines[0]) + width > LINE:
+                rest = f"{plural(len(self) - k, 'column')} more: {', '.join(map(str, list(self)[k:]))}"
+                return "\n".join([*lines, shortened(rest, LINE)])
+            texts = [text.rjust(width if k else width - 2) for text in texts]
+            lines = [line + text for line, text in zip(lines, texts, strict=True)]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """For notebooks: the first rows."""

@@ -68,8 +68,8 @@ def plot_changes(problem: Any, before: Any, after: Any, axes: Any = None) -> Any
     ndarray of two matplotlib.axes.Axes
         Elements have the same places and clusters the same colours, as far as they correspond. Elements whose cluster
         has other members than before have a dark rim. New elements have a red rim, and are not drawn before. Clusters
-        that are equal in both are left out if there are more than 60 elements, and of the others those with the most
-        elements are drawn.
+        that are equal in both are left out if there are more than 60 elements. Of the others, as many whole clusters
+        are drawn as have 60 elements together, those with the fewest elements first.
 
     Raises
     ------
@@ -128,11 +128,23 @@ def _explain_rims(axes: Axes, rims: NDArray[Any]) -> None:
 
 
 def _most_changed(old: Any, new: Any, same: Any) -> Any:
-    """The elements of clusters that differ, the smallest of these clusters first, as many as are drawn."""
+    """The elements of clusters that differ, as many as are drawn: whole clusters, those with few elements first.
+
+    Clusters of before and after that share elements are drawn together.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     places = np.flatnonzero(~same)
-    before = np.append(np.bincount(old[old >= 0]), 0)  # the last one for new elements, whose label is -1
-    sizes = before[old[places]] + np.bincount(new)[new[places]]
-    return np.sort(places[np.lexsort((new[places], old[places], sizes))][:READABLE])
+    known = places[old[places] >= 0]
+    first = int(new.max(initial=-1)) + 1  # the number of the first cluster of before
+    count = first + int(old.max(initial=-1)) + 1
+    links = coo_array((np.ones(len(known)), (new[known], first + old[known])), shape=(count, count))
+    part = connected_components(links, directed=False)[1][new[places]]
+    order = np.lexsort((old[places], new[places], part, np.bincount(part)[part]))
+    ends = np.append(np.flatnonzero(np.diff(part[order])) + 1, len(order))
+    fit = ends[ends <= READABLE]
+    return np.sort(places[order[: fit[-1] if len(fit) else READABLE]])
 
 
 def _draw_matrix(problem: Any, labels: Any, ax: Axes) -> None:

@@ -18,6 +18,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -79,7 +80,7 @@ def match(
         The column with the names of records; default: the index of a data frame of pandas, else 0, ..., n - 1.
     source : str, optional
         The column with the source of each record. Each source has an entity at most once: records of one source are
-        never in one cluster.
+        never in one cluster, and pairs of them are neither compared nor learned from.
     pairs : DataFrame, optional
         Labelled pairs, to learn from: its first two columns are names of records, its third one is 1 (or True) for
         pairs of one entity. Pairs with 0 are not used: other pairs are drawn at random. If it has the columns `left`,
@@ -100,7 +101,8 @@ def match(
     progress : callable, optional
         Called with a line of text when a step begins.
     **requirements
-        What clusters must obey, as :meth:`graphpart.SetPartition.require` takes it; `groups` may be a column, too.
+        What clusters must obey, as :meth:`graphpart.SetPartition.require` takes it; `groups` may be a column, too. It
+        is then the same as `source`, if there is no `source` and no `group_cost`.
 
     Returns
     -------
@@ -142,6 +144,9 @@ def match(
         raise InvalidOption(f"on is {on!r}: expected the names of the columns to compare, in a list{_of(frame)}")
     if prior is not None and not 0 < prior < 1:
         raise InvalidOption(f"prior is {prior!r}: expected a share between 0 and 1")
+    hard = requirements.get("group_cost", math.inf) == math.inf
+    if source is None and hard and isinstance(requirements.get("groups"), str):
+        source = requirements.pop("groups")  # the same model: pairs within a group are no candidates
     table, names, sources = record_table(frame, list(dict.fromkeys(on)), id, source)
     columns = [Column(name, kind_of(table[name])) for name in table if name not in (RECORD, SOURCE)]
     own = {column.name: table[column.name].tolist() for column in columns}
@@ -201,6 +206,7 @@ def match(
             time_limit = None if time_limit is None else time_limit / 2
             start = run(problem, method, time_limit=time_limit)  # of equally good clusters, those without answers stay
         problem, given = with_answers(problem, answers, error)
+        tell(str(given))
         told += f"; {given}"
     scores = _scores(names, u, v, weight, levels)
     del scored, levels, u, v
@@ -219,7 +225,10 @@ def match(
             )
     result = replace(result, message=message + told, seconds=time.perf_counter() - began)
     r: Matches = extended(Matches, result, scores=scores, settings=settings, records=frame)  # type: ignore[arg-type]
-    return r if asked is None else r.learned(asked, error=error, method=method, time_limit=time_limit)
+    if asked is not None:
+        r = r.learned(asked, error=error, method=method, time_limit=time_limit)
+        tell("; ".join(r.message.rsplit("; ", 2)[1:]))  # how many answers
+    return r
 
 
 def _check_one_table(frame: Any, on: Any) -> None:

@@ -52,7 +52,8 @@ def record_table(frame: Any, on: Sequence[Any], id: Any, source: Any) -> tuple[A
         table[name] = pandas.Series(_texts(data[name]), dtype=object)
     sources = None
     if source is not None:
-        sources = np.array([None if gone else x for x, gone in zip(*_values(data[source]), strict=True)], object)
+        given = zip(*_values(data[source]), strict=True)
+        sources = np.array([None if gone or x == "" else x for x, gone in given], object)
         table[SOURCE] = [None if x is None else str(x) for x in sources]
     return table, _names(data, id), sources
 

@@ -1,4 +1,4 @@
-"""Questions: which pairs are asked, and what their answers are worth; seeds 1 to 4."""
+"""Questions: which pairs are asked, and what their answers are worth; seeds 0 to 8."""
 
 import itertools
 
@@ -51,7 +51,7 @@ def test_answers_are_not_asked_again():
 
 def test_answers_improve_clusters_more_than_random_ones():
     scores = {"chosen": 0.0, "random": 0.0, "none": 0.0}
-    for seed in (3, 4):
+    for seed in range(3, 9):
         p, truth = planted(seed)
         r = gp.solve(p, "kernighan-lin-pairs")
         u, v, _ = p.pairs()
@@ -65,8 +65,8 @@ def test_answers_improve_clusters_more_than_random_ones():
             together = [pair for pair in pairs if truth[pair[0]] == truth[pair[1]]]
             apart = [pair for pair in pairs if truth[pair[0]] != truth[pair[1]]]
             s = gp.solve(p.require(together=together, apart=apart), "kernighan-lin-pairs", initial=r)
-            scores[name] += gp.metrics.compare(truth, s.labels).joins_f1 / 2
-    assert scores["chosen"] > scores["random"] + 0.02 and scores["chosen"] > scores["none"] + 0.02
+            scores[name] += gp.metrics.compare(truth, s.labels).joins_f1 / 6
+    assert scores["chosen"] > scores["random"] + 0.04 and scores["chosen"] > scores["none"] + 0.04
 
 
 def test_all_kinds_of_problems():

@@ -59,9 +59,20 @@ def test_labels_are_refused_where_the_suffix_is_of_another_table(tmp_path, capsy
         ("--time-limt", "; did you mean '--time-limit'?"),
         ("--time_limit=5", "; did you mean '--time-limit'?"),
         ("--zzz", ""),
+        ("--source=origin", "; the column is named by --group"),
     ],
 )
 def test_misspelt_options_are_told_apart(capsys, given, hint):
     assert main(["solve", "p.csv", given]) == 2
     expected = f"graphpart solve: error: unrecognized arguments: {given}{hint} (see graphpart solve --help)\n"
     assert capsys.readouterr().err == expected
+
+
+def test_columns_without_commas_and_groups_of_records_are_told(capsys):
+    for rest, hint in (
+        (["last", "birth"], "; commas between columns: --on first,last,birth"),
+        (["last", "birth", "-o", "out.csv"], "; commas between columns: --on first,last,birth"),
+        (["--group", "list"], "; the column is named by --source"),
+    ):
+        assert main(["match", "people.csv", "--on", "first", *rest]) == 2
+        assert f"{hint} (see graphpart match --help)" in capsys.readouterr().err

@@ -240,3 +240,19 @@ def test_new_elements_beside_an_old_result(n):
     assert red == 2
     assert len(right.collections[-1].get_offsets()) == len(left.collections[-1].get_offsets()) + 2
     matplotlib.pyplot.close("all")
+
+
+def test_new_elements_are_drawn_with_the_clusters_that_they_joined():
+    old = [(3 * k + a, 3 * k + b) for k in range(40) for a, b in ((0, 1), (1, 2), (0, 2))]
+    new = [(120 + k, 3 * k + a) for k in range(30) for a in range(3)]
+    p = gp.SetPartition.from_pairs(150, old + new, -np.ones(len(old + new)))
+    r = gp.solve(p)
+    before = {node: int(r.labels[node]) for node in range(120)}
+    left, right = plot_changes(p, before, r)
+    rims = right.collections[-1].get_edgecolors()
+    reds = int((rims == matplotlib.colors.to_rgba("red")).all(1).sum())
+    assert reds == 15 and len(rims) == 60  # fifteen clusters of four
+    assert len(left.collections[-1].get_offsets()) == 45
+    one = np.zeros(150, np.int32)
+    assert "60 elements drawn" in plot_changes(p, one, r)[1].get_title()  # one cluster of too many elements
+    matplotlib.pyplot.close("all")

@@ -157,6 +157,12 @@ def test_clusters_scores_and_sources(people):
     one = gp.records.match(frame, ON, id="key", source="list")
     for cluster in one.clusters:
         assert len({int(key[1:]) % 2 for key in cluster}) == len(cluster) <= 2
+    same = gp.records.match(frame, ON, id="key", groups="list")  # the same model
+    assert same.scores.equals(one.scores) and np.array_equal(same.labels, one.labels)
+    price = gp.records.match(frame, ON, id="key", groups="list", group_cost=5.0)
+    assert price.scores.num_rows > one.scores.num_rows  # two of a group may be in one cluster, so they are compared
+    asked = gp.questions(one.problem, one, 40)
+    assert all(int(a[1:]) % 2 != int(b[1:]) % 2 for a, b in zip(asked["left"], asked["right"], strict=True))
 
 
 def test_labelled_pairs(people):
@@ -179,6 +185,12 @@ def test_the_command_line(people, tmp_path, capsys):
     out = tmp_path / "clusters.csv"
     assert main(["match", str(tmp_path / "people.csv"), "--on", ",".join(ON), "--id", "key", "-o", str(out)]) == 0
     assert "400 records" in capsys.readouterr().err
+    said = {"left": ["r0", "r2", "r4"], "right": ["r1", "r3", "r5"], "answer": ["together", "apart", ""]}
+    pd.DataFrame(said).to_csv(tmp_path / "said.csv", index=False)
+    more = ["--id", "key", "--answers", str(tmp_path / "said.csv")]
+    for learn, words in (([], ""), (["--learn"], "weights learned from answers; ")):
+        assert main(["match", str(tmp_path / "people.csv"), "--on", ",".join(ON), *more, *learn]) == 0
+        assert f"{words}3 answers: 1 together, 1 apart, 1 not known" in capsys.readouterr().err
     table = pd.read_csv(out)
     assert list(table.columns) == ["element", "cluster", "size"] and table["element"].tolist() == frame["key"].tolist()
     assert gp.metrics.compare(person, table["cluster"].to_numpy()).joins_f1 > 0.8

@@ -85,7 +85,6 @@ def cheapest_changes(
     weight: NDArray[np.int64],
     exactly: bool,
     stopping: Stopping,
-    follow: bool = True,
 ) -> Changes:
     """The rises of the cost by all changes of a partition, given by canonical labels.
 
@@ -100,8 +99,6 @@ def cheapest_changes(
     exactly : bool
         Whether small pieces and small clusters are solved exactly.
     stopping : Stopping
-    follow : bool
-        Whether other elements may follow a change of a pair.
 
     Notes
     -----
@@ -158,7 +155,7 @@ def cheapest_changes(
     if exactly and rules.more and q.lifted is None:
         _small_clusters(q, labels, weight, splits, leaving, splits_exact, stopping)
     limited = q.lifted is not None or (q._limits is not None and q._limits.number)
-    if follow and not limited:
+    if not limited:
         sums.follow(elements, to, _far(q, pairs, pairs_exact), pairs, LOOKS, q._tolerance, stopping)
     splits_exact[(sizes == 1) | (not rules.more)] = True
     return Changes(

@@ -94,11 +94,11 @@ def likely_decisions(given: SetPartition, labels: Labels) -> tuple[Columns, Labe
     """The table of decisions (see `Doubts`) by the quickest search, and how many elements leave in each split.
 
     Elements and clusters are numbers, and `cost` is that of the pair that speaks most for the change. No piece is
-    solved exactly, and no element follows others, so doubts are upper bounds. O(m log^2 m)
+    solved exactly, so doubts are upper bounds. O(m log^2 m)
     """
     pairs = contracted(given, labels)
     p, q = pairs.p, pairs.q
-    found = cheapest_changes(q, pairs.inner, np.bincount(pairs.classes), False, Stopping(), follow=False)
+    found = cheapest_changes(q, pairs.inner, np.bincount(pairs.classes), False, Stopping())
     u, v, cost = p.pairs()
     if p.background is not None:
         cost = cost + p.background.of_pairs(u, v)
