@@ -22,7 +22,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Searcher"]
 
-WORK = 1e9  # nanoseconds of work after which a turn without a limit ends, even if it still finds something
+WORK = 3e9  # nanoseconds of work after which a turn without a limit ends, even if it still finds something
 
 
 class Searcher:
