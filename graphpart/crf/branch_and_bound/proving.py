@@ -17,7 +17,9 @@
    has more than ten labels, one of the lower half of them, or of the upper half.
 5. The search goes depth first for a while, then on from the open node with the least bound (see `_search`).
 6. Components of two labels also have branch and cut (see `graphpart.maximum_cut`), whose bound is above that of
-   messages. While it is at work, it has every turn, and the search above every other one.
+   messages, and the search of binary quadratic forms, whose labelings are better. While branch and cut is at work, it
+   has every turn, and the search above every other one. With a time limit, either search may take a quarter of the
+   time of branch and cut.
 
 4 and 5 follow the solver toulbar2 in outline (Cooper, de Givry, Sanchez, Schiex, Zytnicki & Werner 2010; Hurley et al.
 2016). 1 stands here, 2 and 3 in `solver`. After a turn of a component, a line goes to the logger
@@ -34,6 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.binary_quadratic.quadratic_search import BinarySearch
 from graphpart.common.components import share_out
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.steps import round_up
@@ -49,6 +52,7 @@ from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import merge, split
 from graphpart.crf.problem.given_labels import start_of
 from graphpart.crf.problem.labeling import finish, trivial_bound
+from graphpart.crf.problem.quadratic_form import quadratic_form
 from graphpart.crf.reduction.persistency import reduced
 from graphpart.display import plural
 from graphpart.maximum_cut.branch_and_cut import WORK
@@ -59,6 +63,8 @@ __all__ = ["exact"]
 
 LOGGER = logging.getLogger("graphpart.crf.exact")
 FIRST = 1000  # number of nodes of a component in its first turn; the number doubles in each further turn
+ROUNDS = 4  # rounds of the search of quadratic forms in a turn: six of them take three times as long as the six before
+BESIDE = 0.25  # most time of either search with a time limit, as a share of that of branch and cut at work
 
 Labels = NDArray[np.int32]
 
@@ -154,7 +160,9 @@ class _Part:
         self.cost, self.bound, self.proven = f.evaluate_labels(labels), trivial_bound(f), False
         self.cutting: Cutting | None = None
         self.search: Branching | None = None
+        self.form_search: BinarySearch | None = None
         self.turns = 0
+        self.seconds = {"cutting": 0.0, "form search": 0.0, "search": 0.0}
 
     @property
     def too_long(self) -> bool:
@@ -167,8 +175,10 @@ class _Part:
         return not self.proven and not self.too_long
 
     def take(self, found: Branching | Cutting, proven: bool) -> None:
-        """Take over labels and bound of a turn."""
-        self.labels, self.cost, self.proven = found.labels, found.cost, proven
+        """Take over the bound of a turn, and its labels if they are better."""
+        self.proven = proven
+        if found.cost < self.cost:
+            self.labels, self.cost = found.labels, found.cost
         self.bound = max(self.bound, found.certified)  # the cost of a complete tree is no bound: parts add up
 
 
@@ -228,18 +238,46 @@ class _Run:
             part.cutting = Cutting(part.f, part.labels, part.cost)
         cutting = part.cutting
         if not cutting.done and not part.proven:
+            if part.turns > 1:
+                self._search_form(part, stopping)
+            began = stopping.seconds
             cutting.offer(part.labels, part.cost)
             cutting.go_on(stopping, None, WORK / 8 * 2 ** (part.turns - 1))
             part.take(cutting, cutting.proven)
-        if not part.proven and (cutting.done or part.turns % 2 == 0):
+            part.seconds["cutting"] += stopping.seconds - began
+        if not part.proven and (cutting.done or (part.turns % 2 == 0 and self._has_time(part, "search"))):
+            began = stopping.seconds
             if part.search is None:
                 part.search = Branching(part.f, part.labels, part.cost, ContestantParameters())
+            part.search.offer(part.labels, part.cost)
             part.search.nodes = min(FIRST << part.turns - 1, self.stopping.max_iterations - self.nodes)
             part.search.run(stopping, None)
             part.take(part.search, part.search.done)
+            part.seconds["search"] += stopping.seconds - began
             self.stopping.iterations = self.nodes
         self.note()
         self.log()
+
+    def _has_time(self, part: _Part, kind: str) -> bool:
+        """Whether a search beside branch and cut may have a turn: without a time limit, it always may."""
+        return self.stopping.remaining is None or part.seconds[kind] <= BESIDE * part.seconds["cutting"]
+
+    def _search_form(self, part: _Part, stopping: Stopping) -> None:
+        """A turn of the search of binary quadratic forms."""
+        if not self._has_time(part, "form search"):
+            return
+        began = stopping.seconds
+        if part.form_search is None:
+            form = quadratic_form(part.f)
+            if form is None:
+                return
+            part.form_search = BinarySearch(form, part.labels, threads=1, evaluate=part.f.evaluate_labels)
+        search = part.form_search
+        search.offer(part.labels)
+        search.run(stopping.child(iterations=ROUNDS))
+        if search.cost < part.cost:
+            part.labels, part.cost = search.labels, search.cost
+        part.seconds["form search"] += stopping.seconds - began
 
     def _eliminate(self, part: _Part) -> bool:
         """Whether a component was minimised by elimination."""

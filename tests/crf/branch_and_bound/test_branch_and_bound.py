@@ -412,3 +412,33 @@ def test_an_unfinished_elimination_takes_no_better_labels_away(monkeypatch):
     assert not run._eliminate(part)
     assert part.cost == best.cost and part.labels.tolist() == best.labels.tolist()
     assert part.bound == trivial_bound(f)
+
+
+def test_a_turn_takes_no_better_labels_away():
+    """Branch and bound is told of the best labels, and its own are taken only if they are better."""
+    f = sparse_graph(np.random.default_rng(8), 7, 3)
+    best, offered = gp.crf.brute_force(f), []
+    part = proving._Part(np.arange(f.n), f, best.labels)
+    worse = {"labels": (best.labels + 1) % 3, "cost": best.cost + 1.0, "certified": -math.inf}
+    part.cutting = SimpleNamespace(done=True)
+    part.search = SimpleNamespace(
+        **worse, done=False, needs=0, tree=None, offer=lambda _, cost: offered.append(cost), run=lambda *_: None
+    )
+    run = proving._Run(f, best.labels.copy(), best.cost, Stopping())
+    run.parts = [part]
+    run._turn(part, Stopping())
+    assert offered == [best.cost] == [part.cost] == [run.cost] and part.labels.tolist() == best.labels.tolist()
+
+
+def test_labelings_of_the_search_of_quadratic_forms(monkeypatch):
+    """They are those of `exact` long before the bound of branch and cut meets their cost."""
+    f = gp.generate.spin_glass(16, 2, "signs", seed=1).problem
+    best = gp.crf.exact(f).cost
+    monkeypatch.setattr(proving, "WORK", 80)
+    part = proving._Part(np.arange(f.n), f, np.zeros(f.n, np.int32))
+    run = proving._Run(f, part.labels, part.cost, Stopping())
+    run.parts = [part]
+    for _ in range(3):
+        run._turn(part, Stopping())
+    assert not part.proven and part.cost <= best + 0.01 * abs(best)
+    assert part.form_search.cost == part.cost == f.evaluate_labels(part.labels)
