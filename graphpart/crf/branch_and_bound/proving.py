@@ -18,7 +18,7 @@
 5. The search goes depth first for a while, then on from the open node with the least bound (see `_search`).
 6. Components of two labels also have branch and cut (see `graphpart.maximum_cut`), whose bound is above that of
    messages, and the search of binary quadratic forms, whose labelings are better. While branch and cut is at work, it
-   has every turn, and the search above every other one. With a time limit, either search may take a quarter of the
+   has every turn, and the search above every other one. With a time limit, either search may take a tenth of the
    time of branch and cut.
 
 4 and 5 follow the solver toulbar2 in outline (Cooper, de Givry, Sanchez, Schiex, Zytnicki & Werner 2010; Hurley et al.
@@ -64,7 +64,7 @@ __all__ = ["exact"]
 LOGGER = logging.getLogger("graphpart.crf.exact")
 FIRST = 1000  # number of nodes of a component in its first turn; the number doubles in each further turn
 ROUNDS = 4  # rounds of the search of quadratic forms in a turn: six of them take three times as long as the six before
-BESIDE = 0.25  # most time of either search with a time limit, as a share of that of branch and cut at work
+BESIDE = 0.1  # most time of either search with a time limit, as a share of that of branch and cut at work
 
 Labels = NDArray[np.int32]
 
@@ -251,7 +251,8 @@ class _Run:
                 part.search = Branching(part.f, part.labels, part.cost, ContestantParameters())
             part.search.offer(part.labels, part.cost)
             part.search.nodes = min(FIRST << part.turns - 1, self.stopping.max_iterations - self.nodes)
-            part.search.run(stopping, None)
+            beside = stopping.remaining is not None and not cutting.done
+            part.search.run(stopping, began + BESIDE * part.seconds["cutting"] if beside else None)
             part.take(part.search, part.search.done)
             part.seconds["search"] += stopping.seconds - began
             self.stopping.iterations = self.nodes
