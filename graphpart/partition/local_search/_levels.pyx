@@ -34,7 +34,7 @@ cdef fixed_t NONE = INT64_MAX       # the cost of a forbidden move
 
 cdef enum:
     TERMS = 16      # most terms of a background
-    AHEAD = 8       # elements of the queue whose rows are fetched before they are looked at
+    AHEAD = 8       # elements before which the row of an element is fetched
 
 
 cdef struct Subsets:
@@ -146,6 +146,12 @@ cdef class Level:
             sum += slope[t] * <double>s.total[U * self.k + t]
         return sum
 
+    cdef inline void _fetch(self, element_t a) noexcept nogil:
+        """Have the row of an element brought near that is looked at soon."""
+        if self.starts[a] < self.starts[a + 1]:
+            prefetch(&self.neighbours[self.starts[a]])
+            prefetch(&self.costs[self.starts[a]])
+
     cdef inline void _slope(self, element_t a, double* slope) noexcept nogil:
         """The background of an element per unit of each sum of a subset."""
         cdef Py_ssize_t t
@@ -215,8 +221,7 @@ cdef class Level:
                 waits[a] = 0
                 if waiting > AHEAD:
                     b = queue[head + AHEAD - 1 if head + AHEAD - 1 < n else head + AHEAD - 1 - n]
-                    prefetch(&self.neighbours[0] + self.starts[b])
-                    prefetch(&self.costs[0] + self.starts[b])
+                    self._fetch(b)
                 mine = s.label[a]
                 self._gather(s, a, NULL, 0)
                 self._slope(a, slope)
@@ -321,6 +326,8 @@ cdef class Level:
             return fine
         with nogil:
             for j in range(n):
+                if j + AHEAD < n:
+                    self._fetch(sequence[j + AHEAD])
                 a = sequence[j]
                 mine = s.label[a]
                 if s.size[mine] != 1:
@@ -369,6 +376,8 @@ cdef class Level:
                 starts[U] = size
                 first = size
                 while i < n and label[members[i]] == U:
+                    if i + AHEAD < n:
+                        self._fetch(members[i + AHEAD])
                     a = members[i]
                     i += 1
                     for t in range(k):
@@ -405,6 +414,8 @@ cdef class Level:
         cdef element_t[::1] seen = np.full(subsets, -1, np.int32)
         with nogil:
             for i in range(n):
+                if i + AHEAD < n:
+                    self._fetch(members[i + AHEAD])
                 U = label[members[i]]
                 for j in range(self.starts[members[i]], self.starts[members[i] + 1]):
                     W = label[self.neighbours[j]]

@@ -15,8 +15,10 @@ One iteration starts from a partition of the elements, and goes up level by leve
 
 The next iteration starts from the result, in which no move of an element lowers the cost: it begins with step 2. There,
 elements join in their given order in the first iteration, and in random order in later iterations, so that each
-iteration finds other sets. The method ends after PATIENCE iterations in a row that lower the cost by less than SMALLEST
-of it.
+iteration finds other sets. An iteration goes one level above the highest one whose moves lowered the cost by WORTH of
+it in the iteration before; it goes up all levels after an iteration that lowered the cost by less than SMALLEST of it.
+After PATIENCE of the latter in a row, subsets are divided into connected pieces, and all elements move as in step 1.
+The method ends if this does not lower the cost, else it goes on from there until AGAIN such iterations.
 
 For a background, the method only keeps the sums of weights of each subset on each level. For groups, it also keeps the
 number of members of each group in each subset. On each level, all moves obey groups and limits, and keep subsets
@@ -39,6 +41,7 @@ from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.background import SMALL
+from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.forms import as_pairs, cut_huge
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
@@ -47,6 +50,8 @@ __all__ = ["improve_by_levels", "multilevel", "start_of_sequences"]
 
 PATIENCE = 3  # iterations with little gain after which the method ends; for 1, see docs/explanation/tried.md
 SMALLEST = 1e-4  # share of the cost
+AGAIN = 2  # the same, after subsets were divided
+WORTH = 2e-6  # share of the cost that the moves of a level lower it by, if the next iteration is to reach that level
 
 
 @interruptible
@@ -148,28 +153,56 @@ def improve_by_levels(
     bottom.move(labels, p._evaluate_labels(labels), stopping)
     labels = canonical(labels)
     cost = p._evaluate_labels(labels)
-    fruitless, first = 0, not shuffled
-    while fruitless < patience:
-        reached, lowered = _iteration(bottom, labels, cost, stopping, None if first else state)
+    fruitless, first, most, last = 0, not shuffled, p.n, patience
+    while True:
+        reached, lowered, height = _iteration(bottom, labels, cost, stopping, None if first else state, most)
         first = False
         if lowered < 0:
             labels, cost = reached, p._evaluate_labels(reached)
         fruitless = 0 if lowered < -max(bottom.tolerance, SMALLEST * abs(cost)) else fruitless + 1
+        most = p.n if fruitless else height + 1
         if stopping.step(cost):
             break
         if fruitless == 0:
             stopping.record(cost)
+        if fruitless >= last:
+            before = cost
+            labels = _divided(p, bottom, labels, cost, stopping)
+            cost = p._evaluate_labels(labels)
+            if not cost < before - bottom.tolerance:
+                break
+            fruitless, first, last = 0, True, min(patience, AGAIN)
+    return labels
+
+
+def _divided(p: SetPartition, bottom: Level, labels: Labels, cost: float, stopping: Stopping) -> Labels:
+    """Connected subsets that no move of an element improves; without a background.
+
+    All elements are looked at until none moves, since a queue leaves out neighbours that an element repels in its new
+    subset.
+    """
+    while p.background is None and stopping.reason is None:
+        labels = connected_subsets(p, labels)
+        moved = labels.copy()
+        change = bottom.move(moved, cost, stopping)
+        if not change < 0:
+            break
+        labels = canonical(moved)
+        cost += change
     return labels
 
 
 def _iteration(
-    level: Level, labels: Labels, cost: float, stopping: Stopping, state: np.random.Generator | None
-) -> tuple[Labels, float]:
-    """Labels after one iteration from labels that no move improves, and the change of the cost; without random numbers
-    in order."""
+    level: Level, labels: Labels, cost: float, stopping: Stopping, state: np.random.Generator | None, most: int
+) -> tuple[Labels, float, int]:
+    """One iteration over at most `most` levels above, from labels that no move improves; without random numbers in
+    order.
+
+    Returns the labels, the change of the cost, and the highest level whose moves lowered the cost by WORTH of it.
+    """
     steps: list[tuple[Level, Labels, Labels]] = []  # levels, their labels, and the elements of the next one
-    before = cost
-    while True:
+    before, height = cost, 0
+    while len(steps) < most:
         count = int(labels.max(initial=-1)) + 1
         if count == level.n or stopping.reason is not None:
             break
@@ -181,11 +214,14 @@ def _iteration(
         above = np.empty(size, np.int32)
         above[elements] = labels
         level = level.coarsen(elements, size)
-        cost += level.move(above, cost, stopping)
+        change = level.move(above, cost, stopping)
+        cost += change
+        if change < -WORTH * abs(cost):
+            height = len(steps)
         labels = canonical(above)
     while steps:
         level, old, elements = steps.pop()
         labels = labels[elements]
         if stopping.reason is None:
             cost += level.move(labels, cost, stopping, level.touched(old, labels))
-    return canonical(labels), cost - before
+    return canonical(labels), cost - before, height
