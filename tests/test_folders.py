@@ -284,13 +284,15 @@ def test_a_script_without_a_guard_is_told_so(folder, tmp_path):
     assert done.stderr.count("Traceback") == 1 and "below if __name__" in done.stderr.splitlines()[-1], done.stderr
 
 
-def test_a_folder_with_one_instance_has_a_folder_of_results(tmp_path):
+def test_a_folder_with_one_instance_has_a_folder_of_results(tmp_path, capsys):
     made, out = tmp_path / "in", tmp_path / "out"
     made.mkdir()
     for k in range(2):
         gp.write(planted_partition(6, 2, 0.1, seed=k).problem, made / f"{k}.npy")
         assert main(["solve", str(made), "-o", str(out), "--quiet"]) == 0
         assert sorted(os.listdir(out)) == [*(f"{j}.npy.labels" for j in range(k + 1)), "results.jsonl"]
+    assert main(["solve", str(made), "-o", str(made / "0.npy")]) == 2
+    assert "0.npy is a file: expected a folder, since FILE is one" in capsys.readouterr().err
 
 
 def test_columns_are_those_of_tables_only(folder, capsys):

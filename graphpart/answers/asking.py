@@ -108,10 +108,11 @@ def questions(
     -----
     O(m log^2 m) for m pairs: 1.4 to 2.0 s of a processor for 100,000 elements and 350,000 pairs, for one question or
     for 100; of a result of :func:`graphpart.match`, 1 s more. To ask one question after the other, use
-    :class:`graphpart.answers.Interview`. Whatever the answers are, all of them together are possible: no question
-    follows from others, and none is about elements that requirements or groups keep apart. The scale of costs is that
-    of probabilities, where the problem is made from them, or by :func:`graphpart.match`. Otherwise the median absolute
-    cost of a pair is taken for odds of 32 to 1. Only pairs that the problem lists are asked.
+    :class:`graphpart.answers.Interview`. No question follows from the answers to others, and none is about elements
+    that requirements or groups keep apart: whatever the answers are, all of them together are possible, unless sizes or
+    the number of clusters are limited. The scale of costs is that of probabilities, where the problem is made from
+    them, or by :func:`graphpart.match`. Otherwise the median absolute cost of a pair is taken for odds of 32 to 1. Only
+    pairs that the problem lists are asked.
 
     Examples
     --------

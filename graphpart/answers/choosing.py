@@ -5,7 +5,7 @@ two clusters halves the gain: scores of pairs that share records err together, s
 
 No question can follow from the answers to others: the pairs are a forest over the must-join classes, also together with
 one pair that is known to be apart. Elements of a group that may have one element in a cluster are known to be apart, so
-that all answers can be required.
+that all answers can be required, unless sizes or the number of clusters are limited.
 """
 
 from __future__ import annotations

@@ -164,6 +164,8 @@ def run(args: argparse.Namespace) -> int:
     if distributed.wanted(args):
         return distributed.run(args)
     if args.output not in (None, "-") and any(os.path.isdir(path) for path in args.files):
+        if os.path.isfile(args.output):
+            raise InvalidOption(f"-o {args.output} is a file: expected a folder, since FILE is one")
         args.output = os.path.join(args.output, "")  # a folder, also if there is one instance in the given one
     args.files = instances_in(args.files)
     columns_given, demanded = arguments.columns_of(args), demands.wanted(args)

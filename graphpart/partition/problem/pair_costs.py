@@ -214,6 +214,8 @@ class PairCosts(Shown):
             u, v, costs, lifted = with_background(n, (low, high, costs), lifted, background)
             low, high, costs, _, lifted = tidy_pairs(n, u, v, costs, NO_PAIRS, NO_PAIRS, lifted)
             background = None
+        if background is not None and background.missing and len(low) == n * (n - 1) // 2:
+            background = background.beside_missing() or None  # no pair is missing, and differences would be rounded
         if dense is None:
             dense = len(low) >= DENSE_FROM * (n * (n - 1) // 2) or (background is not None and n <= SMALL)
         missing = 0.0 if background is None else background.missing

@@ -497,3 +497,19 @@ def test_archives_that_promise_too_much_are_refused(tmp_path, member, content):
     with pytest.raises(gp.FormatError) as error:
         gp.partition.Certificate.load(path)
     assert "\n" not in str(error.value) and time.process_time() - started < 2
+
+
+def test_costs_stay_as_given_where_no_pair_is_missing():
+    """Differences to the cost of a missing pair would be rounded, and the certificate would prove another number."""
+    rng = np.random.default_rng(0)
+    for trial in range(300):
+        n = int(rng.integers(2, 6))
+        u, v = np.triu_indices(n, 1)
+        costs = rng.integers(-6, 7, len(u)) / 2
+        missing = float(rng.integers(1, 9)) * rng.choice([0.37, 1 / 3])
+        more = {"groups": ["a", "a"] + [None] * (n - 2)} if trial % 3 == 0 and n > 2 else {}
+        for dense in (True, False):
+            p = gp.SetPartition.from_pairs(n, np.stack([u, v], 1), costs, missing=missing, dense=dense, **more)
+            r = gp.solve(p, certificate=True)
+            assert r.cost == costs[r.labels[u] == r.labels[v]].sum() == r.lower_bound, trial
+            r.certificate.check(p)
