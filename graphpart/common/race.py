@@ -26,7 +26,7 @@ called provers, all others searchers. All contestants have the same interface. T
 The race ends when the bound meets the cost, when no contestant can do more, or when it is stopped. Without a time
 limit, each contestant has one turn, in the given order, and ends this turn by itself. So the result does not depend on
 the clock. Or only searchers have that turn, and provers have turns afterwards, as long as one of them is near or finds
-better solutions in half of its time.
+better solutions in half of its time (while searchers find better ones, too: at most as much time as those).
 """
 
 from __future__ import annotations
@@ -203,7 +203,8 @@ class Race:
         """Give turns until the race is over, `stopping` ends it, or `seconds` have passed.
 
         If `hopeful`, only provers have turns, and only as long as one of them is near, or half of its time has found
-        better solutions, or until they have had, in all calls, the share of the time of provers that are far.
+        better solutions, or until they have had, in all calls, the share of the time of provers that are far. If the
+        latest turn of a searcher found a better solution, they have at most as much time as searchers have had.
 
         A later call continues the race. Without any limit, this is the same as `once`.
 
@@ -224,9 +225,12 @@ class Race:
         while not self.done and not stopping.check(self.cost):
             left = end - stopping.seconds
             provers = [record for record in self._records if record.contestant.proves]
+            searchers = [record for record in self._records if not record.contestant.proves]
+            spent, searched = (sum(one.seconds for one in some) for some in (provers, searchers))
             gains = any(2.0 * one.vain < one.seconds for one in provers)
-            far = hopeful and not gains and not any(self._is_near(one, left) for one in provers)
-            if far and sum(record.seconds for record in provers) > self.parameters.far * limit:
+            far = not gains and not any(self._is_near(one, left) for one in provers)
+            wait = any(one.turns and not one.barren for one in searchers) and spent > searched
+            if hopeful and spent > self.parameters.far * limit and (far or wait):
                 break
             chosen = self._next(left, provers if hopeful else self._records) if left > 0 else None
             if chosen is None:

@@ -221,7 +221,7 @@ class Races:
 
         If there is no limit but some seconds of patience, the searches of all components come first. So proofs of some
         cannot take the time for searches of others. Proofs share the rest, or what parameters leave them of it, as long
-        as they are near. If they have found better partitions, the searches go on from these.
+        as they are near. Both go on in turns as long as one of them finds better partitions.
         """
         if is_limited or self.stopping.remaining is None:
             self._share_out(self._solve, is_limited)
@@ -232,13 +232,20 @@ class Races:
                 self.stopping = self.stopping.child(seconds=most)
                 for part in self._parts:
                     part.stopping = None if part.stopping is None else part.stopping.child(seconds=most)
-            before = self.cost
-            self._share_out(lambda part, share: self._solve(part, share, hopeful=True), True)
-            if self.cost < before:
+            while True:
+                before = self.cost
+                self._prove_all()
                 self._search_all()
+                if not self.cost < before:  # searches find nothing better: proofs need not wait for them
+                    self._prove_all()
+                if not self.cost < before or self.stopping.check(self.cost):
+                    break
 
     def _search_all(self) -> None:
         self._share_out(lambda part, share: self._solve(part, share, searching=True), False)
+
+    def _prove_all(self) -> None:
+        self._share_out(lambda part, share: self._solve(part, share, hopeful=True), True)
 
     def _share_out(self, solve: Callable[[_Part, float | None], bool], is_limited: bool) -> None:
         share_out(self._parts, solve, self.stopping, lambda: self.cost + self.constant, is_limited)

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 
 from graphpart.common.race import Race, RaceParameters
 from graphpart.stopping import Stopping
@@ -156,6 +157,18 @@ def test_a_proof_that_finds_better_solutions_goes_on_if_there_is_no_limit():
     proof = Made("proof", bound=-1e6, falls=0.1, least=5.0, proves=True)
     race, clock, _ = hopeful(proof, limit=300.0)
     assert race.cost == 5.0 and 100.0 <= clock.seconds < 150.0
+
+
+@pytest.mark.parametrize(("falls", "least", "most"), [(0.01, 40.0, 60.0), (0.0, 90.0, 110.0)])
+def test_a_proof_waits_for_a_search_that_gains_if_there_is_no_limit(falls, least, most):
+    """It would be near, or find better solutions, for all of 100 seconds."""
+    for proof in (Made("proof", bound=0.0, rises=0.09, proves=True), Made("proof", bound=-1e6, falls=0.1, proves=True)):
+        search = Made("search", falls=falls)
+        race, clock = Race([search, proof], LABELS, 10.0), Clock(None)
+        search.run = lambda stopping, until, one=search: Made.run(one, stopping, stopping.seconds + 40.0)
+        race.once(clock, searching=True)
+        race.run(clock, seconds=100.0, hopeful=True)
+        assert least <= sum(proof.turns) < most, proof.turns
 
 
 def test_a_proof_that_is_near_ends_if_there_is_no_limit():

@@ -198,18 +198,22 @@ def test_bounds_of_unlisted_costs_begin_with_the_first_turn():
     assert prover.bound >= packed - 0.02 * abs(packed) and prover.bound > -0.5 * len(pairs)
 
 
-@pytest.mark.parametrize("gain", [0.0, 1.0])
-def test_without_a_limit_the_search_goes_on_from_what_a_proof_has_found(gain, monkeypatch):
+@pytest.mark.parametrize(
+    ("gains", "expected"), [("", "spsp"), ("1", "spspsp"), ("01", "spsppsp"), ("11", "spspspsp"), ("0001", "spsp")]
+)
+def test_without_a_limit_searches_and_proofs_go_on_until_neither_finds_better_partitions(gains, expected, monkeypatch):
+    """s and p are turns of searches and proofs; `gains` says which turns of proofs find a better partition."""
     races = Races(
-        gp.SetPartition.from_matrix(noisy(40, 1)), np.arange(40, dtype=np.int32), Stopping(5.0), RacesParameters(), 0.0
+        gp.SetPartition.from_matrix(noisy(40, 1)), np.arange(40, dtype=np.int32), Stopping(60.0), RacesParameters(), 0.0
     )
-    turns = []
+    turns, left = [], [int(gain) for gain in gains]
 
     def solved(part, seconds, *, searching=False, hopeful=False):
-        turns.append("search" if searching else "proof" if hopeful else "both")
-        races.cost -= gain * hopeful
+        assert searching != hopeful
+        turns.append("s" if searching else "p")
+        races.cost -= left.pop(0) if hopeful and left else 0
         return False
 
     monkeypatch.setattr(races, "_solve", solved)
     races.run(False)
-    assert turns == ["search", "proof", "search"][: 3 if gain else 2]
+    assert "".join(turns) == expected

@@ -22,7 +22,8 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Searcher"]
 
-WORK = 3e9  # nanoseconds of work after which a turn without a limit ends, even if it still finds something
+WORK = 1e9  # nanoseconds of work after which a turn without a limit ends, even if it still finds something
+LEAST = 1e4  # nanoseconds of work for each element and pair before it ends for lack of better partitions
 
 
 class Searcher:
@@ -64,6 +65,7 @@ class Searcher:
         self.done, self._wanted, self.parameters = False, wanted, parameters or SearchParameters()
         self.seed, self.threads, self.saver = seed, threads, saver
         self._known, self._improved, self._rounds = smaller, improved, 0
+        self._least, self._found = math.inf, 0.0  # the least cost in turns without a limit, and the work until then
         self._left = Smaller(p, 0.0, labels, lambda labels: labels)
         self._portfolio: Portfolio | None = None
 
@@ -84,20 +86,24 @@ class Searcher:
         return left.n == len(labels) and bool(np.isfinite(left._evaluate_labels(labels)))
 
     def run(self, stopping: Stopping, until: float | None) -> None:
-        """Search until stopped, for some seconds, or until half of the work has found nothing better."""
+        """Search until stopped, for some seconds, or until half of all work has found nothing better.
+
+        Without a limit, a turn also ends after WORK, and a further one goes on; and LEAST is worked in any case.
+        """
         part = stopping.child()
         part.iterations = self._rounds
         portfolio = self._begin(part)
         if until is not None:
             status = portfolio.run(until=until, improved=self._improved)
         else:
-            status, least, found = Status.FEASIBLE, math.inf, portfolio.worked
+            status, begun = Status.FEASIBLE, portfolio.worked
+            least = LEAST * (self._left.problem.n + self._left.problem.m)
             while status is Status.FEASIBLE and not stopping.check(portfolio.cost):
-                status, self._improved = portfolio.run(until=-math.inf, improved=self._improved), True
-                if portfolio.cost < least:
-                    least, found = portfolio.cost, portfolio.worked
-                if portfolio.worked > min(2.0 * found, WORK):
+                if portfolio.cost < self._least:
+                    self._least, self._found = portfolio.cost, portfolio.worked
+                if portfolio.worked > min(max(2.0 * self._found, least), begun + WORK):
                     break
+                status, self._improved = portfolio.run(until=-math.inf, improved=self._improved), True
         self._improved, self._rounds = True, part.iterations
         if portfolio.cost < self.cost:
             self.labels, self.cost = canonical(self._left.lift(portfolio.labels)), portfolio.cost

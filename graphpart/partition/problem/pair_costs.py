@@ -214,10 +214,10 @@ class PairCosts(Shown):
             u, v, costs, lifted = with_background(n, (low, high, costs), lifted, background)
             low, high, costs, _, lifted = tidy_pairs(n, u, v, costs, NO_PAIRS, NO_PAIRS, lifted)
             background = None
-        if background is not None and background.missing and len(low) == n * (n - 1) // 2:
-            background = background.beside_missing() or None  # no pair is missing, and differences would be rounded
         if dense is None:
             dense = len(low) >= DENSE_FROM * (n * (n - 1) // 2) or (background is not None and n <= SMALL)
+        if dense and background is not None and len(low) == n * (n - 1) // 2:
+            background = background.beside_missing() or None  # no pair is missing, and differences would be rounded
         missing = 0.0 if background is None else background.missing
         if dense:
             matrix = np.full((n, n), missing) if check_matrix_fits(n) else None
