@@ -292,6 +292,8 @@ class Regions:
             classes = connected_subsets(whole, classes)
         start = canonical(self.labels[members][first_of(classes)])
         smaller = whole._contract(classes)
+        if smaller.n >= p.n:  # which would be solved by the same regions, without end
+            return False
         # a matrix, if most have a cost
         q = SetPartition._of_pairs(range(smaller.n), *smaller.pairs(), rules=Rules(lifted=smaller.lifted))
         best = self.solve(q, start, self.seconds)[0]
