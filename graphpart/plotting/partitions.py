@@ -132,15 +132,14 @@ def _most_changed(old: Any, new: Any, same: Any) -> Any:
 
     Clusters of before and after that share elements are drawn together.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+    from graphpart.kernels import _pairs
 
     places = np.flatnonzero(~same)
     known = places[old[places] >= 0]
     first = int(new.max(initial=-1)) + 1  # the number of the first cluster of before
     count = first + int(old.max(initial=-1)) + 1
-    links = coo_array((np.ones(len(known)), (new[known], first + old[known])), shape=(count, count))
-    part = connected_components(links, directed=False)[1][new[places]]
+    u, v = new[known].astype(np.int32), (first + old[known]).astype(np.int32)
+    part = _pairs.connected_components(count, u, v)[new[places]]
     order = np.lexsort((old[places], new[places], part, np.bincount(part)[part]))
     ends = np.append(np.flatnonzero(np.diff(part[order])) + 1, len(order))
     fit = ends[ends <= READABLE]
