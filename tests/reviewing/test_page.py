@@ -138,6 +138,16 @@ def text(driver, key):
     return driver.execute_script("return document.getElementById(arguments[0]).textContent", key)
 
 
+def reloaded(driver, progress):
+    """The page again, with the answers so far: another process of the browser stores them, which may take a moment."""
+    end = time.monotonic() + 20
+    driver.refresh()
+    while text(driver, "progress") != progress:
+        assert time.monotonic() < end, text(driver, "progress")
+        time.sleep(0.2)
+        driver.refresh()
+
+
 def uploaded(driver, path):
     driver.execute_script("document.getElementById('status').textContent = ''; find('file').hidden = false")
     driver.find_element("id", "file").send_keys(str(path))
@@ -170,8 +180,7 @@ def test_a_session_by_keyboard(driver, tmp_path, width):
     assert text(driver, "outcome").startswith("You: not known. The result has them")
     press(driver, "t", "u")
     assert text(driver, "progress") == "Question 3 of 5, 3 answered" and "not known" in text(driver, "outcome")
-    driver.refresh()
-    assert text(driver, "progress") == "Question 4 of 5, 3 answered"
+    reloaded(driver, "Question 4 of 5, 3 answered")
     assert text(driver, "status") == "3 answers were kept in this browser."
     press(driver, "a", "t")
     assert driver.find_element("id", "end").is_displayed() and text(driver, "ended") == "All questions are answered"
