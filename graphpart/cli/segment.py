@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Segment, and write the labels."""
     from graphpart.images.files import check_output, is_zarr, read_array
-    from graphpart.images.photographs import boundaries, map_of
+    from graphpart.images.photographs import map_of
 
     check_output(args.output)
     by_block = {
@@ -103,12 +103,12 @@ def run(args: argparse.Namespace) -> int:
         from graphpart.images.files import write_labels
 
         picture = read_array(args.file)
-        boundary = boundaries(picture) if args.image else map_of(picture, args.file)
+        given: Any = {"image": picture} if args.image else {"boundary": map_of(picture, args.file)}
         regions = None if args.regions is None else read_array(args.regions)
         mask = None if args.mask is None else read_array(args.mask) > 0
         if said:
             options |= {"answers": demands.answers_in(said["answers"]), "error": said.get("error", 0.0)}
-        found = segment(boundary, regions=regions, mask=mask, seed=args.seed, **options)
+        found = segment(**given, regions=regions, mask=mask, seed=args.seed, **options)
         write_labels(found.labels, args.output, args.spacing)
         done = found
         _ask(found, args.questions, args.review, options.get("answers"))

@@ -77,8 +77,7 @@ def probabilities_of(values: Any, name: str = "boundary", shape: tuple[int, ...]
         whole = next((most for most in (255, 65535) if high <= most), int(high))
         raise InvalidProblem(
             f"{name} has integers of {bits} bits, from {low} to {high}: expected probabilities from 0 to 1; divide by "
-            f"{whole} if {whole} is a certain boundary; a photograph becomes a boundary map by "
-            "graphpart.images.boundaries"
+            f"{whole} if {whole} is a certain boundary; pass a photograph as image="
         )
     if not (low >= 0 and high <= 1):  # also if one is NaN
         at = np.unravel_index(int(np.argmin((array >= 0) & (array <= 1))), array.shape)

@@ -35,7 +35,7 @@ def warn_of_one_region(heights: NDArray[np.float32]) -> None:
     found = f"has the value {low} everywhere" if low == high else f"has values from {low} to {high}, but no ridge"
     warn(
         f"the boundary map {found}, so all is one region: expected the probability of a boundary at each pixel, "
-        f"high on lines that divide it; graphpart.images.boundaries makes one of grey values{faint(heights)[1]}"
+        f"high on lines that divide it; pass grey values as image={faint(heights)[1]}"
     )
 
 
@@ -50,8 +50,7 @@ def check_values(heights: NDArray[np.float32], graph: RegionGraph, segments: int
     if middle > 0.55:
         warn(
             f"half of the values of the boundary map are above {middle:.2g}: expected low values within segments, and "
-            "high ones on the lines between them; turn an inverted map by 1 - boundary; graphpart.images.boundaries "
-            "makes a map of a photograph"
+            "high ones on the lines between them; turn an inverted map by 1 - boundary; pass a photograph as image="
         )
         return
     best, hint = faint(heights) if is_map else (1.0, "")

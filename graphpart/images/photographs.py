@@ -2,12 +2,15 @@
 
 1. Colours become CIELAB, in which distances are as they appear to the eye; grey values become lightness.
 2. Each channel is smoothed by a Gaussian, and g is the length of the gradient of all channels together (Sobel).
-3. Otsu's threshold t divides the gradients of the picture into strong and weak ones. The probability of a boundary is
-   g**2 / (g**2 + t**2), which is 1/2 at the threshold.
-4. Otsu's threshold is that of the strongest edges of a picture, so a soft or faint border between two things has no
-   boundary beside them. But their colours differ. So d, the distance between the mean colours of two regions, is
-   evidence, too: the probability of a boundary by d is d**2 / (d**2 + 6**2), and the log-odds of both are added. A
-   distance of 6 in CIELAB is one that the eye sees between areas that are not side by side.
+3. The probability of a boundary is g**2 / (g**2 + t**2), which is 1/2 at t. Otsu's threshold divides gradients into
+   strong and weak ones, and once more the weak ones. The first is that of the strongest edges, beside which faint
+   borders would not count; texture and noise exceed the second. t is their geometric mean, but at most the gradient of
+   an edge between two colours whose distance is 8, unless three times the median of all gradients exceeds it, and at
+   least this median.
+4. A soft border between two things may still have no boundary, but their colours differ. So d, the distance between
+   the mean colours of two regions, is evidence, too: the probability of a boundary by d is d**2 / (d**2 + 8**2), and
+   the log-odds of both are added. A distance of 8 in CIELAB is one that the eye sees between areas that are not side
+   by side.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ __all__ = [
 
 SAMPLE = 1_000_000  # pixels that tell about a whole map
 WIDTH = 1.5  # pixels by which colours are smoothed
+DISTANCE = 8.0  # of colours in CIELAB, at which a boundary is as probable as none
 
 
 @known_arguments
@@ -85,15 +89,27 @@ def edges_of(channels: NDArray[np.float32], width: float = WIDTH) -> NDArray[np.
             squares += ndimage.sobel(smooth, axis) ** 2
     if not squares.max(initial=0) > 0:
         return squares
-    strong = filters_of_scikit_image().threshold_otsu(np.sqrt(squares)) ** 2
-    return squares / (squares + np.float32(strong))
+    lengths = np.sqrt(squares)
+    middle = _between_weak_and_strong(lengths)
+    visible = DISTANCE * 4.0 ** (smooth.ndim - 1) * min(1.0, 2 / (np.sqrt(2 * np.pi) * max(width, 1e-9)))
+    ordinary = float(np.median(lengths.ravel()[:: max(1, lengths.size // SAMPLE)]))
+    return squares / (squares + np.float32(max(ordinary, min(middle, max(visible, 3 * ordinary))) ** 2))
+
+
+def _between_weak_and_strong(lengths: NDArray[np.float32]) -> float:
+    """The geometric mean of Otsu's threshold, and of the one of the lengths below it."""
+    otsu = filters_of_scikit_image().threshold_otsu
+    strong = float(otsu(lengths))
+    weak = lengths[lengths < strong]
+    faint = float(otsu(weak)) if weak.max(initial=0) > 0 else 0.0
+    return (strong * faint) ** 0.5 if faint > 0 else strong
 
 
 def colour_costs(graph: RegionGraph, channels: NDArray[np.float32]) -> NDArray[np.float64]:
     """What the colours of regions add to :meth:`RegionGraph.costs`: log-odds, times length."""
     means = channel_means(graph.elements() + 1, channels, np.append(0, graph.sizes))[0][1:]
     squares = ((means[graph.pairs[:, 0]] - means[graph.pairs[:, 1]]) ** 2).sum(axis=1)
-    return costs_from_probabilities(36 / (squares + 36), clip=CLIP) * graph.weights
+    return costs_from_probabilities(DISTANCE**2 / (squares + DISTANCE**2), clip=CLIP) * graph.weights
 
 
 def is_photograph(array: NDArray[Any]) -> bool:

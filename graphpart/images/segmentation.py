@@ -225,9 +225,9 @@ def segment(
         The probability of a boundary at each pixel or voxel, from 0 to 1. A photograph in colour becomes a boundary map
         by :func:`boundaries`, and differences between the colours of regions count, too. So do integers of 8 or 16
         bits whose median is in the middle, from 0.2 to 0.8 of 255 or of the largest: few pixels of a map are
-        boundaries. Call this function yourself for other pictures and volumes of grey values. The file of a picture
-        (png, jpg, tif, ...) is read; if it is no photograph, it is a boundary map, whose largest integer is a certain
-        boundary. A zarr array or a npy file is processed in blocks.
+        boundaries. Pass other pictures and volumes of grey values as `image`. The file of a picture (png, jpg, tif,
+        ...) is read; if it is no photograph, it is a boundary map, whose largest integer is a certain boundary. A zarr
+        array or a npy file is processed in blocks.
     regions : array_like of int, optional
         Regions that are not to be divided, superpixels for example; 0 is no region. Default: those of
         :func:`watershed`.
@@ -236,7 +236,9 @@ def segment(
         offsets are features of the pairs of regions that touch; all of them are in ``.graph.far``.
     offsets : array_like of int, shape (k, 2) or (k, 3), optional
     image : array_like, optional
-        A picture of which differences between regions become features in ``.graph``; costs do not depend on it.
+        With a boundary map or affinities: a picture of which differences between regions become features in
+        ``.graph``; costs do not depend on it. Without them: the picture or volume to segment, in colour or in grey
+        values of any type, which becomes a boundary map as a photograph does.
     threshold : float
         The boundary probability from which on regions are kept apart: two regions attract if a quarter of their common
         boundary or more has a lower probability. Larger thresholds make fewer segments. Default 1/2.
@@ -317,6 +319,9 @@ def segment(
         if value is not None:
             raise InvalidOption(f"{name} is given without blocks: expected the shape of the blocks, too")
     photograph = None
+    is_image = boundary is None and affinities is None and offsets is None and image is not None
+    if is_image:
+        boundary, image = image, None
     if affinities is not None or offsets is not None:
         if boundary is not None:
             raise InvalidOption("boundary and affinities are both given: expected one of them")
@@ -329,12 +334,12 @@ def segment(
         evidence: dict[str, Any] = {"affinities": values, "offsets": steps}
     else:
         if boundary is None:
-            raise InvalidOption("nothing is given: expected a boundary map, a photograph, or affinities with offsets")
+            raise InvalidOption("nothing is given: expected a boundary map, an image, or affinities with offsets")
         array = np.asarray(boundary)
         if array.ndim == 3 and array.shape[0] in (3, 4) and array.shape[-1] > 4:
             text = f"boundary has shape {array.shape}: read as a volume of {array.shape[0]} slices"
             warn(f"{text}; if these are colours, they come last: numpy.moveaxis(photo, 0, -1)")
-        if is_photograph(array) or is_grey_photograph(array):
+        if is_image or is_photograph(array) or is_grey_photograph(array):
             photograph, channels = array, lightness_and_colour(array)
             array = edges_of(channels)
         heights = probabilities_of(array)
@@ -362,7 +367,7 @@ def segment(
             problem = answered(problem, by_region(answers, graph, chosen), error=error)
     result = run(problem, method, time_limit=time_limit, seed=seed, callback=callback)
     assert isinstance(result, PartitionResult)
-    if photograph is not None and not is_photograph(photograph):
+    if photograph is not None and not is_image and not is_photograph(photograph):
         said = "read as a grey photograph; if it is a boundary map, pass boundary / 255"
         result = replace(result, message="; ".join(filter(None, [result.message, said])))
     if graph.n == 1 and regions is None and heights.size > 1:

@@ -93,8 +93,29 @@ def test_a_photograph():
     s = gp.images.segment(grey)
     assert s.n_segments == 3 and s.image is grey and "read as a grey photograph" in s.result.message
     dark = np.where(grey > 120, grey // 10, grey)  # may be a map
-    with pytest.raises(gp.InvalidProblem, match=r"integers of 8 bits.*a photograph becomes a boundary map by"):
+    with pytest.raises(gp.InvalidProblem, match=r"integers of 8 bits.*pass a photograph as image="):
         gp.images.segment(dark)
+    for picture in (grey, dark, grey.astype(np.int64), grey / 255, noisy.mean(axis=2)):
+        s = gp.images.segment(image=picture)
+        assert s.n_segments == 3 and s.image is picture and not s.result.message.count("read as")
+    assert np.array_equal(gp.images.segment(image=noisy).labels, gp.images.segment(noisy).labels)
+
+
+def test_faint_borders_beside_strong_edges():
+    # black and white things made Otsu's threshold that of their edges, and one region covered both greys
+    photograph = np.full((120, 160, 3), 200, np.uint8)
+    photograph[:, :80] = 200, 180, 170
+    photograph[80:110, 20:140] = 5
+    photograph[10:40, 100:130] = 250
+    noise = np.random.default_rng(0).normal(0, 3, photograph.shape)
+    s = gp.images.segment(np.clip(photograph + noise, 0, 255).astype(np.uint8))
+    truth = np.unique(photograph.astype(int) @ [1, 300, 90000], return_inverse=True)[1]
+    assert s.n_segments == 4
+    assert gp.metrics.adjusted_rand_index(truth.ravel(), s.labels.ravel()) > 0.9
+
+
+def test_colours_that_come_first():
+    grey = np.indices((60, 80))[1] // 40 * 100.0
     with pytest.warns(gp.GraphPartWarning, match=r"a volume of 3 slices; if these are colours, they come last"):
         gp.images.segment(np.stack([gp.images.boundaries(grey)] * 3))
 
