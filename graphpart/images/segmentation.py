@@ -237,8 +237,8 @@ def segment(
     offsets : array_like of int, shape (k, 2) or (k, 3), optional
     image : array_like, optional
         With a boundary map or affinities: a picture of which differences between regions become features in
-        ``.graph``; costs do not depend on it. Without them: the picture or volume to segment, in colour or in grey
-        values of any type, which becomes a boundary map as a photograph does.
+        ``.graph``; costs do not depend on it. Without them: the picture or volume to segment, or its path, in colour
+        or in grey values of any type, which becomes a boundary map as a photograph does.
     threshold : float
         The boundary probability from which on regions are kept apart: two regions attract if a quarter of their common
         boundary or more has a lower probability. Larger thresholds make fewer segments. Default 1/2.
@@ -301,6 +301,9 @@ def segment(
     """
     by_block = {"client": client, "workers": workers, "memory_limit": memory_limit}
     by_block |= {"output": output, "work_folder": work_folder}
+    is_image = image is not None and all(given is None for given in (boundary, affinities, offsets, blocks))
+    if is_image:
+        boundary, image = read_array(image) if isinstance(image, str | os.PathLike) else image, None
     if blocks is None and isinstance(boundary, str | os.PathLike) and is_picture(boundary):
         boundary = map_of(read_array(boundary), os.fspath(boundary))
     if blocks is not None or isinstance(boundary, str | os.PathLike):
@@ -319,9 +322,6 @@ def segment(
         if value is not None:
             raise InvalidOption(f"{name} is given without blocks: expected the shape of the blocks, too")
     photograph = None
-    is_image = boundary is None and affinities is None and offsets is None and image is not None
-    if is_image:
-        boundary, image = image, None
     if affinities is not None or offsets is not None:
         if boundary is not None:
             raise InvalidOption("boundary and affinities are both given: expected one of them")

@@ -75,7 +75,7 @@ def test_affinities_at_long_offsets_that_know_only_both_ends():
     assert gp.metrics.adjusted_rand_index(truth.ravel(), by[1]) > 0.7
 
 
-def test_a_photograph():
+def test_a_photograph(tmp_path):
     rng = np.random.default_rng(0)
     photograph = np.full((60, 80, 3), (200, 180, 40), np.uint8)
     photograph[10:40, 10:40] = 30, 60, 160
@@ -98,6 +98,8 @@ def test_a_photograph():
     for picture in (grey, dark, grey.astype(np.int64), grey / 255, noisy.mean(axis=2)):
         s = gp.images.segment(image=picture)
         assert s.n_segments == 3 and s.image is picture and not s.result.message.count("read as")
+    np.save(tmp_path / "dark.npy", dark)
+    assert gp.images.segment(image=tmp_path / "dark.npy").n_segments == 3
     assert np.array_equal(gp.images.segment(image=noisy).labels, gp.images.segment(noisy).labels)
 
 
