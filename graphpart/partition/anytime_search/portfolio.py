@@ -33,6 +33,7 @@ from graphpart.partition.anytime_search.annealing_rounds import AnnealingRounds
 from graphpart.partition.anytime_search.drifting import Drifting, PropagationRounds, ReheatingRounds
 from graphpart.partition.anytime_search.evolution import EvolutionRounds
 from graphpart.partition.anytime_search.exchanges import ExchangeRounds
+from graphpart.partition.anytime_search.fitted import FittedRounds
 from graphpart.partition.anytime_search.fusion import FusionRounds, LevelRounds
 from graphpart.partition.anytime_search.levels import has_small_subsets, polished
 from graphpart.partition.anytime_search.parameters import SearchParameters
@@ -170,9 +171,12 @@ class Portfolio(RoundSearch[Any, Found]):
             (lambda labels, stopping: polished(p, labels, stopping)) if light or p.background is not None else None
         )
         listed = ExchangeRounds.listed(p)
-        exchanges: list[Strategy] = [] if listed is None else [ExchangeRounds(listed, 1.0)]
-        if exchanges and p._limits is not None and p._limits.is_full(p.n):
-            return exchanges
+        exchanges: list[Strategy] = []
+        if listed is not None:
+            exchanging = ExchangeRounds(listed, 1.0)
+            exchanges = [exchanging, FittedRounds(turn, exchanging, 1.0)]
+            if p._limits is not None and p._limits.is_full(p.n):
+                return exchanges
         if p._limits is not None and p._limits.number:
             # Strategies that combine regions, or begin with all elements apart, do not keep the number of subsets.
             annealing = AnnealingRounds(turn, all_.annealing, 0.4, polish)

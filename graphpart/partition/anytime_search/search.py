@@ -5,8 +5,9 @@ of multilevel moves and pairwise Kernighan-Lin take the place of these moves, an
 the start is that of start.py, and elements that some optimal partition joins are contracted first, if all unlisted
 pairs cost the same. Then strategies take turns: annealing (annealing_rounds.py, slow_annealing.py), short annealings
 and their children (restarts.py), fusion (fusion.py), localised evolution (evolution.py), label propagation and
-reheating (drifting.py). Strategies that have recently lowered the cost of this problem get more turns (see
-portfolio.py). Their parameters are in parameters.py.
+reheating (drifting.py); where clusters have a largest size, exchanges (exchanges.py) and annealing without this size
+(fitted.py). Strategies that have recently lowered the cost of this problem get more turns (see portfolio.py). Their
+parameters are in parameters.py.
 A strategy is one class with few methods (strategy.py).
 """
 
@@ -102,8 +103,9 @@ def search(
     All strategies obey groups and limits, and keep clusters connected if they have to be: what two
     partitions have in common is divided into connected sets before it is contracted. If the number of clusters is
     limited, the strategies are annealing and restarts: with at most two clusters, they search for a maximum cut. If
-    the size of clusters is limited, there is also annealing that exchanges two elements of different clusters; where
-    all clusters have to be full, it is the only strategy.
+    the size of clusters is limited, there is also annealing that exchanges two elements of different clusters, and
+    annealing without this limit whose results are made to fit; where all clusters have to be full, these are the only
+    strategies.
 
     Memory: for dense problems the matrix in integers of 32 bits and, where sums fit, of 16; for each thread an integer
     for each element and cluster; for sparse problems the pairs as compressed rows, and

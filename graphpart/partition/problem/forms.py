@@ -19,6 +19,7 @@ function                result                                            time, 
                         the same
 `with_missing`          a background, a cost of all pairs not listed      O(m log m)
 `without_limits`        no limits, a relaxation                           O(1), shares all arrays
+`without_largest_size`  no largest size of clusters, a relaxation         O(1), shares all arrays
 `cut_huge`              required cuts in place of huge costs              O(m), O(1) if no cost is huge
 `in_fitting_unit`       costs divided by a power of 2, if extreme         O(m), O(1) if no cost is extreme
 ======================  ================================================  =====================================
@@ -35,6 +36,7 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -65,6 +67,7 @@ __all__ = [
     "with_two_groups",
     "without_background",
     "without_connectedness",
+    "without_largest_size",
     "without_limits",
     "without_usual",
 ]
@@ -271,6 +274,14 @@ def without_limits(p: Problem) -> Problem:
     """The problem without limits of sizes and numbers, whose optimum is a lower bound."""
     free = copy.copy(p)
     free._limits = free._source = None
+    return free
+
+
+def without_largest_size(p: Problem) -> Problem:
+    """The problem without the largest size of clusters, whose optimum is a lower bound; their number remains."""
+    free, limits = without_limits(p), p._limits
+    if limits is not None and limits.number:
+        free._limits = replace(limits, max_size=None)
     return free
 
 
