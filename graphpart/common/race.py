@@ -246,7 +246,7 @@ class Race:
         """Give each contestant one turn in the given order, and return whether any contestant had one.
 
         Each contestant ends its turn by itself. If the time is limited nevertheless, it is divided equally. If
-        `searching`, only searchers have a turn.
+        `searching`, only searchers have a turn, and time is left for provers that had none yet.
         """
         turns = 0
         for k, record in enumerate(self._records):
@@ -254,7 +254,8 @@ class Race:
                 continue
             if not self.done and self._able(record, math.inf) and not stopping.check(self.cost):
                 left = stopping.remaining
-                mine = stopping if left is None else stopping.child(seconds=left / (len(self._records) - k))
+                later = sum(not (searching and one.turns and one.contestant.proves) for one in self._records[k + 1 :])
+                mine = stopping if left is None else stopping.child(seconds=left / (1 + later))
                 self._give(record, 1.0, mine, None)
                 turns += 1
         return turns > 0

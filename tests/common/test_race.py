@@ -171,6 +171,16 @@ def test_a_proof_waits_for_a_search_that_gains_if_there_is_no_limit(falls, least
         assert least <= sum(proof.turns) < most, proof.turns
 
 
+def test_searches_leave_time_for_proofs_that_had_no_turn_yet_only():
+    clock, given = Clock(8.0), []
+    clock.child = lambda seconds: given.append(seconds) or clock
+    race = Race([Made("search"), Made("proof", bound=-1e6, proves=True)], LABELS, 10.0)
+    race.once(clock, searching=True)  # takes one second
+    race.once(clock)
+    race.once(clock, searching=True)
+    assert given == [4.0, 3.5, 6.0, 5.0]
+
+
 def test_a_proof_that_is_near_ends_if_there_is_no_limit():
     race, clock, _ = hopeful(Made("proof", bound=0.0, rises=0.2, proves=True))
     assert race.proven and 50.0 <= clock.seconds < 70.0

@@ -120,6 +120,28 @@ def test_the_search_goes_on_with_a_smaller_problem_if_that_saves_more_than_is_lo
     assert searcher._begin(Stopping(time_limit=100)) is not first
 
 
+def test_turns_without_a_limit_go_on_until_half_of_all_work_has_found_nothing(monkeypatch):
+    p = gp.SetPartition.from_matrix(noisy(20, 4))
+    searcher = Searcher(p, np.arange(20, dtype=np.int32), True, 0, 1)
+    portfolio = searcher._begin(Stopping())
+    turns = []
+
+    def work(until, improved):
+        portfolio.worked += 1e8
+        if portfolio.worked <= 2.5e9:
+            cost, labels = portfolio.pool.members[0]
+            portfolio.pool.members[0] = (cost - 1.0, labels)
+        return gp.Status.FEASIBLE
+
+    monkeypatch.setattr(portfolio, "run", work)
+    for _ in range(3):
+        searcher.run(Stopping(), None)
+        turns.append(round(portfolio.worked / 1e8))
+    assert turns == [11, 22, 33]  # something was found in each
+    searcher.run(Stopping(), None)
+    assert round(portfolio.worked / 1e8) == 51
+
+
 def test_branch_and_cut_begins_with_labels_that_obey_required_cuts():
     C = noisy(20, 5)
     C[0, 1] = C[1, 0] = math.inf

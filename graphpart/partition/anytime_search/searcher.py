@@ -22,7 +22,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Searcher"]
 
-WORK = 1e9  # nanoseconds of work after which a turn without a limit ends, even if it still finds something
+WORK = 1e9  # nanoseconds of work after which a turn without a limit ends if it has found something
 LEAST = 1e4  # nanoseconds of work for each element and pair before it ends for lack of better partitions
 
 
@@ -88,7 +88,8 @@ class Searcher:
     def run(self, stopping: Stopping, until: float | None) -> None:
         """Search until stopped, for some seconds, or until half of all work has found nothing better.
 
-        Without a limit, a turn also ends after WORK, and a further one goes on; and LEAST is worked in any case.
+        Without a limit, a turn that has found something also ends after WORK, and a further one goes on. LEAST is
+        worked in any case.
         """
         part = stopping.child()
         part.iterations = self._rounds
@@ -101,7 +102,9 @@ class Searcher:
             while status is Status.FEASIBLE and not stopping.check(portfolio.cost):
                 if portfolio.cost < self._least:
                     self._least, self._found = portfolio.cost, portfolio.worked
-                if portfolio.worked > min(max(2.0 * self._found, least), begun + WORK):
+                half = 2.0 * self._found
+                most = begun + WORK if self._found > begun else max(begun + WORK, half)  # else no turn may follow
+                if portfolio.worked > min(max(half, least), most):
                     break
                 status, self._improved = portfolio.run(until=-math.inf, improved=self._improved), True
         self._improved, self._rounds = True, part.iterations
