@@ -69,7 +69,7 @@ def silent() -> Any:
 
 
 def simplex(threads: int, ends: Callable[[], bool]) -> Any:
-    """HiGHS with the simplex method, without output; `ends` is asked from time to time whether a run has to end."""
+    """HiGHS without output, with the simplex method at first; `ends` is asked now and then whether a run has to end."""
     import highspy
 
     # All instances of a process share threads, and an earlier user of HiGHS may have set another number.
@@ -85,7 +85,7 @@ def simplex(threads: int, ends: Callable[[], bool]) -> Any:
     looked = -math.inf
 
     def look(kind: Any, message: str, out: Any, into: Any, data: Any) -> None:
-        """Called at every step of the simplex method, so that Ctrl-C, callbacks and limits end it at once."""
+        """Called at every step of a method, so that Ctrl-C, callbacks and limits end it at once."""
         nonlocal looked
         now = time.perf_counter()
         if now > looked + 0.05:
@@ -93,5 +93,7 @@ def simplex(threads: int, ends: Callable[[], bool]) -> Any:
             into.user_interrupt = ends()
 
     highs.setCallback(look, None)
-    highs.startCallback(highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt)
+    kinds = highspy.cb.HighsCallbackType
+    highs.startCallback(kinds.kCallbackSimplexInterrupt)
+    highs.startCallback(kinds.kCallbackIpmInterrupt)
     return highs

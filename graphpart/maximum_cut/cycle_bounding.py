@@ -1,7 +1,7 @@
 """Odd cycles at the nodes of a tree: where edges are few (see `odd_cycles`).
 
-1. Rounds of inequalities follow one another while they raise the bound. When they no longer do, costs are changed a
-   little, which may make values whole (see `OddCycles.tilt`).
+1. Rounds of inequalities follow one another while they raise the bound. When they no longer do, those at inner points
+   follow, and costs are changed a little, which may make values whole (see `OddCycles.settle`).
 2. An edge whose reduced cost exceeds the gap between the bound and the best known sides keeps its value in all better
    sides of the node, so it is fixed, for its halves, too.
 3. Where rounds no longer raise the bound by much, the node is divided in two: an edge is satisfied, or frustrated.
@@ -93,12 +93,11 @@ class CycleBounding:
         bounds.append(self.bound)
         fractional = relaxation.fractional
         steady = is_steady(bounds, cost - self.bound)
-        if steady and not relaxation.tilted:
-            relaxation.tilt()
+        if steady and relaxation.settle():
             bounds.clear()
         elif steady and fractional.any():
             return Step.DIVIDE
-        elif not relaxation.separate(stopping) and not stopping.check(cost):
+        elif not relaxation.separate(stopping) and not relaxation.program.inner and not stopping.check(cost):
             # Without fractional values, they are those of known sides, and the bound is their cost up to the accuracy
             # of the linear program. Where this is not enough, large weights are in the way: they are decided first.
             self._inaccurate += 0 if fractional.any() else self.g.m

@@ -1,7 +1,8 @@
 """A linear program with changing rows: least cost of variables between bounds, subject to rows with lower bounds.
 
-HiGHS through highspy keeps the last basis, so that it goes on from there when rows are added or bounds change. Without
-highspy, SciPy's HiGHS solves each program from the beginning.
+HiGHS through highspy keeps the last basis, so that it goes on from there when rows are added or bounds change. Where
+many points have the least cost, the simplex method takes long, even from the last basis. Interior point methods do not,
+and end at a point inside of the optimal face. Without highspy, SciPy's HiGHS solves each program from the beginning.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from graphpart.highs import fault, simplex
 __all__ = ["LinearProgram", "Rows", "linear_program"]
 
 Floats = NDArray[np.float64]
+INTERIOR = 100  # iterations of the simplex method that take as long as one of the interior point method, about
 
 
 class Rows:
@@ -91,11 +93,13 @@ class LinearProgram:
         Iterations of the simplex method so far, and how many are allowed in all.
     failed : bool
         Whether the last run ended without an optimum, although it was not interrupted.
+    inner : bool
+        Whether `x` is no vertex, but an inner point of about the least cost, after `approach`.
     """
 
     def __init__(self, cost: Floats, remaining: Callable[[], float]) -> None:
         self.cost, self._remaining = cost, remaining
-        self.iterations, self.most, self.failed = 0, math.inf, False
+        self.iterations, self.most, self.failed, self.inner = 0, math.inf, False, False
         self.lower, self.upper = np.zeros(len(cost)), np.ones(len(cost))
         self.rows = Rows.none()
         self.x, self.multipliers, self.slack = np.zeros(len(cost)), np.zeros(0), np.zeros(0, bool)
@@ -151,6 +155,10 @@ class LinearProgram:
         self.multipliers = np.maximum(-found.ineqlin.marginals, 0.0) if len(rows) else np.zeros(0)
         self.slack = found.ineqlin.residual > 1e-9 if len(rows) else np.zeros(0, bool)
         return True
+
+    def approach(self) -> bool:
+        """Solve it about, by interior points where that is possible; else as `solve`."""
+        return self.solve()
 
     def bound(self, cost: Floats, multipliers: Floats) -> tuple[float, Floats]:
         """A lower bound that multipliers prove for any costs, rounded down, and the reduced costs. O(entries)
@@ -221,6 +229,9 @@ class _WarmStarted(LinearProgram):
     def solve(self) -> bool:
         """Solve it; False if there is no optimum yet. The multipliers are those of the last basis."""
         highs, module = self._highs, self._module
+        if self.inner:  # the way to a vertex near this point is shorter than the one from the last basis
+            self._interior("on", 1e-8)
+            self.inner = False
         highs.setOptionValue("simplex_iteration_limit", self._allowed)
         highs.run()
         self.iterations += highs.getInfo().simplex_iteration_count
@@ -241,6 +252,35 @@ class _WarmStarted(LinearProgram):
         basic = module.HighsBasisStatus.kBasic
         self.slack = np.array([status == basic for status in highs.getBasis().row_status], bool)
         return True
+
+    def approach(self) -> bool:
+        """Find an inner point of about the least cost."""
+        highs, known = self._highs, self._module.HighsModelStatus
+        status = self._interior("off", 1e-2)
+        self.failed, self.multipliers = False, np.zeros(len(self.rows))
+        if status in (known.kInterrupt, known.kTimeLimit):
+            return False
+        solution = highs.getSolution()
+        # The status is unknown where the accuracy is not that of vertices.
+        if status not in (known.kOptimal, known.kUnknown) or not (solution.value_valid and solution.dual_valid):
+            return self.solve()
+        self.inner = True
+        self.x = np.clip(np.array(solution.col_value), self.lower, self.upper)
+        self.multipliers = np.maximum(np.array(solution.row_dual), 0.0)
+        self.slack = (np.array(solution.row_value) > self.rows.least + 0.3) & (self.multipliers < 1e-3)
+        return True
+
+    def _interior(self, crossover: str, tolerance: float) -> Any:
+        """Run the interior point method; the status of the program."""
+        highs, usual = self._highs, {"solver": "simplex", "presolve": "off"}
+        options = {"solver": "ipm", "presolve": "on", "run_crossover": crossover, "ipm_optimality_tolerance": tolerance}
+        for option, value in options.items():
+            highs.setOptionValue(option, value)
+        highs.run()
+        for option, value in usual.items():
+            highs.setOptionValue(option, value)
+        self.iterations += INTERIOR * highs.getInfo().ipm_iteration_count
+        return highs.getModelStatus()
 
 
 def linear_program(cost: Floats, remaining: Callable[[], float]) -> LinearProgram:

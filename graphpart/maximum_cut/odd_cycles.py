@@ -14,7 +14,9 @@ Most violated walks have few edges, so each search ends after a few steps at fir
 searches take more steps, and at last as many as they need. Rows that were slack for some rounds are dropped.
 
 If all weights are multiples of a number, as with weights of 1 and -1, many points have the least cost, most of them
-between 0 and 1. `tilt` makes one of them stand out.
+between 0 and 1. Then inequalities that cut off one vertex of these points leave the next one. Where rounds at vertices
+no longer raise the bound of a large graph, those at inner points do: the inequalities that these violate cut off most
+of the vertices (Mitchell 2000). At the end, `tilt` makes one vertex stand out.
 """
 
 from __future__ import annotations
@@ -37,8 +39,11 @@ VIOLATION = 1e-3  # an inequality is added if it is violated by more
 SPREAD = 0.02  # added to the length of an edge for each inequality of this round that has it
 # Added to the length of each edge, and most steps of the search from each node: short walks first, then all.
 SEARCHES = ((1e-2, 150), (1e-2, 2500), (1e-6, 2**40))
+INNER = ((1e-3, 500), (1e-4, 5000))  # the same at inner points, each of which takes longer than its searches
 PATIENT = 3  # rounds for which a row may be slack before it is dropped
 INTEGRAL = 1e-6  # a value is 0 or 1 if it is no farther away
+ENOUGH = 0.005  # inequalities of a round for each node, with which a search has found enough
+LARGE = 4000  # edges from which on rounds at inner points pay
 STEADY = 5  # rounds whose gain tells whether to go on,
 GAIN = 0.02  # if it is at least this share of what is missing
 
@@ -63,6 +68,8 @@ class OddCycles:
         Linear programs solved, and inequalities added, so far.
     tilted : bool
         Whether `tilt` was called, or has nothing to do.
+    inner : bool
+        Whether the next rounds are at inner points.
     """
 
     def __init__(self, g: SignedGraph, remaining: Callable[[], float]) -> None:
@@ -72,7 +79,7 @@ class OddCycles:
         self._generator = np.random.default_rng(0)
         self._cost = size / self._scale
         self.program = linear_program(self._cost, remaining)
-        self.tilted = g.step == 0
+        self.tilted, self.inner, self._approached = g.step == 0, False, g.m < LARGE
         self._slack = np.zeros(0, np.int64)  # rounds in a row for which each row has been slack
         self.values, self.reduced = np.zeros(g.m), size
         self.bound = g.least
@@ -89,6 +96,18 @@ class OddCycles:
         self.program.change(self._cost + raised / self._scale)
         self.tilted = True
 
+    def settle(self) -> bool:
+        """Go on to rounds of another kind, since these no longer raise the bound; False if there is none."""
+        if self.inner:
+            self.inner = False
+        elif not self._approached:
+            self.inner = self._approached = True
+        elif not self.tilted:
+            self.tilt()
+        else:
+            return False
+        return True
+
     @property
     def fractional(self) -> NDArray[np.bool_]:
         """Whether the value of each edge is neither 0 nor 1."""
@@ -101,7 +120,7 @@ class OddCycles:
     def solve(self) -> bool:
         """Solve the linear program; False if it was interrupted or failed. `bound` is valid in any case."""
         self.rounds += 1
-        solved = self.program.solve()
+        solved = self.program.approach() if self.inner else self.program.solve()
         bound, reduced = self.program.bound(self._cost, self.program.multipliers)
         self.bound, self.reduced = self.g.least + self._scale * bound, self._scale * reduced
         if solved:
@@ -126,11 +145,10 @@ class OddCycles:
                 return False
             bounds.append(self.bound)
             if is_steady(bounds, goal - self.bound):
-                if self.tilted:
+                if not self.settle():
                     return False
-                self.tilt()
                 bounds.clear()
-            elif not self.separate(stopping):
+            elif not self.separate(stopping) and not self.program.inner:
                 return False
 
     @property
@@ -147,12 +165,13 @@ class OddCycles:
         g = self.g
         nodes = np.arange(g.n, dtype=np.int32) if self.rounds == 1 else self._sources()
         nodes = self._generator.permutation(nodes)
-        for hop, most in SEARCHES:
+        for hop, most in INNER if self.program.inner else SEARCHES:
             ends, edges, broken = _odd_walks.find_odd_walks(
                 *g.rows, g.negative, self.values, nodes, VIOLATION, hop, SPREAD, most, stopping
             )
-            if len(ends) > 0.005 * g.n:  # enough for a round
+            if len(ends) > ENOUGH * g.n:
                 break
+        self.inner &= len(ends) > ENOUGH * g.n
         many = np.diff(np.concatenate([[0], np.cumsum(broken)[ends - 1]])) if len(ends) else np.zeros(0)
         found = Rows(ends, edges, np.where(broken != 0, -1.0, 1.0), 1.0 - many)
         found = self._distinct(found)

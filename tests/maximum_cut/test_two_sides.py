@@ -9,6 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trials import trials
 
+from graphpart import generate
+from graphpart.binary_quadratic.two_sides import signed_graph
+from graphpart.crf.problem.quadratic_form import quadratic_form
 from graphpart.maximum_cut import branch_and_cut, linear_program, odd_cycles
 from graphpart.maximum_cut.branch_and_cut import BranchAndCut
 from graphpart.maximum_cut.cycle_bounding import FREE, CycleBounding
@@ -252,3 +255,34 @@ def test_linear_programs_keep_to_the_time(installed, monkeypatch):
     solver.run(stopping)
     assert stopping.seconds < 2.0
     assert not solver.done and solver.bound <= solver.cost
+
+
+def test_inner_points_lead_to_the_same_optimum_and_are_interrupted(monkeypatch):
+    """In graphs of any size here."""
+    pytest.importorskip("highspy")
+    cubes = [generate.spin_glass(4, 3, "signs", seed=seed).problem for seed in range(3)]
+    graphs = [signed_graph(quadratic_form(p)) for p in cubes]
+    costs = []
+    for large in (odd_cycles.LARGE, 0):
+        monkeypatch.setattr(odd_cycles, "LARGE", large)
+        for g in graphs:
+            solver = BranchAndCut(g, np.zeros(g.n, np.uint8))
+            solver.run(Stopping())
+            assert solver.done and solver.bound == solver.cost == g.cost(solver.sides)
+            costs.append(solver.cost)
+    assert costs[:3] == costs[3:]
+    g = graphs[0]
+    relaxation = OddCycles(g, lambda: math.inf)
+    relaxation.solve()
+    relaxation.separate(Stopping())
+    relaxation.inner = True
+    assert relaxation.solve() and relaxation.program.inner
+    inner = relaxation.bound
+    assert np.count_nonzero(relaxation.fractional) > g.m // 2  # no vertex
+    relaxation.settle()
+    assert relaxation.solve() and not relaxation.program.inner  # the way to a vertex
+    assert g.least < inner <= relaxation.bound <= costs[0]
+    stopped = OddCycles(g, lambda: 0.0)
+    stopped.program.add(relaxation.program.rows)
+    stopped.inner = True
+    assert not stopped.solve() and stopped.bound == g.least
