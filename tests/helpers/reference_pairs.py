@@ -169,9 +169,13 @@ def reference_chains(
         total = smallest = Fraction(0)
         sequence: list[int] = []
         kept, best = 0, (list(x), list(unused))
-        candidates = {a}
-        while candidates and len(sequence) - kept < patience and len(sequence) < longest:
-            delta, b, U = min(best_move(b) for b in candidates)
+        candidates, touched = {a}, set[int]()
+        narrow = not base.any
+        while len(sequence) - kept < patience and len(sequence) < longest:
+            moves = [best_move(b) for b in candidates]
+            if narrow and sequence:
+                moves = [(delta, b, U) for delta, b, U in moves if x[b] in touched or U in touched]
+            delta, b, U = min(moves, default=(math.inf, -1, -1))
             if total + delta > smallest + height:
                 break
             total += delta
@@ -179,6 +183,7 @@ def reference_chains(
             x[b] = unused.pop() if n < U else U
             if old not in x:
                 unused.append(old)
+            touched |= {old, x[b]}
             sequence.append(b)
             passed = [b for b in sequence if len(cost[b]) <= hub]
             near = {d for b in passed for d in (base.near.get(b, ()) if base.any else cost[b])}

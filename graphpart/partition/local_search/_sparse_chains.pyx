@@ -3,6 +3,8 @@
 Each element remembers its best move until it or a neighbour moves for good. Within a chain, a move changes the best
 moves of the neighbours only. These are not recomputed at once: the best move of a neighbour, or a lower bound on its
 change of cost, follows from the cost of the one pair. An element is looked at again only when its bound comes first.
+An element whose best move is neither from nor to a subset that the chain has changed is idle: that move costs what it
+would without the chain. It is passed over until its best move is another one or the chain changes one of these subsets.
 All sums are exact, in fixed point (see kernels/fixed.pxd).
 
 With a background, a move changes the best moves of all elements whose own or target subset another element leaves or
@@ -65,9 +67,16 @@ cdef struct Candidate:
     fixed_t others              # and by moves to other linked subsets, if not loose
     fixed_t barred              # and by moves that were forbidden when it was looked at; NONE if none was
     element_t element
+    element_t mine              # its subset
     element_t target            # of the best move, if not loose
     char loose                  # delta is a bound only
     char looked                 # it was looked at in this chain
+    char idle                   # its best move is neither from nor to a subset that this chain has changed
+
+
+cdef struct Sum:
+    fixed_t cost
+    int64_t look                # that computed it
 
 
 cdef struct State:
@@ -83,8 +92,7 @@ cdef struct State:
     element_t* unused           # numbers of subsets without elements
     Py_ssize_t unuseds
     Move* best                  # of each element in the partition between chains
-    fixed_t* sums               # cost of one element to each subset
-    int64_t* stamp              # the look that computed the sum
+    Sum* sums                   # cost of one element to each subset
     int64_t look
     element_t* linked           # subsets of its neighbours
     Candidate* candidates
@@ -107,6 +115,7 @@ cdef struct State:
     int64_t kept                # number of moves for good; if exact:
     int64_t* last               # for each subset: the last of these moves that changed it
     int64_t* seen               # for each element: the last of these moves when its best move was found
+    bint narrow                 # whether a chain goes on with moves from or to subsets that it has changed only
     int64_t* visited            # for each subset: the last chain that changed it
     int64_t chain
     int64_t* moves              # for each group: number of moves of members, times the number that they stand for
@@ -207,23 +216,23 @@ cdef Py_ssize_t gather(State* s, element_t a) noexcept nogil:
             continue
         U = s.label[s.neighbours[k]]
         c = s.costs[k]
-        old = s.sums[U] & -<fixed_t>(s.stamp[U] == s.look)      # without branches, which could not be predicted
+        old = s.sums[U].cost & -<fixed_t>(s.sums[U].look == s.look)     # without branches, which would be mispredicted
         s.linked[links] = U
-        links += s.stamp[U] != s.look
-        s.stamp[U] = s.look
+        links += s.sums[U].look != s.look
+        s.sums[U].look = s.look
         if c == INFINITY or old == NONE:
-            s.sums[U] = NONE
+            s.sums[U].cost = NONE
         else:
-            s.sums[U] = old + fixed(c, s.scale)
+            s.sums[U].cost = old + fixed(c, s.scale)
     if based:
         for k in range(s.starts[a], s.starts[a + 1]):
             U = s.label[s.neighbours[k]]
-            if s.base.lifted[k] and s.stamp[U] == s.look:
+            if s.base.lifted[k] and s.sums[U].look == s.look:
                 c = s.costs[k]
                 if c == INFINITY:
-                    s.sums[U] = NONE
-                elif s.sums[U] != NONE:
-                    s.sums[U] += fixed(c, s.scale)
+                    s.sums[U].cost = NONE
+                elif s.sums[U].cost != NONE:
+                    s.sums[U].cost += fixed(c, s.scale)
     return links
 
 
@@ -233,14 +242,14 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* others, 
     cdef Py_ssize_t i, links = gather(s, a)
     cdef fixed_t low = NONE, second = NONE, own = 0, value, more
     target[0] = EMPTY
-    if s.stamp[mine] == s.look:
-        own = s.sums[mine]
+    if s.sums[mine].look == s.look:
+        own = s.sums[mine].cost
     barred[0] = NONE
     if s.terms.any:
         own += fixed_at(&s.terms, a, mine, True, s.scale)
     for i in range(links):
         U = s.linked[i]
-        value = s.sums[U]
+        value = s.sums[U].cost
         if U == mine or value == NONE:
             continue
         if s.terms.any:
@@ -293,7 +302,7 @@ cdef inline bint is_hub(State* s, element_t a) noexcept nogil:
 
 cdef inline void lower(Candidate* item, fixed_t most, bint opened) noexcept nogil:
     """Lower both bounds of a candidate; `opened` if a forbidden subset may be open to it now."""
-    item.loose = True
+    item.loose, item.idle = True, False
     if item.delta == -NONE:
         return
     if opened and item.barred < item.delta:
@@ -327,8 +336,8 @@ cdef Candidate* candidate(State* s, element_t b) noexcept nogil:
     s.place[b] = <element_t>s.waiting
     item = s.candidates + s.waiting
     s.waiting += 1
-    item.element = b
-    item.looked = False
+    item.element, item.mine = b, s.label[b]
+    item.looked = item.idle = False
     item.delta = known.delta if known.known else -NONE
     item.others = known.others
     item.barred = known.barred
@@ -350,12 +359,18 @@ cdef Candidate* candidate(State* s, element_t b) noexcept nogil:
     return item
 
 
+cdef inline bint concerns(State* s, const Candidate* item) noexcept nogil:
+    """Whether the best move of a candidate is only bounded, or from or to a subset that this chain has changed."""
+    return item.loose or s.visited[item.mine] == s.chain or (
+        item.target != EMPTY and s.visited[item.target] == s.chain)
+
+
 cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
     """Note that the delta of the best move of b may have fallen by at most `most`; b becomes a candidate."""
     cdef Candidate* item = candidate(s, b)
     if item == NULL:
         return
-    item.loose = True
+    item.loose, item.idle = True, False
     if item.delta == NONE or most == NONE:
         item.delta = -NONE                      # no bound is known, so it comes first and is looked at
     elif item.delta != -NONE:
@@ -454,8 +469,12 @@ cdef void move(State* s, element_t a, element_t W, Py_ssize_t length) noexcept n
             # later chains, too. On paths this saves no time.
             learn(s, b)
     W = shift(s, a, W)
-    if s.exact:
+    if s.narrow:
         s.visited[U] = s.visited[W] = s.chain
+        for i in range(s.waiting):
+            item = s.candidates + i
+            if item.mine == U or item.mine == W or item.target == U or item.target == W:
+                item.idle = False
     if s.terms.any:
         for i in range(s.terms.k):
             moved[i] = fabs(<double>s.terms.weights[a * s.terms.k + i])
@@ -469,12 +488,13 @@ cdef void move(State* s, element_t a, element_t W, Py_ssize_t length) noexcept n
         for i in range(s.waiting):
             item = s.candidates + i
             if s.exact and not item.loose and not (
-                s.label[item.element] == U or s.label[item.element] == W or item.target == U or item.target == W
+                item.mine == U or item.mine == W or item.target == U or item.target == W
             ):
                 lower_others(item, most_by(s, item.element, &moved[0] if item.looked else &grown[0]))
+                item.idle = item.idle and not item.loose
             elif s.terms.k:             # for members of W, their own subset costs more, too
                 lower(item, most_by(s, item.element, moved) * (
-                    1 if s.exact and s.label[item.element] != W else 2
+                    1 if s.exact and item.mine != W else 2
                 ), False)
             if s.terms.groups.any:
                 opened = groups_of_pair(&s.terms.groups, item.element, a, &priced, s.scale) == INFINITY
@@ -505,6 +525,9 @@ cdef void move(State* s, element_t a, element_t W, Py_ssize_t length) noexcept n
         c = fixed(s.costs[k], s.scale)
         if (plain or s.exact) and s.size[s.label[b]] > 1 + (s.label[b] == W):
             correct(s, b, c, U, W)
+            if s.narrow and s.place[b] >= 0:
+                item = s.candidates + s.place[b]
+                item.idle = not concerns(s, item)
         elif s.label[b] == U:
             loosen(s, b, max(0, -2 * c))
         elif s.label[b] == W:
@@ -544,18 +567,23 @@ cdef Candidate* best_candidate(State* s, fixed_t limit, double cost, Stopping st
         s.base.work += s.waiting
         if base_poll(&s.base, stopping, cost):
             return NULL
-        first = s.candidates
-        item = first + 1
+        first = NULL
+        item = s.candidates
         while item < end:
-            if item.delta < first.delta or (item.delta == first.delta and item.element < first.element):
+            if not item.idle and (first == NULL or item.delta < first.delta or (
+                item.delta == first.delta and item.element < first.element
+            )):
                 first = item
             item += 1
-        if first.delta > limit:
+        if first == NULL or first.delta > limit:
             return NULL
         if not first.loose:
             if s.base.any and not may_leave(&s.base, first.element, s.label):
                 first.barred, first.delta = first.delta, NONE
                 s.bars += 1
+                continue
+            if s.narrow and not concerns(s, first):
+                first.idle = True
                 continue
             return first
         first.delta = look_at(s, first.element, &first.target, &first.others, &first.barred)
@@ -681,9 +709,9 @@ cdef fixed_t improve_by_ejections(State* s, element_t a, fixed_t tolerance, Py_s
             low = -own
         for i in range(links):
             U = s.linked[i]
-            if U == mine or s.sums[U] == NONE:
+            if U == mine or s.sums[U].cost == NONE:
                 continue
-            value = s.sums[U] - own
+            value = s.sums[U].cost - own
             more = fixed_at(&s.terms, a, U, False, s.scale)
             b = -1
             if more == NONE:
@@ -702,7 +730,7 @@ cdef fixed_t improve_by_ejections(State* s, element_t a, fixed_t tolerance, Py_s
             sum -= paid_by(s, out)
             shift(s, out, EMPTY)
             gather(s, a)                # compute the exact cost: the two may have a pair, and soft groups may count
-            low = (s.sums[target] if s.stamp[target] == s.look else 0) - own + fixed_at(
+            low = (s.sums[target].cost if s.sums[target].look == s.look else 0) - own + fixed_at(
                 &s.terms, a, target, False, s.scale)
         s.moved[length], s.origin[length] = a, mine
         s.place[a] = DONE
@@ -810,8 +838,7 @@ cdef class Chains:
         self.s.origin = &chain[1, 0]
         self.s.queue = &room[4, 0]
         self.s.members = &wide[0, 0]
-        self.s.sums = <fixed_t*>&wide[1, 0]
-        self.s.stamp = &wide[2, 0]
+        self.s.sums = <Sum*>&wide[1, 0]       # rows 1 and 2
         self.s.queued = &queued[0]
         self.s.stuck = &stuck[0]
         self.kept.append(take_terms(&self.s.terms, terms, n + 1))
@@ -824,10 +851,13 @@ cdef class Chains:
             for a in range(self.s.terms.k):
                 self.s.applied[a] = self.s.during[a] = self.s.left[a] = 0.0
             self.s.exact = terms.repels and not self.s.terms.groups.any and not self.s.base.any
-        if self.s.exact:
-            counts = np.zeros((3, n + 1), np.int64)
+        self.s.narrow = not self.s.base.any
+        if self.s.narrow:
+            counts = np.zeros((3 if self.s.exact else 1, n + 1), np.int64)
             self.kept.append(counts)
-            self.s.last, self.s.seen, self.s.visited = &counts[0, 0], &counts[1, 0], &counts[2, 0]
+            self.s.visited = &counts[0, 0]
+        if self.s.exact:
+            self.s.last, self.s.seen = &counts[1, 0], &counts[2, 0]
         if self.s.terms.groups.entries:
             moves = np.zeros(len(terms.groups), np.int64)
             known = np.zeros(self.s.terms.groups.entries, np.int64)

@@ -15,19 +15,20 @@ in the same time then, and the next rounds come after them.
 
 Moves. A chain starts with the best move of one element, to a subset that a stored pair links to it or to the empty set.
 It continues with the best move of an element that a stored pair links to an element that has moved; each element moves
-once. The chain ends after CHAIN moves without a new best prefix, after LONGEST moves, or when its cost is above that of
-the best prefix by more than the largest absolute cost of a pair of its first element. The best prefix is applied if it
-lowers the cost. Chains start from all elements in turn, then again from the elements that moved and their neighbours,
-until no chain lowers the cost. An element with more than 100 stored pairs, and with more than ten times the average,
-moves in chains of its own, of one move; it does not switch between two subsets, which would take time for all its
-pairs, for each subset. If no subset can have more than two elements, because each element belongs to
-one of two groups at price inf, all chains end after the first move. If a group has the price inf and a chain finds
-nothing, a chain of ejections follows: an element moves to the subset with which it costs least, also if a member of its
-group has to leave that to be alone, which is then the next to move. Such a chain ends where nothing has to leave, after
-LONGEST moves, or at the same height. On a matrix, where each element is linked to all others, one long sequence takes
-the place of chains. Each step is the best move of all, but an element that has moved rests for n / 10 + REST moves. The
-sequence ends after LONG n moves without a new best prefix, and the next sequence starts from its best prefix, until a
-sequence does not lower the cost.
+once. Unless subsets have to be connected, only moves from or to a subset that the chain has changed count, since the
+cost of others does not depend on the chain. The chain ends after CHAIN moves without a new best prefix, after LONGEST
+moves, or when its cost is above that of the best prefix by more than the largest absolute cost of a pair of its first
+element. The best prefix is applied if it lowers the cost. Chains start from all elements in turn, then again from the
+elements that moved and their neighbours, until no chain lowers the cost. An element with more than 100 stored pairs,
+and with more than ten times the average, moves in chains of its own, of one move; it does not switch between two
+subsets, which would take time for all its pairs, for each subset. If no subset can have more than two elements, because
+each element belongs to one of two groups at price inf, all chains end after the first move. If a group has the price
+inf and a chain finds nothing, a chain of ejections follows: an element moves to the subset with which it costs least,
+also if a member of its group has to leave that to be alone, which is then the next to move. Such a chain ends where
+nothing has to leave, after LONGEST moves, or at the same height. On a matrix, where each element is linked to all
+others, one long sequence takes the place of chains. Each step is the best move of all, but an element that has moved
+rests for n / 10 + REST moves. The sequence ends after LONG n moves without a new best prefix, and the next sequence
+starts from its best prefix, until a sequence does not lower the cost.
 
 Where subsets have to be connected, only base pairs link, and make an element a neighbour; all pairs count in costs. An
 element only moves or switches if its own subset stays connected without it. So subsets are connected at each step, and
@@ -73,7 +74,7 @@ __all__ = ["kernighan_lin_pairs"]
 SWITCHES = 20  # switches without a new best prefix after which a sequence may end
 HEIGHT = 0.75  # largest rise of a sequence above its best prefix, in mean absolute costs of the pairs of an element
 MANY, WHOLE = 8, 400  # mean stored pairs per element above which pairs come first; most elements of two small subsets
-CHAIN = 10  # moves without a new best prefix after which a chain ends
+CHAIN = 7  # moves without a new best prefix after which a chain ends
 LONGEST = 256  # most moves of a chain, whose time is quadratic in its length; the next one goes on from there
 REST, LONG = 5, 5  # on small problems, n / 10 is too little
 
