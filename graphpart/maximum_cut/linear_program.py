@@ -90,7 +90,7 @@ class LinearProgram:
     slack : ndarray of bool
         Rows that could be left out without changing the optimum.
     iterations, most : int, float
-        Iterations of the simplex method so far, and how many are allowed in all.
+        Iterations of the simplex method so far, or what takes about as long; no run of it goes on beyond `most`.
     failed : bool
         Whether the last run ended without an optimum, although it was not interrupted.
     inner : bool
@@ -230,8 +230,7 @@ class _WarmStarted(LinearProgram):
         """Solve it; False if there is no optimum yet. The multipliers are those of the last basis."""
         highs, module = self._highs, self._module
         if self.inner:  # the way to a vertex near this point is shorter than the one from the last basis
-            self._interior("on", 1e-8)
-            self.inner = False
+            self.inner = self._interior("on", 1e-8) == module.HighsModelStatus.kInterrupt
         highs.setOptionValue("simplex_iteration_limit", self._allowed)
         highs.run()
         self.iterations += highs.getInfo().simplex_iteration_count
