@@ -39,7 +39,7 @@ class Frustration(Shown):
         The weight of the frustrated pairs of the two sides, and a number that no two sides have less of. They are equal
         if the status is optimal.
     status : Status
-        Why the search for two sides stopped.
+        Why the search for two sides stopped; `message` says more.
     sides : dict
         The side of each node: 0 or 1.
     pairs : list of (node, node)
@@ -194,6 +194,10 @@ def frustration(
         n, (first, second, signs) = sparse_pairs(network)
         p = SetPartition.from_pairs(n, (first, second), -signs)
     elif u is None or v is None:
+        if isinstance(network, np.ndarray) and network.ndim == 2 and network.shape[0] == network.shape[1]:
+            raise InvalidOption(
+                "network is an array: expected a sparse matrix, whose zeros are no pairs, as scipy.sparse.coo_array(A)"
+            )
         raise InvalidOption('which columns name the nodes of each pair? for example frustration(df, "from", "to")')
     else:
         p = SetPartition.from_frame(network, u, v, weight=sign, missing=0)

@@ -103,12 +103,12 @@ def run(args: argparse.Namespace) -> int:
         from graphpart.images.files import write_labels
 
         picture = read_array(args.file)
-        given: Any = {"image": picture} if args.image else {"boundary": map_of(picture, args.file)}
+        shown: Any = {"image": picture} if args.image else {"boundary": map_of(picture, args.file)}
         regions = None if args.regions is None else read_array(args.regions)
         mask = None if args.mask is None else read_array(args.mask) > 0
         if said:
             options |= {"answers": demands.answers_in(said["answers"]), "error": said.get("error", 0.0)}
-        found = segment(**given, regions=regions, mask=mask, seed=args.seed, **options)
+        found = segment(**shown, regions=regions, mask=mask, seed=args.seed, **options)
         write_labels(found.labels, args.output, args.spacing)
         done = found
         _ask(found, args.questions, args.review, options.get("answers"))

@@ -229,6 +229,8 @@ def solve_within_limits(
     if not race.proven and all(one.name == FREE or one.bound < race.bound for one in provers):
         how += "; the bound is that without limits, so the gap does not say how good the clusters are"
         info = {"bound": "without limits"}
+    if not race.proven and method == "auto" and stopping.remaining is None:
+        how += f"; more search and proofs with time_limit={10 * PATIENCE:.0f}"
     found = contraction.lift(race.labels)
     return concluded(p, found, bound, method, stopping, how, start=(labels, p._evaluate_labels(labels)), info=info)
 

@@ -38,6 +38,7 @@ Ints = NDArray[np.int64]
 WHOLE = 300  # elements of a component of which all pairs are listed
 GAP = 2.0  # ratio of the distances beside a gap between copies and others
 FEW, COPIES = 0.01, 20  # pairs below the gap at least and at most, per element that is looked at; more are no copies
+WORDS = 10  # entries of sparse rows that are fewer are of words, of which titles have this many
 EQUAL = 0.001  # share of the mean distance below which distances count as equal
 
 
@@ -121,6 +122,8 @@ def near_duplicates(
         distance = _differing
     elif metric in METRICS:
         P = points(X, metric)
+        if not given:
+            _check_pieces(X, P)
 
         def distance(P: Any, u: Ints, v: Ints) -> Floats:
             return scaled(distances_of(P, u, v), metric)
@@ -167,6 +170,24 @@ def _chosen(P: Any, metric: str) -> float:
         f"distance of near duplicates; of one element in ten, the nearest other one is within {low:.3g}, of half of "
         f"them within {middle:.3g}"
     )
+
+
+def _check_pieces(X: Any, P: Any) -> None:
+    """Warn of empty texts, and of sparse rows with so few entries that these are words rather than pieces of words."""
+    if isinstance(P, np.ndarray):
+        return
+    if not hasattr(X, "tocsr"):
+        empty = sum(not text.strip() for text in X)
+        if empty > 1:
+            warn(f"{empty} texts are empty, and so near duplicates of each other: leave them out if they are not")
+        return
+    middle = float(np.median(np.diff(P.indptr)))
+    if P.shape[0] > 100 and middle < WORDS:
+        warn(
+            f"half of the rows have at most {middle:.0f} entries, as of whole words: a typing error then "
+            "changes all of a word; of pieces of words, TfidfVectorizer(analyzer='char_wb', ngram_range=(2, 3)), it "
+            "changes few"
+        )
 
 
 def _check_threshold(P: Any, threshold: float, distance: Any, *, similarity: bool) -> None:

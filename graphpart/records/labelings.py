@@ -165,7 +165,7 @@ def _table(labelings: Any, nodes: Any) -> tuple[Ints, Any]:
     if hasattr(labelings, "columns"):
         if nodes is None and hasattr(labelings, "index"):
             nodes = labelings.index.tolist()
-        labelings = [labelings[name].to_numpy() for name in labelings.columns]
+        labelings = [_checked(labelings[name].to_numpy(), name) for name in labelings.columns]
     elif isinstance(labelings, Mapping):
         labelings = list(labelings.values())
     nodes = None if nodes is None else list(nodes)
@@ -184,6 +184,23 @@ def _table(labelings: Any, nodes: Any) -> tuple[Ints, Any]:
             f"{plural(len(names), 'node')} for {plural(len(table), 'element')}: expected one name for each"
         )
     return table, names
+
+
+def _checked(labels: NDArray[Any], name: Any) -> NDArray[Any]:
+    """A column of a data frame; refused if it names the elements, or has numbers that are no labels."""
+    if labels.dtype.kind == "f" and (np.isfinite(labels) & (labels != np.floor(labels))).any():
+        value = labels[int(np.argmax(np.isfinite(labels) & (labels != np.floor(labels))))]
+        raise InvalidPartition(
+            f"column {name!r} has {value:g}: expected labels of clusters in every column; leave it out by "
+            f"frame.drop(columns={name!r})"
+        )
+    texts = labels.dtype.kind not in "iufb" and len(labels) > 2 and all(isinstance(x, str) for x in labels.tolist())
+    if texts and len(set(labels.tolist())) == len(labels):
+        raise InvalidPartition(
+            f"column {name!r} has another text in every row, as names of elements have: expected labels of clusters; "
+            f"give frame.set_index({name!r}), so that its texts name the elements"
+        )
+    return labels
 
 
 def _check_direction(labelings: Any, nodes: Any) -> None:

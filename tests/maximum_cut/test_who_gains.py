@@ -1,14 +1,17 @@
 """The same problem of two sides said as a factor graph, as a partition into at most two clusters, and as a QUBO."""
 
+from fractions import Fraction
+
 import networkx as nx
 import numpy as np
 import pytest
+from grouped import seeds
 
 import graphpart as gp
 from graphpart.maximum_cut.branch_and_cut import BranchAndCut
 from graphpart.maximum_cut.signed_graph import SignedGraph
 from graphpart.partition.anytime_search.two_sides import TwoSides, form_of
-from graphpart.partition.exact_solvers.two_clusters import TwoClusters
+from graphpart.partition.exact_solvers.two_clusters import TwoClusters, switched_bound
 from graphpart.stopping import Stopping
 
 
@@ -126,3 +129,29 @@ def test_two_required_clusters_are_proven_where_one_is_better():
     best = ((sides[:, u] == sides[:, v]) @ costs).min()
     result = gp.solve(p, "exact")
     assert result.status == "optimal" and result.cost == best > costs.sum()
+
+
+def test_bounds_from_known_sides_against_enumeration_in_fractions():
+    tight = 0
+    for seed in seeds(800):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 9))
+        u, v = np.triu_indices(n, 1)
+        kept = rng.random(len(u)) < rng.choice([0.3, 0.6, 1])
+        u, v, m = u[kept], v[kept], int(kept.sum())
+        kinds = [rng.integers(-3, 4, m) * 1.0, rng.normal(size=m), rng.integers(-9, 10, m) / 10]
+        costs = [*kinds, rng.normal(size=m) * 1e-150, rng.integers(-5, 6, m) * 1e15 / 3][seed % 5]
+        p = gp.SetPartition.from_pairs(n, (u, v), costs).require(n_clusters=(1, 2))
+        bound = switched_bound(p, rng.integers(0, 2, n).astype(np.int32), Stopping())
+        exact = [Fraction(c) for c in costs.tolist()]
+        sides = [[k >> a & 1 for a in range(n)] for k in range(1 << (n - 1))]
+        ends = list(zip(exact, u.tolist(), v.tolist(), strict=True))
+        least = min(sum((c for c, a, b in ends if side[a] == side[b]), Fraction(0)) for side in sides)
+        assert Fraction(bound) <= least, seed
+        tight += float(least - Fraction(bound)) <= 1e-9 * float(np.abs(costs).sum())
+    assert tight > 0.5 * len(seeds(800))
+
+
+def test_frustration_has_a_bound_and_advice_where_time_ends():
+    r = gp.frustration(network(3000, 8, 5), time_limit=1.5)
+    assert r.status == "optimal" or r.lower_bound > 0.85 * r.index, r

@@ -206,3 +206,15 @@ def test_a_notebook_shows_the_agreement():
     shown = r._repr_html_()
     assert "<td" in shown and "mean agreement" in shown and "disagreement" in shown
     assert "c (0.6667)" in shown and f"{r.stability[0]:.4g}" in shown
+
+
+def test_columns_of_names_or_measurements_are_refused():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"cell": [f"c{k}" for k in range(6)], "a": [0, 0, 0, 1, 1, 1], "b": [0, 0, 0, 1, 1, 1]})
+    with pytest.raises(gp.InvalidPartition, match=r"'cell' has another text in every row.*set_index\('cell'\)"):
+        gp.consensus(frame)
+    r = gp.consensus(frame.set_index("cell"))
+    assert r.n_clusters == 2 and list(r.nodes) == frame.cell.tolist()
+    with pytest.raises(gp.InvalidPartition, match=r"column 'x' has 0.5: expected labels"):
+        gp.consensus(frame.set_index("cell").assign(x=[0.0, 1.0, 0.5, np.nan, 2.0, 1.0]))
+    assert gp.consensus(frame.set_index("cell").assign(x=[0.0, 0.0, 0.0, 1.0, np.nan, 1.0])).n_clusters == 2

@@ -128,3 +128,13 @@ def test_without_a_threshold():
         gp.near_duplicates(np.ones((3, 8), int), metric="minhash")
     assert gp.near_duplicates(["one title", "one tilte", "another"]).n_clusters == 2
     assert gp.near_duplicates([[1.0, 2.0]]).n_clusters == gp.near_duplicates(np.ones((4, 2))).n_clusters == 1
+
+
+def test_words_and_empty_texts_are_warned_of():
+    texts = [f"{a} {b} {a + b}" for a in "abcdefghijkl" for b in "opqrstuvwxyz"]
+    rows, columns = np.repeat(np.arange(144), 4), np.random.default_rng(0).integers(0, 500, 576)
+    words = csr_array((np.ones(576), (rows, columns)), shape=(144, 500))
+    with pytest.warns(gp.GraphPartWarning, match=r"entries, as of whole words.*char_wb"):
+        gp.near_duplicates(words)
+    with pytest.warns(gp.GraphPartWarning, match=r"^2 texts are empty"):
+        gp.near_duplicates([*texts, "", " "])

@@ -2,6 +2,10 @@
 
 A pair that is paid if its elements are together is an edge of opposite weight that is paid if they are on different
 sides (see `graphpart.maximum_cut`). The bound of that problem is for two clusters. Bounds without the limit are weak.
+
+But from the best sides known, they are not. Whether two elements stay as these have them, both on one side or on both,
+is a partition into two clusters, too. Its costs are those of the problem, negated for the pairs between both sides, and
+few of them are positive. A packing of its conflicted cycles takes little time (`switched_bound`).
 """
 
 from __future__ import annotations
@@ -16,12 +20,13 @@ from graphpart.common.judge import Judge
 from graphpart.common.steps import least_step
 from graphpart.maximum_cut.branch_and_cut import WORK, BranchAndCut, is_dense, is_suitable
 from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
+from graphpart.partition.bounds.lower_bound import lower_bound
 from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import pairs_with_cost
 from graphpart.stopping import Stopping
 
-__all__ = ["SidesContestant", "TwoClusters", "allows_all_sides", "signed_graph_of"]
+__all__ = ["SidesContestant", "TwoClusters", "allows_all_sides", "signed_graph_of", "switched_bound"]
 
 
 def allows_all_sides(p: SetPartition) -> bool:
@@ -43,6 +48,22 @@ def signed_graph_of(p: SetPartition) -> SignedGraph:
     """The signed graph whose sides cost what two clusters cost. O(n + m)"""
     u, v, costs = p._listed()
     return SignedGraph.from_pairs(p.n, u, v, -costs, math.fsum(costs.tolist()))
+
+
+def switched_bound(p: SetPartition, labels: Labels, stopping: Stopping) -> float:
+    """No partition into at most two clusters costs less, of a problem that `allows_all_sides`; labels are 0 and 1.
+
+    For labels x and y of two clusters, x XOR y are two clusters. A pair is together in x if it is together in both or
+    in none of y and x XOR y. So x costs as much as the sum of the costs of the pairs that y cuts, and x XOR y with the
+    costs of these pairs negated. Of the latter, cycle packing bounds all partitions.
+    """
+    u, v, costs = p._listed()
+    cut = labels[u] != labels[v]
+    q = SetPartition.from_pairs(p.n, (u, v), np.where(cut, -costs, costs))
+    packed = lower_bound(q, "cycle-packing", callback=lambda _, bound: stopping.check(math.inf)).bound
+    terms = [*costs[cut].tolist(), packed]
+    total = math.fsum(terms)
+    return total if math.fsum([*terms, -total]) >= 0 else math.nextafter(total, -math.inf)  # rounded down
 
 
 class SidesContestant:
@@ -86,6 +107,7 @@ class TwoClusters(SidesContestant):
         if error and Judge(step=step, error=error).has_step:  # whole numbers, up to the error
             g, self._unit, self._error = g.in_units(step), step, error
         dense = is_dense(g.n, g.m, g.step)
+        self._packed, self._packed_at = -math.inf, None if dense else self.labels[:0]  # bound; labels it was made from
         self.name = "branch and cut over " + ("semidefinite relaxations" if dense else "odd cycles")
         self.solver = BranchAndCut(g, self._sides(labels))
         self.solver.resolution = 0.0 if g.step else self._judge.tolerance / 2
@@ -98,7 +120,7 @@ class TwoClusters(SidesContestant):
     @property
     def bound(self) -> float:
         """No feasible partition costs less; where two clusters are required and one is better, its own cost is more."""
-        return self._judge.rounded(self._unit * self.solver.certified - self._error)
+        return self._judge.rounded(max(self._packed, self._unit * self.solver.certified - self._error))
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a better partition."""
@@ -107,6 +129,9 @@ class TwoClusters(SidesContestant):
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """A turn; without `until` some iterations."""
+        if self._packed_at is not None and self._packed_at is not self.labels:
+            self._packed_at = self.labels
+            self._packed = max(self._packed, switched_bound(self.p, self.labels, stopping))
         self.solver.run(stopping.child(plus=math.inf), until, WORK if until is None else None)
         self.take(self.solver.sides)
         self.done, self.needs = self.solver.done, self.solver.needs
