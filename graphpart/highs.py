@@ -91,6 +91,8 @@ def simplex(threads: int, ends: Callable[[], bool]) -> Any:
         if now > looked + 0.05:
             looked = now
             into.user_interrupt = ends()
+        else:
+            into.user_interrupt = False  # what ended the run before does not end this one
 
     highs.setCallback(look, None)
     kinds = highspy.cb.HighsCallbackType

@@ -153,11 +153,25 @@ def lightness_and_colour(image: ArrayLike) -> NDArray[np.float32]:
         if array.dtype.kind == "f" and not (array.min() >= 0 and array.max() <= 1):
             hint = "; divide by 255" if 1 < array.max() <= 255 else ""
             raise InvalidProblem(f"image has colours from {array.min():g} to {array.max():g}: expected 0 to 1{hint}")
+        if array.dtype.kind == "i" or array.dtype.itemsize > 2:
+            array = _in_eight_or_sixteen_bits(array)
         colours: NDArray[np.float32] = _colours().rgb2lab(array[..., :3]).astype(np.float32)
         return colours
-    grey = array.astype(np.float32)
-    low, high = float(grey.min()), float(grey.max())
-    return ((grey - low) * np.float32(100 / ((high - low) or 1.0)))[..., None]
+    low, high = array.min(), array.max()
+    scale = max(abs(float(low)), abs(float(high))) or 1.0
+    grey = (array / scale).astype(np.float32)  # within [-1, 1], so that no difference is infinite
+    spread = float(high / scale - low / scale) or 1.0
+    return ((grey - np.float32(low / scale)) * np.float32(100 / spread))[..., None]
+
+
+def _in_eight_or_sixteen_bits(colours: NDArray[Any]) -> NDArray[Any]:
+    """Colours in integers of another type as unsigned ones of 8 or 16 bits; floats as they are."""
+    if colours.dtype.kind == "f":
+        return colours
+    low, high = int(colours.min()), int(colours.max())
+    if low < 0 or high > 65535:
+        raise InvalidProblem(f"image has colours from {low} to {high}: expected 0 to 255, or 0 to 65535")
+    return colours.astype(np.uint8 if high <= 255 else np.uint16)
 
 
 def _colours() -> Any:

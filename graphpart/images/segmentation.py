@@ -301,9 +301,11 @@ def segment(
     """
     by_block = {"client": client, "workers": workers, "memory_limit": memory_limit}
     by_block |= {"output": output, "work_folder": work_folder}
+    if isinstance(image, str | os.PathLike):
+        image = read_array(image)
     is_image = image is not None and all(given is None for given in (boundary, affinities, offsets, blocks))
     if is_image:
-        boundary, image = read_array(image) if isinstance(image, str | os.PathLike) else image, None
+        boundary, image = image, None
     if blocks is None and isinstance(boundary, str | os.PathLike) and is_picture(boundary):
         boundary = map_of(read_array(boundary), os.fspath(boundary))
     if blocks is not None or isinstance(boundary, str | os.PathLike):
@@ -337,7 +339,8 @@ def segment(
             raise InvalidOption("nothing is given: expected a boundary map, an image, or affinities with offsets")
         array = np.asarray(boundary)
         if array.ndim == 3 and array.shape[0] in (3, 4) and array.shape[-1] > 4:
-            text = f"boundary has shape {array.shape}: read as a volume of {array.shape[0]} slices"
+            name = "image" if is_image else "boundary"
+            text = f"{name} has shape {array.shape}: read as a volume of {array.shape[0]} slices"
             warn(f"{text}; if these are colours, they come last: numpy.moveaxis(photo, 0, -1)")
         if is_image or is_photograph(array) or is_grey_photograph(array):
             photograph, channels = array, lightness_and_colour(array)
@@ -371,7 +374,10 @@ def segment(
         said = "read as a grey photograph; if it is a boundary map, pass boundary / 255"
         result = replace(result, message="; ".join(filter(None, [result.message, said])))
     if graph.n == 1 and regions is None and heights.size > 1:
-        warn_of_one_region(heights)
+        if is_image:
+            warn("the image has no edge that divides it, so all is one segment")
+        else:
+            warn_of_one_region(heights)
     elif photograph is None and threshold <= 0.5 and classes is None and not requirements:
         check_values(heights, graph, result.n_clusters, affinities is None)
     return Segmentation(

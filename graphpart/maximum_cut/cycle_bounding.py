@@ -49,7 +49,7 @@ class CycleBounding:
 
     @property
     def work(self) -> float:
-        """Iterations of the simplex method."""
+        """Iterations of the simplex method; one of the interior point method counts as a hundred."""
         return self.relaxation.program.iterations
 
     def limit(self, work: float) -> None:

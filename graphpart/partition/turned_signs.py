@@ -87,6 +87,8 @@ def suited(n: int, u: Ends, v: Ends, costs: Costs, sign: int = 1) -> float:
     costs = sign * costs
     positive, negative = (math.fsum(np.maximum(some, 0.0).tolist()) for some in (costs, -costs))
     alone = max(positive, negative) / (positive + negative)
+    if alone == 1.0:  # one cost is so large that the others are lost in the sum
+        return 0.0
     return (share_of(n, u, v, costs) - alone) / (1.0 - alone)
 
 

@@ -98,6 +98,14 @@ def test_a_photograph(tmp_path):
     for picture in (grey, dark, grey.astype(np.int64), grey / 255, noisy.mean(axis=2)):
         s = gp.images.segment(image=picture)
         assert s.n_segments == 3 and s.image is picture and not s.result.message.count("read as")
+    for colours in (noisy.astype(np.int64), noisy.astype(np.uint32)):
+        assert np.array_equal(gp.images.segment(image=colours).labels, gp.images.segment(noisy.astype(np.uint8)).labels)
+    with pytest.raises(gp.InvalidProblem, match=r"image has colours from -1 to"):
+        gp.images.segment(image=noisy.astype(np.int64) - 1 - noisy.astype(np.int64).min())
+    for scale in (1e300, 1e-200):
+        assert np.array_equal(gp.images.segment(image=grey * scale).labels, gp.images.segment(image=grey).labels)
+    with pytest.warns(gp.GraphPartWarning, match=r"the image has no edge"):
+        gp.images.segment(image=np.ones((20, 20)))
     np.save(tmp_path / "dark.npy", dark)
     assert gp.images.segment(image=tmp_path / "dark.npy").n_segments == 3
     assert np.array_equal(gp.images.segment(image=noisy).labels, gp.images.segment(noisy).labels)

@@ -191,3 +191,12 @@ def test_smallest_sizes_are_not_offered_largest_ones(capsys):
             call()
     assert main(["solve", "none.csv", "--min-size", "3"]) == 2
     assert "clusters have no smallest size here; limit their number instead, by --clusters" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("large", [1e16, 1e18, -1e18, 1e300])
+def test_one_cost_above_all_others_is_no_reason_to_warn(large):
+    costs = np.random.default_rng(0).choice([-1.0, 1.0], 66)
+    costs[0] = large  # the others were lost in the sum, and a share was divided by 0
+    p = gp.SetPartition.from_pairs(12, np.triu_indices(12, 1), costs)
+    r = gp.solve(p)
+    assert r.status == "optimal" and (r.labels[0] == r.labels[1]) == (large < 0)
