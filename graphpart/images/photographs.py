@@ -91,7 +91,7 @@ def edges_of(channels: NDArray[np.float32], width: float = WIDTH) -> NDArray[np.
         return squares
     lengths = np.sqrt(squares)
     middle = _between_weak_and_strong(lengths)
-    visible = DISTANCE * 4.0 ** (smooth.ndim - 1) * min(1.0, 2 / (np.sqrt(2 * np.pi) * max(width, 1e-9)))
+    visible = DISTANCE * 4.0 ** (squares.ndim - 1) * min(1.0, 2 / (np.sqrt(2 * np.pi) * max(width, 1e-9)))
     ordinary = float(np.median(lengths.ravel()[:: max(1, lengths.size // SAMPLE)]))
     return squares / (squares + np.float32(max(ordinary, min(middle, max(visible, 3 * ordinary))) ** 2))
 
@@ -159,7 +159,9 @@ def lightness_and_colour(image: ArrayLike) -> NDArray[np.float32]:
         return colours
     low, high = array.min(), array.max()
     scale = max(abs(float(low)), abs(float(high))) or 1.0
-    grey = (array / scale).astype(np.float32)  # within [-1, 1], so that no difference is infinite
+    # Within [-1, 1] no difference is infinite. Numbers of 64 bits may be too large or too small for those of 32 bits.
+    wide = array.dtype.itemsize > 4
+    grey = (array / scale).astype(np.float32) if wide else np.divide(array, np.float32(scale), dtype=np.float32)
     spread = float(high / scale - low / scale) or 1.0
     return ((grey - np.float32(low / scale)) * np.float32(100 / spread))[..., None]
 

@@ -38,7 +38,7 @@ Ints = NDArray[np.int64]
 WHOLE = 300  # elements of a component of which all pairs are listed
 GAP = 2.0  # ratio of the distances beside a gap between copies and others
 FEW, COPIES = 0.01, 20  # pairs below the gap at least and at most, per element that is looked at; more are no copies
-WORDS = 10  # entries of sparse rows that are fewer are of words, of which titles have this many
+WORDS = 10  # a sparse row with fewer entries is probably of whole words, since titles have about as many
 EQUAL = 0.001  # share of the mean distance below which distances count as equal
 
 

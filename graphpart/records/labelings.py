@@ -188,10 +188,10 @@ def _table(labelings: Any, nodes: Any) -> tuple[Ints, Any]:
 
 def _checked(labels: NDArray[Any], name: Any) -> NDArray[Any]:
     """A column of a data frame; refused if it names the elements, or has numbers that are no labels."""
-    if labels.dtype.kind == "f" and (np.isfinite(labels) & (labels != np.floor(labels))).any():
-        value = labels[int(np.argmax(np.isfinite(labels) & (labels != np.floor(labels))))]
+    fractions = labels[np.isfinite(labels) & (labels != np.floor(labels))] if labels.dtype.kind == "f" else labels[:0]
+    if len(fractions):
         raise InvalidPartition(
-            f"column {name!r} has {value:g}: expected labels of clusters in every column; leave it out by "
+            f"column {name!r} has {fractions[0]:g}: expected labels of clusters in every column; leave it out by "
             f"frame.drop(columns={name!r})"
         )
     texts = labels.dtype.kind not in "iufb" and len(labels) > 2 and all(isinstance(x, str) for x in labels.tolist())

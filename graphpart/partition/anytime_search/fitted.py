@@ -1,9 +1,9 @@
 """Rounds of annealing without the largest size of clusters, whose results are made to fit.
 
 Where clusters are nearly full, a single element seldom finds room in another one, so annealing moves hardly anything.
-Without the largest size it is free. So each task anneals once without it, from the best partition at a high
-temperature. From clusters that are too large then, elements move to others until all fit. Exchanges of two elements
-(exchanges.py) follow, from a low temperature and of as much work.
+Without the largest size it is free. So each task anneals once without it, from all elements apart or together, or, if
+the number of clusters is limited, from the best partition. From clusters that are too large then, elements move to
+others until all fit. Exchanges of two elements (exchanges.py) follow, from a low temperature and for as much work.
 """
 
 from __future__ import annotations

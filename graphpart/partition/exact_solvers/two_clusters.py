@@ -107,7 +107,9 @@ class TwoClusters(SidesContestant):
         if error and Judge(step=step, error=error).has_step:  # whole numbers, up to the error
             g, self._unit, self._error = g.in_units(step), step, error
         dense = is_dense(g.n, g.m, g.step)
-        self._packed, self._packed_at = -math.inf, None if dense else self.labels[:0]  # bound; labels it was made from
+        self._sparse = not dense
+        self._packed = -math.inf  # the largest `switched_bound`,
+        self._packed_at: Labels | None = None  # and the labels of the last one
         self.name = "branch and cut over " + ("semidefinite relaxations" if dense else "odd cycles")
         self.solver = BranchAndCut(g, self._sides(labels))
         self.solver.resolution = 0.0 if g.step else self._judge.tolerance / 2
@@ -129,7 +131,7 @@ class TwoClusters(SidesContestant):
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """A turn; without `until` some iterations."""
-        if self._packed_at is not None and self._packed_at is not self.labels:
+        if self._sparse and self._packed_at is not self.labels:
             self._packed_at = self.labels
             self._packed = max(self._packed, switched_bound(self.p, self.labels, stopping))
         self.solver.run(stopping.child(plus=math.inf), until, WORK if until is None else None)
