@@ -23,6 +23,7 @@ __all__ = [
 
 ROUNDING = 1e-9  # a smaller relative difference of two costs counts as none
 LARGEST_WHOLE = 2.0**50  # sums of some numbers up to this are exact
+PART = 1 << 16  # costs that are looked at at once, for which no memory has to be fetched
 DECIMALS, NEAR = 6, 1e-6  # decimals of costs at most, and how far from a whole number a scaled cost may be
 
 
@@ -42,9 +43,15 @@ def step_of(costs: NDArray[np.float64], largest_sum: float) -> float:
             break
         if not (np.fmod(few, finest) == 0).all():  # mostly decided by the first ones
             continue
-        scaled = np.abs(costs) / finest
-        if (scaled == np.floor(scaled)).all():
-            return float(np.gcd.reduce(scaled.astype(np.int64)) or 1) * finest if costs.any() else 1.0
+        step = 0
+        for at in range(0, len(costs), PART):
+            scaled = np.abs(costs[at : at + PART]) / finest
+            if not (scaled == np.floor(scaled)).all():
+                break
+            if step != 1:
+                step = int(np.gcd.reduce(scaled.astype(np.int64), initial=step))
+        else:
+            return step * finest if step else 1.0
     return 0.0
 
 

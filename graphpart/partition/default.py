@@ -43,6 +43,7 @@ from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pair
 from graphpart.partition.local_search.sums import fits_pairwise
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.derived import connected_subsets
+from graphpart.partition.problem.forms import without_usual
 from graphpart.partition.races import PATIENCE, Races, RacesParameters
 from graphpart.partition.results.finish import finish, settled
 from graphpart.partition.within_limits import solve_within_limits
@@ -171,6 +172,8 @@ def _improved(contraction: Beforehand, labels: Labels, stopping: Stopping, seed:
     p, assigned = contraction.problem, contraction.assigned
     if assigned is not None and assigned.is_all:
         return contraction.lift(assigned.labels)
+    if p.n >= SearchParameters.few:  # as the search does: elements of such matrices have few neighbours
+        p = without_usual(p)
     labels = first = contraction.project(labels)
     alone = int(labels.max(initial=-1)) + 1 == p.n
     left = stopping.remaining

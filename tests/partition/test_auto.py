@@ -11,8 +11,10 @@ from trials import trials
 
 import graphpart as gp
 from graphpart.partition import auto, default
+from graphpart.partition.beforehand import Beforehand
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.problem.derived import pairs_with_cost
+from graphpart.partition.problem.forms import without_usual
 from graphpart.partition.races import Races, RacesParameters
 from graphpart.stopping import Stopping
 
@@ -222,3 +224,15 @@ def test_what_branch_and_cut_needs_depends_on_pairs_with_a_cost(dense):
     C[np.arange(39), np.arange(1, 40)] = C[np.arange(1, 40), np.arange(39)] = -1.0
     p = gp.SetPartition.from_matrix(C, dense=dense)
     assert pairs_with_cost(p) == 39 and BranchAndCut.needed(p) < 1e-3
+
+
+def test_matrices_where_most_pairs_cost_the_same_are_improved_as_listed_pairs_and_a_background():
+    rng = np.random.default_rng(0)
+    C = np.triu(np.where(rng.random((300, 300)) < 0.02, -2.0, 1.0), 1)
+    p = gp.SetPartition.from_matrix(C + C.T)
+    q = without_usual(p)
+    assert q.background is not None and without_usual(p) is q
+    alone = np.arange(p.n, dtype=np.int32)
+    found, expected = (default._improved(Beforehand(one, Stopping()), alone, Stopping(), 0) for one in (p, q))
+    assert np.array_equal(found, expected)
+    assert p._evaluate_labels(found) < gp.partition.greedy_moving(p).cost

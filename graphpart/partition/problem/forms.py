@@ -289,12 +289,14 @@ def without_usual(p: Problem) -> Problem:
     """The same problem with a background, where nearly all pairs of a matrix cost the same, but not 0.
 
     Only where all costs are integers, and so small that their sums are exact in both forms; else the problem itself.
-    O(n^2), but O(1) where many costs differ.
+    O(n^2), but O(1) where many costs differ. It is made once and kept.
     """
     if p.matrix is None or p.n < 2 or p._limits is not None or len(p.must_join):
         return p
     if p.groups is not None:
         return p
+    if p._unusual is not None:
+        return p._unusual  # type: ignore[return-value]
     rng = np.random.default_rng(p.n)
     a, b = rng.integers(0, p.n, (2, SAMPLES))
     sample = p.matrix[a[a != b], b[a != b]]
@@ -307,7 +309,8 @@ def without_usual(p: Problem) -> Problem:
     pairs = p.n * (p.n - 1) / 2
     if not whole or len(u) > UNUSUAL * pairs or np.abs(costs).sum() + abs(usual) * (pairs + len(u)) > 2**53:
         return p
-    return p._of_pairs(p.nodes, u, v, costs, background_of(p.nodes, usual), dense=False)._as(p)
+    p._unusual = q = p._of_pairs(p.nodes, u, v, costs, background_of(p.nodes, usual), dense=False)._as(p)
+    return q
 
 
 def with_missing(p: Problem, missing: float) -> Problem:

@@ -76,6 +76,7 @@ class PairCosts(Shown):
         "_source",
         "_step",
         "_told",
+        "_unusual",
         "_zeros",
         "background",
         "cost",
@@ -105,6 +106,7 @@ class PairCosts(Shown):
     _origin: Origin | None
     _told: dict[str, Any]  #: what a constructor chose, for `repr`
     _source: PairCosts | None  #: of which this is another form, see `forms`
+    _unusual: PairCosts | None  #: the form with a background that `forms.without_usual` has made
     #: Pairs listed with the cost 0 or -inf that the arrays do not show; None if a matrix has costs of unlisted pairs.
     _zeros: NDArray[np.int32] | None
 
@@ -270,7 +272,7 @@ class PairCosts(Shown):
         self._limits = limits
         self._origin = None
         self.matrix = self.u = self.v = self.cost = self.background = self.lifted = None
-        self._source = None
+        self._source = self._unusual = None
         self._places = Places(nodes)
         self._measured: tuple[float, bool, float] | None = None
         self._step: float | None = None  # see `common_step`
