@@ -412,6 +412,8 @@ def _connected(core: FactorGraph) -> list[tuple[NDArray[np.int64], FactorGraph]]
 
 def _best_unary(f: FactorGraph) -> Labels:
     """For each variable the label of the least sum of its own factors; the first of several."""
+    if "best unary" in f._cache:
+        return f._cache["best unary"].copy()  # type: ignore[no-any-return]
     domains, scope_start, scope, _, _ = f._flat()
     first = places(f)
     alone = np.flatnonzero(np.diff(scope_start) == 1)
@@ -423,4 +425,5 @@ def _best_unary(f: FactorGraph) -> Labels:
     at = np.flatnonzero(total == least)[::-1]
     labels = np.zeros(f.n, np.int32)
     labels[np.repeat(np.arange(f.n), domains)[at]] = (at - np.repeat(first[:-1], domains)[at]).astype(np.int32)
-    return labels
+    f._cache["best unary"] = labels
+    return labels.copy()

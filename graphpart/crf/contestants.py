@@ -65,7 +65,10 @@ class Passing(Contestant):
         if self.ascent is None:
             if not self.affords(2.0 * self._each, stopping):
                 return
+            began = stopping.seconds
             self.ascent = Ascent(self.f, stopping.child(), self.labels, self.tightening and until is None)
+            if until is not None:  # as long as the preparation took, which one iteration would not be worth
+                until = max(until, 2.0 * stopping.seconds - began)
         if until is None:
             self._in_whole(self.ascent, stopping)
         else:
@@ -170,12 +173,14 @@ class Expanding(Contestant):
         if not self.affords(self._each, stopping):
             return
         if self._moves is None:
+            began = stopping.seconds
             moves = Moves(self.f._view())
             if moves.measure()[1] >= 0:
                 self.done = True
                 return
             moves.prepare()
             self._moves = random_expansions(self.f, moves, self.labels, self.rng)
+            self._each = stopping.seconds - began  # which reads all tables, as a move does
         while not self._moves.done and self.affords(self._each, stopping) and not stopping.check(self.cost):
             began = stopping.seconds
             self._moves.run(stopping.child(iterations=None if until is None else 1))

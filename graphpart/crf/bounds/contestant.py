@@ -104,5 +104,7 @@ class Contestant:
 
 def numbers_in(f: FactorGraph) -> int:
     """About how many numbers a step reads: entries of tables, but of a table that many factors share, their labels."""
-    *_, variables, _, tables = f._flat()
-    return min(f.entries, len(tables) + int(f.domains[variables].sum()))
+    if "numbers" not in f._cache:
+        *_, variables, _, tables = f._flat()
+        f._cache["numbers"] = min(f.entries, len(tables) + int(f.domains[variables].sum()))
+    return int(f._cache["numbers"])

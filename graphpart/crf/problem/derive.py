@@ -102,6 +102,9 @@ def _merged(f: Graph, least: int) -> Graph:
     for k in np.unique(arity[arity >= least]).tolist():
         at = np.flatnonzero(arity == k)
         rows = np.sort(scope[start[at][:, None] + np.arange(k)], axis=1)
+        if f.n**k < 2**63 and _differ(rows @ f.n ** np.arange(k)):
+            kept.append(at)
+            continue
         order = np.lexsort((at, *rows.T[::-1]))
         rows, at = rows[order], at[order]
         begin = np.flatnonzero(np.r_[True, (rows[1:] != rows[:-1]).any(axis=1)])
@@ -132,6 +135,12 @@ def _merged(f: Graph, least: int) -> Graph:
         np.concatenate([tables, *merged_tables]), begins[order], sizes[order], f.entries > len(tables)
     )
     return _like(f, *rows_of(all_start, all_scope, order), *kept_tables)
+
+
+def _differ(numbers: NDArray[np.int64]) -> bool:
+    """Whether no two numbers are equal."""
+    numbers.sort()
+    return bool((numbers[1:] != numbers[:-1]).all())
 
 
 def split(f: Graph, labels: NDArray[np.int32]) -> list[tuple[NDArray[np.int64], Graph]]:
