@@ -102,7 +102,7 @@ def _merged(f: Graph, least: int) -> Graph:
     for k in np.unique(arity[arity >= least]).tolist():
         at = np.flatnonzero(arity == k)
         rows = np.sort(scope[start[at][:, None] + np.arange(k)], axis=1)
-        if f.n**k < 2**63 and _differ(rows @ f.n ** np.arange(k)):
+        if f.n**k < 2**63 and _differ(rows @ f.n ** np.arange(k, dtype=np.int64)):
             kept.append(at)
             continue
         order = np.lexsort((at, *rows.T[::-1]))

@@ -92,7 +92,7 @@ class Bounding:
             whole += 1e-6 * min(0.5 * float(degree @ (degree - 1)), added_pairs(p.m))
         # A quarter of the time of a packing that takes long, so that it begins early enough.
         self.needs = 0.0 if seconds == math.inf or p.background is not None else min(0.25 * seconds, whole)
-        most = max(2.0 * whole, 0.2 * seconds) if whole <= seconds else seconds  # a busy machine takes longer
+        most = min(max(2.0 * whole, 0.2 * seconds), seconds)  # a busy machine takes longer
         self._packing = None if seconds == math.inf else max(most, 0.1)  # seconds: no clock without a limit
         if p.is_dense and self.parameters.least * pairs > seconds:
             self.done = True

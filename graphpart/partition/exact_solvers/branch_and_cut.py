@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphpart.common.groups import first_of
-from graphpart.partition.bounds.trivial_bound import lowered
+from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.certificates.kept import Kept
 from graphpart.partition.exact_solvers.tree import Tree
 from graphpart.partition.exact_solvers.whole import TreeParameters, Work
@@ -58,6 +58,7 @@ from graphpart.stopping import Stopping
 __all__ = ["BranchAndCut", "Smaller"]
 
 LOGGER = logging.getLogger("graphpart.partition.exact")
+MANY, FAR = 500, 0.4  # elements of a block, and the share of its gap that is left, from which its first bound is far
 
 
 class Smaller(NamedTuple):
@@ -115,6 +116,7 @@ class BranchAndCut:
         self.allowance = 0.0
         self._small: PartitionReduction | None = None
         self._search: Search | None = None
+        self._largest: Tree | None = None  # once it has a bound
         self._steps: Iterator[None] | None = None
 
     @staticmethod
@@ -151,11 +153,21 @@ class BranchAndCut:
         for _ in self._steps:
             # until the first relaxation stands
             self.needs = 0.0 if self.work.rounds else max(0.0, needs - (stopping.seconds - began))
-            if until is not None and stopping.seconds >= until:
+            if until is not None and (stopping.seconds >= until or self._turns_out_far()):
                 break
         else:
             self.done = stopping.reason is None or self._proven
         self._collect()
+
+    def _turns_out_far(self) -> bool:
+        """Whether this is the first bound of the largest block, so far away that relaxations are of little use."""
+        if self._search is None or self._largest is not None:
+            return False
+        tree = self._search.largest
+        if tree is None or not tree.has_begun:
+            return False
+        self._largest = tree
+        return tree.p.n >= MANY and tree.cost - tree.bound > FAR * (tree.cost - trivial_bound(tree.p))
 
     @property
     def smaller(self) -> Smaller | None:
@@ -317,6 +329,11 @@ class Search:
                 yield from tree.steps(nodes)
         self._add_up()
         self._told(self, True)
+
+    @property
+    def largest(self) -> Tree | None:
+        """The tree of the largest block."""
+        return max(self._trees, key=lambda tree: tree.p.n, default=None)
 
     @property
     def labels(self) -> Labels:

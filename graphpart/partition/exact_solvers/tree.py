@@ -116,6 +116,11 @@ class Tree:
                 self.kept = self._proven_by(r)
             del self.relaxation, self.pseudo_costs, self.simplex, self.semidefinite, r  # there may be many trees
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is a relaxation, or was one."""
+        return hasattr(self, "relaxation") or self.proven
+
     def known(self) -> Kept | None:
         """What the root has proven so far, if that is wanted."""
         return self._proven_by(self.relaxation) if self.kept is None and hasattr(self, "relaxation") else self.kept

@@ -22,6 +22,7 @@ from graphpart.generate import planted_partition
 from graphpart.partition import brute_force, exact, ilp, proving
 from graphpart.partition.bounds import simplex
 from graphpart.partition.bounds.relaxation import Relaxation
+from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.exact_solvers.whole import TreeParameters
 from graphpart.stopping import Stopping, interruptible
 from graphpart.testing import check_result, partition_problems, tolerance_of
@@ -290,3 +291,18 @@ def test_with_too_little_time_for_the_proof_there_is_a_search():
     p = gp.SetPartition.from_matrix(cost + cost.T)
     r = gp.solve(p, method="exact", time_limit=0.25)  # a relaxation of so many pairs needs more
     assert r.status == "time_limit" and r.lower_bound < r.cost < 0
+
+
+def test_a_turn_of_branch_and_cut_ends_at_a_first_bound_that_is_far_and_the_next_one_goes_on():
+    near, far = (
+        gp.generate.grid(25, 24, seed=1).problem,
+        gp.generate.sparse_random(600, 2400, signs=True, seed=1).problem,
+    )
+    first, second = (BranchAndCut(p, gp.partition.kernighan_lin_pairs(p).labels, improved=True) for p in (near, far))
+    first.run(Stopping(), math.inf)
+    assert first.done and first.bound == first.cost
+    second.run(Stopping(), math.inf)
+    assert not second.work.rounds and -math.inf < second.bound < 1.3 * second.cost
+    while not second.work.rounds:
+        second.run(Stopping(), 0.0)
+    assert not second.done and second.bound < second.cost
