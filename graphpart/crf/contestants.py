@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.binary_quadratic.form import SPARSE
 from graphpart.common.rounds import SERVE
 from graphpart.crf.anytime_search import tasks
 from graphpart.crf.anytime_search.portfolio import Portfolio
@@ -286,12 +288,23 @@ class Searching(Contestant):
     def first_round(self) -> float:
         """Estimated seconds for the preparation and the first round."""
         sweeps = tasks.LONG if self._anneals_first() else self.parameters.sweeps
-        return self.parameters.entry * numbers_in(self.f) + 1e-9 * sweeps * self._sweep()
+        if self._is_dense_form:
+            return 5.0 * self.parameters.entry * numbers_in(self.f)
+        return self.parameters.entry * numbers_in(self.f) + 1e-9 * sweeps * self._sweep
+
+    @cached_property
+    def _is_dense_form(self) -> bool:
+        """Whether this is a quadratic form with many neighbours, whose first round is short."""
+        f, arity = self.f, np.diff(self.f.scope_start)
+        if f.has_forbidden or (f.domains != 2).any() or arity.max(initial=0) > 2:
+            return False
+        return int(np.count_nonzero(arity == 2)) > SPARSE * f.n
 
     def _anneals_first(self) -> bool:
         """Whether the first round is an annealing of all variables, with as many sweeps as fit into the time."""
-        return tasks.LONG * self._sweep() > tasks.MOST
+        return tasks.LONG * self._sweep > tasks.MOST
 
+    @cached_property
     def _sweep(self) -> float:
         """Estimated duration of a sweep of annealing in nanoseconds."""
         f = self.f

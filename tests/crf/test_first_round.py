@@ -68,3 +68,16 @@ def test_a_shared_table_counts_once():
         for t in (np.broadcast_to(table, (3, 8, 8)), np.stack([table] * 3))
     )
     assert (numbers_in(shared), numbers_in(copied)) == (64 + 6 * 8, 3 * 64)
+
+
+def test_the_first_round_on_a_quadratic_form_with_many_neighbours_is_known_to_be_short():
+    def seconds(f):
+        labels = np.zeros(f.n, np.int32)
+        return contestants.Searching(f, labels, f.evaluate_labels(labels), ContestantParameters(), 0).first_round()
+
+    q = gp.generate.qubo(300, 0.5, seed=1).problem
+    forbidden = gp.generate.qubo(300, 0.5, seed=1).problem
+    forbidden.add_factor([0, 1], [[0.0, np.inf], [0.0, 0.0]])  # so it is no quadratic form
+    assert 4 * seconds(q) < seconds(forbidden)
+    grid = gp.generate.factor_grid(20, 20, "spin-glass", seed=1).problem  # few neighbours
+    assert seconds(grid) > ContestantParameters().entry * numbers_in(grid) + 1e-9 * 700 * grid.n
