@@ -2,7 +2,7 @@
 
 1. Problems with very few elements are enumerated, and those in which every element is by itself need no search.
 2. For other problems, there is one race (see `graphpart.common.race`) of the search, which obeys the limits, with
-   provers:
+   provers. It begins with a bound from sizes alone (see `graphpart.partition.bounds.size_bound`). The provers are:
    * branch and cut without the limits, or quicker bounds if there are too many pairs. Its lower bounds hold within the
      limits, too. If the optimum without the limits obeys them, it is also the optimum within them.
    * the integer program, which takes all limits into account, unless the problem has too many elements. It is alone
@@ -30,7 +30,10 @@ from graphpart.partition.anytime_search.search import start_within
 from graphpart.partition.anytime_search.searcher import Searcher
 from graphpart.partition.anytime_search.two_sides import TwoSides
 from graphpart.partition.bounds.bounding import Bounding
-from graphpart.partition.bounds.trivial_bound import trivial_bound
+from graphpart.partition.bounds.cycle_packing import pack
+from graphpart.partition.bounds.size_bound import size_bound
+from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
+from graphpart.partition.certificates.certificate import proven_bound
 from graphpart.partition.certificates.judging import judge_of_partition
 from graphpart.partition.conclusion import concluded
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
@@ -49,6 +52,7 @@ __all__ = ["LARGEST_PROVEN", "solve_within_limits"]
 
 FREE = "the optimum without limits"
 LARGEST_PROVEN = 100  # most elements of a problem that is given to the integer program
+PACKING = 0.05  # most of the time for a bound before the race
 
 
 class _Proofs:
@@ -221,12 +225,18 @@ def solve_within_limits(
             turns = RaceParameters(hope=1.0, stuck=0.8)  # its bound is far, and rises long after the search is stuck
     provers = [one for one in contestants if one.proves]
     judge = judge_of_partition(free)
-    race = Race(contestants, first, cost, trivial_bound(free), lambda _: judge, turns)
+    sized, packed = size_bound(p) - constant, trivial_bound(free)
+    if any(isinstance(one, _Proofs) and one.few is not None for one in contestants) and free.background is None:
+        # The bound for few clusters takes the first turns, and is far below that without limits in some problems.
+        left = inner.remaining
+        part = inner.child(seconds=None if left is None else PACKING * left, plus=math.inf)
+        packed = max(packed, lowered(free, proven_bound(free, *pack(free, part))))
+    race = Race(contestants, first, cost, max(sized, packed), lambda _: judge, turns)
     race.run(inner)
     bound = math.inf if race.proven else constant + race.bound
     info: dict[str, Any] = {}
     how = f"{race.prover or 'search' if bound == math.inf else 'search'}; {p._limits}"
-    if not race.proven and all(one.name == FREE or one.bound < race.bound for one in provers):
+    if not race.proven and race.bound > sized and all(one.name == FREE or one.bound < race.bound for one in provers):
         how += "; the bound is that without limits, so the gap does not say how good the clusters are"
         info = {"bound": "without limits"}
     if not race.proven and method == "auto" and stopping.remaining is None:
@@ -248,4 +258,4 @@ def _prover(
     late = limit is not None and BranchAndCut.needed(found) > races.hopeless * limit
     if found.background is None and races.fits(found) and not late:
         return BranchAndCut(found, labels, threads=threads, raised=raised)
-    return Bounding(found, labels, raised=raised)
+    return Bounding(found, labels, raised=raised, seconds=math.inf if limit is None else limit)
