@@ -13,7 +13,8 @@ changes by a matrix of rank one (see `_odd_squares`; coordinate ascent with this
 2019). All Z on the way are positive definite, so there is a bound at any time. mu falls slowly. Its product with the
 inverse is near the optimum of the primal relaxation, and those inequalities that it violates most are added after every
 few sweeps: triangles by enumeration, longer rows by local search from random ones. Once mu is small, it is raised
-again, and falls more slowly.
+again, and falls more slowly. Coordinate ascent comes near the optimum soon, but not to it. There, an interior point
+method is better (see `interior_point`), unless there are too many rows: each of its iterations solves a linear system.
 
 If two spins are equal, or opposite, one of them replaces the other: Z becomes ``P' Z P`` and stays positive definite,
 and rows stay rows of whole numbers with an odd sum. So the relaxation of these sides starts from the multipliers and
@@ -28,12 +29,16 @@ k + 1 elements are not all apart, in a weak form; four numbers 1 say it for thre
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.maximum_cut import _odd_squares
+
+if TYPE_CHECKING:
+    from graphpart.maximum_cut.interior_point import InteriorPoint
 from graphpart.maximum_cut.signed_graph import SignedGraph
 
 __all__ = ["LARGEST", "OddRows", "Semidefinite", "half_of", "joined_costs", "joined_spins", "spin_costs"]
@@ -47,6 +52,9 @@ VIOLATED, MORE = 0.04, 2  # added inequalities: least violation, and most for ea
 LONGER = 5, 7  # lengths of the rows that are found by local search
 SLOWEST, IDLE = 0.9985, 1e-5  # the slowest fall; a rise from one fall of mu to the next that is too little for more
 SHORT = 0.95  # the fall of mu for spins that were joined
+MOST_ROWS, ITERATIONS = 4000, 100  # of the interior point method
+BETWEEN, SLACK = 3, 0.25  # its iterations between two separations; the slack above which rows are left out then
+OPEN, SHORTEST = 0.6, 0.01  # it ends with a gap between both solutions of this share of the whole, or with such steps
 
 
 @dataclass(frozen=True)
@@ -164,6 +172,8 @@ class Semidefinite:
         self._before, self._idle = -math.inf, False  # the bound when mu was raised; whether it hardly rose since
         self.rise = math.inf  # of the bound while mu fell the last time
         self._generator = np.random.default_rng(n)
+        self.inside: InteriorPoint | None = None
+        self.iterations = 0  # of the interior point method
 
     @property
     def done(self) -> bool:
@@ -213,15 +223,70 @@ class Semidefinite:
             self.mu, self.fall, self.falls = RAISED * gap / n, math.sqrt(self.fall), self.falls + 1
             self.rise, self._before = self.bound - self._before, self.bound
             self._idle = self.rise <= IDLE * gap
-        diagonal = np.diag(W)
-        if not (np.isfinite(W).all() and (diagonal > 0).all()):
+        if not (np.isfinite(W).all() and (np.diag(W) > 0).all()):
             self.rows = self.best.copy()
             return bool(np.isfinite(self.mu))
-        scale = 1.0 / np.sqrt(diagonal)
+        self._take_products(W)
+        self._separate(self.rows.multipliers > 0)
+        return True
+
+    @property
+    def fits_inside(self) -> bool:
+        """Whether the interior point method takes a fraction of a second for an iteration."""
+        return len(self.rows.multipliers) <= MOST_ROWS
+
+    def round_inside(self, cost: float) -> bool:
+        """An iteration of the interior point method; False if it has no more to give. Within `one_thread`.
+
+        Rows are added after every few iterations, far from the end of the central path: from there, the method would
+        take many iterations to come to points that satisfy new rows. It ends where the gap between the primal and the
+        dual solution shows that these rows do not prove the cost. O(rows^3 + n^3)
+        """
+        try:
+            with np.errstate(divide="raise", over="raise", invalid="raise"):
+                return self._iterate(cost)
+        except (np.linalg.LinAlgError, FloatingPointError):
+            return False
+
+    def _iterate(self, cost: float) -> bool:
+        from graphpart.maximum_cut.interior_point import InteriorPoint
+
+        inside = self.inside
+        if inside is None:
+            linear, shift = self._linear(), self._gap(cost) / self.n
+            inside = self.inside = InteriorPoint(self.C, *linear, self.rows.multipliers, shift)
+        inside.iterate()
+        self.iterations += 1
+        self.rows = replace(self.rows, multipliers=inside.multipliers)
+        value = self._value()
+        if value > self.bound and self._is_definite():
+            self.bound, self.best = value, self.rows.copy()
+        self._take_products(inside.X)
+        if inside.length <= SHORTEST or inside.mu * len(inside.slack) <= OPEN * self._gap(cost):
+            return False
+        if self.iterations % BETWEEN == 0:
+            kept = inside.slack < SLACK
+            self._separate(kept)
+            inside.change(*self._linear(), kept)
+        return self.iterations < ITERATIONS and self.fits_inside
+
+    def leave_inside(self, cost: float) -> None:
+        """Go on with sweeps from the best multipliers."""
+        self.inside, self.rows, self.mu = None, self.best.copy(), RAISED * self._gap(cost) / self.n
+
+    def _linear(self) -> tuple[Any, Floats]:
+        """The rows as a matrix, and the least square of each."""
+        from scipy.sparse import csr_array
+
+        rows = self.rows
+        entries = rows.numbers.astype(np.float64), rows.members, rows.starts
+        return csr_array(entries, shape=(len(rows.multipliers), self.n)), rows.sides(self.clusters)
+
+    def _take_products(self, W: NDArray[Any]) -> None:
+        """The products of unit vectors, from those of vectors; their upper half is used."""
+        scale = 1.0 / np.sqrt(np.diag(W))
         X = np.triu(W, 1) * np.outer(scale, scale)
         self.products = np.asarray(X + X.T, np.float32)
-        self._separate()
-        return True
 
     def _is_definite(self) -> bool:
         """Whether Z is positive semidefinite, also with all rounding errors.
@@ -240,10 +305,9 @@ class Semidefinite:
             return False
         return True
 
-    def _separate(self) -> None:
-        """Leave out inequalities without a multiplier, and add those that the products violate most."""
+    def _separate(self, kept: NDArray[np.bool_]) -> None:
+        """Leave out the other inequalities, and add those that the products violate most; `kept` is changed."""
         n, X = self.n, self.products
-        kept = self.rows.multipliers > 0
         kept[:n] = True
         rows = self.rows.part(kept)
         triples, signs, sums = _odd_squares.triangles(X, -1.0 - VIOLATED / 2)

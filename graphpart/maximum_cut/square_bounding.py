@@ -5,6 +5,10 @@ equal, or opposite. These are two spins of large costs whose product the relaxat
 less and starts from the multipliers of the node, so a few rounds are enough. Each row of the products says which spins
 agree with one of them, which gives sides. If few spins are left, all sides are enumerated.
 
+After some rounds of all sides, or at the end of the rounds of a node, an interior point method may close the gap, where
+the relaxation has the cost of the best sides for its value, as it has for many QUBO. If it leaves more than half of the
+gap at one node, it is not tried at others.
+
 See Rendl, Rinaldi & Wiegele 2010 (Biq Mac), and Krislock, Malick & Roupin 2017 (BiqCrunch).
 """
 
@@ -26,6 +30,7 @@ from graphpart.stopping import Stopping
 __all__ = ["SquareBounding"]
 
 LONG = 2  # rounds for each spin after which the first node is divided, if not before
+FALLS = 4  # falls of the barrier after which an interior point method is tried, if not before
 FEW = 12  # spins up to which all sides are enumerated
 OPERATION = 5e-9  # estimated seconds for each cube of the number of spins, before the first round
 
@@ -44,6 +49,8 @@ class SquareBounding:
         self._error = 0.0 if g.is_exact else 2.0**-44 * (abs(g.constant) + float(np.abs(g.weight).sum()))
         self._cost = math.inf
         self._going, self._best = True, np.zeros(0)  # the best spins of the node, if they were enumerated
+        self._inside, self._tried, self._pays = False, False, True  # the interior point method: now, before, in future
+        self._missing = math.inf  # between the cost and the bound before it
         self.bound, self.work, self.needs = g.least, 0.0, OPERATION * float(g.n) ** 3
 
     def limit(self, work: float) -> None:
@@ -54,7 +61,7 @@ class SquareBounding:
         to, turned, rows = start
         self.relaxation = half_of(*joined_costs(*self._costs, to, turned), rows, *decision)
         self._to, self._turned = joined_spins(to, turned, *decision)
-        self._going = True
+        self._going, self._inside, self._tried = True, False, False
         return True
 
     def solve(self) -> bool:
@@ -68,9 +75,10 @@ class SquareBounding:
             return True
         began = time.perf_counter()
         with one_thread():
-            self._going = relaxation.round(self._cost)
+            self._going = (relaxation.round_inside if self._inside else relaxation.round)(self._cost)
         self.needs = time.perf_counter() - began
-        self.work += relaxation.n**3 / 150_000  # an iteration of the simplex method takes as long as this many cubes
+        # An iteration of the simplex method takes as long as this many cubes.
+        self.work += relaxation.n**3 / 150_000 + (len(relaxation.rows.multipliers) ** 3 / 4e7 if self._inside else 0.0)
         self.bound = relaxation.bound - self._error
         return True
 
@@ -91,6 +99,11 @@ class SquareBounding:
         relaxation, self._cost = self.relaxation, cost
         if relaxation.n <= FEW:
             return Step.CLOSE
+        if self._inside:
+            if self._going:
+                return Step.GO_ON
+            self._going, self._inside, self._pays = True, False, cost - relaxation.bound < self._missing / 2
+            relaxation.leave_inside(cost)
         if relaxation is self.root:
             slow = (
                 relaxation.done
@@ -99,6 +112,11 @@ class SquareBounding:
             )
         else:
             slow = relaxation.falls > 0
+        begin = slow or relaxation.falls >= FALLS
+        if begin and self._going and self._pays and not self._tried and relaxation.fits_inside:
+            self._inside = self._tried = True
+            self._missing = cost - relaxation.bound
+            return Step.GO_ON
         return Step.DIVIDE if slow or not self._going else Step.GO_ON
 
     def halves(self) -> tuple[Start, tuple[int, int, int], tuple[int, int, int]]:

@@ -4,8 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
+from trials import trials
 
-from graphpart.maximum_cut import _odd_squares
+from graphpart.maximum_cut import _odd_squares, semidefinite
 from graphpart.maximum_cut.semidefinite import OddRows, Semidefinite, half_of, joined_costs, joined_spins, spin_costs
 from graphpart.maximum_cut.signed_graph import SignedGraph
 
@@ -184,3 +185,49 @@ def test_equal_rows_have_equal_keys():
     rows = rows.with_rows(members, np.array([[1, -1, 1], [1, 1, 1], [-1, 1, -1], [1, 1, 1]], np.int8))
     keys = rows.keys().tolist()
     assert keys[6] == keys[8] and len(set(keys)) == 9
+
+
+def inside(g: SignedGraph, best: float, rounds: int) -> Semidefinite:
+    """The relaxation after some sweeps and the interior point method."""
+    relaxation = Semidefinite(*spin_costs(g))
+    for _ in range(rounds):
+        relaxation.round(best)
+    while relaxation.round_inside(best):
+        pass
+    return relaxation
+
+
+def test_the_interior_point_method_reaches_the_value_of_the_relaxation(monkeypatch):
+    """Known values for five nodes, and the cost itself on seven; `OPEN` is 0 so that it does not end before."""
+    monkeypatch.setattr(semidefinite, "OPEN", 1e-7)
+    for lengths, value in (((), 25 / 4), ((5,), 6.0)):
+        monkeypatch.setattr(semidefinite, "LONGER", lengths)
+        assert inside(dense(5, 0, -1.0), -6.0, 2).bound == pytest.approx(-value, rel=1e-6)
+    monkeypatch.setattr(semidefinite, "LONGER", (5, 7))
+    for seed in range(5):
+        g = dense(7, seed)
+        best = min(map(g.cost, all_sides(7)))
+        relaxation = inside(g, best, 2)
+        assert best - 1e-5 * abs(best) < relaxation.bound <= best and relaxation.iterations < 100
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e12])
+def test_bounds_of_the_interior_point_method_hold(size):
+    """Also where most pairs have no cost, costs are tied, and rows come from joined spins; the best multipliers do."""
+    for seed in range(trials(20)):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 10))
+        u, v = np.triu_indices(n, 1)
+        weight = (rng.normal(size=len(u)) if seed % 2 else rng.integers(-1, 2, len(u))) * (rng.random(len(u)) < 0.6)
+        g = SignedGraph.from_pairs(n, u, v, size * weight)
+        costs = np.array([g.cost(sides) for sides in all_sides(n)])
+        relaxation = inside(g, costs.min(), int(rng.integers(0, 4)))
+        rounding = 1e-12 * float(np.abs(g.weight).sum())
+        assert relaxation.bound <= costs.min() + rounding
+        if relaxation.bound > -np.inf and n > 2:
+            half = half_of(relaxation.C, relaxation.constant, relaxation.best, 0, n - 1, 1)
+            half.round(costs.min())
+            while half.round_inside(costs.min()):
+                pass
+            same = all_sides(n)[:, 0] == all_sides(n)[:, n - 1]
+            assert relaxation.bound - rounding <= half.bound <= costs[same].min() + rounding

@@ -40,7 +40,11 @@ def proven(g: SignedGraph) -> BranchAndCut:
 
 @pytest.fixture(autouse=True)
 def _always_dense(monkeypatch):
-    """The semidefinite relaxation also where odd cycles or an enumeration would be better, and few rounds at nodes."""
+    """The semidefinite relaxation also where odd cycles or an enumeration would be better, and few rounds at nodes.
+
+    Without the interior point method, which would prove small problems at the first node.
+    """
+    monkeypatch.setattr(semidefinite, "MOST_ROWS", 0)
     monkeypatch.setattr(branch_and_cut, "DENSE", 0)
     monkeypatch.setattr(branch_and_cut, "STEPLESS", 0)
     monkeypatch.setattr(square_bounding, "FEW", 4)
@@ -49,10 +53,14 @@ def _always_dense(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", DRAWS)
-def test_the_optimum_of_small_problems(kind):
-    """Turns of any length; the bound holds after each of them, and in the end it meets the least cost."""
+def test_the_optimum_of_small_problems(kind, monkeypatch):
+    """Turns of any length; the bound holds after each of them, and in the end it meets the least cost.
+
+    Without the interior point method, with it until there are 14 rows, and with all of it.
+    """
     divided = 0
-    for seed in range(trials(12)):
+    for seed, most in itertools.product(range(trials(12)), (0, 14, 4000)):
+        monkeypatch.setattr(semidefinite, "MOST_ROWS", most)
         rng = np.random.default_rng(seed)
         n = int(rng.integers(2, 11))
         g = cut(n, float(rng.uniform(0.5, 1.0)), seed, kind)
