@@ -205,6 +205,11 @@ def frustration(
     several = auto(p, time_limit=share, seed=seed)
     left = None if time_limit is None else time_limit - min(several.seconds, ANY_SHARE * time_limit)
     two = auto(p.require(n_clusters=(1, 2)) if p.n else p, time_limit=left, seed=seed)
+    least = several.lower_bound
+    if several.cost > two.cost:  # in too short a time; two sides are one way to have groups
+        left = 0.0 if time_limit is None else max(0.0, time_limit - several.seconds - two.seconds)
+        several = auto(p, two.labels, time_limit=left, seed=seed)
+        least = max(least, several.lower_bound)
     a, b, costs = p._listed()
     friends = float(-costs[costs < 0].sum())
     together = two.labels[a] == two.labels[b]
@@ -212,11 +217,11 @@ def frustration(
     names = p.nodes
     return Frustration(
         friends + two.cost,
-        max(0.0, friends + two.lower_bound, friends + several.lower_bound),  # two sides are one way to have groups
+        max(0.0, friends + two.lower_bound, friends + least),
         dict(zip(names, two.labels.tolist(), strict=True)),
         [(names[i], names[j]) for i, j in zip(a[frustrated].tolist(), b[frustrated].tolist(), strict=True)],
         friends + several.cost,
-        max(0.0, friends + several.lower_bound),
+        max(0.0, friends + least),
         two,
         several,
     )

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from trials import trials
 
 import graphpart as gp
+from graphpart import signed_network
 
 pytest.importorskip("pandas")
 
@@ -104,3 +105,13 @@ def test_the_limit_is_kept():
     r = gp.frustration(graph, time_limit=1.0)
     assert r.two.seconds + r.several.seconds < 2.0
     assert 0 <= r.groups_lower_bound <= r.lower_bound <= r.index == weight(graph, r.sides) == len(r.pairs)
+
+
+def test_any_number_of_groups_is_no_worse_than_two_sides(monkeypatch):
+    """Also if the search for groups had no time and left all nodes apart."""
+    monkeypatch.setattr(signed_network, "ANY_SHARE", 1e-9)
+    graph = nx.gnm_random_graph(2000, 8000, seed=2)
+    for u, v in graph.edges:
+        graph.edges[u, v]["sign"] = 1 if u % 2 == v % 2 else -1
+    r = gp.frustration(graph, time_limit=1.0)
+    assert r.groups_lower_bound <= r.groups_index <= r.index < graph.number_of_edges() / 4
