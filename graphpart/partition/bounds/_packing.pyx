@@ -334,13 +334,13 @@ cdef double take_path(Search* s, element_t u, element_t v, element_t* meet, offs
 
 def share(const offset_t[::1] starts, const offset_t[::1] pairs, const double[::1] capacity, const double[::1] worth,
           double[::1] amounts, int sweeps, Stopping stopping):
-    """Sweeps over all pairs, forwards and backwards in turn; the number of sweeps made.
+    """Sweeps over all pairs, forwards and backwards in turn, until one of each gains nothing; the number of sweeps made.
 
     Inequality k is over ``pairs[starts[k]:starts[k + 1]]``, and worth ``worth[k]`` times ``amounts[k]``, which changes.
     """
     cdef Py_ssize_t count = worth.shape[0], terms = pairs.shape[0], m = capacity.shape[0], k, e, sweep, at
     cdef offset_t i, j, t, last
-    cdef double total, need, least, more, left, used, wanted
+    cdef double total, need, more, left, used, wanted, value = -INFINITY, before
     owner_array = np.repeat(np.arange(count, dtype=np.int32), np.diff(np.asarray(starts)))
     values = np.asarray(worth)
     if count and (values == values[0]).all():
@@ -364,6 +364,12 @@ def share(const offset_t[::1] starts, const offset_t[::1] pairs, const double[::
             for i in range(first[e], first[e + 1]):
                 shares[order[i]] = amounts[owner[order[i]]] + (more if more > 0 else 0.0)
         for sweep in range(sweeps):
+            if sweep % 2 == 0:  # where all costs are equal, mostly nothing is gained
+                before, value = value, 0.0
+                for k in range(count):
+                    value += worth[k] * least_of(shares, starts[k], starts[k + 1])
+                if value <= before * (1.0 + 1e-12):
+                    break
             if stopping.look(INFINITY):
                 break
             for at in range(m):
@@ -409,12 +415,18 @@ def share(const offset_t[::1] starts, const offset_t[::1] pairs, const double[::
                     i = last
             done += 1
         for k in range(count):
-            least = INFINITY
-            for j in range(starts[k], starts[k + 1]):
-                if shares[j] < least:
-                    least = shares[j]
-            amounts[k] = least
+            amounts[k] = least_of(shares, starts[k], starts[k + 1])
     return done
+
+
+cdef inline double least_of(const double[::1] values, offset_t first, offset_t last) noexcept nogil:
+    """The least of some values in a row."""
+    cdef double least = INFINITY
+    cdef offset_t j
+    for j in range(first, last):
+        if values[j] < least:
+            least = values[j]
+    return least
 
 
 # -------------------------------------------------------------------------------------------------------- group stars

@@ -13,6 +13,7 @@ from trials import trials
 import graphpart as gp
 from graphpart.errors import InvalidCertificate, InvalidProblem
 from graphpart.generate.networks import clustered_network
+from graphpart.partition.bounds import _packing
 from graphpart.partition.bounds.background_packing import ImplicitPacking, centres
 from graphpart.partition.bounds.bounding import Bounding
 from graphpart.partition.bounds.trivial_bound import trivial_bound
@@ -377,3 +378,23 @@ def test_a_long_step_waits_for_a_turn_of_its_own():
     prover._steps = iter([1e6, None])
     prover.run(Stopping(), 1e3)
     assert prover.needs == 1e6 and list(prover._steps) == [None]
+
+
+def test_messages_between_inequalities_stay_within_capacities_and_end_once_two_sweeps_gain_nothing():
+    rng, ended = np.random.default_rng(0), []
+    for number in range(trials(200)):
+        m, count = int(rng.integers(2, 12)), int(rng.integers(1, 8))
+        rows = [rng.choice(m, rng.integers(2, min(m, 4) + 1), replace=False) for _ in range(count)]
+        starts, pairs = np.cumsum([0, *map(len, rows)]), np.concatenate(rows).astype(np.int64)
+        capacity, worth = rng.random(m) if number % 2 else np.ones(m), rng.integers(1, 3, count).astype(float)
+        value = 0.0
+        for sweeps in range(1, 9):
+            amounts = np.zeros(count)
+            done = _packing.share(starts, pairs, capacity, worth, amounts, sweeps, Stopping())
+            load = np.bincount(pairs, np.repeat(amounts, np.diff(starts)), m)
+            assert amounts.min() >= 0 and (load <= capacity + 1e-12).all()
+            assert amounts @ worth >= value - 1e-12  # no sweep loses
+            assert done == sweeps or amounts @ worth <= value + 1e-9
+            value = amounts @ worth
+        ended.append(done)
+    assert min(ended) == 2 and max(ended) == 8
