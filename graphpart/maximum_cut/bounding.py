@@ -34,10 +34,14 @@ class Bounding(Protocol):
         All rounds so far, in iterations of the simplex method, or what takes about as long.
     needs : float
         Seconds of the next round, if it cannot be interrupted; else 0.
+    dives : bool
+        Whether the likelier half is next after a division, since the relaxation goes on from where it is with less
+        work.
     """
 
     bound: float
     needs: float
+    dives: bool
 
     @property
     def work(self) -> float: ...

@@ -38,7 +38,7 @@ class CycleBounding:
         The seconds that a linear program may take.
     """
 
-    needs = 0.0
+    needs, dives = 0.0, True
 
     def __init__(self, g: SignedGraph, remaining: Callable[[], float]) -> None:
         self.g, self.relaxation = g, OddCycles(g, remaining)
