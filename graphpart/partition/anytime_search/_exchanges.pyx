@@ -9,7 +9,8 @@ A change that costs d is accepted with probability exp(-d / temperature); then t
 neighbours of the moved elements change.
 
 The descent at the end looks at all moves and exchanges of each element in turn, and makes the best one, until none
-lowers the cost. Required cuts are counted in a second table.
+lowers the cost. Required cuts are counted in a second table. If pairs that are not stored have a cost, all of the same,
+stored pairs have their costs above it, and only moves change how many such pairs there are, but no exchanges.
 """
 
 import numpy as np
@@ -36,6 +37,7 @@ cdef struct State:
     const cost_t* costs
     const int64_t* sizes
     int64_t max_size
+    double usual            # cost of each pair, to which those of stored pairs are added
     Py_ssize_t least        # fewest subsets
     Py_ssize_t used         # subsets that have elements
     element_t* unused       # the others; the last one is the next to be used
@@ -74,7 +76,7 @@ cdef inline double change(const State* s, element_t a, element_t b, element_t V)
         if (s.load[V] + more > s.max_size or (s.count[U] == 1 and s.used <= s.least)
                 or (s.cuts != NULL and s.cuts[a * s.columns + V])):
             return INFINITY
-        return of_a[V] - of_a[U]
+        return of_a[V] - of_a[U] + s.usual * (s.load[V] + more - s.load[U])
     more -= s.sizes[b]
     if s.load[V] + more > s.max_size or s.load[U] - more > s.max_size:
         return INFINITY
@@ -191,8 +193,10 @@ cdef class Exchanges:
     ----------
     starts, neighbours, costs
     sizes : array of int64
-        The size of each element.
+        The size of each element; 1 for all if there is a usual cost.
     max_size : int
+    usual : float
+        The cost of each pair, to which `costs` are added.
     least, most : int
         Fewest and most subsets. There is a column of the table for each of the most.
     tolerance : float
@@ -206,7 +210,7 @@ cdef class Exchanges:
 
     def __cinit__(
         self, const offset_t[::1] starts, const element_t[::1] neighbours, const cost_t[::1] costs,
-        const int64_t[::1] sizes, long long max_size, Py_ssize_t least, Py_ssize_t most, double tolerance,
+        const int64_t[::1] sizes, long long max_size, double usual, Py_ssize_t least, Py_ssize_t most, double tolerance,
     ):
         cdef Py_ssize_t n = starts.shape[0] - 1, room = min(n, max_size)
         cdef int64_t[::1] load = np.zeros(most, np.int64)
@@ -217,7 +221,7 @@ cdef class Exchanges:
         self.kept = [starts, neighbours, costs, sizes, load, count, place, unused, members]
         self.tolerance = tolerance
         self.s.n, self.s.columns, self.s.room = n, most, room
-        self.s.max_size, self.s.least = max_size, least
+        self.s.max_size, self.s.usual, self.s.least = max_size, usual, least
         self.s.starts, self.s.sizes = &starts[0], &sizes[0]
         self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
         self.s.costs = &costs[0] if costs.shape[0] else NULL

@@ -39,7 +39,7 @@ class ExchangeRounds:
     Parameters
     ----------
     p : SetPartition
-        With a largest size of clusters, without required joins and without a background; see `listed`.
+        With a largest size of clusters and without required joins; see `listed`.
     share : float
     """
 
@@ -56,7 +56,8 @@ class ExchangeRounds:
         limits = p._limits
         if limits is None or limits.max_size is None or p.lifted is not None:
             return None
-        found = as_pairs(p) if p.background is None else listed_within(p, np.zeros(p.n, np.int32))
+        usual = p.background is not None and p.background.constant is not None and p._sizes is None
+        found = as_pairs(p) if p.background is None or usual else listed_within(p, np.zeros(p.n, np.int32))
         if found is None:
             return None
         fewest = found.n / limits.max_size if found._sizes is None else 1.0
@@ -80,7 +81,9 @@ class ExchangeRounds:
         used = int(labels.max(initial=0)) + 1
         most = min(p.n, limits.most or used + max(8, used // 4))
         sizes = np.ones(p.n, np.int64) if p._sizes is None else p._sizes
-        kernel = Exchanges(*p._rows().arrays, sizes, limits.max_size, limits.least, most, p._tolerance)
+        usual = 0.0 if p.background is None else p.background.constant
+        assert usual is not None
+        kernel = Exchanges(*p._rows().arrays, sizes, limits.max_size, usual, limits.least, most, p._tolerance)
         rises = kernel.sample(labels, 5000, task.seed)
         rises = np.sort(rises[(rises > 0) & (rises < np.inf)])
         if not len(rises):

@@ -33,6 +33,21 @@ def balanced(n, size, seed, **options):
     )
 
 
+def with_a_usual_cost(seed):
+    """Pairs that are not listed cost something, too; some pairs must be cut."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 9))
+    u, v = np.triu_indices(n, 1)
+    kept = rng.random(len(u)) < 0.5
+    costs = np.where(rng.random(len(u)) < 0.1, np.inf, rng.normal(size=len(u)))
+    usual = float(rng.choice([0.3, -0.2]))
+    p = gp.SetPartition.from_pairs(n, (u[kept], v[kept]), costs[kept], missing=usual, dense=False)
+    try:
+        return p.require(max_size=int(rng.integers(1, n + 1)), n_clusters=None if seed % 2 else (1, n - 1))
+    except gp.InfeasibleProblem:
+        return None
+
+
 def cost_within(p, labels):
     """The cost of labels if they obey all limits, else inf."""
     return math.inf if p._limits.violation(canonical(labels)) else p._evaluate_labels(canonical(labels))
@@ -54,7 +69,7 @@ def neighbours(labels, columns):
 def test_no_move_and_no_exchange_is_left_that_lowers_the_cost():
     tried = 0
     for seed in seeds(400):
-        p = grouped_problem(seed, limits=True)
+        p = with_a_usual_cost(seed) if seed % 3 == 0 else grouped_problem(seed, limits=True)
         if p is None or p._limits is None or p._limits.max_size is None:
             continue
         listed = ExchangeRounds.listed(Contraction(p).problem)
@@ -68,7 +83,8 @@ def test_no_move_and_no_exchange_is_left_that_lowers_the_cost():
         n, limits = listed.n, listed._limits
         most = min(n, limits.most or n)
         sizes = np.ones(n, np.int64) if listed._sizes is None else listed._sizes
-        kernel = Exchanges(*listed._rows().arrays, sizes, limits.max_size, limits.least, most, listed._tolerance)
+        usual = 0.0 if listed.background is None else listed.background.constant
+        kernel = Exchanges(*listed._rows().arrays, sizes, limits.max_size, usual, limits.least, most, listed._tolerance)
         changes = [cost_within(listed, each) for each in neighbours(start, most)]
         cost = cost_within(listed, start)
         proposed = np.asarray(kernel.sample(start, 200, seed))
