@@ -142,6 +142,26 @@ def test_turns_without_a_limit_go_on_until_half_of_all_work_has_found_nothing(mo
     assert round(portfolio.worked / 1e8) == 51
 
 
+@pytest.mark.parametrize(("again", "steps"), [(4, 7), (9, 9), (20, 13)])
+def test_turns_without_a_limit_have_another_round_of_what_found_the_best_partition(again, steps, monkeypatch):
+    p = gp.SetPartition.from_matrix(noisy(20, 4))
+    searcher = Searcher(p, np.arange(20, dtype=np.int32), True, 0, 1)
+    portfolio, made = searcher._begin(Stopping()), []
+
+    def work(until, improved):
+        made.append(1)
+        portfolio.worked += 5e7
+        portfolio.way = 1 if len(made) == 3 or len(made) == again else 0
+        if len(made) <= 3:  # until here, then half of the work finds nothing with 6 steps
+            cost, labels = portfolio.pool.members[0]
+            portfolio.pool.members[0] = (cost - 1.0, labels)
+        return gp.Status.FEASIBLE
+
+    monkeypatch.setattr(portfolio, "run", work)
+    searcher.run(Stopping(), None)
+    assert len(made) == steps
+
+
 def test_branch_and_cut_begins_with_labels_that_obey_required_cuts():
     C = noisy(20, 5)
     C[0, 1] = C[1, 0] = math.inf

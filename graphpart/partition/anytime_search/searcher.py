@@ -65,7 +65,9 @@ class Searcher:
         self.done, self._wanted, self.parameters = False, wanted, parameters or SearchParameters()
         self.seed, self.threads, self.saver = seed, threads, saver
         self._known, self._improved, self._rounds = smaller, improved, 0
-        self._least, self._found = math.inf, 0.0  # the least cost in turns without a limit, and the work until then
+        # The least cost in turns without a limit, the work until then, which strategy found it, and whether that has
+        # had another round.
+        self._least, self._found, self._finder, self._tried = math.inf, 0.0, -1, False
         self._left = Smaller(p, 0.0, labels, lambda labels: labels)
         self._portfolio: Portfolio | None = None
 
@@ -88,8 +90,9 @@ class Searcher:
     def run(self, stopping: Stopping, until: float | None) -> None:
         """Search until stopped, for some seconds, or until half of all work has found nothing better.
 
-        Without a limit, a turn that has found something also ends after WORK, and a further one goes on. LEAST is
-        worked in any case.
+        Without a limit, this half has another round of the strategy that found the best partition, if others have left
+        time for it. A turn that has found something also ends after WORK, and a further one goes on. LEAST is worked in
+        any case.
         """
         part = stopping.child()
         part.iterations = self._rounds
@@ -102,9 +105,14 @@ class Searcher:
             while status is Status.FEASIBLE and not stopping.check(portfolio.cost):
                 if portfolio.cost < self._least:
                     self._least, self._found = portfolio.cost, portfolio.worked
+                    self._finder, self._tried = portfolio.way, False
+                else:
+                    self._tried |= portfolio.way == self._finder
                 half = 2.0 * self._found
                 most = begun + WORK if self._found > begun else max(begun + WORK, half)  # else no turn may follow
-                if portfolio.worked > min(max(half, least), most):
+                if self._tried or portfolio.worked > 2.0 * half:
+                    most = min(most, max(half, least))
+                if portfolio.worked > most:
                     break
                 status, self._improved = portfolio.run(until=-math.inf, improved=self._improved), True
         self._improved, self._rounds = True, part.iterations
