@@ -155,7 +155,9 @@ class BranchAndCut:
     def _rounded(self, bound: float) -> float:
         """The least possible cost that is not below a bound."""
         constant, step = self.g.constant, self.g.step
-        return constant + round_up(bound - constant - 2.0**-50 * (abs(bound) + abs(constant)), step) if step else bound
+        if not step or bound == math.inf:
+            return bound
+        return constant + round_up(bound - constant - 2.0**-50 * (abs(bound) + abs(constant)), step)
 
     def _closes(self, bound: float) -> bool:
         return self._rounded(bound) >= self.cost - self.resolution

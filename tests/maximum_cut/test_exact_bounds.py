@@ -6,6 +6,7 @@ A bound may never exceed the optimum, not by a rounding error either, and has to
 import itertools
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -88,6 +89,23 @@ def test_the_certified_bound_is_tight_and_never_above_the_optimum(g, relaxation)
     if g.is_exact:
         assert solver.certified == solver.cost == best
     assert solver.cost - solver.certified <= 2.0**-43 * size
+
+
+@pytest.mark.parametrize("seed", [112, 200, 329])
+def test_the_bound_meets_the_cost_where_no_half_of_a_node_has_better_sides(seed, monkeypatch):
+    """Reduced costs have fixed edges such that both values of another one contradict them."""
+    for module, name, value in (
+        (branch_and_cut, "DENSE", 10**6),
+        (odd_cycles, "LARGE", 0),
+        (odd_cycles, "STEADY", 0),
+        (odd_cycles, "GAIN", 10.0),
+        (branch_and_cut, "Reduction", lambda g: SimpleNamespace(graph=g, lift=lambda sides: sides, error=0.0)),
+    ):
+        monkeypatch.setattr(module, name, value)
+    g = random_graph(np.random.default_rng(10**6 + seed), KINDS[seed % len(KINDS)], 10)
+    solver = BranchAndCut(g, np.zeros(g.n, np.uint8))
+    solver.run(Stopping())
+    assert solver.done and solver.nodes == 1 and solver.certified == solver.cost == least_cost(g)
 
 
 @given(graphs)
