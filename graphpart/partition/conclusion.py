@@ -31,4 +31,5 @@ def concluded(
     elif p.background is None and p._limits is None and math.isfinite(bound):
         bound = lowered(p, bound)  # the constant of contracted elements is rounded, too
     result = finish(p, labels, stopping, method, status, lower_bound=bound, **more)
-    return replace(result, message=f"{MESSAGES[result.status]} ({how})")
+    said = Status.FEASIBLE if result.status is Status.LOCAL_OPTIMUM else result.status  # other methods may find more
+    return replace(result, message=f"{MESSAGES[said]} ({how})")
