@@ -510,11 +510,13 @@ def adjacency(
     return CompressedRows(starts_array, neighbours_array, costs_array)
 
 
-def spread(CompressedRows rows, Py_ssize_t most, bint repelling) -> NDArray[np.int32]:
+def spread(
+    CompressedRows rows, Py_ssize_t most, bint repelling, const element_t[::1] firsts
+) -> NDArray[np.int32]:
     """Elements in breadth-first order, along all pairs or those that repel, until more than `most` pairs are within them.
 
-    When no pair leads on, the order goes on from the least element that is not in it. O(n), and a step for each pair
-    of an element in the order.
+    When no pair leads on, the order goes on from the first of `firsts`, which are all elements, that is not in it.
+    O(n), and a step for each pair of an element in the order.
     """
     cdef Py_ssize_t n = rows.view.n, head = 0, tail = 0, start = 0, pairs = 0
     cdef offset_t k
@@ -525,9 +527,9 @@ def spread(CompressedRows rows, Py_ssize_t most, bint repelling) -> NDArray[np.i
     with nogil:
         while pairs <= most and (head < tail or start < n):
             if head == tail:
-                if state[start] == 0:
-                    state[start] = 1
-                    order[tail] = <element_t>start
+                if state[firsts[start]] == 0:
+                    state[firsts[start]] = 1
+                    order[tail] = firsts[start]
                     tail += 1
                 start += 1
                 continue

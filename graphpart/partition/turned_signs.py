@@ -121,7 +121,8 @@ def part_of(p: PairCosts) -> Part:
         (u, v, costs), n = p._listed(), p.n
     else:
         rows = p._rows() if p.background is None else _pairs.adjacency(p.n, *p._listed())
-        n, u, v, costs = within(rows, _pairs.spread(rows, 10 * MOST_PAIRS, False))
+        every = np.arange(p.n, dtype=np.int32)
+        n, u, v, costs = within(rows, _pairs.spread(rows, 10 * MOST_PAIRS, False, every))
     usable = np.isfinite(costs) & (costs != 0)
     return n, u[usable], v[usable], costs[usable]
 
@@ -134,7 +135,7 @@ def near_each_other(n: int, u: Ends, v: Ends, costs: Costs) -> Part:
     if len(costs) <= MOST_PAIRS:
         return n, u, v, costs
     rows = _pairs.adjacency(n, u, v, costs)
-    return within(rows, _pairs.spread(rows, MOST_PAIRS, True))
+    return within(rows, _pairs.spread(rows, MOST_PAIRS, True, np.arange(n, dtype=np.int32)))
 
 
 def within(rows: _pairs.CompressedRows, chosen: Ends) -> Part:

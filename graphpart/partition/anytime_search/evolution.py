@@ -18,6 +18,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.kernels import _pairs
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.drifting import Drifting, DriftTask
 from graphpart.partition.anytime_search.parameters import DriftingParameters
@@ -59,22 +60,12 @@ class EvolutionRounds(Drifting):
 def by_neighbourhood(p: SetPartition) -> NDArray[np.int32]:
     """The elements of listed pairs, ordered such that neighbours are near each other. O(n log n + m)
 
-    Component by component, in the order of breadth-first search from an element of few neighbours. (The order of
-    Cuthill and McKee, which sorts the neighbours of each element, takes quadratic time on stars in scipy.)
+    Component by component, in the order of breadth-first search from an element of few neighbours.
     """
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import breadth_first_order, connected_components
-
-    starts, neighbours, _ = p._rows().arrays
-    rows = csr_matrix((np.ones(len(neighbours), np.int8), neighbours, starts), (p.n, p.n))
-    component = connected_components(rows, directed=False)[1]
-    ends = np.lexsort((np.diff(starts), component))
-    first = ends[
-        np.unique(component[ends], return_index=True)[1]
-    ]  # to which one more element leads: one search for all
-    starts = np.append(starts, starts[-1] + len(first))
-    rows = csr_matrix((np.ones(starts[-1], np.int8), np.append(neighbours, first), starts), (p.n + 1, p.n + 1))
-    order = breadth_first_order(rows, p.n, return_predecessors=False)[1:]
-    order = order[np.argsort(component[order], kind="stable")]
-    elements: NDArray[np.int32] = order[np.diff(starts)[order] > 0].astype(np.int32)
+    rows = p._rows()
+    degree = np.diff(rows.starts)
+    u, v, _ = p._listed()
+    order = np.lexsort((degree, _pairs.connected_components(p.n, u, v))).astype(np.int32)
+    order = _pairs.spread(rows, 2**62, False, order)
+    elements: NDArray[np.int32] = order[degree[order] > 0]
     return elements

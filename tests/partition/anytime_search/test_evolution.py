@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from backgrounds import background_problem
+from trials import trials
 
 import graphpart as gp
 from graphpart.generate.networks import clustered_network
@@ -346,6 +347,21 @@ def test_the_order_goes_through_one_component_after_the_other():
     assert sorted(order.tolist()) == np.unique(pairs).tolist()
     assert (np.diff(part[order]) != 0).sum() == 6
     assert by_neighbourhood(gp.SetPartition.from_pairs(5, [], [], missing=1.0, dense=False)).tolist() == []
+
+
+def test_the_order_is_that_of_breadth_first_search_from_an_element_of_fewest_neighbours():
+    rng = np.random.default_rng(5)
+    for _ in range(trials(100)):
+        n = int(rng.integers(2, 30))
+        graph = nx.gnm_random_graph(n, int(rng.integers(0, 2 * n)), seed=int(rng.integers(2**31)))
+        p = gp.SetPartition.from_pairs(n, list(graph.edges), -np.ones(len(graph.edges)), missing=1.0, dense=False)
+        expected = []
+        for part in sorted(nx.connected_components(graph), key=min):
+            waiting = [min(part, key=lambda a: (graph.degree(a), a))] if len(part) > 1 else []
+            for a in waiting:  # which grows
+                waiting += sorted(set(graph[a]) - set(waiting))
+            expected += waiting
+        assert by_neighbourhood(p).tolist() == expected
 
 
 def test_the_order_takes_no_quadratic_time_on_a_star():
