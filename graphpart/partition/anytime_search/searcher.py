@@ -108,11 +108,9 @@ class Searcher:
                     self._finder, self._tried = portfolio.way, False
                 else:
                     self._tried |= portfolio.way == self._finder
-                half = 2.0 * self._found
-                most = begun + WORK if self._found > begun else max(begun + WORK, half)  # else no turn may follow
-                if self._tried or portfolio.worked > 2.0 * half:
-                    most = min(most, max(half, least))
-                if portfolio.worked > most:
+                end = (2.0 if self._tried else 4.0) * self._found
+                most = begun + WORK if self._found > begun else max(begun + WORK, end)  # else no turn may follow
+                if portfolio.worked > min(max(end, least), most):
                     break
                 status, self._improved = portfolio.run(until=-math.inf, improved=self._improved), True
         self._improved, self._rounds = True, part.iterations
