@@ -113,12 +113,13 @@ class Source:
         self.name = name
         self.line = 1
         self.size = _size_of(stream)
+        self._whole = stream if self.size is not None and stream.tell() == 0 else None
         self._stream = io.BufferedReader(_Full(stream, name), BLOCK)
         if self.head(len(GZIP)) == GZIP:
-            self.size = None
+            self.size = self._whole = None
             self._stream = io.BufferedReader(_Full(gzip.GzipFile(fileobj=self._stream), name), BLOCK)
         elif self.head(len(XZ)) == XZ:
-            self.size = None
+            self.size = self._whole = None
             self._stream = io.BufferedReader(_Full(_Xz(self._stream), name, "xz"), BLOCK)
         if self.head(3) == BOM:
             self._stream.read(3)
@@ -134,6 +135,10 @@ class Source:
     def read(self, size: int = -1) -> bytes:
         """Take the next bytes, all of them by default."""
         return self._stream.read(size)
+
+    def whole(self) -> BinaryIO:
+        """All bytes, of which none was taken, with random access: the file itself if it is a plain one."""
+        return io.BytesIO(self.read()) if self._whole is None else self._whole
 
     def readline(self) -> bytes | None:
         """Take the next line, without its end; None at the end of the file."""

@@ -5,7 +5,6 @@ Several files that make one table, and files larger than memory, are for graphpa
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
 from graphpart.errors import MissingDependency, no_column
@@ -53,7 +52,7 @@ class ParquetColumns:
         self._source = source
         self._errors = (pyarrow.ArrowException, OSError)
         try:
-            self._file = pyarrow.parquet.ParquetFile(io.BytesIO(source.read()))
+            self._file = pyarrow.parquet.ParquetFile(source.whole(), pre_buffer=False)
         except self._errors as error:
             raise self._damaged(error) from None
         self.columns = [str(name) for name in self._file.schema_arrow.names]

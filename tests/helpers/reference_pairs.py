@@ -162,10 +162,11 @@ def reference_chains(
         delta, U = min(moves, default=(math.inf, n + 1))
         return delta, a, U
 
-    queue = deque(range(n))
+    queue, gained = deque(range(n)), Fraction(0)
+    high = p.background is None or not p.background.repels  # else repelling pairs do not count at first
     while queue:
         a = queue.popleft()
-        height = max((abs(c) for c in cost[a].values() if c != math.inf), default=Fraction(0))
+        height = max((abs(c) for c in cost[a].values() if c < (math.inf if high else 0)), default=Fraction(0))
         total = smallest = Fraction(0)
         sequence: list[int] = []
         kept, best = 0, (list(x), list(unused))
@@ -191,8 +192,11 @@ def reference_chains(
             if total < smallest - tolerance:
                 smallest, kept, best = total, len(sequence), (list(x), list(unused))
         x, unused = best
+        gained -= smallest
         for b in sequence[:kept]:
             queue.extend(d for d in (b, *sorted(cost[b])) if d not in queue)
+        if not queue and not high and gained > 1e-4 * abs(p._evaluate_labels(labels)):
+            high, queue = True, deque(range(n))
         if not queue and (p.background is not None or base.any):
             queue.extend(a for a in range(n) if best_move(a)[0] < -tolerance)
     return x

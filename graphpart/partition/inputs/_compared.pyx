@@ -1,16 +1,18 @@
 # How many of the pairs that probably belong together are listed in a table; see unlisted.py.
 import numpy as np
 
-from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.kernels.union_find cimport root, unite
 
 
 def compared_near(
-    const offset_t[::1] starts, const element_t[::1] neighbours, const cost_t[::1] costs, Py_ssize_t crowd
+    const offset_t[::1] first, const element_t[::1] v, const offset_t[::1] starts, const element_t[::1] neighbours,
+    Py_ssize_t crowd
 ):
     """Which pairs have common attracting neighbours, and how many of these pairs are listed.
 
-    An element with more than `crowd` attracting neighbours is no common neighbour.
+    The pairs are sorted: the larger elements of those of a stand from ``v[first[a]]`` to ``v[first[a + 1]]``. Compressed
+    rows (`starts`, `neighbours`) have the attracting ones. An element with more than `crowd` attracting neighbours is no common neighbour.
 
     Returns ``(counts, groups)``. ``counts[k - 1]`` are the pairs with at least k common neighbours, k = 1 and 2: of
     these the listed ones, and all. ``groups[a]`` is the least element of the group of a: attracting pairs with a common
@@ -18,35 +20,30 @@ def compared_near(
     """
     cdef Py_ssize_t n = starts.shape[0] - 1, a, k
     cdef offset_t i, j
-    cdef element_t b, c, degree
+    cdef element_t b, c
     counts_array = np.zeros((2, 2), np.int64)
     parent_array = np.arange(n, dtype=np.int32)
     cdef offset_t[:, ::1] counts = counts_array
     cdef element_t[::1] parent = parent_array
-    cdef element_t[::1] attracting = np.zeros(n, np.int32)
-    cdef element_t[::1] listed = np.full(n, -1, np.int32)    # the last element whose row lists a neighbour
+    cdef element_t[::1] listed = np.full(n, -1, np.int32)    # the last element whose row lists a larger one
     cdef element_t[::1] common = np.zeros(n, np.int32)
     cdef element_t[::1] found = np.empty(n, np.int32)
     cdef element_t size
     cdef bint known
     with nogil:
         for a in range(n):
-            degree = 0
-            for i in range(starts[a], starts[a + 1]):
-                degree += costs[i] < 0
-            attracting[a] = degree
-        for a in range(n):
-            if attracting[a] == 0:
+            if starts[a + 1] == starts[a]:
                 continue
             size = 0
+            for i in range(first[a], first[a + 1]):
+                listed[v[i]] = <element_t>a
             for i in range(starts[a], starts[a + 1]):
-                listed[neighbours[i]] = <element_t>a
                 b = neighbours[i]
-                if not costs[i] < 0 or attracting[b] > crowd:
+                if starts[b + 1] - starts[b] > crowd:
                     continue
                 for j in range(starts[b], starts[b + 1]):
                     c = neighbours[j]
-                    if costs[j] < 0 and c > a:
+                    if c > a:
                         if common[c] == 0:
                             found[size] = c
                             size += 1
@@ -61,7 +58,7 @@ def compared_near(
                     counts[1, 1] += 1
             for i in range(starts[a], starts[a + 1]):
                 c = neighbours[i]
-                if costs[i] < 0 and c > a and common[c] > 0:
+                if c > a and common[c] > 0:
                     unite(&parent[0], <element_t>a, c)
             for k in range(size):
                 common[found[k]] = 0

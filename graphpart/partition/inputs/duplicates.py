@@ -58,6 +58,8 @@ def once(names: Sequence[Hashable], u: NDArray[Any], v: NDArray[Any], values: An
 def repeated(names: Sequence[Hashable], u: NDArray[Any], v: NDArray[Any], values: Any) -> str:
     """How many rows list a pair again, and the first of them; empty if none does."""
     u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
+    if _pairs.first_bad_pair(len(names), u, v, values)[2]:  # sorted, each once
+        return ""
     low, high, count, *_ = _pairs.sort_pairs(len(names), u, v, np.ones(len(u)))
     if len(low) == len(u):
         return ""

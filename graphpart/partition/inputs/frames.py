@@ -435,6 +435,18 @@ def _of_polars(frame: Any) -> Table:
     return Table(list(frame.columns), frame.height, encode, numbers, values)
 
 
+def _numbers_of(column: Any) -> NDArray[Any]:
+    """The numbers of a column of Arrow, NaN where null. Its own ``to_numpy`` imports pandas, which takes long."""
+    if column.null_count:
+        return np.asarray(column.to_numpy())
+    kind = {"double": "float64"}.get(str(column.type), str(column.type))
+    parts = [np.zeros(0, kind)]
+    for chunk in column.chunks:
+        if len(chunk):
+            parts.append(np.frombuffer(chunk.buffers()[1], kind, len(chunk), chunk.offset * np.dtype(kind).itemsize))
+    return parts[1] if len(parts) == 2 else np.concatenate(parts)
+
+
 def _of_arrow(table: Any) -> Table:
     import pyarrow
     from pyarrow import types
@@ -459,7 +471,7 @@ def _of_arrow(table: Any) -> Table:
             a, b = plain(a), plain(b)
         nulls = a.null_count + b.null_count
         if not nulls and types.is_integer(a.type) and types.is_integer(b.type):
-            if found := _integers(a.to_numpy(), b.to_numpy()):
+            if found := _integers(_numbers_of(a), _numbers_of(b)):
                 return found
         elif a.type == b.type:
             both = pyarrow.chunked_array([*a.chunks, *b.chunks], a.type)
@@ -477,17 +489,17 @@ def _of_arrow(table: Any) -> Table:
         return _hashed(a.to_pylist(), b.to_pylist(), left, right)
 
     def numbers(name: Hashable) -> Any:
-        column = table.column(name)
+        column = chunked(name)
         if not any(
             test(column.type) for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
         ):
             return None
-        return column.cast(pyarrow.float64()).to_numpy()
+        return _numbers_of(column.cast(pyarrow.float64()))
 
     def values(name: Hashable) -> Any:
-        column = table.column(name)
+        column = chunked(name)
         if types.is_integer(column.type) and not column.null_count:
-            return column.to_numpy()
+            return _numbers_of(column)
         return column.to_pylist()
 
     return Table(list(table.column_names), table.num_rows, encode, numbers, values)

@@ -13,7 +13,8 @@ q is the smaller one of two shares, which need no clusters:
 2. of the pairs within groups, those that are listed. Groups are connected by attracting pairs with a common attracting
    neighbour. In lists of nearest neighbours the first share is large, but groups are large and hardly compared.
 
-Where few pairs have a common neighbour, as in small tables, or none is listed, as in chains, the cost is 0.
+Where few pairs have a common neighbour, as in small tables, or none is listed, as in chains, the cost is 0. So it is
+where all unlisted pairs together would cost less than a thousandth of what the listed ones do.
 The factor and the exponent are chosen by measurement (benchmarks/tables.py).
 """
 
@@ -28,10 +29,11 @@ from graphpart.display import number, plural
 from graphpart.kernels import _pairs
 from graphpart.partition.inputs._compared import compared_near
 
-__all__ = ["cost_of_unlisted", "derived_cost", "hardly_compared", "told"]
+__all__ = ["cost_of_unlisted", "derived_cost", "hardly_compared", "near_pairs", "told"]
 
 UNLISTED = "pairs that are not in the table cost"
 CROWD = 256  # attracting neighbours, above which an element is not looked at as a common neighbour
+FEW = 0.001  # share of the costs of listed pairs, below which all unlisted pairs together cost nothing
 FEWEST = 20  # pairs with common neighbours: the share of fewer says too little
 
 
@@ -52,16 +54,27 @@ def cost_of_unlisted(
     """
     if len(u) == n * (n - 1) // 2 or not (costs < 0).any():
         return 0.0
-    rows = _pairs.adjacency(n, u, v, costs)
-    counts, group = compared_near(rows.starts, rows.neighbours, rows.costs, CROWD)
+    counts, group = near_pairs(n, u, v, costs)
     shares = [listed / every for listed, every in counts.tolist() if every >= FEWEST]
     pairs = _pairs_within(group)
     if not shares or not pairs:
         return 0.0
     share = min(max(shares), int((group[u] == group[v]).sum()) / pairs)
     finite = np.isfinite(costs)
-    mean = float(np.abs(costs).sum(where=finite)) / int(finite.sum())
-    return float(f"{mean / 3 * share**2:.3g}")
+    total = float(np.abs(costs).sum(where=finite))
+    cost = float(f"{total / int(finite.sum()) / 3 * share**2:.3g}")
+    return cost if cost * n * n > FEW * total else 0.0
+
+
+def near_pairs(
+    n: int, u: NDArray[np.int32], v: NDArray[np.int32], costs: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """What `compared_near` returns for sorted pairs ``u < v``."""
+    attract = costs < 0
+    rows = _pairs.adjacency(n, u[attract], v[attract], costs[attract])
+    first = np.searchsorted(u, np.arange(n + 1, dtype=np.int32))
+    counts, group = compared_near(first, v, rows.starts, rows.neighbours, CROWD)
+    return counts, group
 
 
 def told(derived: float) -> dict[str, str]:
@@ -93,8 +106,7 @@ def hardly_compared(p: Any, labels: NDArray[np.integer[Any]]) -> str | None:
     if not sparse.any():
         return None
     inside &= sparse[labels[u]]
-    rows = _pairs.adjacency(p.n, u[inside], v[inside], costs[inside])
-    group = compared_near(rows.starts, rows.neighbours, rows.costs, CROWD)[1]
+    _, group = near_pairs(p.n, u[inside], v[inside], costs[inside])
     tied = np.zeros(len(sizes), np.int64)  # the size of the largest group in each cluster
     first = np.flatnonzero(group == np.arange(p.n))
     np.maximum.at(tied, labels[first], np.bincount(group, minlength=p.n)[first])

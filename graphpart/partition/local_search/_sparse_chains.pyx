@@ -47,6 +47,8 @@ from graphpart.stopping cimport Stopping
 
 cdef fixed_t NONE = INT64_MAX       # the cost of a forbidden move
 
+cdef double PAYS = 1e-4             # share of the cost that chains have gained, above which higher ones pay
+
 cdef enum:
     EMPTY = -1      # target: the empty set
     OUT = -1        # place of an element that is no candidate
@@ -115,6 +117,7 @@ cdef struct State:
     int64_t kept                # number of moves for good; if exact:
     int64_t* last               # for each subset: the last of these moves that changed it
     int64_t* seen               # for each element: the last of these moves when its best move was found
+    bint high                   # whether a chain may rise by as much as a pair repels
     bint narrow                 # whether a chain goes on with moves from or to subsets that it has changed only
     int64_t* visited            # for each subset: the last chain that changed it
     int64_t chain
@@ -594,11 +597,11 @@ cdef Candidate* best_candidate(State* s, fixed_t limit, double cost, Stopping st
 # ------------------------------------------------------------------------------------------------------------ chains
 
 cdef fixed_t height_at(State* s, element_t a) noexcept nogil:
-    """The largest absolute cost of a pair of an element."""
+    """The largest absolute cost of a pair of an element; unless chains are high, of those that attract."""
     cdef double c, largest = 0.0
     cdef offset_t k
     for k in range(s.starts[a], s.starts[a + 1]):
-        c = fabs(s.costs[k])
+        c = fabs(s.costs[k]) if s.high else -s.costs[k]
         if c != INFINITY and c > largest:
             largest = c
     return fixed(largest, s.scale)
@@ -869,6 +872,7 @@ cdef class Chains:
             versions[1] = -1
             self.kept.append(versions)
             self.s.version, self.s.paid_at, self.s.paid = &versions[0, 0], &versions[1, 0], <fixed_t*>&versions[2, 0]
+        self.s.high = self.s.terms.k == 0 or not terms.repels
         self.s.look = self.s.head = self.s.length = 0
         self.s.best = <Move*>malloc((n + 1) * sizeof(Move))
         self.s.candidates = <Candidate*>malloc((min(n, longest * hub) + 1) * sizeof(Candidate))
@@ -934,13 +938,27 @@ cdef class Chains:
                     return False
         return self.s.length > 0
 
+    cdef bint rise(self, double before, double cost) noexcept nogil:
+        """Let chains rise by as much as pairs repel, and start from all elements again, if others have gained much."""
+        cdef element_t a
+        if self.s.high or not before - cost > PAYS * fabs(before):
+            return False
+        self.s.high = True
+        for a in range(<element_t>self.s.n):
+            self.s.queue[a], self.s.queued[a] = a, True
+        self.s.head, self.s.length = 0, self.s.n
+        return True
+
     def improve(self, double cost, Stopping stopping):
         """Apply chains until none helps: from all elements first, then where something changed. Returns the cost."""
         cdef element_t a
         cdef fixed_t change
         cdef State* s = &self.s
+        cdef double before = cost
         with nogil:
-            while s.length or ((s.terms.any or s.base.any) and self.find_moves(cost, stopping)):
+            while s.length or self.rise(before, cost) or (
+                (s.terms.any or s.base.any) and self.find_moves(cost, stopping)
+            ):
                 a = s.queue[s.head]
                 s.head = s.head + 1 if s.head + 1 < s.n else 0
                 s.length -= 1

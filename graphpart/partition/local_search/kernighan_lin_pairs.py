@@ -18,17 +18,19 @@ It continues with the best move of an element that a stored pair links to an ele
 once. Unless subsets have to be connected, only moves from or to a subset that the chain has changed count, since the
 cost of others does not depend on the chain. The chain ends after CHAIN moves without a new best prefix, after LONGEST
 moves, or when its cost is above that of the best prefix by more than the largest absolute cost of a pair of its first
-element. The best prefix is applied if it lowers the cost. Chains start from all elements in turn, then again from the
-elements that moved and their neighbours, until no chain lowers the cost. An element with more than 100 stored pairs,
-and with more than ten times the average, moves in chains of its own, of one move; it does not switch between two
-subsets, which would take time for all its pairs, for each subset. If no subset can have more than two elements, because
-each element belongs to one of two groups at price inf, all chains end after the first move. If a group has the price
-inf and a chain finds nothing, a chain of ejections follows: an element moves to the subset with which it costs least,
-also if a member of its group has to leave that to be alone, which is then the next to move. Such a chain ends where
-nothing has to leave, after LONGEST moves, or at the same height. On a matrix, where each element is linked to all
-others, one long sequence takes the place of chains. Each step is the best move of all, but an element that has moved
-rests for n / 10 + REST moves. The sequence ends after LONG n moves without a new best prefix, and the next sequence
-starts from its best prefix, until a sequence does not lower the cost.
+element. With a background that repels, only pairs that attract count in this at first. If such chains lower the cost by
+more than a ten-thousandth, chains start from all elements again, and all pairs count from then on. The best prefix is
+applied if it lowers the cost. Chains start from all elements in turn, then again from the elements that moved and their
+neighbours, until no chain lowers the cost. An element with more than 100 stored pairs, and with more than ten times the
+average, moves in chains of its own, of one move; it does not switch between two subsets, which would take time for all
+its pairs, for each subset. If no subset can have more than two elements, because each element belongs to one of two
+groups at price inf, all chains end after the first move. If a group has the price inf and a chain finds nothing, a
+chain of ejections follows: an element moves to the subset with which it costs least, also if a member of its group has
+to leave that to be alone, which is then the next to move. Such a chain ends where nothing has to leave, after LONGEST
+moves, or at the same height. On a matrix, where each element is linked to all others, one long sequence takes the place
+of chains. Each step is the best move of all, but an element that has moved rests for n / 10 + REST moves. The sequence
+ends after LONG n moves without a new best prefix, and the next sequence starts from its best prefix, until a sequence
+does not lower the cost.
 
 Where subsets have to be connected, only base pairs link, and make an element a neighbour; all pairs count in costs. An
 element only moves or switches if its own subset stays connected without it. So subsets are connected at each step, and

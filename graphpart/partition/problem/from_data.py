@@ -79,8 +79,9 @@ class FromData(FromNetworks):
         dense, missing, background, together, apart
             As in the constructor. `missing` is always a cost, also if the rows have similarities or probabilities. For
             weights, similarities and probabilities, the default None derives it from the set of listed pairs. It is 0
-            if there are few rows, all pairs have one, or with `background`, `groups`, `connected` or `lifted`. The
-            problem's ``repr`` and the message of its results tell it. With 0, joining a pair without a row is free.
+            if there are few rows, all pairs have one, the others together cost next to nothing, or with `background`,
+            `groups`, `connected` or `lifted`. The problem's ``repr`` and the message of its results tell it. With 0,
+            joining a pair without a row is free.
         elements : data frame of any kind, optional
             A table with a row for each element. Elements that no pair names are part of the problem, too. Elements
             are in the order of its rows.

@@ -7,9 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import graphpart as gp
-from graphpart.kernels import _pairs
-from graphpart.partition.inputs._compared import compared_near
-from graphpart.partition.inputs.unlisted import CROWD, cost_of_unlisted, hardly_compared
+from graphpart.partition.inputs.unlisted import FEW, _pairs_within, cost_of_unlisted, hardly_compared, near_pairs
 
 WORDS = "pairs that are not in the table cost"
 
@@ -53,8 +51,7 @@ def test_the_kernel_counts_as_the_definition(n, data):
     pairs = data.draw(st.dictionaries(st.sampled_from(every), costs)) if every else {}
     keys = sorted(pairs)
     u, v = np.array(keys, np.int32).reshape(-1, 2).T.copy()
-    rows = _pairs.adjacency(n, u, v, np.array([pairs[key] for key in keys], np.float64))
-    counts, group = compared_near(rows.starts, rows.neighbours, rows.costs, CROWD)
+    counts, group = near_pairs(n, u, v, np.array([pairs[key] for key in keys], np.float64))
     expected, groups = naive_counts(n, pairs)
     assert counts.tolist() == expected.tolist()
     assert group.tolist() == groups.tolist()
@@ -200,3 +197,16 @@ def test_a_large_cluster_that_was_hardly_compared_is_told():
         gp.SetPartition.from_frame(table, "left", "right", probability="score", connected=True),
     ):
         assert "were compared" not in gp.solve(silent, "kernighan-lin-pairs").message
+
+
+def test_costs_that_do_not_matter_are_nothing():
+    """One triangle in a random table of 30,000 elements, of whose near pairs hardly any is listed."""
+    rng = np.random.default_rng(0)
+    pairs = np.unique(np.sort(rng.integers(30_000, size=(150_000, 2)), axis=1), axis=0)
+    u, v = pairs[pairs[:, 0] < pairs[:, 1]].astype(np.int32).T.copy()
+    costs = rng.normal(size=len(u))
+    counts, group = near_pairs(30_000, u, v, costs)
+    share = min(max(a / b for a, b in counts.tolist()), (group[u] == group[v]).sum() / _pairs_within(group))
+    derived = np.abs(costs).mean() / 3 * share**2
+    assert 0 < derived * 30_000**2 < FEW * np.abs(costs).sum()
+    assert cost_of_unlisted(30_000, u, v, costs) == 0
