@@ -23,7 +23,7 @@ __all__ = [
 
 ROUNDING = 1e-9  # a smaller relative difference of two costs counts as none
 LARGEST_WHOLE = 2.0**50  # sums of some numbers up to this are exact
-PART = 1 << 16  # costs that are looked at at once, for which no memory has to be fetched
+PART = 1 << 16  # costs that are looked at at once, so few that they stay in the cache
 DECIMALS, NEAR = 6, 1e-6  # decimals of costs at most, and how far from a whole number a scaled cost may be
 
 

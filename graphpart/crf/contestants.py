@@ -69,7 +69,7 @@ class Passing(Contestant):
                 return
             began = stopping.seconds
             self.ascent = Ascent(self.f, stopping.child(), self.labels, self.tightening and until is None)
-            if until is not None:  # as long as the preparation took, which one iteration would not be worth
+            if until is not None:  # at least as long as the preparation took, so that it was worth that time
                 until = max(until, 2.0 * stopping.seconds - began)
         if until is None:
             self._in_whole(self.ascent, stopping)

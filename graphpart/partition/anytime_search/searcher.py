@@ -106,7 +106,7 @@ class Searcher:
                 if portfolio.cost < self._least:
                     self._least, self._found = portfolio.cost, portfolio.worked
                     self._finder, self._tried = portfolio.way, False
-                else:
+                elif portfolio.worked > self._found:
                     self._tried |= portfolio.way == self._finder
                 end = (2.0 if self._tried else 4.0) * self._found
                 most = begun + WORK if self._found > begun else max(begun + WORK, end)  # else no turn may follow
