@@ -23,7 +23,7 @@ from graphpart.stopping import Stopping
 __all__ = ["Searcher"]
 
 WORK = 1e9  # nanoseconds of work after which a turn without a limit ends if it has found something
-LEAST = 1e4  # nanoseconds of work for each element and pair before it ends for lack of better partitions
+LEAST = 1e4  # nanoseconds of work for each element and pair before it ends for lack of better partitions, at most WORK
 
 
 class Searcher:
@@ -101,7 +101,7 @@ class Searcher:
             status = portfolio.run(until=until, improved=self._improved)
         else:
             status, begun = Status.FEASIBLE, portfolio.worked
-            least = LEAST * (self._left.problem.n + self._left.problem.m)
+            least = min(WORK, LEAST * (self._left.problem.n + self._left.problem.m))
             while status is Status.FEASIBLE and not stopping.check(portfolio.cost):
                 if portfolio.cost < self._least:
                     self._least, self._found = portfolio.cost, portfolio.worked
