@@ -54,7 +54,7 @@ SLOWEST, IDLE = 0.9985, 1e-5  # the slowest fall; a rise from one fall of mu to 
 SHORT = 0.95  # the fall of mu for spins that were joined
 MOST_ROWS, ITERATIONS = 4000, 100  # of the interior point method
 BETWEEN, SLACK = 3, 0.25  # its iterations between two separations; the slack above which rows are left out then
-OPEN, SHORTEST = 0.6, 0.01  # it ends with a gap between both solutions of this share of the whole, or with such steps
+OPEN, SHORTEST = 1.0, 0.01  # it ends with a gap between both solutions of this share of the whole, or with such steps
 
 
 @dataclass(frozen=True)
@@ -172,6 +172,7 @@ class Semidefinite:
         self._before, self._idle = -math.inf, False  # the bound when mu was raised; whether it hardly rose since
         self.rise = math.inf  # of the bound while mu fell the last time
         self._generator = np.random.default_rng(n)
+        self.fell = False  # whether mu fell to the end in the last round: the point is nearest to the optimum then
         self.inside: InteriorPoint | None = None
         self.iterations = 0  # of the interior point method
 
@@ -219,7 +220,8 @@ class Semidefinite:
         if value > self.bound and self._is_definite():
             self.bound, self.best = value, rows.copy()
         gap = self._gap(cost)
-        if n * self.mu < LOW * gap:
+        self.fell = n * self.mu < LOW * gap
+        if self.fell:
             self.mu, self.fall, self.falls = RAISED * gap / n, math.sqrt(self.fall), self.falls + 1
             self.rise, self._before = self.bound - self._before, self.bound
             self._idle = self.rise <= IDLE * gap

@@ -30,11 +30,19 @@ from graphpart.stopping import Stopping
 __all__ = ["SquareBounding"]
 
 LONG = 2  # rounds for each spin after which the first node is divided, if not before
-FALLS = 4  # falls of the barrier after which an interior point method is tried, if not before
+FALLS = 4  # falls of the barrier after which an interior point method is tried for all sides, if not before,
+PATIENCE = 4  # when the rounds took as long as this many of its iterations
+FEW_ROWS = 2000  # with which it is tried for others
 FEW = 12  # spins up to which all sides are enumerated
 OPERATION = 5e-9  # estimated seconds for each cube of the number of spins, before the first round
+ITERATION = 1e-3  # estimated seconds of an iteration of the simplex method
 
 Start = tuple[NDArray[np.int64], NDArray[np.int8], OddRows]
+
+
+def _inner_work(rows: int) -> float:
+    """An iteration of the interior point method, in iterations of the simplex method."""
+    return rows**3 / 4e7
 
 
 class SquareBounding:
@@ -80,7 +88,7 @@ class SquareBounding:
             self._going = (relaxation.round_inside if self._inside else relaxation.round)(self._cost)
         self.needs = time.perf_counter() - began
         # An iteration of the simplex method takes as long as this many cubes.
-        self.work += relaxation.n**3 / 150_000 + (len(relaxation.rows.multipliers) ** 3 / 4e7 if self._inside else 0.0)
+        self.work += relaxation.n**3 / 150_000 + self._inside * _inner_work(len(relaxation.rows.multipliers))
         self.bound = relaxation.bound - self._error
         return True
 
@@ -112,10 +120,18 @@ class SquareBounding:
             slow = relaxation.done or relaxation.rounds >= LONG * relaxation.n or relaxation.rise < little
         else:
             slow = relaxation.falls > 0
-        begin = slow or relaxation.falls >= FALLS
-        if begin and self._going and self._pays and not self._tried and relaxation.fits_inside:
+        rows = len(relaxation.rows.multipliers)
+        if relaxation is self.root:
+            begin = slow or (
+                relaxation.fell and relaxation.falls >= FALLS and self.work >= PATIENCE * _inner_work(rows)
+            )
+        else:
+            begin = slow and rows <= FEW_ROWS
+        seconds, left = ITERATION * _inner_work(rows), stopping.remaining
+        enough = left is None or PATIENCE * seconds < left
+        if begin and enough and self._going and self._pays and not self._tried and relaxation.fits_inside:
             self._inside = self._tried = True
-            self._missing = cost - relaxation.bound
+            self._missing, self.needs = cost - relaxation.bound, seconds
             return Step.GO_ON
         return Step.DIVIDE if slow or not self._going else Step.GO_ON
 
