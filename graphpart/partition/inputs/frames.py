@@ -129,7 +129,7 @@ def pairs_of_table(
         raise InvalidProblem(f"row {row} pairs {names[int(u[row])]!r} with itself: expected two different elements")
     _check_kinds(names, left, right)
     if nodes is None:
-        if isinstance(names, list) and all(type(name) is int for name in names):  # of a column of objects, for instance
+        if isinstance(names, list) and set(map(type, names)) == {int}:  # of a column of objects, for instance
             nodes = sorted(names)  # type: ignore[type-var]
         if nodes is None or nodes == names:
             return names, u, v, numbers
