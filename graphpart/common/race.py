@@ -25,8 +25,9 @@ called provers, all others searchers. All contestants have the same interface. T
 
 The race ends when the bound meets the cost, when no contestant can do more, or when it is stopped. Without a time
 limit, each contestant has one turn, in the given order, and ends this turn by itself. So the result does not depend on
-the clock. Or only searchers have that turn, and provers have turns afterwards, as long as one of them is near or finds
-better solutions in half of its time (while searchers find better ones, too: at most as much time as those).
+the clock. Or only searchers have that turn, and provers have turns afterwards, as long as one of them is near, little
+of the gap is left, or one finds better solutions in half of its time (while searchers find better ones, too: at most as
+much time as those).
 """
 
 from __future__ import annotations
@@ -104,6 +105,7 @@ class RaceParameters:
     sure: float = 0.8  #: least share of the time for provers if one is near and hardly any cost was gained lately
     stuck: float = 0.5  #: least share of the time for provers if none is near and hardly any cost was gained lately
     hope: float = 0.1  #: `stuck` counts only if the gap is at most this share of the distance to the first bound
+    close: float = 0.02  #: share of the distance to the first bound up to which a gap counts as near without a limit
     pace: float = 3.0  #: a prover is near if its bound would meet the cost within this multiple of the remaining time
     fade: float = 0.5  #: factor by which the weight of earlier turns falls with each new turn
     floor: float = 0.1  #: share of the time of searchers, and of that of provers, that is divided equally
@@ -202,9 +204,10 @@ class Race:
     def run(self, stopping: Stopping, seconds: float | None = None, hopeful: bool = False) -> bool:
         """Give turns until the race is over, `stopping` ends it, or `seconds` have passed.
 
-        If `hopeful`, only provers have turns, and only as long as one of them is near, or half of its time has found
-        better solutions, or until they have had, in all calls, the share of the time of provers that are far. If the
-        latest turn of a searcher found a better solution, they have at most as much time as searchers have had.
+        If `hopeful`, only provers have turns, and only as long as one of them is near or little of the gap is left, or
+        half of its time has found better solutions, or until they have had, in all calls, the share of the time of
+        provers that are far. If the latest turn of a searcher found a better solution, they have at most as much time
+        as searchers have had.
 
         A later call continues the race. Without any limit, this is the same as `once`.
 
@@ -228,7 +231,8 @@ class Race:
             searchers = [record for record in self._records if not record.contestant.proves]
             spent, searched = (sum(one.seconds for one in some) for some in (provers, searchers))
             gains = any(2.0 * one.vain < one.seconds for one in provers)
-            far = not gains and not any(self._is_near(one, left) for one in provers)
+            little = self.cost - self.bound <= self.parameters.close * (self.cost - self._lowest) < math.inf
+            far = not gains and not little and not any(self._is_near(one, left) for one in provers)
             wait = any(one.turns and not one.barren for one in searchers) and spent > searched
             if hopeful and spent > self.parameters.far * limit and (far or wait):
                 break

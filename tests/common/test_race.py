@@ -153,6 +153,14 @@ def test_a_proof_that_is_far_has_a_tenth_of_the_time_in_all_calls_if_there_is_no
     assert 10.0 < clock.seconds == sum(proof.turns) < 30.0 and "search" not in {k for k, s in race.spent().items() if s}
 
 
+def test_a_proof_that_has_left_little_of_the_gap_goes_on_if_there_is_no_limit():
+    for most, little in ((9.0, True), (5.0, False)):  # of a gap from -90 to 10, 1% and 5% are left
+        proof = Made("proof", bound=-90.0, rises=20.0, most=most, proves=True)
+        race, clock = Race([Made("search"), proof], LABELS, 10.0, -90.0), Clock(100.0)
+        race.run(clock, hopeful=True)
+        assert race.bound == most and (clock.seconds > 99.0 if little else clock.seconds < 60.0)
+
+
 def test_a_proof_that_finds_better_solutions_goes_on_if_there_is_no_limit():
     proof = Made("proof", bound=-1e6, falls=0.1, least=5.0, proves=True)
     race, clock, _ = hopeful(proof, limit=300.0)
