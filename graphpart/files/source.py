@@ -113,7 +113,8 @@ class Source:
         self.name = name
         self.line = 1
         self.size = _size_of(stream)
-        self._whole = stream if self.size is not None and stream.tell() == 0 else None
+        plain = self.size is not None and isinstance(getattr(stream, "raw", None), io.FileIO)  # not gzip.open(path)
+        self._whole = stream if plain and stream.tell() == 0 else None
         self._stream = io.BufferedReader(_Full(stream, name), BLOCK)
         if self.head(len(GZIP)) == GZIP:
             self.size = self._whole = None

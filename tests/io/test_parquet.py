@@ -1,0 +1,67 @@
+"""Parquet tables come in alike from paths, streams and compressed data, whatever their row groups and types."""
+
+import gzip
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import graphpart as gp
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+RNG = np.random.default_rng(0)
+LEFT = RNG.integers(0, 300, 1000)
+RIGHT = LEFT + RNG.integers(1, 40, 1000)
+SCORE = RNG.integers(-50, 51, 1000)
+OPTIONS = {"left": "a", "right": "b", "cost": "c", "duplicates": "sum"}
+
+
+def same(p, q):
+    return list(p.nodes) == list(q.nodes) and all(map(np.array_equal, p.pairs(), q.pairs()))
+
+
+@pytest.mark.parametrize("ids", ["int64", "int32", "uint8", "uint64"])
+@pytest.mark.parametrize("costs", ["float64", "float32", "int16"])
+def test_types_and_row_groups(tmp_path, ids, costs):
+    top = 200 if ids == "uint8" else 400
+    keep = top > RIGHT
+    u, v, c = (x[keep].astype(kind) for x, kind in zip((LEFT, RIGHT, SCORE), (ids, ids, costs), strict=True))
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"x": u, "a": u, "b": v, "c": c}), path, row_group_size=170)
+    expected = gp.SetPartition.from_frame({"a": u, "b": v, "c": c}, "a", "b", cost="c", duplicates="sum")
+    assert same(gp.read(path, **OPTIONS), expected)
+    table = pq.read_table(path)
+    for start in (3, 170, 171):  # views of arrays that begin elsewhere
+        part = {name: x[start:-5] for name, x in (("a", u), ("b", v), ("c", c))}
+        some = gp.SetPartition.from_frame(table.slice(start, len(u) - start - 5), "a", "b", cost="c", duplicates="sum")
+        assert same(some, gp.SetPartition.from_frame(part, "a", "b", cost="c", duplicates="sum"))
+    batch = table.to_batches()[0]
+    some = gp.SetPartition.from_frame(batch, "a", "b", cost="c", duplicates="sum")
+    assert same(some, gp.SetPartition.from_frame(pa.table(batch), "a", "b", cost="c", duplicates="sum"))
+
+
+def test_streams_and_compressed_data(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": LEFT, "b": RIGHT, "c": SCORE}), path)
+    expected, data = gp.read(path, **OPTIONS), path.read_bytes()
+    packed, behind = tmp_path / "t.parquet.gz", tmp_path / "behind"
+    packed.write_bytes(gzip.compress(data))
+    behind.write_bytes(b"12345" + data)
+    assert same(gp.read(packed, **OPTIONS), expected)
+    assert same(gp.read(io.BytesIO(data), **OPTIONS), expected)
+    with gzip.open(packed) as stream, open(path, "rb") as plain, open(behind, "rb") as later:
+        later.read(5)
+        for one in (stream, plain, later):
+            assert same(gp.read(one, **OPTIONS), expected)
+        assert not plain.closed
+
+
+def test_pandas_is_not_imported(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": LEFT, "b": RIGHT, "c": SCORE}), path, row_group_size=300)
+    code = f"import sys, graphpart as gp; gp.read({str(path)!r}, **{OPTIONS!r}); print('pandas' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
