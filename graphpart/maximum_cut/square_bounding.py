@@ -32,6 +32,7 @@ __all__ = ["SquareBounding"]
 LONG = 2  # rounds for each spin after which the first node is divided, if not before
 FALLS = 4  # falls of the barrier after which an interior point method is tried for all sides, if not before,
 PATIENCE = 4  # when the rounds took as long as this many of its iterations
+USUAL = 20  # of its iterations until the bound is better than that of sweeps after the same time, about
 FEW_ROWS = 2000  # with which it is tried for others
 FEW = 12  # spins up to which all sides are enumerated
 OPERATION = 5e-9  # estimated seconds for each cube of the number of spins, before the first round
@@ -128,7 +129,7 @@ class SquareBounding:
         else:
             begin = slow and rows <= FEW_ROWS
         seconds, left = ITERATION * _inner_work(rows), stopping.remaining
-        enough = left is None or PATIENCE * seconds < left
+        enough = left is None or USUAL * seconds < left
         if begin and enough and self._going and self._pays and not self._tried and relaxation.fits_inside:
             self._inside = self._tried = True
             self._missing, self.needs = cost - relaxation.bound, seconds
