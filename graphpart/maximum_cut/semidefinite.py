@@ -36,10 +36,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.maximum_cut import _odd_squares
+from graphpart.maximum_cut.signed_graph import SignedGraph
 
 if TYPE_CHECKING:
     from graphpart.maximum_cut.interior_point import InteriorPoint
-from graphpart.maximum_cut.signed_graph import SignedGraph
 
 __all__ = ["LARGEST", "OddRows", "Semidefinite", "half_of", "joined_costs", "joined_spins", "spin_costs"]
 
