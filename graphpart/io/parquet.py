@@ -52,7 +52,7 @@ class ParquetColumns:
         self._source = source
         self._errors = (pyarrow.ArrowException, OSError)
         try:
-            self._file = pyarrow.parquet.ParquetFile(source.whole(), pre_buffer=False)
+            self._file = pyarrow.parquet.ParquetFile(source.whole())
         except self._errors as error:
             raise self._damaged(error) from None
         self.columns = [str(name) for name in self._file.schema_arrow.names]

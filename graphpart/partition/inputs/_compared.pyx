@@ -12,7 +12,8 @@ def compared_near(
     """Which pairs have common attracting neighbours, and how many of these pairs are listed.
 
     The pairs are sorted: the larger elements of those of a stand from ``v[first[a]]`` to ``v[first[a + 1]]``. Compressed
-    rows (`starts`, `neighbours`) have the attracting ones. An element with more than `crowd` attracting neighbours is no common neighbour.
+    rows (`starts`, `neighbours`) have the attracting ones. An element with more than `crowd` attracting neighbours is no
+    common neighbour.
 
     Returns ``(counts, groups)``. ``counts[k - 1]`` are the pairs with at least k common neighbours, k = 1 and 2: of
     these the listed ones, and all. ``groups[a]`` is the least element of the group of a: attracting pairs with a common

@@ -63,7 +63,7 @@ def cost_of_unlisted(
     finite = np.isfinite(costs)
     total = float(np.abs(costs).sum(where=finite))
     cost = float(f"{total / int(finite.sum()) / 3 * share**2:.3g}")
-    return cost if cost * n * n > FEW * total else 0.0
+    return cost if cost * (n * (n - 1) // 2 - len(u)) >= FEW * total else 0.0
 
 
 def near_pairs(
