@@ -353,7 +353,7 @@ class _Solver:
 
     def _by_branch_and_bound(self, part: FactorGraph) -> Found | None:
         """A few nodes, which are enough for most small components."""
-        if part.entries > BRANCHED:
+        if part.entries > BRANCHED or not (self._limited or Branching.suits(part, PARAMETERS)):
             return None
         labels, cost = improve(part, _best_unary(part), self.stopping.child(plus=math.inf), "sweep")
         branching = Branching(part, labels, cost, PARAMETERS, PASSES)

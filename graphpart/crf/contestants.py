@@ -9,6 +9,7 @@ sizes of the tables.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cached_property
 
@@ -40,16 +41,29 @@ Labels = NDArray[np.int32]
 
 
 class Passing(Contestant):
-    """Message passing in whole iterations. Tightening, if requested, begins once the bound hardly rises without it."""
+    """Message passing in whole iterations. Tightening, if requested, begins once the bound hardly rises without it.
+
+    Parameters
+    ----------
+    other : callable
+        Returns the bound of a contestant before it. Without a time limit, message passing ends once it would not come
+        up to this bound at its latest pace.
+    """
 
     name = "message passing"
     proves = True
 
     def __init__(
-        self, f: FactorGraph, labels: Labels, cost: float, parameters: ContestantParameters, tightening: bool = True
+        self,
+        f: FactorGraph,
+        labels: Labels,
+        cost: float,
+        parameters: ContestantParameters,
+        tightening: bool = True,
+        other: Callable[[], float] = lambda: -math.inf,
     ) -> None:
         super().__init__(f, labels, cost)
-        self.parameters, self.tightening = parameters, tightening
+        self.parameters, self.tightening, self.other = parameters, tightening, other
         self.ascent: Ascent | None = None
         self._general: bool | None = None
         self._each = parameters.entry * numbers_in(f)  # seconds for an iteration
@@ -84,11 +98,15 @@ class Passing(Contestant):
     def _in_whole(self, ascent: Ascent, stopping: Stopping) -> None:
         left, before = self.parameters.passed, -1
         while left > 0 and ascent.iterations > before and not stopping.check(self.cost):
-            ascent.stopping, before = stopping.child(iterations=WINDOW), ascent.iterations
+            ascent.stopping, before, bound = stopping.child(iterations=WINDOW), ascent.iterations, ascent.passes.bound
             if ascent.run() != "stopped":
                 break
             added = self.f.domains[ascent.passes.structure.scopes].prod(axis=1, dtype=np.float64).sum()
-            left -= (ascent.iterations - before) * (self._read(ascent) + float(added))
+            read = (ascent.iterations - before) * (self._read(ascent) + float(added))
+            left -= read
+            rise = ascent.passes.bound - bound  # of the latest window; later ones raise the bound less
+            if before and ascent.passes.bound + rise * max(left, 0.0) / read < self.other():
+                break
         self._rest()
 
     def _read(self, ascent: Ascent) -> float:
@@ -265,7 +283,7 @@ class Searching(Contestant):
             self.take(self.portfolio.labels, self.portfolio.cost)
 
     def run(self, stopping: Stopping, until: float | None) -> None:
-        """Perform a turn. Without `until`, it ends after `idle` rounds without gain."""
+        """Perform a turn. Without `until`, it ends after `idle` rounds without gain, or fewer long ones."""
         if self._early is not None:
             self.wait(stopping)
             self.collect()
@@ -276,7 +294,8 @@ class Searching(Contestant):
             self.portfolio = Portfolio(self.f, self.labels, self.seed, prepared=True)
         self.portfolio.offer(self.labels, self.cost)
         if until is None:
-            self.portfolio.run(stopping.child(), self.parameters.idle)
+            few = int(self.parameters.searched / max(1, self.f.entries))
+            self.portfolio.run(stopping.child(), max(1, min(self.parameters.idle, few)))
             self.done = True
         else:
             while not self.portfolio.done and not stopping.check(self.cost):

@@ -80,11 +80,11 @@ class HardComponent:
         self.stripping = Stripping(
             f, labels, cost, nominal, lambda: self.passing.passes if self.passing.structured else None
         )
-        self.passing = Passing(f, labels, cost, parameters, tightening=self.stripping.done)
+        self.cutting = Cutting(f, labels, cost)
+        self.passing = Passing(f, labels, cost, parameters, self.stripping.done, lambda: self.cutting.bound)
         self.searching = Searching(f, labels, cost, parameters, seed)
         self.branching = Branching(f, labels, cost, parameters)
         self.relaxing = Relaxing(f, labels, cost, parameters)
-        self.cutting = Cutting(f, labels, cost)
         self.others = (
             self.stripping,
             self.relaxing,
@@ -182,8 +182,10 @@ class HardComponent:
     @property
     def _too_large(self) -> bool:
         """Whether the component is too large for branch and bound to begin within the time."""
-        affordable = self.parameters.affordable * self._seconds
-        return self.branching.tree is None and self.f.entries > affordable
+        small = self.f.entries <= self.parameters.affordable * self._seconds
+        return self.branching.tree is None and not (
+            small and (self.limit is not None or Branching.suits(self.f, self.parameters))
+        )
 
     def _searches_late(self) -> bool:
         """Whether the first round of search takes much of the time."""

@@ -229,6 +229,31 @@ def test_iterations_of_structured_tables_count_as_the_labels_that_they_read():
         assert passing._read(passing.ascent) == read
 
 
+def test_message_passing_ends_without_a_limit_if_it_does_not_come_up_to_the_bound_before_it():
+    """On spin glasses of 6,400 spins it took three quarters of the time, below the bound of odd cycles."""
+    f = frustrated(40, scattered=True)
+    labels, cost = np.zeros(f.n, np.int32), f.evaluate(np.zeros(f.n, np.int32))
+    ended = []
+    for other in (-np.inf, np.inf):
+        passing = CONTESTANTS.Passing(f, labels, cost, HARD.ContestantParameters(), True, lambda other=other: other)
+        passing.run(Stopping(), None)
+        assert passing.done
+        ended.append(passing.ascent.iterations)
+    assert ended[1] <= 2 * CONTESTANTS.WINDOW < ended[0]
+
+
+def test_branch_and_bound_of_many_variables_needs_a_limit():
+    """A first dive through a grid of 200 x 200 took half a minute, three times."""
+    parameters = HARD.ContestantParameters()
+    assert HARD.Branching.suits(frustrated(60), parameters)
+    large = frustrated(120)
+    assert not HARD.Branching.suits(large, parameters)
+    for stopping, begins in ((Stopping(), False), (Stopping(time_limit=60), True)):
+        labels, rng = np.zeros(large.n, np.int32), np.random.default_rng(0)
+        hard = HARD.HardComponent(large, labels, stopping, rng, lambda *_: None)
+        assert hard._too_large is not begins
+
+
 def test_counting_the_labelings_of_many_variables_takes_no_time():
     n = 10**6
     f = gp.FactorGraph.from_arrays(np.full(n, 3), [(np.array([[0, 1], [1, 2], [0, 2]]), np.zeros((3, 3, 3)))])

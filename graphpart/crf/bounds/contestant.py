@@ -38,6 +38,7 @@ class ContestantParameters:
     passed: float = 2.0**29  #: without a time limit: table entries of all iterations of message passing, about
     visited: float = 2.0**23  #: without a time limit: table entries of all nodes of branch and bound
     idle: int = 6  #: without a time limit: rounds of search without gain in a row after which it ends
+    searched: float = 2.0**20  #: without a time limit: table entries of so many rounds, if these are fewer
 
 
 class Contestant:

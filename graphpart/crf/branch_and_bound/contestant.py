@@ -13,6 +13,7 @@ from graphpart.stopping import Stopping
 __all__ = ["Branching"]
 
 Labels = NDArray[np.int32]
+FEWEST = 64  # nodes of a turn without a time limit, below which there is none
 
 
 class Branching(Contestant):
@@ -46,6 +47,11 @@ class Branching(Contestant):
         self.parameters, self.iterations = parameters, iterations
         self.nodes = max(1, int(parameters.visited / max(1, f.entries)))
         self.tree: BranchAndBound | None = None
+
+    @staticmethod
+    def suits(f: FactorGraph, parameters: ContestantParameters) -> bool:
+        """Whether it is worth its preparation without a time limit: a first dive has a node for each variable."""
+        return FEWEST * f.entries <= parameters.visited
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a labeling if it is better than the own one."""
