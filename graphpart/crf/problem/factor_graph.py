@@ -328,7 +328,10 @@ class FactorGraph(FromOthers, WithFunctions):
         1.5
         """
         if field_comes_first(coupling, field):
-            deprecated("FactorGraph.from_ising(field, coupling)", "from_ising(coupling, field)")
+            deprecated(
+                "FactorGraph.from_ising(field, coupling)",
+                "from_ising(coupling, field), or, as dimod has the opposite signs, from_bqm for its models",
+            )
             coupling, field = field, coupling
         return from_ising_model(cls, coupling, field, weight, constant, offset, sense)
 
