@@ -117,8 +117,8 @@ def check_values(p: PairCosts) -> None:
         few = p._limits is not None and p._limits.most is not None
         so = "pairs join only because the number of clusters is limited" if few else "nothing joins"
         warn(
-            f"{found}; a positive cost keeps a pair apart, so {so}: if large values shall join, read them as similarity "
-            "with a threshold, or as probability"
+            f"{found}; a positive cost keeps a pair apart, so {so}: if large values shall join, read them as "
+            "similarity with a threshold, or as probability"
         )
     elif p._limits is None and not np.isposinf(costs).any():  # limits and required cuts keep apart what attracts
         if np.count_nonzero(np.bincount(components(p)) > 1) > 1:  # clusters, all the same
