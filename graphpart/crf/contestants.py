@@ -31,6 +31,7 @@ from graphpart.crf.exact_solvers.linear_functions import NOMINAL
 from graphpart.crf.graph_cuts._moves import Moves
 from graphpart.crf.graph_cuts.expansion import Expansions, random_expansions
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.labeling import trivial_bound
 from graphpart.machine import processors
 from graphpart.result import Status
 from graphpart.stopping import Stopping
@@ -38,6 +39,7 @@ from graphpart.stopping import Stopping
 __all__ = ["Expanding", "Passing", "Relaxing", "Searching"]
 
 Labels = NDArray[np.int32]
+FAR = 0.25  # share of the first gap; a bound that would leave more of it is far
 
 
 class Passing(Contestant):
@@ -46,8 +48,8 @@ class Passing(Contestant):
     Parameters
     ----------
     other : callable
-        Returns the bound of a contestant before it. Without a time limit, message passing ends once it would not come
-        up to this bound at its latest pace.
+        Returns the bound of a contestant before it. Without a time limit, message passing ends once its bound would not
+        come up to this one at its latest pace, or would remain far from the cost.
     """
 
     name = "message passing"
@@ -97,6 +99,9 @@ class Passing(Contestant):
 
     def _in_whole(self, ascent: Ascent, stopping: Stopping) -> None:
         left, before = self.parameters.passed, -1
+        least = self.other()
+        if self.cost < math.inf:
+            least = max(least, self.cost - FAR * (self.cost - trivial_bound(self.f)))
         while left > 0 and ascent.iterations > before and not stopping.check(self.cost):
             ascent.stopping, before, bound = stopping.child(iterations=WINDOW), ascent.iterations, ascent.passes.bound
             if ascent.run() != "stopped":
@@ -105,7 +110,7 @@ class Passing(Contestant):
             read = (ascent.iterations - before) * (self._read(ascent) + float(added))
             left -= read
             rise = ascent.passes.bound - bound  # of the latest window; later ones raise the bound less
-            if before and ascent.passes.bound + rise * max(left, 0.0) / read < self.other():
+            if before and read and ascent.passes.bound + rise * max(left, 0.0) / read < least:
                 break
         self._rest()
 

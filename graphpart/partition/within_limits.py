@@ -52,7 +52,7 @@ __all__ = ["LARGEST_PROVEN", "solve_within_limits"]
 
 FREE = "the optimum without limits"
 LARGEST_PROVEN = 100  # most elements of a problem that is given to the integer program
-PACKING = 0.05  # most of the time for a bound before the race
+QUICK = 0.05  # most of the time for each bound before the race
 
 
 class _Proofs:
@@ -225,11 +225,12 @@ def solve_within_limits(
             turns = RaceParameters(hope=1.0, stuck=0.8)  # its bound is far, and rises long after the search is stuck
     provers = [one for one in contestants if one.proves]
     judge = judge_of_partition(free)
-    sized, packed = size_bound(p) - constant, trivial_bound(free)
+    left = inner.remaining
+    quick = math.inf if left is None else QUICK * left
+    sized, packed = size_bound(p, quick) - constant, trivial_bound(free)
     if any(isinstance(one, _Proofs) and one.few is not None for one in contestants) and free.background is None:
         # The bound for few clusters takes the first turns, and is far below that without limits in some problems.
-        left = inner.remaining
-        part = inner.child(seconds=None if left is None else PACKING * left, plus=math.inf)
+        part = inner.child(seconds=None if left is None else quick, plus=math.inf)
         packed = max(packed, lowered(free, proven_bound(free, *pack(free, part))))
     race = Race(contestants, first, cost, max(sized, packed), lambda _: judge, turns)
     race.run(inner)

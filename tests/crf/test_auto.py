@@ -242,6 +242,20 @@ def test_message_passing_ends_without_a_limit_if_it_does_not_come_up_to_the_boun
     assert ended[1] <= 2 * CONTESTANTS.WINDOW < ended[0]
 
 
+def test_message_passing_may_be_interrupted_before_an_iteration(monkeypatch):
+    f, run, calls = frustrated(40, scattered=True), CONTESTANTS.Ascent.run, []
+
+    def interrupted(ascent):
+        calls.append(ascent.iterations)
+        return run(ascent) if len(calls) == 1 else "stopped"
+
+    monkeypatch.setattr(CONTESTANTS.Ascent, "run", interrupted)
+    labels = np.zeros(f.n, np.int32)
+    passing = CONTESTANTS.Passing(f, labels, f.evaluate(labels), HARD.ContestantParameters())
+    passing.run(Stopping(), None)
+    assert calls == [0, CONTESTANTS.WINDOW] and passing.done and passing.bound > trivial_bound(f)
+
+
 def test_branch_and_bound_of_many_variables_needs_a_limit():
     """A first dive through a grid of 200 x 200 took half a minute, three times."""
     parameters = HARD.ContestantParameters()

@@ -26,14 +26,21 @@ from graphpart.partition.problem import SetPartition
 __all__ = ["size_bound"]
 
 Floats = NDArray[np.float64]
-MOST_PAIRS, MOST_SIZES = 5_000_000, 2_000_000  # most listed pairs, and elements times sizes: some 2 s and 500 MB
+MOST_PAIRS, MOST_SIZES = 5_000_000, 2_000_000  # most listed pairs, and elements times sizes: some 500 MB
+PAIR, SIZE = 3e-7, 8e-9  # seconds for a pair, and for an element and a size in each step
 STEPS = 60  # of the search for the best price: doublings, then halvings of an interval
 
 
-def size_bound(p: SetPartition) -> float:
-    """A lower bound for a problem with limits, from these alone; -inf for some backgrounds, and for too many sizes.
+def size_bound(p: SetPartition, seconds: float = math.inf) -> float:
+    """A lower bound for a problem with limits, from these alone; -inf for some backgrounds, and if it takes too long.
 
     Required joins are not used. O(m log m + elements * sizes)
+
+    Parameters
+    ----------
+    p : SetPartition
+    seconds : float
+        Nothing is begun that would take longer, by an estimate.
 
     Examples
     --------
@@ -51,9 +58,10 @@ def size_bound(p: SetPartition) -> float:
     largest = min(n if limits.max_size is None else limits.max_size, n - limits.least + 1)
     if n < 2 or usual is None or p.groups is not None or limits.sizes is not None or n * largest > MOST_SIZES:
         return -math.inf
-    u, v, cost = p._listed()
-    if len(cost) > MOST_PAIRS:
+    pairs = n * n // 2 if p.is_dense else p.m
+    if pairs > MOST_PAIRS or PAIR * pairs + (SIZE * STEPS if limits.number else SIZE) * n * largest > seconds:
         return -math.inf
+    u, v, cost = p._listed()
     scale = max(abs(usual), float(np.abs(cost[np.isfinite(cost)]).max(initial=0.0)))
     unit = 2.0 ** min(math.frexp(scale)[1], 1023)  # so that no price overflows
     paid = _least_paid(n, u, v, cost / unit, usual / unit, largest)

@@ -93,5 +93,6 @@ def test_auto_says_it():
     p = gp.SetPartition.from_pairs(60, (u, v), cost, max_size=10)
     r = gp.solve(p, time_limit=0.3)
     assert size_bound(p) <= r.lower_bound <= r.cost
+    assert size_bound(p, 1e-5) == -math.inf  # there is no time for it
     assert "without limits" not in r.message
     assert r.gap < 0.6

@@ -174,6 +174,6 @@ def test_a_bound_that_knows_the_number_of_clusters(k, monkeypatch):
     monkeypatch.setattr(within_limits.FewClusters, "fits", lambda q: False)
     r = gp.partition.exact(p, time_limit=0.2)
     assert 0.0 < r.lower_bound <= r.cost  # from sizes alone
-    monkeypatch.setattr(within_limits, "size_bound", lambda q: -math.inf)
+    monkeypatch.setattr(within_limits, "size_bound", lambda *_: -math.inf)
     r = gp.partition.exact(p, time_limit=0.2)
     assert r.status == "optimal" or ("without limits" in r.message and "to the bound without limits" in repr(r))
