@@ -96,8 +96,8 @@ def auto(
         For restarts of local search; default 0.
     time_limit : float, optional
         Seconds. All of them are used unless optimality is proven. Without a limit, the numbers of iterations do not
-        depend on the clock, and take about 20 seconds together at most. Only an integer program ends by the clock,
-        after 10 seconds.
+        depend on the clock. They take some seconds together on most problems, up to a minute on a few. Only an integer
+        program ends by the clock, after 10 seconds.
     checkpoint : str or path-like, optional
         A file of labels. The best labels are written to it about once a second, and at the end. If it exists, the run
         starts from it, unless `initial` is better. ``checkpoint.bound`` beside it has the best lower bound of all runs.

@@ -217,6 +217,7 @@ def solve_within_limits(
     turns = PROVING if method == "exact" else None
     if TwoClusters.fits(q):
         contestants.append(TwoClusters(q, first))
+    few: FewClusters | None = None
     if not contestants[-1].proves or least > 1:
         prover = _prover(free, first, stopping, constant, threads, inner.remaining)
         few = FewClusters(q) if FewClusters.fits(q) else None
@@ -228,7 +229,7 @@ def solve_within_limits(
     left = inner.remaining
     quick = math.inf if left is None else QUICK * left
     sized, packed = size_bound(p, quick) - constant, trivial_bound(free)
-    if any(isinstance(one, _Proofs) and one.few is not None for one in contestants) and free.background is None:
+    if few is not None:  # then all costs are listed
         # The bound for few clusters takes the first turns, and is far below that without limits in some problems.
         part = inner.child(seconds=None if left is None else quick, plus=math.inf)
         packed = max(packed, lowered(free, proven_bound(free, *pack(free, part))))
