@@ -1,16 +1,19 @@
-"""Kernel of simulated annealing over moves and exchanges, for problems that limit the sizes of subsets.
+"""Kernel of simulated annealing over moves and exchanges, for problems with sizes of subsets or with required cuts.
 
 A table has the cost of each element with each subset, so the change of cost by a move or an exchange takes constant
 time, beside the cost of the pair that is exchanged, which is looked up in a sorted row. A step proposes one change. It
-takes an element and a subset: that of a random neighbour of the element, or that of any other element. If the subset
-has no room for the element, or at random, the element is exchanged for a random member of the subset; otherwise it
-moves there. If the other element is of the same subset, the element moves to an empty one, if another one is allowed.
-A change that costs d is accepted with probability exp(-d / temperature); then the rows of the table that belong to
+takes an element and a subset: that of a random neighbour of the element, or that of any other element. If exactly one
+member of the subset must be apart from the element, the two are exchanged. If the subset has no room for the element,
+or at random where sizes are limited, the element is exchanged for a random member of the subset; otherwise it moves
+there. If the other element is of the same subset, the element moves to an empty one, if another one is allowed. A
+change that costs d is accepted with probability exp(-d / temperature); then the rows of the table that belong to
 neighbours of the moved elements change.
 
 The descent at the end looks at all moves and exchanges of each element in turn, and makes the best one, until none
-lowers the cost. Required cuts are counted in a second table. If pairs that are not stored have a cost, all of the same,
-stored pairs have their costs above it, and only moves change how many such pairs there are, but no exchanges.
+lowers the cost. Where sizes are not limited, the exchanges are those of two elements that must be apart. A second table
+has the number of required cuts of each element with each subset, and the exclusive or of the elements that they lead
+to: if there is only one, it is that element. If pairs that are not stored have a cost, all of the same, stored pairs
+have their costs above it, and only moves change how many such pairs there are, but no exchanges.
 """
 
 import numpy as np
@@ -48,7 +51,8 @@ cdef struct State:
     element_t* place        # of each element among the members of its subset
     Py_ssize_t room
     cost_t* table           # cost of each element with each subset, required cuts left out
-    element_t* cuts         # number of required cuts of each element with each subset, or NULL
+    element_t* cuts         # for each element and subset: number of required cuts, exclusive or of elements; or NULL
+    bint sized              # whether some subset may be too small for all elements
     double cost             # since the start
     int64_t work            # entries of rows that were changed, and changes that the descent looked at
     uint64_t random
@@ -59,6 +63,11 @@ cdef inline double pair_cost(const State* s, element_t a, element_t b) noexcept 
     cdef offset_t low = max(s.starts[a], s.starts[a + 1] - (s.n - b)), high = min(s.starts[a + 1], s.starts[a] + b)
     cdef offset_t k = first_not_below(s.neighbours, low, high, b)
     return s.costs[k] if k < s.starts[a + 1] and s.neighbours[k] == b else 0.0
+
+
+cdef inline element_t* cuts_with(const State* s, element_t a, element_t V) noexcept nogil:
+    """The number of members of a subset that an element must be apart from, and their exclusive or."""
+    return s.cuts + 2 * (a * s.columns + V)
 
 
 cdef inline double change(const State* s, element_t a, element_t b, element_t V) noexcept nogil:
@@ -74,7 +83,7 @@ cdef inline double change(const State* s, element_t a, element_t b, element_t V)
     cdef bint cut
     if b < 0:
         if (s.load[V] + more > s.max_size or (s.count[U] == 1 and s.used <= s.least)
-                or (s.cuts != NULL and s.cuts[a * s.columns + V])):
+                or (s.cuts != NULL and cuts_with(s, a, V)[0])):
             return INFINITY
         return of_a[V] - of_a[U] + s.usual * (s.load[V] + more - s.load[U])
     more -= s.sizes[b]
@@ -83,7 +92,7 @@ cdef inline double change(const State* s, element_t a, element_t b, element_t V)
     pair = pair_cost(s, a, b)
     if s.cuts != NULL:
         cut = pair == INFINITY
-        if s.cuts[a * s.columns + V] > cut or s.cuts[b * s.columns + U] > cut:
+        if cuts_with(s, a, V)[0] > cut or cuts_with(s, b, U)[0] > cut:
             return INFINITY
         if cut:
             pair = 0.0
@@ -94,14 +103,18 @@ cdef inline double change(const State* s, element_t a, element_t b, element_t V)
 cdef void tell(State* s, element_t a, element_t U, element_t V) noexcept nogil:
     """Tell the neighbours of an element that it is in V, no longer in U. O(degree)"""
     cdef offset_t k
+    cdef element_t b
     cdef cost_t* row
     s.work += s.starts[a + 1] - s.starts[a]
     for k in range(s.starts[a], s.starts[a + 1]):
+        b = s.neighbours[k]
         if s.costs[k] == INFINITY:
-            s.cuts[s.neighbours[k] * s.columns + U] -= 1
-            s.cuts[s.neighbours[k] * s.columns + V] += 1
+            cuts_with(s, b, U)[0] -= 1
+            cuts_with(s, b, U)[1] ^= a
+            cuts_with(s, b, V)[0] += 1
+            cuts_with(s, b, V)[1] ^= a
         else:
-            row = s.table + s.neighbours[k] * s.columns
+            row = s.table + b * s.columns
             row[U] -= s.costs[k]
             row[V] += s.costs[k]
 
@@ -139,6 +152,7 @@ cdef void make(State* s, element_t a, element_t b, element_t V, double delta) no
 cdef inline double propose(State* s, element_t* a, element_t* b, element_t* V) noexcept nogil:
     """A random change, and what it costs; inf if it is not allowed."""
     cdef uint64_t draw = random_bits(&s.random)
+    cdef element_t cuts
     cdef offset_t degree
     a[0] = <element_t>random_below(&s.random, s.n)
     degree = s.starts[a[0] + 1] - s.starts[a[0]]
@@ -147,12 +161,19 @@ cdef inline double propose(State* s, element_t* a, element_t* b, element_t* V) n
     else:
         b[0] = <element_t>random_below(&s.random, s.n)
     V[0] = s.label[b[0]]
+    cuts = 0 if s.cuts == NULL else cuts_with(s, a[0], V[0])[0]
     if V[0] == s.label[a[0]]:
         b[0] = -1
         if s.used == s.columns or s.count[V[0]] == 1:
             return INFINITY
         V[0] = s.unused[s.columns - s.used - 1]
-    elif draw & 2 or s.load[V[0]] + s.sizes[a[0]] > s.max_size or (s.count[s.label[a[0]]] == 1 and s.used <= s.least):
+    elif cuts > 1:
+        return INFINITY
+    elif cuts:
+        b[0] = cuts_with(s, a[0], V[0])[1]
+    elif (s.sized and draw & 2) or s.load[V[0]] + s.sizes[a[0]] > s.max_size or (
+        s.count[s.label[a[0]]] == 1 and s.used <= s.least
+    ):
         b[0] = s.members[V[0] * s.room + <Py_ssize_t>random_below(&s.random, s.count[V[0]])]
     else:
         b[0] = -1
@@ -160,26 +181,31 @@ cdef inline double propose(State* s, element_t* a, element_t* b, element_t* V) n
 
 
 cdef bint improve(State* s, element_t a, double tolerance) noexcept nogil:
-    """Make the best change of an element that lowers the cost, if there is one. O(n log n)"""
-    cdef element_t U = s.label[a], V, b, chosen = -1, target = -1
+    """Make the best change of an element that lowers the cost, if there is one. O(n log n) with sizes, else O(n)"""
+    cdef element_t U = s.label[a], V, b, cuts, chosen = -1, target = -1
+    cdef Py_ssize_t i
     cdef double delta, least = -tolerance
-    s.work += s.n
+    s.work += s.n if s.sized else s.columns
     if s.used < s.columns and s.count[U] > 1:
         V = s.unused[s.columns - s.used - 1]
         delta = change(s, a, -1, V)
         if delta < least:
             least, target = delta, V
-    for b in range(s.n):
-        V = s.label[b]
-        if V == U:
+    for V in range(<element_t>s.columns):
+        if V == U or s.count[V] == 0:
             continue
-        if s.place[b] == 0:
+        cuts = 0 if s.cuts == NULL else cuts_with(s, a, V)[0]
+        if cuts > 1:
+            continue
+        if cuts == 0:
             delta = change(s, a, -1, V)
             if delta < least:
                 least, target, chosen = delta, V, -1
-        delta = change(s, a, b, V)
-        if delta < least:
-            least, target, chosen = delta, V, b
+        for i in range(1 if cuts else s.count[V] if s.sized else 0):
+            b = cuts_with(s, a, V)[1] if cuts else s.members[V * s.room + i]
+            delta = change(s, a, b, V)
+            if delta < least:
+                least, target, chosen = delta, V, b
     if target < 0:
         return False
     make(s, a, chosen, target, least)
@@ -195,6 +221,7 @@ cdef class Exchanges:
     sizes : array of int64
         The size of each element; 1 for all if there is a usual cost.
     max_size : int
+        Sizes are not limited if this is at least the sum of all sizes.
     usual : float
         The cost of each pair, to which `costs` are added.
     least, most : int
@@ -217,11 +244,12 @@ cdef class Exchanges:
         cdef element_t[::1] count = np.zeros(most, np.int32), place = np.zeros(n, np.int32)
         cdef element_t[::1] unused = np.zeros(most, np.int32), members = np.zeros(most * room, np.int32)
         self.label, self.table = np.zeros(n, np.int32), np.zeros(n * most)
-        self.cuts = np.zeros(n * most if np.isinf(costs).any() else 0, np.int32)
+        self.cuts = np.zeros(2 * n * most if np.isinf(costs).any() else 0, np.int32)
         self.kept = [starts, neighbours, costs, sizes, load, count, place, unused, members]
         self.tolerance = tolerance
         self.s.n, self.s.columns, self.s.room = n, most, room
         self.s.max_size, self.s.usual, self.s.least = max_size, usual, least
+        self.s.sized = max_size < np.sum(sizes)
         self.s.starts, self.s.sizes = &starts[0], &sizes[0]
         self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
         self.s.costs = &costs[0] if costs.shape[0] else NULL
@@ -244,7 +272,8 @@ cdef class Exchanges:
         for a in range(s.n):
             for k in range(s.starts[a], s.starts[a + 1]):
                 if s.costs[k] == INFINITY:
-                    s.cuts[a * s.columns + labels[s.neighbours[k]]] += 1
+                    cuts_with(s, <element_t>a, labels[s.neighbours[k]])[0] += 1
+                    cuts_with(s, <element_t>a, labels[s.neighbours[k]])[1] ^= s.neighbours[k]
                 else:
                     s.table[a * s.columns + labels[s.neighbours[k]]] += s.costs[k]
         s.used = s.columns

@@ -1,9 +1,11 @@
-"""Rounds of annealing over exchanges, for problems in which clusters have a largest size.
+"""Rounds of annealing over exchanges, for problems with a largest size of clusters or with pairs that must be cut.
 
-Where clusters are full, no element can move to another one unless one of that cluster takes its place. Each task
-anneals from the best partition over moves and exchanges of two elements (see `_exchanges`), from one of several
-temperatures, which are multiples of the median rise of the cost by a random change. All tasks of a round take the same
-number of steps. A round takes a fixed share of all work so far, since longer runs end lower.
+Where clusters are full, or have a member that must be apart from an element, the element cannot move there unless that
+member, or one of the cluster, takes its place. So it is with the parts of people, the detections of one frame, and the
+records of a source without duplicates. Each task anneals from the best partition over moves and exchanges of two
+elements (see `_exchanges`), from one of several temperatures, which are multiples of the median rise of the cost by a
+random change. All tasks of a round take the same number of steps. A round takes a fixed share of all work so far, since
+longer runs end lower.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ import numpy as np
 from graphpart.common.variates import exponential_variates
 from graphpart.partition.anytime_search._exchanges import Exchanges
 from graphpart.partition.anytime_search.strategy import Found, Task, Turn
-from graphpart.partition.problem import SetPartition, canonical
-from graphpart.partition.problem.forms import as_pairs, listed_within
+from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.forms import listed_within, without_zeros
 from graphpart.stopping import Stopping
 
 __all__ = ["ExchangeRounds", "ExchangeTask"]
@@ -39,7 +41,7 @@ class ExchangeRounds:
     Parameters
     ----------
     p : SetPartition
-        With a largest size of clusters and without required joins; see `listed`.
+        Without required joins; see `listed`.
     share : float
     """
 
@@ -50,18 +52,15 @@ class ExchangeRounds:
         self.p, self.share = p, share
 
     @staticmethod
-    def listed(p: SetPartition) -> SetPartition | None:
-        """The problem that the strategy can work on; None if it has no sizes, its clusters must be connected, or the
-        table would be too large."""
-        limits = p._limits
-        if limits is None or limits.max_size is None or p.lifted is not None:
+    def listed(p: SetPartition, labels: Labels) -> SetPartition | None:
+        """The problem that the strategy can work on from such labels; None if it has neither sizes nor required cuts,
+        its clusters must be connected, or the table would be too large."""
+        if p.lifted is not None or not (_is_sized(p) or p._has_must_cut):
             return None
         usual = p.background is not None and p.background.constant is not None and p._sizes is None
-        found = as_pairs(p) if p.background is None or usual else listed_within(p, np.zeros(p.n, np.int32))
-        if found is None:
-            return None
-        fewest = found.n / limits.max_size if found._sizes is None else 1.0
-        return found if found.n * (limits.most or fewest) <= 1e6 + 4 * found.m else None
+        plain = p.background is None or usual
+        found = without_zeros(p) if plain else listed_within(p, np.zeros(p.n, np.int32))
+        return found if found is not None and found.n * _columns(found, labels) <= 1e6 + 4 * found.m else None
 
     def ready(self, turn: Turn) -> bool:
         return True
@@ -76,14 +75,14 @@ class ExchangeRounds:
 
     def perform(self, task: ExchangeTask, stopping: Stopping) -> Found:
         p, labels = self.p, canonical(task.start)
-        limits = p._limits
-        assert limits is not None and limits.max_size is not None
-        used = int(labels.max(initial=0)) + 1
-        most = min(p.n, limits.most or used + max(8, used // 4))
         sizes = np.ones(p.n, np.int64) if p._sizes is None else p._sizes
+        least, largest = 1, int(sizes.sum())
+        if (limits := p._limits) is not None:
+            least, largest = limits.least, largest if limits.max_size is None else limits.max_size
         usual = 0.0 if p.background is None else p.background.constant
         assert usual is not None
-        kernel = Exchanges(*p._rows().arrays, sizes, limits.max_size, usual, limits.least, most, p._tolerance)
+        columns = _columns(p, labels)
+        kernel = Exchanges(*p._rows().arrays, sizes, largest, usual, least, columns, p._tolerance)
         rises = kernel.sample(labels, 5000, task.seed)
         rises = np.sort(rises[(rises > 0) & (rises < np.inf)])
         if not len(rises):
@@ -97,3 +96,13 @@ class ExchangeRounds:
 
     def learn(self, found: Found, gain: float) -> None:
         pass
+
+
+def _is_sized(p: SetPartition) -> bool:
+    return p._limits is not None and p._limits.max_size is not None
+
+
+def _columns(p: SetPartition, labels: Labels) -> int:
+    """The number of subsets that a run from such labels may use."""
+    used = int(labels.max(initial=0)) + 1
+    return min(p.n, (p._limits and p._limits.most) or used + max(8, used // 4))

@@ -170,13 +170,15 @@ class Portfolio(RoundSearch[Any, Found]):
         polish: Callable[[Labels, Stopping], Labels] | None = (
             (lambda labels, stopping: polished(p, labels, stopping)) if light or p.background is not None else None
         )
-        listed = ExchangeRounds.listed(p)
+        listed = ExchangeRounds.listed(p, self.labels)
         exchanges: list[Strategy] = []
         if listed is not None:
             exchanging = ExchangeRounds(listed, 1.0)
-            exchanges = [exchanging, FittedRounds(turn, exchanging, 1.0)]
-            if p._limits is not None and p._limits.is_full(p.n):
-                return exchanges
+            exchanges.append(exchanging)
+            if p._limits is not None and p._limits.max_size is not None:
+                exchanges.append(FittedRounds(turn, exchanging, 1.0))
+                if p._limits.is_full(p.n):
+                    return exchanges
         if p._limits is not None and p._limits.number:
             # Strategies that combine regions, or begin with all elements apart, do not keep the number of subsets.
             annealing = AnnealingRounds(turn, all_.annealing, 0.4, polish)
@@ -185,7 +187,9 @@ class Portfolio(RoundSearch[Any, Found]):
             # Communities: strategies that do not move whole parts of them gain little in much time.
             return [AnnealingRounds(turn, all_.annealing, 0.05, polish), LevelRounds(turn, all_.fusion, 1.0)]
         strategies, until = exchanges, math.inf
-        if p.is_dense and p.n <= all_.restarts.largest and RestartRounds.name not in all_.without:
+        apart = listed is not None and 4 * listed.m < p.n * p.n // 2  # a matrix of few costs, whose parts are far apart
+        largest = all_.restarts.sparse if apart else all_.restarts.largest
+        if p.is_dense and p.n <= largest and RestartRounds.name not in all_.without:
             restarts = RestartRounds(turn, all_.restarts, 1.0)
             strategies.append(restarts)
             until = all_.wait * restarts.first_work(turn)  # annealing once seldom keeps up with many

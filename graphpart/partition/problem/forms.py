@@ -252,6 +252,11 @@ def as_pairs(p: Problem) -> Problem:
     return _form(p._of_pairs(p.nodes, *p.pairs(), rules=p._rules, dense=False), p)
 
 
+def without_zeros(p: Problem) -> Problem:
+    """The problem with pairs in place of a matrix, without those that cost nothing."""
+    return p if p.matrix is None else _form(p._of_pairs(p.nodes, *p._listed(), rules=p._rules, dense=False), p)
+
+
 def with_groups_apart(p: Problem) -> Problem:
     """The problem as pairs and groups, if this is a matrix that includes the prices of groups; else itself."""
     return p if p.matrix is None or p.groups is None else source_of(p)

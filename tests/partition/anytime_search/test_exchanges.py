@@ -1,5 +1,5 @@
-"""Exchanges within sizes of clusters: no change that helps is left, small problems to the optimum, points in clusters
-of equal size, ends, and the same work twice."""
+"""Exchanges within sizes of clusters, and between elements that must be apart: no change that helps is left, small
+problems to the optimum, points in clusters of equal size, parts of people, ends, and the same work twice."""
 
 import math
 
@@ -13,6 +13,7 @@ from graphpart.common.variates import exponential_variates
 from graphpart.partition.anytime_search._exchanges import Exchanges
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.exchanges import ExchangeRounds
+from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.strategy import Turn
 from graphpart.partition.local_search.limited import packed
@@ -48,9 +49,27 @@ def with_a_usual_cost(seed):
         return None
 
 
+def with_cuts(seed):
+    """Some pairs must be cut, or groups are apart; some problems limit the number of clusters."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 10))
+    u, v = np.triu_indices(n, 1)
+    kept = rng.random(len(u)) < rng.choice([0.4, 1.0])
+    costs, cut = rng.integers(-9, 10, len(u)) * rng.choice([1.0, 1e-9, 1e9]), rng.random(len(u)) < 0.2
+    more = {"groups": rng.integers(0, 3, n)} if seed % 3 == 1 else {"missing": 0.3, "dense": False} if seed % 3 else {}
+    p = gp.SetPartition.from_pairs(
+        n, (u[kept], v[kept]), costs[kept], must_cut=np.column_stack([u, v])[cut].tolist(), **more
+    )
+    try:
+        return p.require(n_clusters=(1, n)) if seed % 5 == 0 else p
+    except gp.InfeasibleProblem:
+        return None
+
+
 def cost_within(p, labels):
     """The cost of labels if they obey all limits, else inf."""
-    return math.inf if p._limits.violation(canonical(labels)) else p._evaluate_labels(canonical(labels))
+    violated = p._limits is not None and p._limits.violation(canonical(labels))
+    return math.inf if violated else p._evaluate_labels(canonical(labels))
 
 
 def neighbours(labels, columns):
@@ -72,7 +91,7 @@ def test_no_move_and_no_exchange_is_left_that_lowers_the_cost():
         p = with_a_usual_cost(seed) if seed % 3 == 0 else grouped_problem(seed, limits=True)
         if p is None or p._limits is None or p._limits.max_size is None:
             continue
-        listed = ExchangeRounds.listed(Contraction(p).problem)
+        listed = ExchangeRounds.listed(Contraction(p).problem, np.zeros(0, np.int32))
         try:
             start = None if listed is None else packed(listed)
         except gp.InfeasibleProblem:
@@ -97,12 +116,53 @@ def test_no_move_and_no_exchange_is_left_that_lowers_the_cost():
     assert tried > 0.1 * len(seeds(400))
 
 
+def test_without_sizes_no_move_and_no_exchange_of_elements_that_must_be_apart_is_left():
+    """And a run from all elements apart finds the optimum of most small problems."""
+    optimal = tried = 0
+    for seed in seeds(400):
+        p = with_cuts(seed)
+        listed = None if p is None else ExchangeRounds.listed(Contraction(p).problem, np.zeros(0, np.int32))
+        if listed is None or listed.n < 2:
+            continue
+        n, start = listed.n, np.arange(listed.n, dtype=np.int32)
+        cut = {(a, b) for a, b, cost in zip(*(each.tolist() for each in listed.pairs()), strict=True) if cost == np.inf}
+        usual = 0.0 if listed.background is None else listed.background.constant
+        kernel = Exchanges(*listed._rows().arrays, np.ones(n, np.int64), n, usual, 1, n, listed._tolerance)
+        hot = 0.3 * (listed._magnitude or 1.0)
+        found, _ = kernel.run(start, 5000, hot, 1e-3 * hot, exponential_variates(), seed, 0.0, Stopping())
+        cost, around = cost_within(listed, found), neighbours(found, n)
+        wanted = [each for each in around if len(at := np.flatnonzero(each != found)) < 2 or tuple(at) in cut]
+        assert cost <= min((cost_within(listed, each) for each in wanted), default=math.inf) + listed._tolerance, seed
+        least = gp.partition.brute_force(p).cost - Contraction(p).constant
+        assert cost >= least - listed._tolerance * n, seed
+        tried, optimal = tried + 1, optimal + (cost <= least + listed._tolerance * n)
+    assert tried > 0.5 * len(seeds(400)) and optimal > 0.9 * tried
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_of_people_cost_less_than_without_exchanges(seed):
+    """At most one part of each kind for each person: moves of one part end some 3% above."""
+    rng = np.random.default_rng(seed)
+    centre = rng.random((20, 2)) * math.sqrt(20)
+    person, part = np.repeat(np.arange(20), 12), np.tile(np.arange(12), 20)
+    places = centre[person] + 0.25 * rng.standard_normal((len(person), 2))
+    far = np.linalg.norm(places[:, None] - places[None], axis=2)
+    u, v = np.nonzero(np.triu((far < 1.2) & (part[:, None] != part[None]), 1))
+    costs = far[u, v] - 0.5 + 0.2 * rng.standard_normal(len(u))
+    p = gp.SetPartition.from_pairs(len(person), (u, v), costs, groups=part)
+    r = gp.partition.search(p, max_iterations=3)
+    without = gp.partition.search(p, max_iterations=3, parameters=SearchParameters(without=("exchanges",)))
+    assert r.cost < 0.99 * without.cost < 0
+    found = gp.partition.search(p, max_iterations=3, threads=1)
+    assert found.labels.tolist() == r.labels.tolist()
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_tasks_find_the_optimum_and_do_the_same_again(seed):
     p = balanced(9, 3, seed, must_cut=[(0, 1), (2, 3)], must_join=[(4, 5)])
     contraction = Contraction(p)
     q = contraction.problem
-    rounds, turn = ExchangeRounds(ExchangeRounds.listed(q), 1.0), turn_of(q, packed(q))
+    rounds, turn = ExchangeRounds(ExchangeRounds.listed(q, packed(q)), 1.0), turn_of(q, packed(q))
     tasks = rounds.plan(turn)
     found = [rounds.perform(task, Stopping()) for task in tasks]
     again = rounds.perform(tasks[0], Stopping())
@@ -113,16 +173,19 @@ def test_tasks_find_the_optimum_and_do_the_same_again(seed):
 
 def test_a_task_ends_when_it_is_told_to():
     p = balanced(60, 10, 1)
-    rounds, turn = ExchangeRounds(ExchangeRounds.listed(p), 1.0), turn_of(p, packed(p))
+    rounds, turn = ExchangeRounds(ExchangeRounds.listed(p, packed(p)), 1.0), turn_of(p, packed(p))
     found = rounds.perform(rounds.plan(turn)[0], Stopping(time_limit=0))
     assert found.labels.tolist() == turn.pool.labels.tolist()
 
 
-def test_other_strategies_search_where_a_table_would_be_too_large_and_where_nothing_has_a_size():
+def test_other_strategies_search_where_a_table_would_be_too_large_and_where_nothing_has_a_size_or_is_cut():
     grid = gp.generate.grid(150, 150, seed=1).problem
-    assert ExchangeRounds.listed(grid) is None and ExchangeRounds.listed(grid.require(n_clusters=5)) is None
-    assert ExchangeRounds.listed(grid.require(max_size=3)) is None
-    assert ExchangeRounds.listed(grid.require(max_size=5000)) is not None
+    few, many = (np.arange(grid.n, dtype=np.int32) // size for size in (5000, 3))
+    for options in ({}, {"n_clusters": 5}):
+        assert ExchangeRounds.listed(grid.require(**options), few) is None
+    for options, labels in (({"max_size": 5000}, few), ({"max_size": 3}, many), ({"must_cut": [(0, 9000)]}, many)):
+        assert (ExchangeRounds.listed(grid.require(**options), labels) is None) == (labels is many)
+    assert ExchangeRounds.listed(grid.require(must_cut=[(0, 9000)]), few) is not None
 
 
 def constrained_means(X, k, rng):

@@ -21,7 +21,7 @@ from graphpart.stopping import Stopping
 def performed(p, labels):
     """The results of the tasks of one round."""
     turn = Turn(Pool(p, labels, 6), Annealer(p), 0, 0, 0, 0.0, [1, 2, 3, 4], np.random.default_rng(0), 2e5)
-    rounds = FittedRounds(turn, ExchangeRounds(ExchangeRounds.listed(p), 1.0), 1.0)
+    rounds = FittedRounds(turn, ExchangeRounds(ExchangeRounds.listed(p, packed(p)), 1.0), 1.0)
     assert rounds.annealer.p._limits is None or rounds.annealer.p._limits.max_size is None
     return [rounds.perform(task, Stopping()) for task in rounds.plan(turn)]
 
@@ -34,7 +34,7 @@ def test_results_obey_all_requirements_and_are_the_same_again():
             continue
         q = Contraction(p).problem
         try:
-            start = None if ExchangeRounds.listed(q) is None else packed(q)
+            start = None if ExchangeRounds.listed(q, np.zeros(0, np.int32)) is None else packed(q)
         except gp.InfeasibleProblem:
             continue
         if start is None or not np.isfinite(q._evaluate_labels(start)):
