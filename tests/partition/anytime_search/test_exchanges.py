@@ -10,6 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 import graphpart as gp
 from graphpart.common.variates import exponential_variates
+from graphpart.partition.anytime_search import exchanges
 from graphpart.partition.anytime_search._exchanges import Exchanges
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.exchanges import ExchangeRounds
@@ -183,9 +184,32 @@ def test_other_strategies_search_where_a_table_would_be_too_large_and_where_noth
     few, many = (np.arange(grid.n, dtype=np.int32) // size for size in (5000, 3))
     for options in ({}, {"n_clusters": 5}):
         assert ExchangeRounds.listed(grid.require(**options), few) is None
-    for options, labels in (({"max_size": 5000}, few), ({"max_size": 3}, many), ({"must_cut": [(0, 9000)]}, many)):
-        assert (ExchangeRounds.listed(grid.require(**options), labels) is None) == (labels is many)
-    assert ExchangeRounds.listed(grid.require(must_cut=[(0, 9000)]), few) is not None
+    assert ExchangeRounds.listed(grid.require(max_size=3), many) is None
+    for options in ({"max_size": 5000}, {"must_cut": [(0, 9000)]}):
+        assert ExchangeRounds.listed(grid.require(**options), few) is not None
+
+
+@pytest.mark.parametrize("kind", ["matrix", "cuts", "groups", "usual"])
+def test_in_parts_other_clusters_stay_as_they_are(kind, monkeypatch):
+    monkeypatch.setattr(exchanges, "REGION", 15)
+    rng, n, gains = np.random.default_rng(5), 80, 0
+    u, v = np.nonzero(np.triu(rng.random((n, n)) < 0.08, 1))
+    options = {"matrix": {"dense": True}, "usual": {"missing": 0.1}}.get(kind, {})
+    options |= (
+        {"groups": rng.permutation(n) // 4} if kind == "groups" else {"must_cut": [(a, a + 40) for a in range(40)]}
+    )
+    p = gp.SetPartition.from_pairs(n, (u, v), rng.normal(-0.5, 1.0, len(u)), **({"dense": False} | options))
+    rounds = ExchangeRounds(ExchangeRounds.listed(p, np.zeros(0, np.int32)), 1.0)
+    for seed in range(40):
+        labels = np.asarray(gp.partition.greedy_joining(p).labels) if seed % 2 else np.arange(n, dtype=np.int32)
+        found = rounds.perform(exchanges.ExchangeTask(labels, seed, 3000, (0.03, 0.003)), Stopping()).labels
+        assert math.isfinite(p._evaluate_labels(found))
+        region = rounds._region(canonical(labels), np.random.default_rng(seed))
+        others = np.setdiff1d(np.arange(n), region)
+        assert canonical(found[others]).tolist() == canonical(labels[others]).tolist()
+        assert not set(found[others]) & set(found[region]) and 15 <= len(region) < n
+        gains += p._evaluate_labels(found) < p._evaluate_labels(labels) - 1e-9
+    assert gains >= 20
 
 
 def constrained_means(X, k, rng):
