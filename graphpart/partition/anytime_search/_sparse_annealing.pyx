@@ -3,8 +3,10 @@
 A sweep examines every element once. The threshold is the temperature times an exponential variate. The candidates are
 the subsets that a stored pair links to the element, and the empty set. The element moves to a random candidate for
 which the cost changes by at most the threshold. So a move that costs d is accepted with probability proportional to
-exp(-d / temperature). Each element remembers the change of cost by its best move until a neighbour moves. It is skipped
-while this change exceeds the threshold. At low temperatures nearly all elements are skipped.
+exp(-d / temperature). Each element remembers a lower bound on the change of cost by its best move: what it found when
+it was last looked at, lowered by what each move of a neighbour since then can have changed. It is skipped while this
+bound exceeds the threshold. At low temperatures nearly all elements are skipped. With a background, limits or
+connected subsets, the element forgets the bound when a neighbour moves, since other costs change as well.
 
 Where subsets have to be connected (kernels/connected.pxd), an element moves to subsets that a base pair links to it, or
 to the empty set, and stays where its own subset would not be connected without it.
@@ -57,7 +59,8 @@ cdef struct State:
     element_t* used         # the others, and the place of each there, if their number is limited
     element_t* place
     Py_ssize_t unuseds
-    cost_t* gap             # change of cost by each element's best move; -inf if not known
+    cost_t* gap             # a lower bound on the change of cost by each element's best move; -inf if not known
+    bint forgets            # whether the neighbours of an element that moves forget theirs
     cost_t* sums            # cost of one element to each subset; kept zero between two looks
     char* seen
     element_t* linked
@@ -101,6 +104,23 @@ cdef inline double change(State* s, element_t a, element_t U, double own, double
     return delta
 
 
+cdef inline void lower_gap(State* s, element_t b, element_t mine, element_t target, cost_t cost) noexcept nogil:
+    """Lower the bound of an element by what the move of a neighbour, with this cost, may change.
+
+    A join of a subset that no other neighbour is in costs as much as being alone, plus `cost`. The bound knows what
+    being alone would cost, unless the element is alone, or was before this move: then it is forgotten.
+    """
+    cdef element_t U = s.label[b]
+    if U == mine:                   # all moves cost more by `cost`, and joining the target twice as much
+        s.gap[b] += cost + min(0.0, cost)
+    elif s.size[U] == 1 + (U == target):
+        s.gap[b] = -INFINITY
+    elif U == target:               # all moves cost less by `cost`, and joining the former subset twice as much
+        s.gap[b] -= cost + max(0.0, cost)
+    else:                           # leaving a subset that repels, or joining one that attracts, lowers one move
+        s.gap[b] -= cost if cost > 0.0 else -cost
+
+
 cdef void move(State* s, element_t a, element_t target, double delta) noexcept nogil:
     """Move an element to another subset, which changes the cost by `delta`. O(degree)"""
     cdef element_t U, mine = s.label[a]
@@ -123,8 +143,12 @@ cdef void move(State* s, element_t a, element_t target, double delta) noexcept n
         s.unused[s.unuseds] = mine
         s.unuseds += 1
     s.gap[a] = -INFINITY
-    for k in range(s.starts[a], s.starts[a + 1]):
-        s.gap[s.neighbours[k]] = -INFINITY
+    if s.forgets:
+        for k in range(s.starts[a], s.starts[a + 1]):
+            s.gap[s.neighbours[k]] = -INFINITY
+    else:
+        for k in range(s.starts[a], s.starts[a + 1]):
+            lower_gap(s, s.neighbours[k], mine, target, s.costs[k])
 
 
 cdef element_t within_limits(
@@ -384,6 +408,7 @@ cdef class Annealing:
         self.s.linked = &linked[0]
         self.kept.append(take_terms(&self.s.terms, terms, n + 1))
         self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
+        self.s.forgets = self.s.terms.any or self.s.base.any or not np.isfinite(costs).all()
         if self.s.terms.groups.limited:
             used, place = np.zeros(n + 2, np.int32), np.zeros(n + 2, np.int32)
             self.kept += [used, place]
@@ -455,9 +480,8 @@ cdef class Annealing:
                     self.best[:] = self.label
             # What is left to gain without accepting anything worse.
             moves = not ended
-            if s.terms.any:
-                for a in range(n):
-                    s.gap[a] = -INFINITY
+            for a in range(n):      # bounds may be out of date, or too high by rounding
+                s.gap[a] = -INFINITY
             while moves:
                 moves = 0
                 for a in range(n):
@@ -489,6 +513,7 @@ cdef class Annealing:
         cdef double best = 0.0
         t.near, t.moved, t.origin, t.tried = &rows[0, 0], &rows[1, 0], &rows[2, 0], &tried[0]
         t.tolerance, t.centers, t.count = self.tolerance, &centers[0], centers.shape[0]
+        self.s.forgets = True       # an element that goes back may join a subset that no neighbour is in
         with nogil:
             self.label[:] = labels
             s.random = seed
