@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from graphpart.display import frame_of, plural
-from graphpart.errors import GraphPartError, InvalidOption, MissingFile, SolverError, check_callback
+from graphpart.errors import GraphPartError, InvalidOption, MissingFile, SolverError, check_callback, warn
 from graphpart.files.labels import write_labels
 from graphpart.files.source import BLOCK
 from graphpart.result import Result, Status
@@ -88,9 +88,17 @@ class SolvedFiles(Iterator[SolvedFile]):
         return found
 
     def to_frame(self, library: str = "pandas") -> Any:
-        """A data frame with the record of each file, after the rest of them are solved, too."""
+        """A data frame with the record of each file, after the rest of them are solved, too.
+
+        After Ctrl-C, a warning says how many files are not in it.
+        """
         for _ in self:
             pass
+        if len(self._records) < self._count:
+            warn(
+                f"the table has {len(self._records)} of {plural(self._count, 'file')}, since Ctrl-C ended the run: "
+                "call solve_files again, with the same output= to keep what is solved"
+            )
         return frame_of({name: [record[name] for record in self._records] for name in COLUMNS}, library)
 
     def close(self) -> None:

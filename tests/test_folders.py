@@ -241,6 +241,8 @@ def test_ctrl_c_ends_the_iteration(folder, tmp_path):
     solved = list(gp.solve_files(folder, callback=stop, output=tmp_path / "out"))
     assert [os.path.basename(one.path) for one in solved] == ["a.npy"] and solved[0].interrupted
     assert solved[0].record["status"] == "interrupted" and (tmp_path / "out" / "a.npy.labels").exists()
+    with pytest.warns(gp.GraphPartWarning, match=r"has 1 of 5 files, since Ctrl-C ended the run"):
+        assert len(gp.solve_files(folder, callback=stop).to_frame()) == 1
     ended = list(gp.solve_files(folder, callback=lambda seconds, cost: True))  # each file, by the callback
     assert len(ended) == 5 and not any(one.interrupted for one in ended)
 

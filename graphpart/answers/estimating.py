@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.answers.bits import bit_of
-from graphpart.answers.given import NOT_KNOWN, TOGETHER, answers_of, listed, problem_of
+from graphpart.answers.given import NOT_KNOWN, TOGETHER, Answers, answers_of, listed, problem_of
 from graphpart.answers.sides import record_columns, sides_of
 from graphpart.common.columns import Columns
 from graphpart.display import plural
@@ -165,7 +165,8 @@ def expected_f1(problem: Any, result: Any, answers: Any, *, level: float = 0.9, 
     Raises
     ------
     InvalidProblem
-        If the table is not as described, has a pair that cannot be drawn, or is one of chosen questions.
+        If the table is not as described, has a pair that cannot be drawn, or is one of chosen questions, or if its
+        column `decision` is that of another result.
     InvalidOption
         If the level is not between 0 and 1.
 
@@ -195,7 +196,10 @@ def expected_f1(problem: Any, result: Any, answers: Any, *, level: float = 0.9, 
             "answers are about questions that were chosen, since they have a chance: expected pairs at random, "
             "gp.answers.random_pairs(problem, result), answered"
         )
-    strata = _Strata(p, p.labels(result))
+    labels = p.labels(result)
+    if "decision" in named:
+        _check_decisions(p, labels, given, table_of(table).objects("decision"))
+    strata = _Strata(p, labels)
     keys = keys_of_pairs(given.pairs[:, 0], given.pairs[:, 1], p.n)
     known = keys_of_pairs(strata.pairs[:, 0], strata.pairs[:, 1], p.n)
     missing = ~np.isin(keys, known)
@@ -302,3 +306,14 @@ class _Strata:
             z = np.minimum((rows[x] < level[:, None]).sum(axis=1), len(self.z) - 1)
             out[:, k] = wrong[k, 0, 0] + rng.binomial(self.sizes[k] - count[k], self.shares[k, x, z])
         return out
+
+
+def _check_decisions(p: SetPartition, labels: Labels, given: Answers, decisions: list[Any]) -> None:
+    """Refuse pairs that were drawn for another result."""
+    for (a, b), row in zip(given.pairs.tolist(), given.rows.tolist(), strict=True):
+        here = "together" if labels[a] == labels[b] else "apart"
+        if str(decisions[row]) != here:
+            raise InvalidProblem(
+                f"answers is of another result, in which {p.nodes[a]!r} and {p.nodes[b]!r} are {decisions[row]}, not "
+                f"{here}: expected the result that random_pairs was called with"
+            )

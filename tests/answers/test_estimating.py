@@ -83,3 +83,13 @@ def test_wrong_arguments():
         expected_f1(p, r, {}, level=1.0)
     with pytest.raises(gp.InvalidProblem, match="answers has no answer that is together or apart: expected some"):
         expected_f1(p, r, {"left": [], "right": [], "answer": []})
+
+
+def test_pairs_that_were_drawn_for_another_result_are_refused():
+    p, truth = planted(5)
+    r, other = gp.solve(p, "greedy-joining"), np.arange(p.n)
+    pairs = random_pairs(p, r, 30, library="dict")
+    said = answered_by(truth, pairs) | {"decision": pairs["decision"]}
+    assert expected_f1(p, r, said).f1 > 0.5
+    with pytest.raises(gp.InvalidProblem, match=r"another result, in which .* are together, not apart"):
+        expected_f1(p, other, said)

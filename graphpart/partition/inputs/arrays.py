@@ -246,6 +246,10 @@ def advice(thing: Any) -> str:
         return "; a result has it: pass result.problem, result"
     if hasattr(thing, "with_classes"):
         return "; of a labelled partition q with a result r, q.with_classes(r) is one"
+    if isinstance(thing, dict):
+        return (
+            "; of a QUBO as a dict, FactorGraph.from_qubo(Q), and of fields and couplings, FactorGraph.from_ising(h, J)"
+        )
     if hasattr(thing, "tocoo"):
         return ", or SetPartition.from_scipy(matrix)"
     if hasattr(thing, "weighted_edge_list"):
