@@ -199,10 +199,12 @@ def _of_splink(error: Exception) -> bool:
 
 @contextmanager
 def _in_one_line() -> Iterator[None]:
-    """Raise errors of splink as InvalidOption with the one line that describes the error."""
+    """Raise errors of splink as InvalidOption with the one line that describes the error; Ctrl-C as what it is."""
     try:
         yield
     except Exception as error:
+        if "Query interrupted" in str(error):  # DuckDB replaces the KeyboardInterrupt, by one of several types
+            raise KeyboardInterrupt from error
         if not _of_splink(error):
             raise
         lines = [line.strip() for line in str(error).rpartition("Error was:")[2].splitlines()]

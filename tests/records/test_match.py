@@ -2,12 +2,14 @@
 
 import pickle
 import sys
+import threading
 
 import numpy as np
 import pytest
 
 import graphpart as gp
 from graphpart.cli import main
+from graphpart.records import scoring
 from graphpart.records.columns import Column, blocking_rules, kind_of
 from graphpart.records.scoring import record_table
 from graphpart.records.second_round import _drawn, factors_from_clusters
@@ -360,3 +362,14 @@ def test_doubts_show_both_records_and_the_chance(people, tmp_path, capsys):
     assert "given_left" in (tmp_path / "r.html").read_text(encoding="utf-8")
     assert main(["match", *files, "--doubts", "-", "--json"]) == 2
     assert "--doubts - and --json both write to standard output" in capsys.readouterr().err
+
+
+def test_ctrl_c_within_a_query_is_an_interruption():
+    """DuckDB raises an error of its own in place of the KeyboardInterrupt."""
+    import duckdb
+
+    with pytest.raises(KeyboardInterrupt), scoring._in_one_line():
+        connection = duckdb.connect()
+        timer = threading.Timer(0.2, connection.interrupt)
+        timer.start()
+        connection.execute("SELECT count(*) FROM range(10000000000) a WHERE a.range % 7 = 3").fetchall()
