@@ -203,7 +203,8 @@ def _in_one_line() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if "Query interrupted" in str(error):  # DuckDB replaces the KeyboardInterrupt, by one of several types
+        if type(error).__name__ == "InterruptException" or "Query interrupted" in str(error):
+            # DuckDB has put an error of its own in place of the KeyboardInterrupt.
             raise KeyboardInterrupt from error
         if not _of_splink(error):
             raise

@@ -368,8 +368,7 @@ def test_ctrl_c_within_a_query_is_an_interruption():
     """DuckDB raises an error of its own in place of the KeyboardInterrupt."""
     import duckdb
 
+    connection = duckdb.connect()
+    threading.Timer(0.2, connection.interrupt).start()
     with pytest.raises(KeyboardInterrupt), scoring._in_one_line():
-        connection = duckdb.connect()
-        timer = threading.Timer(0.2, connection.interrupt)
-        timer.start()
         connection.execute("SELECT count(*) FROM range(10000000000) a WHERE a.range % 7 = 3").fetchall()
