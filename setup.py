@@ -4,6 +4,7 @@ All other metadata stands in pyproject.toml.
 """
 
 import fnmatch
+import gc
 import os
 import re
 import sys
@@ -22,8 +23,8 @@ CORES = os.cpu_count() or 1
 LIMITED = os.environ.get("GRAPHPART_LIMITED_API", "0") not in ("", "0")
 STABLE = {"define_macros": [("Py_LIMITED_API", "0x030B0000")], "py_limited_api": True} if LIMITED else {}
 
-# How far gcc optimises a kernel: by the first pattern that fits, else -O2: 92 processor seconds, where all take 129 at
-# -O3, 104 at -O2 and 66 at -O1. Measured by methods that spend their time in a kernel, as ratios to -O3:
+# How far gcc optimises a kernel: by the first pattern that fits, else -O2: 0.7 of the time that all take at -O3, where
+# -O2 takes 0.8 and -O1 half. Measured by methods that spend their time in a kernel, as ratios to -O3:
 # - loops over rows of a matrix or a table of messages become vector instructions at -O3 only: 4.6 in dense annealing;
 # - joining, moving, packing, messages and texts of pairs: 0.96 to 1.10 at -O2, but 1.15 to 1.4 at -O1;
 # - branch and cut, branch and bound, elimination, roof duality, reductions, enumeration: 0.97 to 1.07 at -O1, and so
@@ -57,6 +58,8 @@ else:
     FLAGS += [] if "NDEBUG" in given else ["-DNDEBUG"]
     LINK = ["-Wl,-s"] if sys.platform == "linux" and "-g0" in FLAGS else []  # names of functions: an eighth of a kernel
     FLAGS += ["-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
+    if OPTIMISE and sys.platform == "linux":  # a sixth of the time of gcc, and kernels are as fast without
+        FLAGS += ["-fno-gcse", "-fno-rerun-cse-after-loop", "-fno-schedule-insns2"]
 
 
 def extension(name: str, source: str) -> Extension:
@@ -138,6 +141,21 @@ def long_description() -> str:
     return re.sub(r"((?<!!)\[[^\]]*\]\()(?!https?:|#)", rf"\g<1>{project}/blob/main/", text)
 
 
+# What a module does once when it is imported or called (to read arguments, attributes, constants) takes gcc a third of
+# its time to optimise. The pairs of marks are the begin and end of such parts in the C of Cython.
+SLOW = r"^/\* Python wrapper \*/$.*?^}$|^/\* #### Code section: module_exttypes .*?(?=^/\* #### Code section: end )"
+GCC = "\n#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC {}\n#endif\n"
+QUICK = GCC.format('push_options\n#pragma GCC optimize("Og")')
+
+
+def mark(source: Path) -> None:
+    """Tell gcc which parts of the C of a kernel to optimise little."""
+    text = source.read_text("utf-8")
+    if QUICK not in text:
+        ends = GCC.format("pop_options")
+        source.write_text(re.sub(SLOW, lambda part: QUICK + part[0] + ends, text, flags=re.M | re.S), "utf-8")
+
+
 class BuildExtensions(build_ext):
     """Makes C of the kernels when they are compiled: metadata and the source distribution have no need of it."""
 
@@ -145,6 +163,7 @@ class BuildExtensions(build_ext):
         return [source for source in super().get_source_files() if not source.endswith(".c")]
 
     def run(self) -> None:
+        gc.set_threshold(100_000)  # Cython makes trees that live until its end: a fifth of its time
         directives = {
             "language_level": 3,
             "boundscheck": False,
@@ -162,6 +181,8 @@ class BuildExtensions(build_ext):
         sources = {extension.name: extension.sources for extension in written}
         for extension in self.extensions:
             extension.sources = sources[extension.name]
+            if OPTIMISE:
+                mark(Path(extension.sources[0]))
         self.parallel = self.parallel or CORES  # an editable installation forgets the option of `setup`
         super().run()
 
