@@ -19,7 +19,7 @@ from graphpart.stopping import Stopping
 
 
 def improve_pairs_alone(
-    p: gp.SetPartition, labels: np.ndarray, stopping: Stopping, patience: int | None = None
+    p: gp.SetPartition, labels: np.ndarray, stopping: Stopping, patience: int | None = None, divided: bool = False
 ) -> np.ndarray:
     """The fixed point of pairs alone, without moves; `patience` replaces all rules about the ends of sequences."""
     if p.n == 0:
@@ -28,7 +28,7 @@ def improve_pairs_alone(
     if patience is not None:
         rows, terms = (p._rows().arrays, terms_of(p)) if p.matrix is None else (None, None)
         cost = p._evaluate_labels(labels)
-        pairs = Pairs(p.matrix, rows, labels, p._magnitude, p._tolerance, cost, patience, terms=terms)
+        pairs = Pairs(p.matrix, rows, labels, p._magnitude, p._tolerance, cost, patience, terms=terms, divided=divided)
     while pairs.round(stopping) and not stopping.step(pairs.cost):
         pass
     return pairs.labels
@@ -50,8 +50,32 @@ def total(C: np.ndarray, x: np.ndarray) -> float:
     return float(np.triu(np.where(x[:, None] == x[None, :], C, 0.0), 1).sum())
 
 
+def groups_of(x: np.ndarray, divided: bool) -> dict[int, int]:
+    """The group of each subset: the large ones first go where the fewest elements are, the others fill up."""
+    n, load = len(x), [0, 0, 0, 0]
+    size = {U: int((x == U).sum()) for U in set(x.tolist())}
+    group = dict.fromkeys(size, 0)
+    if not divided:
+        return group
+    for U in sorted((U for U in size if 256 * size[U] > n), key=lambda U: (-size[U], U)):
+        group[U] = load.index(min(load))
+        load[group[U]] += size[U]
+    at = 0
+    for U in sorted(U for U in size if 256 * size[U] <= n):
+        while at < 3 and 4 * load[at] >= n:
+            at += 1
+        group[U] = at
+        load[at] += size[U]
+    return group
+
+
 def reference(
-    p: gp.SetPartition, labels: np.ndarray, patience: int = 1000, height: float = 0.0, whole: int = 0
+    p: gp.SetPartition,
+    labels: np.ndarray,
+    patience: int = 1000,
+    height: float = 0.0,
+    whole: int = 0,
+    divided: bool = False,
 ) -> np.ndarray:
     """The statement of the module, literally."""
     C, stored = cost_matrix(p)
@@ -64,10 +88,10 @@ def reference(
     def linked(a: int, W: int) -> bool:
         return bool((stored[a] & (x == W)).any())
 
-    def improve(U: int, V: int) -> bool:
+    def improve(U: int, V: int, together: int) -> bool:
         start = x.copy()
         waiting = [a for a in range(n) if x[a] in (U, V) and (linked(a, V if x[a] == U else U) or V not in start)]
-        joined = np.where(x == V, U, x)
+        joined = np.where((x == U) | (x == V), together, x)
         join = total(C, joined) - total(C, x) if waiting or not base.any else math.inf
         smallest, sum_, kept, sequence, done = 0.0, 0.0, 0, [], set()
         both = int(((x == U) | (x == V)).sum())
@@ -110,18 +134,32 @@ def reference(
         return True
 
     changed = set(range(n + 1))
+    # rows of subsets, and the groups of those to pair them with, step by step
+    steps = [((0, 1), (0, 1)), ((2, 3), (2, 3)), *(((a,), (b,)) for a, b in ((0, 2), (1, 3), (0, 3), (1, 2)))]
     while True:
         at_start, changed = changed, set()
-        for U in range(n + 1):
-            for V in sorted({int(x[b]) for a in range(n) for b in range(n) if stored[a, b] and x[a] == U < x[b]}):
-                if (U in at_start or V in at_start) and U in x and V in x:
-                    improve(U, V)
+        group = groups_of(x, divided)
+        for mine, others in steps:
+            crosses = len(mine) == 1
+            for U in range(n + 1):
+                if group.get(U) not in mine or U not in x:
+                    continue
+                near = {int(x[b]) for a in range(n) for b in range(n) if stored[a, b] and x[a] == U}
+                for V in sorted(V for V in near if V != U and group[V] in others and (crosses or U < V)):
+                    if (U in at_start or V in at_start) and U in x and V in x:
+                        larger = crosses and (x == V).sum() > (x == U).sum()
+                        improve(U, V, V if larger else U)
         touched = at_start | changed
+        spare = sum(int((x == U).sum()) - 1 for U in group if group[U] > 1 and U in x)
+        second, unused = unused[:spare], unused[spare:]  # numbers for subsets of the last two groups
         for U in sorted(set(x.tolist())):
+            numbers = second if group[U] > 1 else unused
             while U in touched and (x == U).sum() > 1:
-                if not improve(U, unused.pop()):
-                    unused.append(min(set(range(n + 1)) - set(x.tolist()) - set(unused)))
+                W = numbers.pop()
+                if not improve(U, W, U):
+                    numbers.append(W)
                     break
+        unused = second + unused
         if not changed:
             return x
 

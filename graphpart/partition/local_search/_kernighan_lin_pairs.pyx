@@ -17,7 +17,14 @@ that a base pair links to the other subset wait. Before the best element switche
 not stay connected, the element is barred until a switch may have freed it. All sums, also those along a sequence, are
 exact, in fixed point (see kernels/fixed.pxd). So a sequence that only exchanges the two subsets is never an improvement
 by rounding.
+
+What two subsets become depends on no other ones. So on many elements, a round has an order of pairs (see
+kernighan_lin_pairs.py) in which two threads work on two groups of subsets each. A thread also reads labels of elements
+that the other one moves, but it does not matter in which of the other's two groups an element is. Elements near a move
+are marked at once, their subsets when both threads have ended.
 """
+
+from functools import partial
 
 import numpy as np
 
@@ -25,15 +32,18 @@ from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport INT32_MAX, INT64_MAX
 from libc.stdlib cimport qsort
+from libc.string cimport memcpy, memmove
 
 from graphpart.kernels.connected cimport Base, is_freed, mark_freed, may_leave, take_base
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport groups_fixed
 from graphpart.kernels.heap cimport Heap, heap_rise, heap_settle, heap_sink
+from graphpart.kernels.memory cimport prefetch
 from graphpart.kernels.terms cimport (
     TERMS, Terms, fixed_at, fixed_between, fixed_tolerance, take_terms, terms_move, terms_put, terms_take,
 )
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.machine import side_by_side
 from graphpart.partition.local_search.floods cimport base_poll
 from graphpart.stopping cimport Stopping
 
@@ -48,6 +58,10 @@ cdef enum:
     LISTING = -2    # border of a subset of which no pair is listed yet
     CANNOT_GAIN = -3    # border of a subset whose pairs need not be listed
     SMALL = 64      # most elements of a subset for which `largest_cut` is computed
+    GROUPS = 4      # of subsets
+    AHEAD = 8       # what is far apart in memory is asked for so many turns before
+    SHARE = 256     # larger subsets than this share of all elements are divided first
+    NOW = 2         # an element is near a change of this round
 
 
 cdef struct Element:
@@ -94,7 +108,15 @@ cdef struct State:
     char* changed               # subsets that changed since this was last cleared
     char* pending               # subsets that changed before this round
     char* near_change           # subsets that changed before this round, or may be linked to one that did
-    char* near                  # elements that a stored pair links to a subset that changed before this round
+    char* near                  # elements that a stored pair links to a subset that changed before this round, or NOW
+    bint divided                # whether subsets are divided into groups
+    unsigned char* group        # group of each subset
+    int reach[GROUPS]           # groups of subsets with which those of a group are improved now, as bits
+    bint crosses                # whether these are pairs of a subset of groups {0, 1} and one of {2, 3}
+    int mine                    # the groups of the thread, as bits
+    bint listed                 # whether all borders of the subset at hand are listed
+    element_t* order            # subsets to improve with the subset at hand, sorted
+    fixed_t change              # of the cost in this round
     Element* at
     Waiting* heap[2]            # the waiting elements; if not ordered, a plain list without keys; if not sided, the
     Py_ssize_t waiting[2]       # second one is empty
@@ -417,9 +439,10 @@ cdef inline fixed_t change_of_join(State* s, element_t U, element_t V, const Lin
 
 cdef void look_at_border(State* s, element_t U, element_t V) noexcept nogil:
     """Look at the elements that a stored pair links to the other subset; at all elements if V is empty."""
-    cdef element_t a, b, at
+    cdef element_t a, b, at, ahead
     cdef fixed_t cost
     cdef offset_t k
+    cdef Py_ssize_t turn
     s.between = Linked(UNSEEN, False, 0, 0)
     if s.size[V] == 0:
         a = s.first[U]
@@ -428,8 +451,17 @@ cdef void look_at_border(State* s, element_t U, element_t V) noexcept nogil:
             s.at[a].links = 1              # any element may begin the new subset
             a = s.next[a]
         return
-    at = s.linked[V].border
+    at = ahead = s.linked[V].border
+    for turn in range(AHEAD):
+        ahead = s.border[ahead].next if ahead >= 0 else ahead
     while at >= 0:
+        if ahead >= 0:
+            b = s.neighbours[s.border[ahead].pair]
+            prefetch(s.label + b)
+            prefetch(s.at + b)
+            prefetch(s.at + s.border[ahead].element)
+            prefetch(s.costs + s.border[ahead].pair)
+            ahead = s.border[ahead].next
         a, k = s.border[at].element, s.border[at].pair
         at = s.border[at].next
         b = s.neighbours[k]
@@ -454,9 +486,11 @@ cdef void look_at_border(State* s, element_t U, element_t V) noexcept nogil:
 
 
 cdef inline Linked* linked_by(State* s, element_t a, offset_t k) noexcept nogil:
-    """The subset of larger number to which a stored (base) pair links an element; NULL if it need not be looked at."""
-    cdef element_t W = s.label[s.neighbours[k]]
-    if W <= s.label[a] or (s.base.any and s.base.lifted[k]) or not (s.pending[s.label[a]] or s.pending[W]):
+    """The other subset to which a stored (base) pair links an element; NULL if it need not be looked at."""
+    cdef element_t W = s.label[s.neighbours[k]], U = s.label[a]
+    if (W <= U and not s.crosses) or not s.reach[s.group[U]] >> s.group[W] & 1:
+        return NULL
+    if (s.base.any and s.base.lifted[k]) or not (s.pending[U] or s.pending[W]):
         return NULL
     if s.linked[W].border == UNSEEN:
         s.linked[W] = Linked(LISTING, False, 0, 0)
@@ -466,7 +500,7 @@ cdef inline Linked* linked_by(State* s, element_t a, offset_t k) noexcept nogil:
 
 
 cdef void list_border(State* s, element_t a) noexcept nogil:
-    """List the pairs that link an element to subsets of larger number. O(degree)"""
+    """List the pairs that link an element to subsets to improve with its own. O(degree)"""
     cdef offset_t k
     cdef Linked* linked
     for k in range(s.starts[a], s.starts[a + 1]):
@@ -478,13 +512,14 @@ cdef void list_border(State* s, element_t a) noexcept nogil:
 
 
 cdef bint find_sums(State* s, element_t U, fixed_t tolerance) noexcept nogil:
-    """Find the subsets of larger number with which a subset cannot gain; whether there are others. O(sum of degrees)"""
+    """Find linked subsets with which a subset cannot gain; whether there are others. O(sum of degrees)"""
     cdef element_t a = s.first[U], W
     cdef offset_t k
     cdef Py_ssize_t i
     cdef Linked* linked
     cdef fixed_t gain = largest_gain(s, U)
     cdef bint can = False
+    s.listed = gain > tolerance
     if gain > tolerance:
         return True
     while a >= 0:
@@ -578,6 +613,10 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
     cdef cost_t cost
     cdef const cost_t* row
     cdef Waiting record
+    for i in range(2 if s.matrix == NULL else 0):       # the next to switch is often one that comes first now
+        if s.waiting[i]:
+            prefetch(s.neighbours + s.starts[s.heap[i][0].element])
+            prefetch(s.costs + s.starts[s.heap[i][0].element])
     s.label[a] = other
     terms_move(&s.terms, a, from_subset, other)
     if s.left[0]:
@@ -660,10 +699,11 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
     if s.matrix != NULL:
         return
     s.at[a].own = 0
-    s.near_change[U] = s.near_change[W] = s.near[a] = True
+    s.near_change[U] = s.near_change[W] = True
+    s.near[a] = NOW
     for k in range(s.starts[a], s.starts[a + 1]):
         V, neighbour = s.label[s.neighbours[k]], s.at + s.neighbours[k]
-        s.near_change[V] = s.near[s.neighbours[k]] = True
+        s.near_change[V], s.near[s.neighbours[k]] = True, NOW
         if (V != U and V != W) or s.costs[k] == INFINITY:
             continue
         cost = fixed(s.costs[k], s.scale)
@@ -763,6 +803,9 @@ cdef fixed_t improve_pair(
     if s.bounded:
         least = s.between.attracting - largest_gain(s, U) - largest_gain(s, V)
     for k in range(s.touches if least < min(join, -tolerance) else 0):
+        if k + AHEAD < s.touches:
+            prefetch(s.at + s.touched[k + AHEAD])
+            prefetch(s.starts + s.touched[k + AHEAD])
         if stays(s, s.touched[k], V):
             s.at[s.touched[k]].place = DONE
         else:
@@ -788,8 +831,12 @@ cdef fixed_t improve_pair(
         terms_move(&s.terms, a, s.label[a], W)
         s.label[a] = W
     for k in range(s.touches):
+        if k + AHEAD < s.touches:
+            prefetch(s.at + s.touched[k + AHEAD])
         s.at[s.touched[k]].place = OUT
     if join < -tolerance and join <= smallest:
+        if s.crosses and s.size[V] > s.size[U]:
+            U, V = V, U
         while s.first[V] >= 0:
             a = s.first[V]
             move(s, a, U)
@@ -836,6 +883,8 @@ cdef class Pairs:
         In two subsets with at most `whole` elements, half of all elements may switch without a new best prefix.
     terms : Terms, optional
         Of a background, groups and sizes, see `graphpart.partition.local_search.sums`.
+    divided : bool
+        Whether subsets are divided into groups, on which two threads may work; not for a matrix, nor for constraints.
 
     Attributes
     ----------
@@ -846,25 +895,26 @@ cdef class Pairs:
         Elements with more stored pairs switch to the empty set only.
     """
     cdef State s
+    cdef State twin                 # of the second thread, in its own part of what is not of elements or subsets
     cdef list kept
     cdef readonly object labels
     cdef readonly double cost
     cdef readonly offset_t hub
     cdef fixed_t tolerance, height
     cdef Py_ssize_t patience, whole
-    cdef element_t* order
     cdef element_t* stamp
 
     def __cinit__(self, matrix, rows, labels, double magnitude, double tolerance, double cost, Py_ssize_t patience,
-                  double height=0.0, Py_ssize_t whole=0, terms=None):
+                  double height=0.0, Py_ssize_t whole=0, terms=None, bint divided=False):
         cdef Py_ssize_t n = len(labels), a
         cdef const cost_t[:, ::1] dense
         cdef const offset_t[::1] starts
         cdef const element_t[::1] neighbours
         cdef const cost_t[::1] costs
         cdef element_t[::1] label
-        cdef char[:, ::1] flags = np.ones((4, n + 2), np.int8)
+        cdef char[:, ::1] flags = np.ones((5, n + 2), np.int8)
         cdef char[::1] border, linked
+        cdef element_t[::1] inside
         cdef fixed_t[:, ::1] sums = np.zeros((2, n + 2), np.int64)
         cdef element_t[:, ::1] room = np.zeros((12, n + 2), np.int32)
         cdef char[::1] at = np.zeros((n + 2) * sizeof(Element), np.int8)
@@ -920,10 +970,16 @@ cdef class Pairs:
         self.s.switched = &room[5, 0]
         self.s.touched = &room[6, 0]
         self.s.barred = &room[7, 0]
-        self.order = &room[8, 0]
+        self.s.order = &room[8, 0]
         self.stamp = &room[9, 0]
         self.s.close = &room[10, 0]
         self.s.inside = &room[11, 0]
+        self.s.group = <unsigned char*>&flags[4, 0]
+        self.s.divided = divided and self.s.ordered and not self.s.base.any and self.s.room == costs.shape[0]
+        if self.s.divided:
+            inside = np.zeros(n + 2, np.int32)
+            self.kept.append(inside)
+            self.twin.inside = &inside[0]
         for a in range(n + 1):
             self.s.first[a] = -1
             self.s.at[a].place = OUT
@@ -961,7 +1017,7 @@ cdef class Pairs:
         cdef Py_ssize_t a, free = 0
         cdef element_t U, V
         cdef State* s = &self.s
-        cdef element_t* name = self.order
+        cdef element_t* name = self.s.order
         cdef element_t* taken = self.stamp
         with nogil:
             for a in range(s.n + 1):
@@ -987,42 +1043,171 @@ cdef class Pairs:
 
     def round(self, Stopping stopping):
         """Improve all pairs of linked subsets of which one changed, then split changed subsets; whether that helped."""
-        cdef Py_ssize_t U, k, count
-        cdef element_t W
-        cdef bint changed
+        cdef Py_ssize_t U, step
         cdef State* s = &self.s
-        cdef double before = self.cost
+        cdef int[12] reach = [3, 3, 12, 12, 4, 8, 0, 0, 8, 4, 0, 0]     # of each group, for each step
+        s.change, s.crosses = 0, False
         with nogil:
             self.find_pending()
+        if not s.divided:
+            s.reach[1] = 2
+            self.improve_pairs(False, stopping)
+        else:
+            self.divide()
+            for step in range(3):
+                for U in range(GROUPS):
+                    s.reach[U] = reach[GROUPS * step + U]
+                s.crosses = step > 0
+                self.part(step + 1, False)
+                self.at_once(self.improve_pairs, stopping)
+                self.unite(0)
+                self.find_near()
+        with nogil:
+            for U in range(s.n + 1):
+                s.pending[U] = (s.pending[U] or s.changed[U]) and s.size[U] > 0
+        if not s.divided:
+            self.split(False, stopping)
+        else:
+            step = self.part(1, True)
+            self.at_once(self.split, stopping)
+            self.unite(step)
+        self.cost += s.change / s.scale
+        return s.change < 0
+
+    def at_once(self, work, Stopping stopping):
+        side_by_side(partial(work, False, stopping), partial(work, True, stopping.child()))
+
+    def improve_pairs(self, bint second, Stopping stopping):
+        """Improve pairs of linked subsets within reach of each other."""
+        cdef Py_ssize_t U, k, count
+        cdef element_t W
+        cdef State* s = &self.twin if second else &self.s
+        with nogil:
             for U in range(s.n + 1):
                 if s.size[U] == 0 or not s.near_change[U]:
                     continue
-                count, changed = self.find_linked(<element_t>U), False
+                if s.divided and not (s.mine >> s.group[U] & 1 and s.reach[s.group[U]]):
+                    continue
+                count = self.find_linked(s, <element_t>U)
                 for k in range(count):
-                    W = self.order[k]
+                    W = s.order[k]
                     if s.size[U] and s.size[W] and (s.matrix != NULL or s.linked[W].border != CANNOT_GAIN):
-                        if self.improve(<element_t>U, W, stopping) and s.matrix == NULL:
-                            if changed:
+                        if self.improve(s, <element_t>U, W, stopping) and s.matrix == NULL:
+                            if s.listed:
                                 add_borders(s, <element_t>U)
                             else:       # also the borders with subsets that U could not gain with before
                                 forget_borders(s)
                                 list_borders(s, <element_t>U)
-                            changed = True
-                    if stopping.poll(self.cost):
+                                s.listed = True
+                    if stopping.poll(self.cost_of(s)):
                         break
-                if stopping.poll(self.cost):
+                if stopping.poll(self.cost_of(s)):
                     break
+            if s.divided:
+                forget_borders(s)               # the next thread to look at these subsets may be another one
+
+    def split(self, bint second, Stopping stopping):
+        """Split pending subsets."""
+        cdef Py_ssize_t U
+        cdef element_t W
+        cdef State* s = &self.twin if second else &self.s
+        with nogil:
             for U in range(s.n + 1):
-                s.pending[U] = (s.pending[U] or s.changed[U]) and s.size[U] > 0
-            for U in range(s.n + 1):
-                while s.pending[U] and s.size[U] > 1 and not stopping.poll(self.cost):
+                if s.divided and not s.mine >> s.group[U] & 1:
+                    continue
+                while s.pending[U] and s.size[U] > 1 and not stopping.poll(self.cost_of(s)):
                     if s.terms.groups.limited and s.n + 1 - s.unuseds >= s.terms.groups.most:
                         break
                     s.unuseds -= 1
-                    if not self.improve(<element_t>U, s.unused[s.unuseds], stopping):
+                    W = s.unused[s.unuseds]
+                    if not self.improve(s, <element_t>U, W, stopping):
                         s.unuseds += 1
                         break
-        return self.cost < before
+                    s.group[W] = s.group[U]
+
+    cdef void divide(self) noexcept nogil:
+        """Divide all subsets into groups with about as many elements each."""
+        cdef State* s = &self.s
+        cdef Py_ssize_t U, i, larges = 0
+        cdef Py_ssize_t load[GROUPS]
+        cdef element_t* large = self.stamp
+        cdef int g, least
+        for g in range(GROUPS):
+            load[g] = 0
+        for U in range(s.n + 1):
+            if s.size[U] * SHARE > s.n:         # sorted by size, then by number
+                i = larges
+                while i and s.size[large[i - 1]] < s.size[U]:
+                    large[i] = large[i - 1]
+                    i -= 1
+                large[i] = <element_t>U
+                larges += 1
+        for i in range(larges):
+            least = 0
+            for g in range(1, GROUPS):
+                if load[g] < load[least]:
+                    least = g
+            s.group[large[i]] = least
+            load[least] += s.size[large[i]]
+        g = 0
+        for U in range(s.n + 1):
+            if s.size[U] and s.size[U] * SHARE <= s.n:
+                while g + 1 < GROUPS and GROUPS * load[g] >= s.n:
+                    g += 1
+                s.group[U] = g
+                load[g] += s.size[U]
+
+    cdef Py_ssize_t part(self, int other, bint splits) noexcept nogil:
+        """Give the first thread group 0 and another one, the second thread the rest; return the free numbers for it."""
+        cdef State* s = &self.s
+        cdef element_t* inside = self.twin.inside
+        cdef Py_ssize_t U, first = 0, numbers = 0
+        s.mine = 1 | 1 << other
+        for U in range(s.n + 1):
+            if s.size[U] and s.mine >> s.group[U] & 1:
+                first += s.size[U]
+            elif s.size[U]:
+                numbers += s.size[U] - 1
+        s.room //= 2                            # a pair is listed by one of its elements only
+        self.twin = s[0]
+        self.twin.change, self.twin.mine, self.twin.inside = 0, 15 - s.mine, inside
+        self.twin.border += s.room
+        self.twin.heap[0] += first
+        self.twin.switched += first
+        self.twin.touched += first
+        self.twin.barred += first
+        self.twin.order += first
+        self.twin.close += first
+        self.twin.unused, self.twin.unuseds = self.stamp, 0
+        if splits:                              # each element may need a number
+            self.twin.unused, self.twin.unuseds = s.unused, numbers
+            s.unused += numbers
+            s.unuseds -= numbers
+            return numbers
+        return 0
+
+    cdef void unite(self, Py_ssize_t numbers) noexcept nogil:
+        """Take over what the second thread has changed, and the free numbers."""
+        cdef State* s = &self.s
+        s.change += self.twin.change
+        s.room *= 2
+        if numbers:
+            memmove(self.twin.unused + self.twin.unuseds, s.unused, s.unuseds * sizeof(element_t))
+            s.unused = self.twin.unused
+        else:
+            memcpy(s.unused + s.unuseds, self.twin.unused, self.twin.unuseds * sizeof(element_t))
+        s.unuseds += self.twin.unuseds
+
+    cdef void find_near(self) noexcept nogil:
+        """Mark the subsets near changes of this round: when `move` did, another thread may have changed labels."""
+        cdef Py_ssize_t a
+        cdef State* s = &self.s
+        for a in range(s.n):
+            if s.near[a] == NOW:
+                s.near_change[s.label[a]] = True
+
+    cdef inline double cost_of(self, State* s) noexcept nogil:
+        return self.cost + s.change / s.scale
 
     cdef void find_pending(self) noexcept nogil:
         """Find the subsets that changed before this round, and elements near them. Only these have pairs to improve."""
@@ -1044,32 +1229,32 @@ cdef class Pairs:
             if s.near[a]:
                 s.near_change[s.label[a]] = True
 
-    cdef bint improve(self, element_t U, element_t V, Stopping stopping) noexcept nogil:
-        cdef Py_ssize_t patience = self.patience, both = self.s.size[U] + self.s.size[V]
+    cdef bint improve(self, State* s, element_t U, element_t V, Stopping stopping) noexcept nogil:
+        cdef Py_ssize_t patience = self.patience, both = s.size[U] + s.size[V]
         cdef fixed_t change
         if both <= self.whole:
             patience = max(patience, both // 2)
-        change = improve_pair(&self.s, U, V, self.tolerance, patience, self.height, self.cost, stopping)
-        self.cost += change / self.s.scale
+        change = improve_pair(s, U, V, self.tolerance, patience, self.height, self.cost_of(s), stopping)
+        s.change += change
         return change != 0
 
-    cdef Py_ssize_t find_linked(self, element_t U) noexcept nogil:
+    cdef Py_ssize_t find_linked(self, State* s, element_t U) noexcept nogil:
         """List the subsets of larger number to improve together with U; return their number. O(sum of degrees)"""
         cdef Py_ssize_t count = 0, k
         cdef element_t W
-        cdef State* s = &self.s
         if s.matrix != NULL:
             for W in range(U + 1, <element_t>(s.n + 1)):
                 if s.size[W] and (s.pending[U] or s.pending[W]):
-                    self.order[count] = W
+                    s.order[count] = W
                     count += 1
             return count
         forget_borders(s)
+        s.listed = True
         if s.bounded and not find_sums(s, U, self.tolerance):
             return 0
         list_borders(s, U)
         for k in range(s.closes):
-            self.order[k] = s.close[k]
+            s.order[k] = s.close[k]
         if s.closes > 1:
-            qsort(self.order, s.closes, sizeof(element_t), ascending)
+            qsort(s.order, s.closes, sizeof(element_t), ascending)
         return s.closes

@@ -13,6 +13,14 @@ way, with the empty set as V and with all elements allowed to switch, as long as
 end when a round changes nothing, or lowers the cost by less than a tenth of what the best of them did: moves do more
 in the same time then, and the next rounds come after them.
 
+From DIVIDED elements on, unless there is a matrix, groups of elements, limits, or subsets have to be connected, a round
+has another order, in which two threads may work. It divides the subsets into four groups, 0 to 3: subsets with more
+than a 256th of all elements go to the group with the fewest elements, the largest first, and the others fill up one
+group after the other in the order of their numbers. First come the pairs within 0 and 1, and within 2 and 3; then each
+subset of 0 with those of 2, and of 1 with those of 3; then of 0 with those of 3, and of 1 with those of 2. Subsets that
+are joined after the first step get the number of the larger one. Then subsets of 0 and 1, and of 2 and 3 are split; the
+latter take the numbers that became free first.
+
 Moves. A chain starts with the best move of one element, to a subset that a stored pair links to it or to the empty set.
 It continues with the best move of an element that a stored pair links to an element that has moved; each element moves
 once. Unless subsets have to be connected, only moves from or to a subset that the chain has changed count, since the
@@ -77,6 +85,7 @@ SWITCHES = 20  # switches without a new best prefix after which a sequence may e
 HEIGHT = 0.75  # largest rise of a sequence above its best prefix, in mean absolute costs of the pairs of an element
 MANY, WHOLE = 8, 400  # mean stored pairs per element above which pairs come first; most elements of two small subsets
 CHAIN = 7  # moves without a new best prefix after which a chain ends
+DIVIDED = 2**15  # number of elements from which rounds have an order for two threads
 LONGEST = 256  # most moves of a chain, whose time is quadratic in its length; the next one goes on from there
 REST, LONG = 5, 5  # on small problems, n / 10 is too little
 
@@ -230,8 +239,9 @@ def _pairs_of(p: SetPartition, labels: Labels) -> Pairs:
     mean = 2.0 * float(np.abs(p.cost).sum(where=p.cost < np.inf)) / p.n
     whole = WHOLE if neighbours_of(p) > MANY else 0
     return Pairs(
-        None, p._rows().arrays, labels, p._magnitude, p._tolerance, cost, SWITCHES, HEIGHT * mean, whole, terms
-    )
+        None, p._rows().arrays, labels, p._magnitude, p._tolerance, cost, SWITCHES, HEIGHT * mean, whole, terms,
+        p.n >= DIVIDED,
+    )  # fmt: skip
 
 
 def _improve_pairs(pairs: Pairs, stopping: Stopping) -> None:

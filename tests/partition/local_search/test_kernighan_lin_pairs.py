@@ -18,6 +18,7 @@ from trials import trials
 
 import graphpart as gp
 from graphpart.partition.local_search import _dense_moves
+from graphpart.partition.local_search import kernighan_lin_pairs as module
 from graphpart.partition.local_search._kernighan_lin_pairs import Pairs
 from graphpart.partition.local_search._sparse_chains import Chains
 from graphpart.partition.local_search.kernighan_lin_pairs import (
@@ -53,6 +54,50 @@ def test_same_partition_as_the_reference_without_ties(dense: bool, seed: int) ->
     assert canonical(improve_pairs_alone(p, start, Stopping())).tolist() == canonical(reference(p, start)).tolist()
     impatient = improve_pairs_alone(p, start, Stopping(), 2)
     assert canonical(impatient).tolist() == canonical(reference(p, start, 2)).tolist()
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+@given(partitions(max_n=9, kinds=("integer", "sign", "quarter"), dense=False, requirements=False))
+@settings(max_examples=trials(40), derandomize=True, deadline=None)
+def test_groups_of_subsets_in_the_order_of_the_reference(threads: str, p: gp.SetPartition) -> None:
+    start = np.arange(p.n, dtype=np.int32)
+    for labels in (start, canonical(start % 5), start * 0):
+        if not math.isinf(p._evaluate_labels(labels)):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("GRAPHPART_THREADS", threads)
+                found = improve_pairs_alone(p, labels, Stopping(), 1000, True)
+            assert canonical(found).tolist() == canonical(reference(p, labels, divided=True)).tolist()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_groups_of_small_subsets_in_the_order_of_the_reference(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 30
+    pairs = [(a, b) for a in range(n) for b in range(a) if rng.random() < 0.2]
+    p = gp.SetPartition.from_pairs(n, pairs, rng.normal(size=len(pairs)) - 0.1, dense=False)
+    labels = canonical(rng.integers(0, 12, n).astype(np.int32))
+    found = improve_pairs_alone(p, labels, Stopping(), 3, True)
+    assert canonical(found).tolist() == canonical(reference(p, labels, 3, divided=True)).tolist()
+
+
+@pytest.mark.parametrize("kind", ["normal", "signs", "background"])
+def test_the_same_on_any_number_of_threads(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "DIVIDED", 0)
+    n, m = 2000, 8000
+    rng = np.random.default_rng(len(kind))
+    a, b = rng.integers(0, n, m), rng.integers(1, n, m)
+    costs = rng.integers(-1, 2, m) if kind == "signs" else rng.normal(size=m)
+    p = gp.SetPartition.from_pairs(
+        n, np.column_stack([a, (a + b) % n]), costs, missing=0.01 * (kind == "background"), dense=False
+    )
+    found = []
+    for threads in ("1", "2", "3", "7"):
+        monkeypatch.setenv("GRAPHPART_THREADS", threads)
+        for initial in ("alone", "together"):
+            r = kernighan_lin_pairs(p, initial=np.arange(n) if initial == "alone" else np.zeros(n, int))
+            assert r.cost == p.evaluate(r.labels) < 0
+            found.append((initial, r.labels.tolist()))
+    assert found == 4 * found[:2]
 
 
 @pytest.mark.parametrize(("height", "whole"), [(0.7, 0), (0.0, 8), (0.5, 6)])
