@@ -56,7 +56,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -294,6 +294,8 @@ def one(callback: Any, task: Task) -> Found:
     with batch.guard(file):
         named = task.columns if len(args.files) == 1 or may_have_columns(file, args.format) else None
         problem = read_problem(file, args.format, named, args.missing, task.demanded)
+        if named and args.doubts is None and args.report is None:  # only these show rows of the table
+            problem._origin = replace(problem._origin, table=None)
         read = read_start if args.extend is None else read_old
         start = None if task.initial is None else read(task.initial, problem)
         evidence = None if args.evidence is None else read_evidence(args.evidence, problem, args.sample)

@@ -86,8 +86,8 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
             table.place(ends[-1])
         frame: Any
         if isinstance(table, ParquetColumns):
-            frame = table.table([*ends, value])
-            if not frame.num_rows:
+            frame = table.as_needed([*ends, value])
+            if not frame.rows:
                 raise source.error(None, "the table has no rows: expected pairs")
         elif (
             plain := plain_columns(data, table.columns, ends, value, options.get("probability") is not None)

@@ -5,9 +5,13 @@ Several files that make one table, and files larger than memory, are for graphpa
 
 from __future__ import annotations
 
+import os
+from collections.abc import Hashable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphpart.errors import MissingDependency, no_column
+from graphpart.partition.inputs.frames import Table, table_of
 
 if TYPE_CHECKING:
     from graphpart.files.source import Source
@@ -50,9 +54,14 @@ class ParquetColumns:
         except ImportError:
             raise MissingDependency("pyarrow", "frames", "reading Parquet files") from None
         self._source = source
+        self._pyarrow = pyarrow
         self._errors = (pyarrow.ArrowException, OSError)
+        whole = source.whole()
+        name = getattr(whole, "name", None)  # of a plain file
+        self._where: Any = os.path.abspath(name) if isinstance(name, str) else whole
+        self._stamp = self._stamped()
         try:
-            self._file = pyarrow.parquet.ParquetFile(source.whole())
+            self._file = pyarrow.parquet.ParquetFile(whole)
         except self._errors as error:
             raise self._damaged(error) from None
         self.columns = [str(name) for name in self._file.schema_arrow.names]
@@ -65,8 +74,36 @@ class ParquetColumns:
 
     def table(self, names: list[str]) -> Any:
         """These columns, as an Arrow table."""
+        return self._read(self._file, names)
+
+    def as_needed(self, names: list[str]) -> Table:
+        """These columns, each read whenever it is asked for: less is in memory than all of them take."""
+
+        def asked(what: str, *some: Hashable) -> Any:
+            if self._stamped() != self._stamp:
+                changed = "the file is gone, or has changed since it was read: expected the same rows again"
+                raise self._source.error(None, changed)
+            file = self._pyarrow.parquet.ParquetFile(self._where)
+            table = table_of(self._read(file, [str(name) for name in dict.fromkeys(some)]))
+            found = getattr(table, what)(*some)
+            del table, file
+            self._pyarrow.default_memory_pool().release_unused()
+            return found
+
+        ways = (partial(asked, what) for what in ("encode", "numbers", "values"))
+        return Table(list(names), self._file.metadata.num_rows, *ways)
+
+    def _stamped(self) -> tuple[int, int] | None:
+        """Size and time of a plain file; None if it is gone, and of a stream."""
         try:
-            return self._file.read(columns=names)
+            found = os.stat(self._where) if isinstance(self._where, str) else None
+        except OSError:
+            found = None
+        return None if found is None else (found.st_size, found.st_mtime_ns)
+
+    def _read(self, file: Any, names: list[str]) -> Any:
+        try:
+            return file.read(columns=names)
         except self._errors as error:
             raise self._damaged(error) from None
 

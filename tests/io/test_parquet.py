@@ -65,3 +65,20 @@ def test_pandas_is_not_imported(tmp_path):
     pq.write_table(pa.table({"a": LEFT, "b": RIGHT, "c": SCORE}), path, row_group_size=300)
     code = f"import sys, graphpart as gp; gp.read({str(path)!r}, **{OPTIONS!r}); print('pandas' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
+
+
+def test_rows_are_read_again_where_doubts_show_them(tmp_path):
+    path = tmp_path / "t.parquet"
+    table = {"a": [1, 2, 7], "b": [7, 1, 2], "c": [-3.0, 2.5, -2.0]}
+    pq.write_table(pa.table(table), path)
+    expected = gp.partition.doubts(q := gp.SetPartition.from_frame(table, "a", "b", cost="c"), gp.solve(q)).to_frame()
+    for source in (path, io.BytesIO(path.read_bytes())):
+        p = gp.read(source, **OPTIONS)
+        assert gp.partition.doubts(p, gp.solve(p)).to_frame().equals(expected)
+    p = gp.read(path, **OPTIONS)
+    pq.write_table(pa.table({"a": [1], "b": [7], "c": [-3.0]}), path)
+    with pytest.raises(gp.errors.FormatError, match="has changed since it was read"):
+        gp.partition.doubts(p, gp.solve(p)).to_frame()
+    path.unlink()
+    with pytest.raises(gp.errors.FormatError, match="is gone"):
+        gp.partition.doubts(p, gp.solve(p)).to_frame()

@@ -73,6 +73,8 @@ def table_of(frame: Any) -> Table:
     MissingDependency
         If it is a frame of another library and pyarrow is not installed.
     """
+    if isinstance(frame, Table):
+        return frame
     kind = library(frame)
     if kind == "pandas" and hasattr(frame, "columns"):
         return _of_pandas(frame)
