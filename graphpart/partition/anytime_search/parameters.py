@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 __all__ = [
     "AnnealingParameters",
+    "CoreParameters",
     "DriftingParameters",
     "FusionParameters",
     "RestartParameters",
@@ -41,6 +42,18 @@ class FusionParameters:
     small_heats: tuple[float, ...] = (0.1, 0.3, 1.0)  #: heats of annealing the contracted problem
     steps: int = 8  #: most steps of a task
     region: int = 20_000  #: most elements of a task
+
+
+@dataclass(frozen=True)
+class CoreParameters:
+    """Of rounds of annealing over cores."""
+
+    arms: tuple[tuple[int, float], ...] = ((8, 0.1), (0, 0.0))  #: joinings, and their noise as above
+    heats: tuple[float, ...] = (0.15, 0.07, 0.003)  #: at which rounds begin, in turn, and at which they end
+    sweeps: int = 100  #: fewest sweeps of all elements that take as long as a task
+    tasks: int = 2  #: of a round
+    part: float = 0.35  #: work of the annealing of a round, as a share of all work so far
+    longer: float = 2.0  #: value of `wait` for other strategies, as long as rounds find something better
 
 
 @dataclass(frozen=True)
@@ -86,6 +99,7 @@ class SearchParameters:
     fade: float = 0.8  #: share of the recorded gain of a strategy that is kept at each of its rounds
     earned: float = 0.8  #: share of the time that is distributed by gains; the rest is distributed by fixed shares
     annealing: AnnealingParameters = field(default_factory=AnnealingParameters)
+    cores: CoreParameters = field(default_factory=CoreParameters)
     fusion: FusionParameters = field(default_factory=FusionParameters)
     drifting: DriftingParameters = field(default_factory=DriftingParameters)
     restarts: RestartParameters = field(default_factory=RestartParameters)

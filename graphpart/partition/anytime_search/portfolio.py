@@ -6,7 +6,7 @@ nanosecond of work in its latest rounds. Work is not measured, but estimated fro
 no strategy has gained anything, the more the fixed shares count. Strategies begin in the order of the time of their
 first round. Each begins when the others have done about as much work. With a background, all but localised evolution,
 label propagation and reheating wait longer while rounds find something better: these gain more in the same time than
-the first round of any other strategy, and than slow annealing.
+the first round of any other strategy, and than slow annealing. Without, all but annealing over cores do.
 
 After a round, the result of each task takes over the regions in which the best partition is better, and joins the pool
 of the best partitions. If several rounds find nothing better, all strategies work longer.
@@ -30,6 +30,7 @@ from graphpart.errors import InvalidOption
 from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.annealing_rounds import AnnealingRounds
+from graphpart.partition.anytime_search.core_annealing import CoreAnnealing
 from graphpart.partition.anytime_search.drifting import Drifting, PropagationRounds, ReheatingRounds
 from graphpart.partition.anytime_search.evolution import EvolutionRounds
 from graphpart.partition.anytime_search.exchanges import ExchangeRounds
@@ -44,6 +45,7 @@ from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.exact_solvers.brute_force import enumerated
+from graphpart.partition.local_search.improve import repels
 from graphpart.partition.local_search.sums import fits_pairwise
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.forms import as_pairs, without_usual
@@ -198,12 +200,16 @@ class Portfolio(RoundSearch[Any, Found]):
         if not p.is_dense and p.background is None and p.n <= all_.restarts.sparse:
             strategies.append(RestartRounds(turn, all_.restarts, 1.0))
         plateaus = sparse and turn.annealer.plateaus
-        if not plateaus and (not light or p.n <= all_.large):
+        plain = p.background is None and p._limits is None and p.lifted is None
+        cores = sparse and plain and p.n <= all_.large and repels(p)
+        if cores:
+            strategies.append(CoreAnnealing(turn, all_.cores, 1.0, polish))
+        elif not plateaus and (not light or p.n <= all_.large):
             share = 0.4 if sparse else 0.1
             strategies.append(AnnealingRounds(turn, all_.annealing, share, polish, until))
         if sparse:
-            share = 0.2 if plateaus else 1.0
-            if p.n <= all_.large:
+            share = 0.2 if plateaus or cores else 1.0
+            if p.n <= all_.large and not cores:
                 strategies.append(SlowAnnealing(turn, all_.annealing, 0.3, polish))
             strategies.append(FusionRounds(turn, all_.fusion, share))
             if p.background is not None:
@@ -226,12 +232,14 @@ class Portfolio(RoundSearch[Any, Found]):
         ready = ready or [*range(len(self.strategies))]  # annealing, which is always ready, may be left out
         tried = [k for k in ready if self.mean_work[k]]
         a = self.parameters
-        drifting = [isinstance(strategy, Drifting) for strategy in self.strategies]
-        gaining = self.p.background is not None and turn.idle < (a.gaining if any(drifting) else 1)
+        leading = [isinstance(strategy, (Drifting, CoreAnnealing)) for strategy in self.strategies]
+        plain = self.p.background is None
+        gaining = turn.idle < (a.gaining if any(leading) else 0 if plain else 1)
+        longer = a.cores.longer if plain else a.longer
         for k in ready:
-            if self.strategies[k].due and not (gaining and any(drifting)):
+            if self.strategies[k].due and not (gaining and any(leading)):
                 return k
-        waits = [a.longer if gaining and not each else a.wait for each in drifting]
+        waits = [longer if gaining and not each else a.wait for each in leading]
         new = [(waits[k] * self.strategies[k].first_work(turn), k) for k in ready if k not in tried]
         if new and (not tried or min(new)[0] <= self.worked):
             return min(new)[1]

@@ -323,7 +323,7 @@ def test_slow_annealing_goes_on_where_it_comes_closer_and_within_its_part_of_the
 @pytest.mark.parametrize(
     ("p", "first"),
     [
-        (gp.generate.sparse_random(3000, 30000, seed=1).problem, "annealing"),
+        (gp.generate.sparse_random(3000, 30000, seed=1).problem, "core annealing"),
         (gp.generate.machine_parts(14, 24, 7, outside=0.1, seed=3).problem, "annealing"),
     ],
 )
