@@ -4,7 +4,8 @@
 2. For other problems, there is one race (see `graphpart.common.race`) of the search, which obeys the limits, with
    provers. It begins with a bound from sizes alone (see `graphpart.partition.bounds.size_bound`). The provers are:
    * branch and cut without the limits, or quicker bounds if there are too many pairs. Its lower bounds hold within the
-     limits, too. If the optimum without the limits obeys them, it is also the optimum within them.
+     limits, too. If the optimum without the limits obeys them, it is also the optimum within them. If that proves more,
+     prices of partners take the place of a largest size (see `graphpart.partition.bounds.size_prices`).
    * the integer program, which takes all limits into account, unless the problem has too many elements. It is alone
      if no partition within the limits is found to start from.
    * if the number of clusters is limited and elements are few, a semidefinite relaxation that knows this number. If it
@@ -32,6 +33,7 @@ from graphpart.partition.anytime_search.two_sides import TwoSides
 from graphpart.partition.bounds.bounding import Bounding
 from graphpart.partition.bounds.cycle_packing import pack
 from graphpart.partition.bounds.size_bound import size_bound
+from graphpart.partition.bounds.size_prices import Priced, with_size_prices
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.certificates.certificate import proven_bound
 from graphpart.partition.certificates.judging import judge_of_partition
@@ -41,6 +43,7 @@ from graphpart.partition.exact_solvers.brute_force import enumerated
 from graphpart.partition.exact_solvers.few_clusters import FewClusters
 from graphpart.partition.exact_solvers.ilp import ilp
 from graphpart.partition.exact_solvers.two_clusters import TwoClusters, allows_all_sides
+from graphpart.partition.local_search.greedy_joining import join
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.forms import as_pairs, explicit, without_limits
@@ -50,9 +53,10 @@ from graphpart.stopping import Stopping
 
 __all__ = ["LARGEST_PROVEN", "solve_within_limits"]
 
-FREE = "the optimum without limits"
+FREE, PRICED = "the optimum without limits", "prices of sizes"
 LARGEST_PROVEN = 100  # most elements of a problem that is given to the integer program
 QUICK = 0.05  # most of the time for each bound before the race
+PRICING = 0.2  # most of the time for prices of sizes
 
 
 class _Proofs:
@@ -72,13 +76,14 @@ class _Proofs:
         contraction: Contraction,
         labels: Labels,
         inner: BranchAndCut | Bounding,
+        less: float,
         few: FewClusters | None,
     ) -> None:
-        self.p, self.contraction, self.inner, self.few = p, contraction, inner, few
+        self.p, self.contraction, self.inner, self.less, self.few = p, contraction, inner, less, few
         first = 0.0 if few is None else min(1.0, 10.0 * few.needs)
         self._ahead = -first  # seconds of the bound for few clusters, after its first ones, less those of the others
         self.labels, self.cost = labels, contraction.problem._evaluate_labels(labels)
-        self.bound, self.name = -math.inf, FREE
+        self.bound, self.name = -math.inf, PRICED if less else FREE
         self._solved = p.n > LARGEST_PROVEN  # whether the integer program has nothing to do
         self._spent = self._last = 0.0  # seconds without the limits less those of the program; of its last turn
 
@@ -93,6 +98,12 @@ class _Proofs:
         return self.inner.needs if self._solved or self._spent <= 0.0 else 0.0
 
     @property
+    def inner_bound(self) -> float:
+        """The bound of the prover without the limits, less what prices pay."""
+        bound = self.inner.bound
+        return bound if not self.less else math.nextafter(bound - self.less, -math.inf)
+
+    @property
     def _few_is_next(self) -> bool:
         """Whether the next turn is that of the bound for few clusters."""
         others = self._ahead > 0.0 and not (self.inner.done and self._solved)
@@ -101,8 +112,9 @@ class _Proofs:
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a partition: if it obeys the limits, it is also one without them."""
         self.labels, self.cost = labels, cost
-        if cost < self.inner.cost:
-            self.inner.offer(labels, cost)
+        paid = cost if not self.less else self.inner.p._evaluate_labels(labels)
+        if paid < self.inner.cost:
+            self.inner.offer(labels, paid)
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """One turn of one of them; of all, if there is no time limit."""
@@ -110,7 +122,7 @@ class _Proofs:
         few = self.few if self._few_is_next else None
         if few is None or until is None:
             self._run_others(stopping, until)
-            leads = self._solved and self.few is not None and self.few.bound > self.inner.bound
+            leads = self._solved and self.few is not None and self.few.bound > self.inner_bound
             self._ahead -= (9.0 if leads else 1.0) * (stopping.seconds - began)
         if few is not None and self.bound < self.cost:
             few.run(stopping.child(plus=math.inf), until, self.cost)
@@ -123,7 +135,7 @@ class _Proofs:
         if not self.inner.done and (self._solved or self._spent <= 0.0 or until is None):
             self.inner.run(stopping.child(plus=math.inf), until)  # costs of partitions that violate limits are not told
             cost = self.contraction.problem._evaluate_labels(self.inner.labels)
-            self._take(self.inner.labels, cost, self.inner.bound, FREE)
+            self._take(self.inner.labels, cost, self.inner_bound, PRICED if self.less else FREE)
             self._spent += stopping.seconds - began
             if until is not None or self.bound >= self.cost:
                 return
@@ -218,10 +230,18 @@ def solve_within_limits(
     if TwoClusters.fits(q):
         contestants.append(TwoClusters(q, first))
     few: FewClusters | None = None
+    priced = Priced(free, 0.0)
     if not contestants[-1].proves or least > 1:
-        prover = _prover(free, first, stopping, constant, threads, inner.remaining)
+        left = inner.remaining
+        if p.n > LARGEST_PROVEN:  # else the integer program knows the sizes
+            part = inner.child(seconds=None if left is None else PRICING * left, plus=math.inf)
+            # Without limits, greedy joining mostly finds clusters that are too large, if the limits matter.
+            joined = join(free, np.arange(q.n, dtype=np.int32), part)
+            if q._limits is not None and q._limits.violation(joined) is not None:
+                priced = with_size_prices(q, part)
+        prover = _prover(priced.problem, first, stopping, constant - priced.less, threads, inner.remaining)
         few = FewClusters(q) if FewClusters.fits(q) else None
-        contestants.append(_Proofs(p, contraction, first, prover, few))
+        contestants.append(_Proofs(p, contraction, first, prover, priced.less, few))
         if few is not None and turns is None:
             turns = RaceParameters(hope=1.0, stuck=0.8)  # its bound is far, and rises long after the search is stuck
     provers = [one for one in contestants if one.proves]
@@ -233,12 +253,13 @@ def solve_within_limits(
         # The bound for few clusters takes the first turns, and is far below that without limits in some problems.
         part = inner.child(seconds=None if left is None else quick, plus=math.inf)
         packed = max(packed, lowered(free, proven_bound(free, *pack(free, part))))
-    race = Race(contestants, first, cost, max(sized, packed), lambda _: judge, turns)
+    race = Race(contestants, first, cost, max(sized, packed, judge.rounded(priced.bound)), lambda _: judge, turns)
     race.run(inner)
     bound = math.inf if race.proven else constant + race.bound
     info: dict[str, Any] = {}
     how = f"{race.prover or 'search' if bound == math.inf else 'search'}; {p._limits}"
-    if not race.proven and race.bound > sized and all(one.name == FREE or one.bound < race.bound for one in provers):
+    without = not priced.less and all(one.name == FREE or one.bound < race.bound for one in provers)
+    if not race.proven and race.bound > sized and without:
         how += "; the bound is that without limits, so the gap does not say how good the clusters are"
         info = {"bound": "without limits"}
     if not race.proven and method == "auto" and stopping.remaining is None:
