@@ -548,12 +548,22 @@ cdef void forget_borders(State* s) noexcept nogil:
 
 
 cdef void list_borders(State* s, element_t U) noexcept nogil:
-    """List the elements of a subset at the border with each one of larger number. O(sum of degrees)"""
-    cdef element_t a = s.first[U]
+    """List the elements of a subset at the border with each one to improve with it. O(sum of degrees)"""
+    cdef element_t a = s.first[U], b = s.next[a] if a >= 0 else -1, c
+    cdef offset_t k
     while a >= 0:
+        c = s.next[b] if b >= 0 else -1
+        if c >= 0:
+            prefetch(s.neighbours + s.starts[c])
+            if s.next[c] >= 0:
+                prefetch(s.next + s.next[c])
+                prefetch(s.starts + s.next[c])
+        if b >= 0 and (s.pending[U] or s.near[b]):
+            for k in range(s.starts[b], s.starts[b + 1]):
+                prefetch(s.label + s.neighbours[k])
         if s.pending[U] or s.near[a]:
             list_border(s, a)
-        a = s.next[a]
+        a, b = b, c
 
 
 cdef void add_borders(State* s, element_t U) noexcept nogil:
