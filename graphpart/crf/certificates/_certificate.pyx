@@ -1,5 +1,7 @@
 """Kernel that computes the bound that a reparametrisation of a factor graph proves, with every sum rounded down."""
 
+from functools import partial
+
 import numpy as np
 
 from libc.float cimport DBL_MAX
@@ -7,6 +9,7 @@ from libc.math cimport INFINITY, fabs, isfinite, nextafter
 
 from graphpart.crf.problem._view cimport Factors, View, place
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.machine import side_by_side
 
 
 cdef inline double add_down(double x, double y) noexcept nogil:
@@ -219,31 +222,55 @@ def factor_minima(
     """The smallest entry of each factor of arity at least 2, less the messages that it sends.
 
     The factors are those of the scopes given here, over the variables of the view. ``table_start[f]`` is where in its
-    tables the table stands, -1 if it is zero.
+    tables the table stands, -1 if it is zero. Two threads may work on factors that have half of the entries each.
     """
+    cdef const element_t* domains = view.g.domains
+    cdef Py_ssize_t m = scope_start.shape[0] - 1, f, i, middle = 0
+    cdef offset_t entries, half = 0, at = 0
+    least_array, size_array = np.empty(m), np.ones(m, np.int64)
+    cdef offset_t[::1] sizes = size_array
+    with nogil:
+        for f in range(m):
+            for i in range(scope_start[f], scope_start[f + 1]):
+                sizes[f] *= domains[scope[i]]
+    entries = size_array.sum()
+    with nogil:
+        while middle < m and 2 * half < entries:
+            half += sizes[middle]
+            for i in range(scope_start[middle], scope_start[middle + 1]):
+                at += domains[scope[i]]
+            middle += 1
+    rest = view, scope_start, scope, table_start, messages, sent, sizes, least_array
+    calls = partial(_factor_minima, 0, middle, 0, *rest), partial(_factor_minima, middle, m, at, *rest)
+    if entries >= 2**20:
+        side_by_side(*calls)
+    else:
+        for call in calls:
+            call()
+    return least_array
+
+
+def _factor_minima(
+    Py_ssize_t begin, Py_ssize_t end, offset_t at, View view, const offset_t[::1] scope_start,
+    const element_t[::1] scope, const offset_t[::1] table_start, const double[::1] messages, Links sent,
+    const offset_t[::1] sizes, double[::1] least,
+):
+    """The same for the factors from `begin` to `end`, whose messages begin at `at`."""
     cdef const element_t* domains = view.g.domains
     cdef const cost_t* tables = view.g.tables
     cdef const element_t[:, ::1] links = sent.links
     cdef const offset_t[::1] rows = sent.rows, ends = sent.ends, place_start = sent.place_start, link_start = sent.start
     cdef const element_t[::1] where = sent.place
     cdef const double[::1] link_messages = sent.messages
-    cdef Py_ssize_t m = scope_start.shape[0] - 1, f, i, j, largest_arity = 1
-    cdef offset_t size, before, after, at = 0, r, k, c
+    cdef Py_ssize_t f, i, j, largest_arity = int(np.max(np.diff(scope_start), initial=1))
+    cdef offset_t size, before, after, r, k, c
     cdef element_t d
-    least_array = np.empty(m)
-    cdef double[::1] least = least_array
-    size_array = np.ones(m, np.int64)
-    cdef offset_t[::1] sizes = size_array
-    for f in range(m):
-        largest_arity = max(largest_arity, scope_start[f + 1] - scope_start[f])
-        for i in range(scope_start[f], scope_start[f + 1]):
-            sizes[f] *= domains[scope[i]]
-    cdef double[::1] low = np.empty(size_array.max(initial=1))
+    cdef double[::1] low = np.empty(int(np.max(sizes, initial=1)))
     cdef offset_t[::1] stride = np.zeros(largest_arity, np.int64)
     cdef element_t[::1] label = np.zeros(largest_arity, np.int32)
     cdef double best
     with nogil:
-        for f in range(m):
+        for f in range(begin, end):
             size = sizes[f]
             if rows[f] == rows[f + 1]:
                 i = scope_start[f]
@@ -303,7 +330,6 @@ def factor_minima(
             for i in range(size):
                 best = min(best, low[i])
             least[f] = best
-    return least_array
 
 
 def sum_down(double total, const double[::1] values) -> float:

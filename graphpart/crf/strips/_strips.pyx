@@ -305,16 +305,21 @@ cdef class Strips:
 
     def proven(self):
         """(the minimum of each strip with the present messages, a bound on the rounding error of their sum)."""
+        cdef Py_ssize_t count = self.least.shape[0]
+        cdef Strips other = self.twin()
+        least = np.zeros(count)
+        self.at_once(partial(self.prove, 0, count // 2, least), partial(other.prove, count // 2, count, least))
+        return least, self.error + other.error
+
+    def prove(self, Py_ssize_t begin, Py_ssize_t end, double[::1] least):
+        """The same for the strips from `begin` to `end`."""
         cdef Py_ssize_t k
-        least_array = np.zeros(self.least.shape[0])
-        cdef double[::1] least = least_array
         self._reserve(self.width)
         self.measures, self.error = True, 0.0
         with nogil:
-            for k in range(self.least.shape[0]):
+            for k in range(begin, end):
                 least[k] = self._minimum(k)
         self.measures = False
-        return least_array, self.error
 
     def round(self, labels):
         """Labels of all cells by fixing strips towards the middle; only after a pass away from it."""
