@@ -140,8 +140,8 @@ class SquareBounding:
         """Two spins of large costs whose product is far from 1 and -1, the smaller first. O(n^2)"""
         relaxation = self.relaxation
         size = np.abs(relaxation.C).sum(axis=1)
-        size = size + 1e-9 * float(size.max()) + 1e-300
-        score = np.triu((1.0 + 1e-6 - np.abs(relaxation.products)) * np.sqrt(np.outer(size, size)), 1)
+        root = np.sqrt(size + 1e-9 * float(size.max()) + 1e-300)  # of each: products of sizes may overflow
+        score = np.triu((1.0 + 1e-6 - np.abs(relaxation.products)) * np.outer(root, root), 1)
         i, j = divmod(int(np.argmax(score)), len(score))
         i, j = (i, j) if i < j else (0, 1)
         likelier = 1 if relaxation.products[i, j] >= 0 else -1

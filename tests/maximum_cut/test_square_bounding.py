@@ -136,3 +136,11 @@ def test_graphs_without_a_step_of_weights_are_proven_by_odd_cycles_if_small(monk
     solver = BranchAndCut(g, np.zeros(g.n, np.uint8))
     solver.run(Stopping(), work=20_000)
     assert solver.done and solver.nodes < 20 and g.step == 0  # the semidefinite relaxation divides hundreds of nodes
+
+
+@pytest.mark.parametrize("n", [60, 110])
+def test_costs_whose_products_and_sums_overflow(n):
+    """1e300: a product of two sums of costs overflowed, and 110 of them in roof duality."""
+    Q = np.triu(np.random.default_rng(n).integers(-50, 51, (n, n)).astype(float))
+    r = gp.solve(gp.FactorGraph.from_qubo(1e300 * Q), time_limit=0.6)
+    assert r.lower_bound <= r.cost < 0.9e300 * gp.solve(gp.FactorGraph.from_qubo(Q), time_limit=0.6).cost
