@@ -83,6 +83,8 @@ def test_side_by_side(monkeypatch):
     monkeypatch.setenv("GRAPHPART_THREADS", "2")
     both = threading.Barrier(2, timeout=60)  # each waits for the other
     assert sum(machine.side_by_side(both.wait, both.wait)) == 1
+    me = threading.get_ident()
+    assert machine.side_by_side(threading.get_ident, threading.get_ident, worth=False) == [me, me]
     with pytest.raises(ZeroDivisionError):
         machine.side_by_side(lambda: 1, lambda: 1 // 0)
 

@@ -546,6 +546,25 @@ def spread(
     return out[:head]
 
 
+def mark(const long long[::1] indices, long long low, uint8_t[::1] marks):
+    """Set ``marks[index - low]`` to 1 for each index. Several threads may do this."""
+    cdef Py_ssize_t k
+    with nogil:
+        for k in range(indices.shape[0]):
+            marks[indices[k] - low] = 1
+
+
+def entries_at(const long long[::1] indices, long long low, const element_t[::1] entries) -> NDArray[np.int32]:
+    """``entries[indices - low]``."""
+    cdef Py_ssize_t k
+    out_array = np.empty(indices.shape[0], np.int32)
+    cdef element_t[::1] out = out_array
+    with nogil:
+        for k in range(indices.shape[0]):
+            out[k] = entries[indices[k] - low]
+    return out_array
+
+
 def first_bad_pair(
     Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const cost_t[::1] cost
 ) -> tuple[int, int, bool]:
@@ -589,7 +608,7 @@ def sort_pairs(
 
     def both(function, middle, end, *arguments):
         calls = [partial(function, *part, *arguments) for part in ((0, 0, middle), (1, middle, end))]
-        return side_by_side(*calls) if m >= 2**20 else [call() for call in calls]
+        return side_by_side(*calls, worth=m >= 2**20)
 
     both(_count_highs, m // 2, m, u, v, first)
     with nogil:

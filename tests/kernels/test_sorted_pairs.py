@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from trials import trials
 
+import graphpart as gp
 from graphpart.kernels import _pairs
 
 
@@ -36,4 +37,9 @@ def test_the_same_on_any_number_of_threads(monkeypatch):
     for threads in ("1", "2", "3"):
         monkeypatch.setenv("GRAPHPART_THREADS", threads)
         found.append([array.tobytes() for array in _pairs.sort_pairs(n, u, v, costs)[:3]])
+        table = {"a": u.astype(np.int64) + 7, "b": v.astype(np.int64) + 7, "cost": costs}
+        p = gp.SetPartition.from_frame(table, "a", "b", cost="cost", duplicates="sum", dense=False)
+        assert p.nodes[0] == 7
+        found[-1] += [array.tobytes() for array in p.pairs()]
+        assert found[-1][3:] == found[-1][:3]
     assert found[0] == found[1] == found[2]

@@ -242,11 +242,7 @@ def factor_minima(
             middle += 1
     rest = view, scope_start, scope, table_start, messages, sent, sizes, least_array
     calls = partial(_factor_minima, 0, middle, 0, *rest), partial(_factor_minima, middle, m, at, *rest)
-    if entries >= 2**20:
-        side_by_side(*calls)
-    else:
-        for call in calls:
-            call()
+    side_by_side(*calls, worth=entries >= 2**20)
     return least_array
 
 

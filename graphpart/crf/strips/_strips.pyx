@@ -245,7 +245,7 @@ cdef class Strips:
         return other
 
     def at_once(self, one, other):
-        return side_by_side(one, other) if self.large else [one(), other()]
+        return side_by_side(one, other, worth=self.large)
 
     @property
     def bound(self):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,19 +25,27 @@ def check_choice(how: str | None) -> None:
         raise unknown("duplicates", how, HOW)
 
 
-def once(names: Sequence[Hashable], u: NDArray[Any], v: NDArray[Any], values: Any, how: str | None) -> Rows:
-    """The rows ``(u, v, value)``, with one value for each pair if `how` is "mean" or "max".
+def once(
+    names: Sequence[Hashable],
+    u: NDArray[Any],
+    v: NDArray[Any],
+    values: Any,
+    how: str | None,
+    costs_of: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+) -> Rows:
+    """The rows ``(u, v, cost)``, with one value for each pair if `how` is "mean" or "max".
 
     With "error" and with None, the first row that lists a pair again is named: in an error, or in a warning that the
-    costs are added up. O(rows) if no pair is listed twice, else O(rows log rows).
+    costs are added up. The pairs are sorted to find out whether there is such a row, and are returned in this order, so
+    that they are not sorted again. O(rows) if no pair is listed twice, else O(rows log rows).
     """
     if how == "sum" or not len(u):
-        return u, v, values
+        return u, v, costs_of(values)
     if how in ("mean", "max"):
         u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
         low, high, count, *_ = _pairs.sort_pairs(len(names), u, v, np.ones(len(u)))
         if len(low) == len(u):
-            return u, v, values
+            return u, v, costs_of(values)
         keys = np.minimum(u, v).astype(np.int64) * len(names) + np.maximum(u, v)
         _, place = np.unique(keys, return_inverse=True)  # in the same order as the sorted pairs
         if how == "mean":
@@ -46,13 +54,21 @@ def once(names: Sequence[Hashable], u: NDArray[Any], v: NDArray[Any], values: An
         else:
             found = np.full(len(low), -np.inf)
             np.maximum.at(found, place, values)
-        return low, high, found
-    if what := repeated(names, u, v, values):
+        return low, high, costs_of(found)
+    costs = costs_of(values)
+    u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
+    if _pairs.first_bad_pair(len(names), u, v, values)[2]:  # sorted, each once
+        return u, v, costs
+    low, high, sums, overflow, _ = _pairs.sort_pairs(len(names), u, v, costs)
+    if len(low) < len(u):
+        what = repeated(names, u, v, values)
         choices = 'duplicates="mean" or "max" takes one value for each pair, "sum" adds up the costs'
         if how == "error":
             raise InvalidProblem(f"{what}: expected each pair once; {choices}")
         warn(f"{what}; their costs are added up, so that a pair counts as often as it is listed: {choices}")
-    return u, v, values
+        if overflow or np.isneginf(costs).any():  # an error to be told, or joins, which are required beside their costs
+            return u, v, costs
+    return low, high, sums
 
 
 def repeated(names: Sequence[Hashable], u: NDArray[Any], v: NDArray[Any], values: Any) -> str:

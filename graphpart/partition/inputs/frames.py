@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from itertools import count
 from numbers import Real
 from typing import Any
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from graphpart.display import plural
 from graphpart.errors import InvalidProblem, MissingDependency, no_column, warn
 from graphpart.kernels import _pairs
+from graphpart.machine import side_by_side
 from graphpart.partition.inputs.arrays import names_of
 
 __all__ = ["Table", "elements_of", "is_frame", "pairs_of_table", "ranked", "rows_of_two", "table_of"]
@@ -253,12 +255,13 @@ def ranked(
         return range(0), u, v
     low, high = int(min(u.min(), v.min())), int(max(u.max(), v.max()))
     if high - low < 4 * len(u) + 1000:
-        seen = np.zeros(high - low + 1, np.int32)
-        seen[u - low] = 1
-        seen[v - low] = 1
+        columns = [np.ascontiguousarray(column, np.int64) for column in (u, v)]
+        seen = np.zeros(high - low + 1, np.uint8)
+        side_by_side(*(partial(_pairs.mark, column, low, seen) for column in columns), worth=len(u) >= 2**20)
         distinct = np.flatnonzero(seen) + low
         rank = np.cumsum(seen, dtype=np.int32) - np.int32(1)
-        u, v = rank[u - low], rank[v - low]
+        places = (partial(_pairs.entries_at, column, low, rank) for column in columns)
+        u, v = side_by_side(*places, worth=len(u) >= 2**20)
     else:
         both = np.concatenate([u, v])
         if factorize is None:

@@ -161,17 +161,16 @@ class FromData(FromNetworks):
         names, u, v, values = pairs_of_table(table, left, right, column, nodes)
         if not names:
             warn("the table has no rows: expected one for each pair; the problem has no elements")
-        u, v, values = once(names, u, v, values, duplicates)
         if kinds[0] == "cost":
             check_name(column, "column")
         meaning = Meaning(kinds[0], options.get("threshold"), options.get("prior"), options.get("clip"))
-        place = f"column {column!r} has {{1}} in row {{0}}".format
-        costs, lifted = meaning.costs(values, place), None
+        costs_of = partial(meaning.costs, place=f"column {column!r} has {{1}} in row {{0}}".format)
+        u, v, costs = once(names, u, v, values, duplicates, costs_of)
+        lifted = None
         if (other := options.get("lifted")) is not None:
             try:
                 _, a, b, values = pairs_of_table(table_of(other), left, right, column, names)
-                a, b, values = once(names, a, b, values, duplicates)
-                lifted = a, b, meaning.costs(values, place)
+                lifted = once(names, a, b, values, duplicates, costs_of)
             except InvalidProblem as error:
                 raise InvalidProblem(f"in lifted, {error}") from None
         p = cls.__new__(cls)._build(names, (u, v, costs), options, lifted, attribute, kinds[0] != "cost")
