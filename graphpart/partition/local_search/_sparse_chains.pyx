@@ -53,6 +53,8 @@ cdef enum:
     EMPTY = -1      # target: the empty set
     OUT = -1        # place of an element that is no candidate
     DONE = -2       # place of an element that has moved in this chain
+    FETCHED = 64    # most pairs of a row that are fetched beforehand
+    AHEAD = 4       # elements of the queue before which the row of one is fetched
 
 
 cdef struct Move:
@@ -442,6 +444,15 @@ cdef element_t shift(State* s, element_t a, element_t W) noexcept nogil:
     return W
 
 
+cdef inline void fetch_row(State* s, element_t b) noexcept nogil:
+    """Fetch the stored pairs of an element, from all lines of the cache that they may take."""
+    cdef offset_t k, end = min(s.starts[b + 1], s.starts[b] + FETCHED)
+    for k in range(s.starts[b], end, 16):
+        prefetch(s.neighbours + k)
+    for k in range(s.starts[b], end, 8):
+        prefetch(s.costs + k)
+
+
 cdef void move(State* s, element_t a, element_t W, Py_ssize_t length) noexcept nogil:
     """Move element a to subset W, the last of `length` moves of a chain, and make neighbours candidates. O(degree)"""
     cdef element_t U = s.label[a], b
@@ -463,8 +474,7 @@ cdef void move(State* s, element_t a, element_t W, Py_ssize_t length) noexcept n
         for k in range(s.starts[a], s.starts[a + 1]):
             b = s.neighbours[k]
             if s.place[b] == OUT and not s.best[b].known:
-                prefetch(s.neighbours + s.starts[b])
-                prefetch(s.costs + s.starts[b])
+                fetch_row(s, b)
     for k in range(s.starts[a], s.starts[a + 1] if (plain or (s.exact and length == 1)) and not is_hub(s, a) else 0):
         b = s.neighbours[k]
         if s.place[b] == OUT and not s.best[b].known and s.starts[b + 1] - s.starts[b] > 2 and not is_hub(s, b):
@@ -605,6 +615,20 @@ cdef fixed_t height_at(State* s, element_t a) noexcept nogil:
         if c != INFINITY and c > largest:
             largest = c
     return fixed(largest, s.scale)
+
+
+cdef inline void fetch_next(State* s) noexcept nogil:
+    """Fetch what the next chains begin with."""
+    cdef Py_ssize_t at
+    cdef element_t b
+    if s.length > 2 * AHEAD:
+        at = s.head + 2 * AHEAD
+        b = s.queue[at if at < s.n else at - s.n]
+        prefetch(s.best + b)
+        prefetch(s.starts + b)
+        at = s.head + AHEAD
+        b = s.queue[at if at < s.n else at - s.n]
+        fetch_row(s, b)
 
 
 cdef fixed_t improve_by_chain(
@@ -963,6 +987,7 @@ cdef class Chains:
                 s.head = s.head + 1 if s.head + 1 < s.n else 0
                 s.length -= 1
                 s.queued[a] = False
+                fetch_next(s)
                 change = improve_by_chain(s, a, self.tolerance, self.patience, self.longest, cost, stopping)
                 if s.ejects and change == 0:
                     change = improve_by_ejections(s, a, self.tolerance, self.longest)
