@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,8 @@ __all__ = ["PATIENCE", "PROVING", "Races", "RacesParameters"]
 Elements = NDArray[np.int64]
 PATIENCE = 5.0  # seconds for search and proofs together, if there is no time limit
 PROVING = RaceParameters(first=0.5, far=0.85, near=0.9)  # in the method `exact`
+TOGETHER_SHARE = 0.25  # most of the time left for the small components that are solved together, whose pairs are few
+LEAST_WORK = 1e6  # nanoseconds of a task in the first rounds of a search that has a short share of the time
 TOGETHER = 400  # most elements of a component with a background that is solved together with others
 
 
@@ -315,6 +317,10 @@ class Races:
                 self._raise(part, p._evaluate_labels(labels))
             return True
         if part.race is None or part.stopping is None:
+            if seconds is not None and p.background is None and p.n < self.parameters.searched * part.count:
+                # Nothing else finds partitions of these; their share by pairs may be too short for the beginning.
+                most = TOGETHER_SHARE * (self.stopping.remaining or 0.0)
+                seconds = max(seconds, min(most, 1.1 / self.parameters.hopeless * BranchAndCut.needed(p)))
             part.race, part.stopping = self._begin(part, None if searching else seconds)
         race, stopping = part.race, part.stopping
         if part.late is not None and self._affords(part.late, seconds):
@@ -354,13 +360,13 @@ class Races:
             time = math.inf if time is None else time
             prover = Bounding(p, labels, part.bound, lambda bound: self._raise(part, bound), time, judge)
         if p.n >= a.searched and (part.count == 1 or p.background is not None):
-            contestants.append(self._searcher(part, p, labels))
+            contestants.append(self._searcher(part, p, labels, seconds))
         elif part.prover is not None and seconds is not None and p.n >= a.helped:
             # Roundings of the proof are as good as a search, but for columns, and where clusters have to be connected.
             wanted = part.prover.generates_columns if p.lifted is None else lambda: True
-            contestants.append(self._searcher(part, p, labels, wanted=wanted))
-        elif part.late is not None and seconds is not None and p.n >= a.helped:  # too little time for the proof
-            contestants.append(self._searcher(part, p, labels))
+            contestants.append(self._searcher(part, p, labels, seconds, wanted))
+        elif part.late is not None and seconds is not None:  # too little time for the proof
+            contestants.append(self._searcher(part, p, labels, seconds))
         if prover is not None:
             contestants.append(prover)
         return Race(contestants, labels, part.cost, part.bound, lambda _: judge, a.race), stopping
@@ -378,7 +384,12 @@ class Races:
         return part.prover
 
     def _searcher(
-        self, part: _Part, p: SetPartition, labels: Labels, wanted: Callable[[], bool] = lambda: True
+        self,
+        part: _Part,
+        p: SetPartition,
+        labels: Labels,
+        seconds: float | None,
+        wanted: Callable[[], bool] = lambda: True,
     ) -> Searcher:
         def smaller() -> Smaller | None:
             return None if part.prover is None else part.prover.smaller
@@ -387,6 +398,9 @@ class Races:
         if (whole := self.saver) is not None:
             saver = Saver(whole.path, lambda labels, path: whole.write(self._with(part, labels), path))
         search = self.parameters.search
+        if seconds is not None:  # a first round takes no more than half of the time of a small component
+            most = 0.5e9 * seconds * min(self.threads, search.tasks) / search.tasks
+            search = replace(search, work=min(search.work, max(LEAST_WORK, most)))
         return Searcher(p, labels, self.improved, self.seed, self.threads, smaller, wanted, saver, search)
 
     def _with(self, part: _Part, labels: Labels) -> Labels:

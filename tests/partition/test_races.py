@@ -16,7 +16,7 @@ from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.searcher import Searcher
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut, Rest, Smaller, _start_of
 from graphpart.partition.problem import canonical
-from graphpart.partition.races import Races, RacesParameters
+from graphpart.partition.races import LEAST_WORK, Races, RacesParameters
 from graphpart.partition.reduction.persistency import reduced
 from graphpart.stopping import Stopping
 
@@ -259,3 +259,21 @@ def test_without_a_limit_searches_and_proofs_go_on_until_neither_finds_better_pa
     monkeypatch.setattr(races, "_solve", solved)
     races.run(False)
     assert "".join(turns) == expected
+
+
+def test_small_components_beside_a_large_one_have_a_proof_and_a_short_search() -> None:
+    parts = [gp.generate.sparse_random(25, 60, seed=seed).problem for seed in range(4)]
+    parts += [gp.generate.sparse_random(60, 150, seed=5).problem, gp.generate.sparse_random(2000, 8000, seed=6).problem]
+    firsts = np.cumsum([0, *(part.n for part in parts)])
+    u, v, cost = (np.concatenate(each) for each in zip(*(part.pairs() for part in parts), strict=True))
+    shift = np.repeat(firsts[:-1], [part.m for part in parts])
+    p = gp.SetPartition.from_pairs(int(firsts[-1]), (u + shift, v + shift), cost)
+    races = Races(p, np.arange(p.n, dtype=np.int32), Stopping(60.0), RacesParameters(), 0.0, seed=0, threads=1)
+    together = next(part for part in races._parts if part.count > 1)
+    alone = next(part for part in races._parts if part.count == 1 and 30 <= part.problem.n < 100)
+    for part in (together, alone):
+        assert races._solve(part, 1e-3)  # shares by pairs: the large component has nearly all of them
+        assert part.cost < part.problem.evaluate(np.arange(part.problem.n))
+    assert together.prover is not None and alone.prover is None
+    (searcher,) = (one.contestant for one in alone.race._records if not one.contestant.proves)
+    assert searcher.parameters.work == LEAST_WORK < SearchParameters().work
