@@ -51,22 +51,18 @@ def total(C: np.ndarray, x: np.ndarray) -> float:
 
 
 def groups_of(x: np.ndarray, divided: bool) -> dict[int, int]:
-    """The group of each subset: the large ones first go where the fewest elements are, the others fill up."""
-    n, load = len(x), [0, 0, 0, 0]
-    size = {U: int((x == U).sum()) for U in set(x.tolist())}
-    group = dict.fromkeys(size, 0)
+    """The group of each subset: the large ones are dealt out, back and forth, then a quarter of the others each."""
+    size = {U: int((x == U).sum()) for U in sorted(set(x.tolist()))}
     if not divided:
-        return group
-    for U in sorted((U for U in size if 256 * size[U] > n), key=lambda U: (-size[U], U)):
-        group[U] = load.index(min(load))
-        load[group[U]] += size[U]
-    at = 0
-    for U in sorted(U for U in size if 256 * size[U] <= n):
-        while at < 3 and 4 * load[at] >= n:
-            at += 1
-        group[U] = at
-        load[at] += size[U]
-    return group
+        return dict.fromkeys(size, 0)
+    large = sorted((U for U in size if 256 * size[U] > len(x)), key=lambda U: -size[U])
+    place = {U: (0, 1, 2, 3, 3, 2, 1, 0)[k % 8] for k, U in enumerate(large)}
+    small = [U for U in size if U not in place]
+    before = 0
+    for U in small:
+        place[U] = 4 * before // sum(size[V] for V in small)
+        before += size[U]
+    return {U: (0, 2, 3, 1)[place[U]] for U in size}
 
 
 def reference(

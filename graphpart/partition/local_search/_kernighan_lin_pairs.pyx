@@ -1136,36 +1136,28 @@ cdef class Pairs:
                     s.group[W] = s.group[U]
 
     cdef void divide(self) noexcept nogil:
-        """Divide all subsets into groups with about as many elements each."""
+        """Divide all subsets into groups."""
         cdef State* s = &self.s
-        cdef Py_ssize_t U, i, larges = 0
-        cdef Py_ssize_t load[GROUPS]
+        cdef Py_ssize_t U, i, larges = 0, smalls = 0, before = 0    # elements of small subsets
         cdef element_t* large = self.stamp
-        cdef int g, least
-        for g in range(GROUPS):
-            load[g] = 0
+        cdef int[4] group = [0, 2, 3, 1]        # so that the largest subsets are on both sides in the first step
         for U in range(s.n + 1):
-            if s.size[U] * SHARE > s.n:         # sorted by size, then by number
-                i = larges
-                while i and s.size[large[i - 1]] < s.size[U]:
-                    large[i] = large[i - 1]
-                    i -= 1
-                large[i] = <element_t>U
-                larges += 1
-        for i in range(larges):
-            least = 0
-            for g in range(1, GROUPS):
-                if load[g] < load[least]:
-                    least = g
-            s.group[large[i]] = least
-            load[least] += s.size[large[i]]
-        g = 0
-        for U in range(s.n + 1):
+            if s.size[U] * SHARE <= s.n:
+                smalls += s.size[U]
+                continue
+            i = larges                          # sorted by size, then by number
+            while i and s.size[large[i - 1]] < s.size[U]:
+                large[i] = large[i - 1]
+                i -= 1
+            large[i] = <element_t>U
+            larges += 1
+        for i in range(larges):                 # time depends on their sizes, and on their number
+            U = i % (2 * GROUPS)
+            s.group[large[i]] = group[min(U, 2 * GROUPS - 1 - U)]
+        for U in range(s.n + 1):                # and on the number of small ones
             if s.size[U] and s.size[U] * SHARE <= s.n:
-                while g + 1 < GROUPS and GROUPS * load[g] >= s.n:
-                    g += 1
-                s.group[U] = g
-                load[g] += s.size[U]
+                s.group[U] = group[GROUPS * before // smalls]
+                before += s.size[U]
 
     cdef Py_ssize_t part(self, int other, bint splits) noexcept nogil:
         """Give the first thread group 0 and another one, the second thread the rest; return the free numbers for it."""

@@ -15,11 +15,11 @@ in the same time then, and the next rounds come after them.
 
 From DIVIDED elements on, unless there is a matrix, groups of elements, limits, or subsets have to be connected, a round
 has another order, in which two threads may work. It divides the subsets into four groups, 0 to 3: subsets with more
-than a 256th of all elements go to the group with the fewest elements, the largest first, and the others fill up one
-group after the other in the order of their numbers. First come the pairs within 0 and 1, and within 2 and 3; then each
-subset of 0 with those of 2, and of 1 with those of 3; then of 0 with those of 3, and of 1 with those of 2. Subsets that
-are joined after the first step get the number of the larger one. Then subsets of 0 and 1, and of 2 and 3 are split; the
-latter take the numbers that became free first.
+than a 256th of all elements are dealt out, the largest first, to the groups 0, 2, 3, 1, 1, 3, 2, 0, 0, 2 and so on. Of
+the others, in the order of their numbers, 0, 2, 3 and 1 get those that have a quarter of their elements. First come the
+pairs within 0 and 1, and within 2 and 3; then each subset of 0 with those of 2, and of 1 with those of 3; then of 0
+with those of 3, and of 1 with those of 2. Subsets that are joined after the first step get the number of the larger
+one. Then subsets of 0 and 1, and of 2 and 3 are split; the latter take the numbers that became free first.
 
 Moves. A chain starts with the best move of one element, to a subset that a stored pair links to it or to the empty set.
 It continues with the best move of an element that a stored pair links to an element that has moved; each element moves
