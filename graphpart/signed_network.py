@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from graphpart.display import Shown, frame_of, number, plural
-from graphpart.errors import InvalidOption, known_arguments
+from graphpart.errors import InvalidOption, known_arguments, warn
 from graphpart.partition.default import auto
 from graphpart.partition.inputs.arrays import arrays_of_graph
 from graphpart.partition.inputs.matrices import sparse_pairs
@@ -162,6 +162,11 @@ def frustration(
     InvalidOption
         If the columns of a data frame are not named.
 
+    Warns
+    -----
+    GraphPartWarning
+        If no sign is negative.
+
     See Also
     --------
     graphpart.solve : ``solve(G, n_clusters=(1, 2))``, for other costs and further requirements
@@ -201,6 +206,11 @@ def frustration(
         raise InvalidOption('which columns name the nodes of each pair? for example frustration(df, "from", "to")')
     else:
         p = SetPartition.from_frame(network, u, v, weight=sign, missing=0)
+    if len(costs := p._listed()[2]) and not (costs > 0).any():
+        warn(
+            "no pair has a negative sign, so nothing can be frustrated: expected negative numbers for enemies (of True "
+            "and False, or 1 and 0, 2 * sign - 1)"
+        )
     share = None if time_limit is None else ANY_SHARE * time_limit
     several = auto(p, time_limit=share, seed=seed)
     left = None if time_limit is None else time_limit - min(several.seconds, ANY_SHARE * time_limit)

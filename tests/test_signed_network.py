@@ -12,7 +12,7 @@ from trials import trials
 import graphpart as gp
 from graphpart import signed_network
 
-pytest.importorskip("pandas")
+pd = pytest.importorskip("pandas")
 
 
 @st.composite
@@ -32,6 +32,7 @@ def weight(graph: nx.Graph, label) -> float:
     return math.fsum(abs(s) for a, b, s in graph.edges(data="sign") if (label[a] == label[b]) == (s < 0))
 
 
+@pytest.mark.filterwarnings("ignore:no pair has a negative sign")
 @given(networks())
 @settings(max_examples=trials(150), deadline=None)
 def test_against_enumeration(graph):
@@ -115,3 +116,13 @@ def test_any_number_of_groups_is_no_worse_than_two_sides(monkeypatch):
         graph.edges[u, v]["sign"] = 1 if u % 2 == v % 2 else -1
     r = gp.frustration(graph, time_limit=1.0)
     assert r.groups_lower_bound <= r.groups_index <= r.index < graph.number_of_edges() / 4
+
+
+def test_signs_of_which_none_is_negative_are_warned_of():
+    pairs = pd.DataFrame({"a": [0, 1, 2], "b": [1, 2, 0], "sign": [True, False, True]})
+    with pytest.warns(gp.GraphPartWarning, match="no pair has a negative sign, so nothing can be frustrated"):
+        assert gp.frustration(pairs, "a", "b").index == 0
+    G = nx.Graph([(0, 1), (1, 2), (2, 0)])
+    nx.set_edge_attributes(G, 1, "sign")
+    G.edges[0, 1]["sign"] = -1
+    assert gp.frustration(G).index == 1

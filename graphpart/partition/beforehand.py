@@ -58,6 +58,8 @@ def fit_for_auto(p: SetPartition) -> SetPartition:
     alone = np.bincount(component, minlength=1)[component] == 1
     if q.background.repels and not len(q.must_join) and (alone | (sides_of(q.background.groups, component) >= 0)).all():
         return q
+    if 8 * q.m < p.n * p.n:
+        p = q
     return explicit(p) or p
 
 

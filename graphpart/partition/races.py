@@ -57,6 +57,7 @@ PATIENCE = 5.0  # seconds for search and proofs together, if there is no time li
 PROVING = RaceParameters(first=0.5, far=0.85, near=0.9)  # in the method `exact`
 TOGETHER_SHARE = 0.25  # most of the time left for the small components that are solved together, whose pairs are few
 LEAST_WORK = 1e6  # nanoseconds of a task in the first rounds of a search that has a short share of the time
+LISTED = 4_000_000  # most pairs of groups that are listed for branch and cut
 TOGETHER = 400  # most elements of a component with a background that is solved together with others
 
 
@@ -344,16 +345,21 @@ class Races:
         labels = canonical(self._labels[part.elements])
         part.cost = p._evaluate_labels(labels)
         stopping = self.stopping.child(plus=self.constant + self.cost - part.cost)
+        listed = p
         if p.background is not None and (part.count > 1 or p.n <= ELEMENTS or a.pairs == math.inf):
-            p = listed_within(p) or p
+            if len(p.background.beta):
+                listed = p = listed_within(p) or p
+            else:  # the search is faster on groups
+                listed = listed_within(p, most=int(min(a.sparse, LISTED))) or p
+                p = listed if part.count > 1 else p
         judge = judge_of_partition(p)
         contestants: list[Contestant] = []
         prover: Contestant | None = None
-        if p.background is None:
-            if a.fits(p):
-                part.late = p
-            if part.late is not None and self._affords(p, seconds):
-                prover = self._branch_and_cut(part, p, labels, part.bound)
+        if listed.background is None:
+            if a.fits(listed):
+                part.late = listed
+            if part.late is not None and self._affords(listed, seconds):
+                prover = self._branch_and_cut(part, listed, labels, part.bound)
         grouped = p.background is not None and p.background.groups is not None
         if prover is None and (p.background is None or (repels(p) and (grouped or has_small_subsets(labels)))):
             time = self.stopping.remaining if seconds is None else seconds

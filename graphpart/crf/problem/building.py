@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphpart.crf.problem.checks import one_domain, one_for_all, real_array
 from graphpart.crf.problem.factor_tables import FactorTables
-from graphpart.crf.problem.grids import from_arrays_of_pairs, numbers_of_pairs, pairs_of, rows_of_unary
+from graphpart.crf.problem.grids import from_arrays_of_pairs, numbers_of_pairs, pairs_of, rows_of_unary, unless_named
 from graphpart.display import plural
 from graphpart.errors import InvalidProblem, warn
 
@@ -195,7 +195,7 @@ def from_ising(cls: type[Graph], graph: Any, field: Any, coupling: Any) -> Graph
     """See `FactorGraph.ising`."""
     if not hasattr(graph, "is_directed"):
         pairs, n, shape = pairs_of(graph, None)
-        given = real_array("field", 0.0 if isinstance(field, str) else field)
+        given = real_array("field", unless_named("field", field, 0.0) if isinstance(field, str) else field)
         if given.shape not in {(), (n,), shape}:
             raise InvalidProblem(f"field has shape {given.shape}: expected {shape or (n,)}, or one number")
         fields = np.broadcast_to(given.ravel() if given.ndim else given, (n,))
@@ -218,7 +218,7 @@ def from_ising(cls: type[Graph], graph: Any, field: Any, coupling: Any) -> Graph
 
 def _from_arrays(cls: type[Graph], graph: Any, unary: Any, labels: int, table: Any, weight: Any) -> Graph:
     """A grid or listed pairs, with weights of different labels, or with one table, or a table for each pair."""
-    unary = None if isinstance(unary, str) else unary
+    unary = unless_named("unary", unary, None) if isinstance(unary, str) else unary
     pairs, n, shape = pairs_of(graph, unary)
     costs = None if unary is None else rows_of_unary(unary, n, shape)
     if weight is not None:

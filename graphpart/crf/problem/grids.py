@@ -17,7 +17,7 @@ from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import LARGEST_INDEX
 
-__all__ = ["from_arrays_of_pairs", "grid_pairs", "numbers_of_pairs", "pairs_of", "rows_of_unary"]
+__all__ = ["from_arrays_of_pairs", "grid_pairs", "numbers_of_pairs", "pairs_of", "rows_of_unary", "unless_named"]
 
 Graph = TypeVar("Graph", bound=FactorTables)
 Shape = tuple[int, ...]
@@ -93,11 +93,20 @@ def rows_of_unary(unary: Any, n: int, shape: Shape | None) -> Array:
     return rows
 
 
+def unless_named(name: str, given: str, otherwise: Any) -> Any:
+    """What is meant if nothing is given; the name of an attribute, which arrays do not have, is an error."""
+    if given != name:  # the default
+        raise InvalidProblem(
+            f"{name} is {given!r}, the name of an attribute of networkx graphs: expected numbers for a grid or pairs"
+        )
+    return otherwise
+
+
 def numbers_of_pairs(name: str, given: Any, pairs: list[NDArray[np.int32]], shape: Shape | None) -> Array:
     """A number for each pair: from one for all, one for each axis, an array for each axis, or one for each pair."""
     total = sum(map(len, pairs))
     if isinstance(given, str):
-        given = 1.0
+        given = unless_named(name, given, 1.0)
     if shape is not None and isinstance(given, list | tuple):  # else a pair of numbers might be for two pairs
         if len(given) != len(pairs):
             found = f"{len(given)} entries for a grid of {len(pairs)} axes"

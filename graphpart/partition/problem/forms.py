@@ -75,8 +75,8 @@ __all__ = [
 Problem = TypeVar("Problem", bound=PairCosts)
 UNUSUAL = 0.05  # largest share of pairs of a matrix with an unusual cost for which only these pairs are listed
 SAMPLES = 10_000  # pairs of a matrix that are looked at to find the cost that most have
-PAIRS, TIMES = 4_000_000, 20  # listed pairs of an explicit form: at most PAIRS more, and TIMES those of the problem
-FEW, MORE = 200_000, 4  # the same if only groups are unlisted: with more pairs, bounds work on groups
+PAIRS, TIMES = 1_000_000, 2  # listed pairs of an explicit form: at most PAIRS more, and TIMES those of the problem
+FEW, MORE = 5_000, 0.4  # the same if only groups are unlisted: with more pairs, search and bounds work on groups
 ELEMENTS = 3000  # up to which a matrix is as good
 LARGEST_EXPLICIT = 5000  # elements of a problem that becomes a matrix where one is needed: 200 MB, and work takes more
 LARGEST_DENSE = 20_000  # elements of a problem with a background that is made a matrix for methods that need one: 3 GB
@@ -148,13 +148,9 @@ def explicit(p: Problem) -> Problem | None:
     background = p.background
     if background is None:
         return p
-    if not len(background.beta) and (found := listed_within(p, most=FEW + MORE * p.m)) is not None:
-        return found
-    if p.n <= ELEMENTS:
+    if len(background.beta) and p.n <= ELEMENTS:
         return to_dense(p)
-    if not background.repels or not len(background.beta):
-        return None
-    return listed_within(p)
+    return listed_within(p) if background.repels or not len(background.beta) else None
 
 
 def listed_within(p: Problem, component: Labels | None = None, most: int | None = None) -> Problem | None:
@@ -169,7 +165,8 @@ def listed_within(p: Problem, component: Labels | None = None, most: int | None 
     background = p.background
     assert background is not None and p.u is not None and p.v is not None and p.cost is not None
     component = components(p) if component is None else component
-    most = PAIRS + TIMES * p.m if most is None else most
+    if most is None:
+        most = PAIRS + TIMES * p.m if len(background.beta) else FEW + int(MORE * p.m)
     made = pairs_within(component, background.groups if not len(background.beta) else None, most)
     if made is None:
         return None

@@ -199,3 +199,18 @@ def test_costs_with_labels_first():
     r = gp.solve(gp.crf.potts(unary=costs, weight=0.1))
     assert "1200 variables (to_array() has the shape 30 x 40)" in repr(r) and "grid 30 x 40" in repr(r.problem)
     assert r.to_array().shape == (30, 40)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: gp.FactorGraph.potts((2, 2), np.zeros((2, 2, 2)), weight="0.2"),
+        lambda: gp.FactorGraph.potts((2, 2), "costs", weight=1.0),
+        lambda: gp.FactorGraph.ising((2, 2), field="h", coupling=1.0),
+        lambda: gp.FactorGraph.ising((2, 2), field=0.5, coupling="auto"),
+        lambda: gp.FactorGraph.potts([(0, 1)], np.zeros((2, 2)), weight="weights"),
+    ],
+)
+def test_a_name_of_an_attribute_is_not_read_as_one(make):
+    with pytest.raises(gp.InvalidProblem, match="the name of an attribute of networkx graphs: expected numbers"):
+        make()
