@@ -51,6 +51,7 @@ __all__ = ["improve_by_levels", "multilevel", "start_of_sequences"]
 PATIENCE = 3  # iterations with little gain after which the method ends; for 1, see docs/explanation/tried.md
 SMALLEST = 1e-4  # share of the cost
 AGAIN = 2  # the same, after subsets were divided
+FEW = 2000  # a level has fewer elements than the one below by more than one in so many: others find little
 WORTH = 2e-6  # share of the cost that the moves of a level lower it by, if the next iteration is to reach that level
 
 
@@ -204,7 +205,7 @@ def _iteration(
     before, height = cost, 0
     while len(steps) < most:
         count = int(labels.max(initial=-1)) + 1
-        if count == level.n or stopping.reason is not None:
+        if level.n - count <= level.n // FEW or stopping.reason is not None:
             break
         elements = canonical(level.refine(labels, None if state is None else state.permutation(level.n)))
         size = int(elements.max()) + 1
