@@ -70,7 +70,7 @@ class RacesParameters:
     pairs: float = 100_000  #: most pairs with a cost of a component that branch and cut works on
     sparse: float = 400_000  #: the same limit for a component with at most `few` neighbours per element
     few: int = 50  #: average number of neighbours per element up to which `sparse` is the limit
-    helped: float = math.inf  #: least number of elements for a search if the proof generates columns or lacks time
+    helped: float = math.inf  #: least number of elements for a search beside a proof that generates columns
     hopeless: float = 0.5  #: largest share of a component's time that the beginning of branch and cut may take
     race: RaceParameters = field(default_factory=RaceParameters)
     tree: TreeParameters = field(default_factory=TreeParameters)
@@ -404,8 +404,8 @@ class Races:
         if (whole := self.saver) is not None:
             saver = Saver(whole.path, lambda labels, path: whole.write(self._with(part, labels), path))
         search = self.parameters.search
-        if seconds is not None:  # a first round takes no more than half of the time of a small component
-            most = 0.5e9 * seconds * min(self.threads, search.tasks) / search.tasks
+        most = math.inf if seconds is None else 0.5e9 * seconds * min(self.threads, search.tasks) / search.tasks
+        if most < search.work:  # a first round takes no more than half of the time of a small component
             search = replace(search, work=min(search.work, max(LEAST_WORK, most)))
         return Searcher(p, labels, self.improved, self.seed, self.threads, smaller, wanted, saver, search)
 
