@@ -6,7 +6,8 @@
 1. Local search: greedy joining, then moves of one element, since annealing follows; where elements have few neighbours,
    an iteration of multilevel moves, then pairwise Kernighan-Lin; with a background, multilevel moves, and pairwise
    Kernighan-Lin if few pairs were given; see anytime_search/start.py.
-2. The components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time
+2. With a background and several components, a packing of stars and cycles in all of them: a first bound. Then the
+   components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time
    limit, all of it is used until all is proven. Without, search goes on until half of its work has found nothing
    better, and proofs as long as they are near, in turns, 5 seconds in all. So the results of components that are open
    by then depend on the speed of the machine.
@@ -33,7 +34,9 @@ from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.search import better_start
 from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.beforehand import Beforehand, fit_for_auto
+from graphpart.partition.bounds.background_packing import pack_implicit
 from graphpart.partition.bounds.trivial_bound import trivial_bound
+from graphpart.partition.certificates.certificate import proven_bound
 from graphpart.partition.certificates.kept import keep
 from graphpart.partition.conclusion import concluded
 from graphpart.partition.local_search.attracting import is_native
@@ -41,6 +44,7 @@ from graphpart.partition.local_search.greedy_moving import move
 from graphpart.partition.local_search.improve import fixed_point, problems_with_huge_costs_cut
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.local_search.sums import fits_pairwise
+from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.forms import without_usual
@@ -52,6 +56,7 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["auto"]
 
+BOUND = 0.1  # share of the time for a first bound of all components together
 OPENING = 0.5  # share of the time for the local search of a problem with a background, before any bound
 
 
@@ -137,6 +142,7 @@ def auto(
         bound = max(trivial_bound(p), contraction.bound)
         result = finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=bound)
         return saved(given, replace(result, problem=given), checkpoint)
+    first = _first_bound(given, stopping)
     patience = stopping if stopping.remaining is not None else stopping.child(seconds=PATIENCE)
     saver = None
     if checkpoint is not None:
@@ -160,7 +166,7 @@ def auto(
     # Races end by the clock, and know components and joined elements only.
     if not races.proven and stopping.reason is None and is_native(p):
         found = fixed_point(p, _improved_by_pairs(given, found, stopping), move, stopping)
-    bound = math.inf if races.proven else contraction.constant + races.bound
+    bound = math.inf if races.proven else max(first, contraction.constant + races.bound)
     result = concluded(p, found, bound, "auto", stopping, races.report(), start=(labels, cost))
     if not races.proven:
         result = replace(result, message=f"{result.message}; {_advice(result, races, time_limit)}")
@@ -185,6 +191,23 @@ def _improved(contraction: Beforehand, labels: Labels, stopping: Stopping, seed:
         labels = canonical(improved_start(q, labels, alone, inner, seed))
     stopping.iterations += inner.iterations
     return contraction.lift(labels)
+
+
+def _first_bound(given: SetPartition, stopping: Stopping) -> float:
+    """A bound of all components together, if pairs that are not listed have costs: it takes far less than races.
+
+    Races bound one component after the other, and many of them only by the sum of their attracting costs.
+    """
+    if given.background is None or given.lifted is not None or not given.background.repels:
+        return -math.inf
+    if not given._components().any():
+        return -math.inf
+    contraction, left = Contraction(given), stopping.remaining
+    inner = stopping.child(seconds=None if left is None else BOUND * left, plus=math.inf)
+    bound = contraction.constant + proven_bound(contraction.problem, *pack_implicit(contraction.problem, inner))
+    bound = math.nextafter(bound, -math.inf) if contraction.constant else bound
+    stopping.raise_bound(bound)
+    return bound
 
 
 def _improved_by_pairs(given: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
