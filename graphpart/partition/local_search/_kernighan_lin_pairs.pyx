@@ -1241,7 +1241,7 @@ cdef class Pairs:
         return change != 0
 
     cdef Py_ssize_t find_linked(self, State* s, element_t U) noexcept nogil:
-        """List the subsets of larger number to improve together with U; return their number. O(sum of degrees)"""
+        """List the subsets to improve together with U; return their number. O(sum of degrees)"""
         cdef Py_ssize_t count = 0, k
         cdef element_t W
         if s.matrix != NULL:

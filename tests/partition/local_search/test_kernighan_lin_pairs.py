@@ -100,6 +100,25 @@ def test_the_same_on_any_number_of_threads(kind: str, monkeypatch: pytest.Monkey
     assert found == 4 * found[:2]
 
 
+@pytest.mark.parametrize("limit", ["time", "iterations", "callback"])
+def test_two_threads_stop_and_keep_the_best(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "DIVIDED", 0)
+    monkeypatch.setenv("GRAPHPART_THREADS", "2")
+    n, m = 30_000, 150_000
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(0, n, m), rng.integers(1, n, m)
+    p = gp.SetPartition.from_pairs(n, np.column_stack([a, (a + b) % n]), rng.normal(size=m))
+    start = np.arange(n) % 20
+    if limit == "time":
+        r = kernighan_lin_pairs(p, start, time_limit=0.1)
+    elif limit == "iterations":
+        r = kernighan_lin_pairs(p, start, max_iterations=1)
+    else:
+        r = kernighan_lin_pairs(p, start, callback=lambda seconds, cost: seconds > 0.1)
+    assert r.status == {"time": "time_limit", "iterations": "iteration_limit", "callback": "interrupted"}[limit]
+    assert r.cost == p.evaluate(r.labels) <= p.evaluate(start)
+
+
 @pytest.mark.parametrize(("height", "whole"), [(0.7, 0), (0.0, 8), (0.5, 6)])
 @pytest.mark.parametrize("seed", range(6))
 def test_same_sequences_as_the_reference_by_height_and_size(seed: int, height: float, whole: int) -> None:
