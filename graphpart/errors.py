@@ -282,6 +282,11 @@ def unknown_argument(what: str, name: str, known: Iterable[str], value: object =
         return InvalidOption(f"{what} takes no weight: {ways_of_weights(value)}")
     if name == "answers":
         return InvalidOption(f"{what} takes no answers: expected a problem with them, gp.answers.answered(p, answers)")
+    if name == "threads":
+        return InvalidOption(
+            f"{what} takes no threads: the environment variable GRAPHPART_THREADS says how many there are, and method "
+            "'search' has threads="
+        )
     return InvalidOption(f"{what} takes no {name}: expected one of {', '.join(known)}{hint}")
 
 

@@ -133,6 +133,7 @@ class TestMessages:
     @pytest.mark.parametrize(
         ("call", "message"),
         [
+            ("gp.solve(G, threads=1)", "takes no threads: the environment variable GRAPHPART_THREADS says how many"),
             ("gp.solve(G, timelimit=3)", "method auto takes no timelimit: .* did you mean 'time_limit'"),
             ("gp.solve(G, weight='w')", r"weight belongs to the problem: expected SetPartition.from_similarity\(G"),
             ("gp.solve(G, cost='sign')", r"cost belongs to the problem: .*from_similarity.* if large weights join"),
