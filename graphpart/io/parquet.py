@@ -57,8 +57,7 @@ class ParquetColumns:
         self._pyarrow = pyarrow
         self._errors = (pyarrow.ArrowException, OSError)
         whole = source.whole()
-        name = getattr(whole, "name", None)  # of a plain file
-        self._where: Any = os.path.abspath(name) if isinstance(name, str) else whole
+        self._where: Any = _path_of(whole) or whole
         self._stamp = self._stamped()
         try:
             self._file = pyarrow.parquet.ParquetFile(whole)
@@ -83,7 +82,10 @@ class ParquetColumns:
             if self._stamped() != self._stamp:
                 changed = "the file is gone, or has changed since it was read: expected the same rows again"
                 raise self._source.error(None, changed)
-            file = self._pyarrow.parquet.ParquetFile(self._where)
+            try:
+                file = self._pyarrow.parquet.ParquetFile(self._where)
+            except self._errors as error:
+                raise self._damaged(error) from None
             table = table_of(self._read(file, [str(name) for name in dict.fromkeys(some)]))
             found = getattr(table, what)(*some)
             del table, file
@@ -110,3 +112,15 @@ class ParquetColumns:
     def _damaged(self, error: Exception) -> Exception:
         found = str(error).split("\n")[0].rstrip(".")
         return self._source.error(None, f"the Parquet file is damaged ({found}): expected all of it")
+
+
+def _path_of(stream: Any) -> str | None:
+    """The path by which an open file can be opened again; None if it has none, or leads to another file by now."""
+    name = getattr(stream, "name", None)
+    if not isinstance(name, str):
+        return None
+    try:
+        path = os.path.abspath(name)
+        return path if os.path.samestat(os.fstat(stream.fileno()), os.stat(path)) else None
+    except (OSError, ValueError, AttributeError):
+        return None

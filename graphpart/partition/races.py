@@ -76,6 +76,11 @@ class RacesParameters:
     tree: TreeParameters = field(default_factory=TreeParameters)
     search: SearchParameters = field(default_factory=SearchParameters)
 
+    @property
+    def listed(self) -> int:
+        """Most pairs of groups that are listed for branch and cut."""
+        return int(min(self.sparse, LISTED))
+
     def fits(self, p: SetPartition) -> bool:
         """Whether branch and cut works on a component with so many pairs."""
         used = pairs_with_cost(p)
@@ -350,7 +355,7 @@ class Races:
             if len(p.background.beta):
                 listed = p = listed_within(p) or p
             else:  # the search is faster on groups
-                listed = listed_within(p, most=int(min(a.sparse, LISTED))) or p
+                listed = listed_within(p, most=a.listed) or p
                 p = listed if part.count > 1 else p
         judge = judge_of_partition(p)
         contestants: list[Contestant] = []

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import pytest
 import graphpart as gp
 
 pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
 pq = pytest.importorskip("pyarrow.parquet")
 
 RNG = np.random.default_rng(0)
@@ -82,3 +84,17 @@ def test_rows_are_read_again_where_doubts_show_them(tmp_path):
     path.unlink()
     with pytest.raises(gp.errors.FormatError, match="is gone"):
         gp.partition.doubts(p, gp.solve(p)).to_frame()
+
+
+def test_an_open_file_is_read_itself_not_what_its_name_leads_to(tmp_path, monkeypatch):
+    (tmp_path / "inner").mkdir()
+    frame = pd.DataFrame({"left": [1, 2, 3], "right": [2, 3, 1], "cost": [-1.0, -2.0, 3.0]})
+    frame.to_parquet(tmp_path / "in.parquet")
+    frame.assign(cost=[10.0, 20.0, 30.0]).to_parquet(tmp_path / "inner" / "in.parquet")
+    monkeypatch.chdir(tmp_path)
+    with open("in.parquet", "rb") as stream:
+        monkeypatch.chdir(tmp_path / "inner")
+        assert gp.io.read_pairs(stream, "left", "right", cost="cost").pairs()[2].tolist() == [-1.0, 3.0, -2.0]
+    with open("in.parquet", "rb") as stream:
+        os.replace("in.parquet", "other.parquet")
+        assert gp.io.read_pairs(stream, "left", "right", cost="cost").pairs()[2].tolist() == [10.0, 30.0, 20.0]

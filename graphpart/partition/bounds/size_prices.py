@@ -13,8 +13,7 @@ If an element had only the partners that cost it least, each for half of the cos
 would save it l_a. These prices give the bound from sizes alone (`size_bound`). As attraction is in conflict, a unit is
 worth less. So the bounds of several multiples of these prices are compared, each a packing of cycles, and the best
 multiple is taken: from one on, as long as the next one is better, then halfway to both sides; 0 is one of them if there
-is time. Subgradient steps (Held &
-Karp 1971) from there gained some per cent of the gap for several times the work.
+is time. Subgradient steps (Held & Karp 1971) from there gained some per cent of the gap for several times the work.
 
 Prices are multiples of a power of two, so that few sums are rounded; those that are, are rounded downwards.
 """

@@ -14,6 +14,7 @@ function                result                                            time, 
 `fitting`               `as_pairs`, or `to_dense` up to 1000 elements     that of these
 `with_matrix`           `to_dense`, for code that knows no background     that of `to_dense`
 `as_pairs`              pairs in place of a matrix, if it has limits      O(n^2), or O(1) if the pairs were kept
+`without_zeros`         pairs in place of a matrix, without zeros         O(n^2)
 `with_groups_apart`     listed pairs and groups, of a matrix with groups  O(1): the pairs were kept
 `without_usual`         a background, if most pairs of a matrix cost      O(n^2), O(1) if many costs differ
                         the same
@@ -70,6 +71,7 @@ __all__ = [
     "without_largest_size",
     "without_limits",
     "without_usual",
+    "without_zeros",
 ]
 
 Problem = TypeVar("Problem", bound=PairCosts)

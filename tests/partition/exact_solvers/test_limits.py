@@ -177,3 +177,13 @@ def test_a_bound_that_knows_the_number_of_clusters(k, monkeypatch):
     monkeypatch.setattr(within_limits, "size_bound", lambda *_: -math.inf)
     r = gp.partition.exact(p, time_limit=0.2)
     assert r.status == "optimal" or ("without limits" in r.message and "to the bound without limits" in repr(r))
+
+
+def test_groups_that_are_not_listed_for_the_search_are_for_branch_and_cut():
+    rng = np.random.default_rng(0)
+    groups, (u, v) = rng.integers(0, 3, 300), rng.integers(0, 300, (2, 700))
+    kept = u != v
+    costs = rng.normal(size=int(kept.sum()))
+    p = gp.SetPartition.from_pairs(300, (u[kept], v[kept]), costs, dense=False, groups=groups, max_size=5)
+    r = gp.partition.exact(p, time_limit=60)
+    assert r.status == "optimal" and r.seconds < 30
