@@ -51,6 +51,8 @@ def once(
         if how == "mean":
             with np.errstate(invalid="ignore"):
                 found = np.bincount(place, weights=values) / count
+                if (over := np.isinf(found)).any():  # a sum, but no mean of finite values, may overflow
+                    found[over] = np.bincount(place, weights=np.asarray(values) / count[place])[over]
         else:
             found = np.full(len(low), -np.inf)
             np.maximum.at(found, place, values)

@@ -425,3 +425,9 @@ def test_an_empty_frame_of_polars_is_a_problem_without_elements():
     frame = polars.DataFrame({"l": [], "r": [], "p": []})
     with pytest.warns(gp.GraphPartWarning, match="the table has no rows"):
         assert gp.SetPartition.from_frame(frame, "l", "r", probability="p").n == 0
+
+
+def test_the_mean_of_large_values_is_no_required_cut():
+    table = {"a": [1, 2, 1, 3], "b": [2, 1, 3, 1], "c": [8e307, 9.9e307, -1.0, 5.0]}
+    p = gp.SetPartition.from_frame(table, "a", "b", cost="c", duplicates="mean")
+    assert p._listed()[2].tolist() == pytest.approx([8.95e307, 2.0])
