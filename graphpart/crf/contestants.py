@@ -39,6 +39,7 @@ from graphpart.stopping import Stopping
 __all__ = ["Expanding", "Passing", "Relaxing", "Searching"]
 
 Labels = NDArray[np.int32]
+BEGIN = 1.2  # time of the preparation of message passing and of its first iteration, in estimated iterations
 FAR = 0.25  # share of the first gap; a bound that would leave more of it is far
 
 
@@ -81,7 +82,7 @@ class Passing(Contestant):
     def run(self, stopping: Stopping, until: float | None) -> None:
         """A turn; without `until` as many iterations as the size of the tables allows."""
         if self.ascent is None:
-            if not self.affords(2.0 * self._each, stopping):
+            if not self.affords(BEGIN * self._each, stopping):
                 return
             began = stopping.seconds
             self.ascent = Ascent(self.f, stopping.child(), self.labels, self.tightening and until is None)
