@@ -45,8 +45,9 @@ from graphpart.partition.exact_solvers.whole import TreeParameters
 from graphpart.partition.local_search.improve import repels
 from graphpart.partition.pieces.components import split
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.background import SMALL
 from graphpart.partition.problem.derived import pairs_with_cost
-from graphpart.partition.problem.forms import ELEMENTS, PAIRS, listed_within
+from graphpart.partition.problem.forms import ELEMENTS, PAIRS, listed_within, to_dense
 from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 
@@ -357,6 +358,9 @@ class Races:
             else:  # the search is faster on groups
                 listed = listed_within(p, most=a.listed) or p
                 p = listed if part.count > 1 else p
+        many = a.searched <= listed.n <= SMALL and 20 * listed.m > listed.n * listed.n
+        if many and listed.background is None and listed.lifted is None and listed._has_must_cut:
+            listed = to_dense(listed)  # pairs that cost nothing help to prove
         judge = judge_of_partition(p)
         contestants: list[Contestant] = []
         prover: Contestant | None = None
