@@ -206,7 +206,8 @@ def frustration(
         raise InvalidOption('which columns name the nodes of each pair? for example frustration(df, "from", "to")')
     else:
         p = SetPartition.from_frame(network, u, v, weight=sign, missing=0)
-    if len(costs := p._listed()[2]) and not (costs > 0).any():
+    a, b, costs = p._listed()
+    if len(costs) and not (costs > 0).any():
         warn(
             "no pair has a negative sign, so nothing can be frustrated: expected negative numbers for enemies (of True "
             "and False, or 1 and 0, 2 * sign - 1)"
@@ -220,7 +221,6 @@ def frustration(
         left = 0.0 if time_limit is None else max(0.0, time_limit - several.seconds - two.seconds)
         several = auto(p, two.labels, time_limit=left, seed=seed)
         least = max(least, several.lower_bound)
-    a, b, costs = p._listed()
     friends = float(-costs[costs < 0].sum())
     together = two.labels[a] == two.labels[b]
     frustrated = np.flatnonzero(together == (costs > 0))

@@ -166,7 +166,7 @@ def auto(
     # Races end by the clock, and know components and joined elements only.
     if not races.proven and stopping.reason is None and is_native(p):
         found = fixed_point(p, _improved_by_pairs(given, found, stopping), move, stopping)
-    bound = math.inf if races.proven else max(first, contraction.constant + races.bound)
+    bound = math.inf if races.proven else max(first, contraction.bound, contraction.constant + races.bound)
     result = concluded(p, found, bound, "auto", stopping, races.report(), start=(labels, cost))
     if not races.proven:
         result = replace(result, message=f"{result.message}; {_advice(result, races, time_limit)}")

@@ -11,7 +11,8 @@
    as the share of time is large enough.
 
 If pairs that are not listed have a cost, elements that some optimal partition joins are merged first, and components
-are those of pairs that attract. The pairs of a component are listed, unless there are too many. Components whose
+are those of pairs that attract. The pairs of a component are listed, unless there are too many; those of groups only
+for branch and cut, which works on a matrix if a tenth of all pairs are listed and some must be cut. Components whose
 elements all belong to two groups are solved as matchings (see `assignment`), without a race.
 """
 
@@ -77,10 +78,11 @@ class RacesParameters:
     tree: TreeParameters = field(default_factory=TreeParameters)
     search: SearchParameters = field(default_factory=SearchParameters)
 
-    @property
-    def listed(self) -> int:
-        """Most pairs of groups that are listed for branch and cut."""
-        return int(min(self.sparse, LISTED))
+    def with_groups_listed(self, p: SetPartition) -> SetPartition:
+        """The problem with the pairs of its groups listed for branch and cut; itself if there are too many, or none."""
+        if p.background is None or len(p.background.beta):
+            return p
+        return listed_within(p, most=int(min(self.sparse, LISTED))) or p
 
     def fits(self, p: SetPartition) -> bool:
         """Whether branch and cut works on a component with so many pairs."""
@@ -356,7 +358,7 @@ class Races:
             if len(p.background.beta):
                 listed = p = listed_within(p) or p
             else:  # the search is faster on groups
-                listed = listed_within(p, most=a.listed) or p
+                listed = a.with_groups_listed(p)
                 p = listed if part.count > 1 else p
         many = a.searched <= listed.n <= SMALL and 20 * listed.m > listed.n * listed.n
         if many and listed.background is None and listed.lifted is None and listed._has_must_cut:

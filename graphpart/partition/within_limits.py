@@ -46,7 +46,7 @@ from graphpart.partition.exact_solvers.two_clusters import TwoClusters, allows_a
 from graphpart.partition.local_search.greedy_joining import join
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition
-from graphpart.partition.problem.forms import as_pairs, explicit, listed_within, without_limits
+from graphpart.partition.problem.forms import as_pairs, explicit, without_limits
 from graphpart.partition.races import PATIENCE, PROVING, RacesParameters
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
@@ -273,9 +273,8 @@ def _prover(
 ) -> BranchAndCut | Bounding:
     """The prover of a bound for a problem without limits."""
     found = explicit(free) or free
-    races, listed = RacesParameters(), found
-    if found.background is not None and not len(found.background.beta):
-        listed = listed_within(found, most=races.listed) or found
+    races = RacesParameters()
+    listed = races.with_groups_listed(found)
 
     def raised(bound: float) -> None:
         stopping.raise_bound(constant + bound)

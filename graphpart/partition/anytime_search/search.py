@@ -6,9 +6,9 @@ the start is that of start.py, and elements that some optimal partition joins ar
 pairs cost the same. Then strategies take turns: annealing over sets of elements that stay together
 (core_annealing.py), other annealing (annealing_rounds.py, slow_annealing.py), short annealings and their children
 (restarts.py), fusion (fusion.py), localised evolution (evolution.py), label propagation and reheating (drifting.py);
-where clusters have a largest size, exchanges (exchanges.py) and annealing without this size (fitted.py). Strategies
-that have recently lowered the cost of this problem get more turns (see portfolio.py). Their parameters are in
-parameters.py.
+where clusters have a largest size, or pairs must be cut, exchanges (exchanges.py); and annealing without a largest size
+(fitted.py). Strategies that have recently lowered the cost of this problem get more turns (see portfolio.py). Their
+parameters are in parameters.py.
 A strategy is one class with few methods (strategy.py).
 """
 

@@ -81,10 +81,12 @@ def with_size_prices(p: SetPartition, stopping: Stopping) -> Priced:
     >>> round(with_size_prices(p, Stopping()).bound, 9)  # three clusters of two
     -3.0
     """
-    limits, left = p._limits, stopping.remaining
+    limits = p._limits
     free = Priced(without_limits(p), 0.0)
     whole = PAIR * p.m + TRIPLE * p.n**3 * (4 * p.m > p.n * p.n)
-    if limits is None or limits.max_size is None or p.lifted is not None or p.m == 0 or whole > (left or math.inf) / 2:
+    if limits is None or limits.max_size is None or p.lifted is not None or p.m == 0:
+        return free
+    if stopping.remaining is not None and 2.0 * whole > stopping.remaining:
         return free
     first = _first_prices(p)
     if not first.any():
@@ -112,9 +114,12 @@ def with_size_prices(p: SetPartition, stopping: Stopping) -> Priced:
     better(0.0)
     if not at:
         better(FIRST / 3)
-    for step in (STEP, -STEP, STEP / 2, -STEP / 2):
-        while at and better(at + step) and abs(step) == STEP:
+    for step in (STEP, -STEP):
+        while at and better(at + step):
             pass
+    for step in (STEP / 2, -STEP / 2):
+        if at:
+            better(at + step)
     return best
 
 
@@ -150,10 +155,7 @@ def with_prices(p: SetPartition, prices: Floats) -> Priced:
     if less:
         less = math.nextafter(less, math.inf)
     free = without_limits(p)
-    return Priced(
-        free._of_pairs(p.nodes, u, v, priced, p.background, free._rules),
-        less,
-    )
+    return Priced(free._of_pairs(p.nodes, u, v, priced, p.background, free._rules), less)
 
 
 def _sizes(p: SetPartition) -> Floats:
