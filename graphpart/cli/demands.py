@@ -12,7 +12,7 @@ from graphpart.cli.arguments import positive_integer
 from graphpart.cli.console import check_input
 from graphpart.errors import FormatError, GraphPartError, InfeasibleProblem, InvalidOption, InvalidProblem
 
-__all__ = ["NAMES", "add_arguments", "answers_in", "flag", "obeying", "options_of", "wanted"]
+__all__ = ["NAMES", "add_arguments", "answers_in", "elements_in", "flag", "obeying", "options_of", "wanted"]
 
 
 def price(text: str) -> float:
@@ -177,8 +177,18 @@ def answers_in(files: Sequence[str]) -> dict[str, list[Any]]:
     return found
 
 
-def obeying(problem: Any, given: Mapping[str, Any], file: str) -> Any:
-    """The problem of a file with the requirements of the arguments.
+def elements_in(given: Mapping[str, Any]) -> tuple[list[Any], list[Any]] | None:
+    """The elements that --elements lists, and their groups of each --group; None without it."""
+    from graphpart.io.elements import read_elements
+
+    if "elements" not in given:
+        return None
+    check_input(given["elements"])
+    return read_elements(given["elements"], given.get("id"), given.get("groups", []))
+
+
+def obeying(problem: Any, given: Mapping[str, Any], file: str, elements: tuple[list[Any], list[Any]] | None) -> Any:
+    """The problem of a file with the requirements of the arguments; `elements` are those of `elements_in`.
 
     Raises
     ------
@@ -187,7 +197,6 @@ def obeying(problem: Any, given: Mapping[str, Any], file: str) -> Any:
     FormatError
         If a table does not fit.
     """
-    from graphpart.io.elements import read_elements
     from graphpart.partition.problem.derived import with_elements
     from graphpart.solve import problem_kind
 
@@ -199,9 +208,8 @@ def obeying(problem: Any, given: Mapping[str, Any], file: str) -> Any:
     if kind == "labeled" and "elements" in given:
         raise InvalidOption(f"--elements is for set partition problems: {file} is a labelled partition")
     options = {name: value for name, value in options_of(given).items() if value is not None}
-    if "elements" in given:
-        check_input(given["elements"])
-        names, groups = read_elements(given["elements"], given.get("id"), given.get("groups", []))
+    if elements is not None:
+        names, groups = elements
         try:
             problem = with_elements(problem, names)
         except InvalidProblem as error:

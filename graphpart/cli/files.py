@@ -49,14 +49,17 @@ def read_problem(
     from graphpart.io.parquet import SHELL
 
     check_input(file)
+    elements = demands.elements_in(given or {})
+    if columns and elements is not None:  # so that a derived cost counts them, as in from_frame
+        columns = {**columns, "nodes": elements[0]}
     try:
         problem = read(file, format, missing=missing, **(columns or {}))
     except FormatError as error:
         text = error.problem
-        for python, shell in SHELL.items():
+        for python, shell in {**SHELL, "nodes or elements": f"the elements of {(given or {}).get('elements')}"}.items():
             text = text.replace(python, shell)
         raise FormatError(error.path, error.line, text) from error
-    return demands.obeying(problem, given or {}, file)
+    return demands.obeying(problem, given or {}, file, elements)
 
 
 def write_problem(problem: Any, file: str, format: str | None) -> None:

@@ -70,7 +70,7 @@ def test_corrections(run, people):
         (["--group", "source"], "--group is a column of --elements, which is not given: expected both"),
         (["--group-cost", "2"], "--group-cost is without --group: expected both"),
         (["--elements", "people.csv", "--group", "sorce"], "no column 'sorce'"),
-        (["--elements", "yes.csv"], "yes.csv: 'anne' is in a pair but not among the elements"),
+        (["--elements", "yes.csv"], "'anne' is in column 'a' or 'b' but not among the elements of yes.csv"),
         (["--apart", "nobody.csv"], "nobody.csv: 'zoe' is no element of pairs.csv"),
         (["--clusters", "9"], "n_clusters is 9, but there are 4 elements"),
         (

@@ -16,6 +16,9 @@ q is the smaller one of two shares, which need no clusters:
 Where few pairs have a common neighbour, as in small tables, or none is listed, as in chains, the cost is 0. So it is
 where all unlisted pairs together would cost less than a thousandth of what the listed ones do.
 The factor and the exponent are chosen by measurement (benchmarks/tables.py).
+
+Some requirements keep clusters from becoming chains by themselves; then the cost is 0, too, see
+`problem.rules.prevent_chains`.
 """
 
 from __future__ import annotations

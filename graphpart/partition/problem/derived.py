@@ -19,7 +19,7 @@ from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.lifted import lifted_pairs
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 from graphpart.partition.problem.requirements import Requirements
-from graphpart.partition.problem.rules import Rules
+from graphpart.partition.problem.rules import Rules, prevent_chains
 
 if TYPE_CHECKING:
     from graphpart.partition.problem.groups import Groups
@@ -155,8 +155,10 @@ def requiring(p: Problem, asked: Requirements) -> Problem:
     """
     groups, rules = asked.groups_of(p.nodes), asked.rules(p._places)
     rules = replace(rules, limits=asked.beside(p._limits))
-    if derived_cost(p) is not None and p.background is not None and (groups is not None or asked.connects):
-        p = _without_derived(p)
+    if derived_cost(p) is not None:
+        cuts = np.concatenate([p._must_cut, rules.cuts])
+        if prevent_chains(p.n, groups is not None, asked.connects, rules.limits, cuts):
+            p = _without_derived(p)
     if asked.connects or (p.lifted is not None and groups is not None):
         p, groups = _connecting(p, asked, groups), None
     return with_rules(p, rules, groups)
@@ -265,11 +267,13 @@ def _connecting(p: Problem, asked: Requirements, groups: Groups | None) -> Probl
 
 
 def _without_derived(p: Problem) -> Problem:
-    """The problem without the derived cost of unlisted pairs. With groups or connected clusters this cost is 0."""
-    assert p.background is not None
-    u, v, cost = p._listed()
-    q = p._of_pairs(p.nodes, u, v, cost, None, p._rules, dense=False)._as(p)
-    q._told, q._zeros = {}, p._zeros
+    """The problem without the derived cost of unlisted pairs, as if `missing` were 0."""
+    source = p if p._source is None else p._source  # which tells listed pairs from others
+    u, v, cost = source._listed()
+    q = p._of_pairs(p.nodes, u, v, cost, None, source._rules, dense=p.is_dense or None)._as(p)
+    q._told = {}
+    if q._zeros is not None and source._zeros is not None:
+        q._zeros = frozen(np.concatenate([q._zeros, source._zeros]))
     return q
 
 

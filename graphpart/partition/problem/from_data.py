@@ -48,8 +48,7 @@ class FromData(FromNetworks):
         """Build a problem from a table with a row for each pair: two identifiers and a cost, score or probability.
 
         A pair without a row costs `missing`. By default this is 0 for costs. For scores, it is derived from the table,
-        such that clusters do not grow by single wrong scores, see :doc:`/how-to/scored-pairs`; not beside groups, or
-        `max_size` and `n_clusters`, as of guests at tables.
+        such that clusters do not grow by single wrong scores, see :doc:`/how-to/scored-pairs`.
 
         Parameters
         ----------
@@ -80,7 +79,8 @@ class FromData(FromNetworks):
             As in the constructor. `missing` is always a cost, also if the rows have similarities or probabilities. For
             weights, similarities and probabilities, the default None derives it from the set of listed pairs. It is 0
             if there are few rows, all pairs have one, the others together cost next to nothing, or with `background`,
-            `groups`, `connected` or `lifted`. The problem's ``repr`` and the message of its results tell it. With 0,
+            `connected` or `lifted`, `groups` or `apart` of all pairs of groups, or both `max_size` and `n_clusters`,
+            whether here or by :meth:`require`. The problem's ``repr`` and the message of its results tell it. With 0,
             joining a pair without a row is free.
         elements : data frame of any kind, optional
             A table with a row for each element. Elements that no pair names are part of the problem, too. Elements
@@ -88,7 +88,8 @@ class FromData(FromNetworks):
         id : str
             The column of `elements` that holds the identifiers; each occurs once.
         groups : str or list of str, or as in the constructor
-            The columns of `elements` that hold the groups, such as the source of each record.
+            The columns of `elements` that hold the groups, such as the source of each record. An array needs `elements`
+            or `nodes`, unless the identifiers are 0, 1, ..., n - 1: rows of pairs do not tell the order of elements.
         group_cost, max_size, n_clusters
             As in the constructor. Like `missing`, `group_cost` is a cost: for probabilities ``log2((1 - q) / q)``,
             where q is the share of elements that have a duplicate in their own group; 4.25 if this is 5%.
@@ -145,6 +146,7 @@ class FromData(FromNetworks):
         from graphpart.partition.inputs.duplicates import check_choice, once
         from graphpart.partition.inputs.frames import elements_of, pairs_of_table, table_of
         from graphpart.partition.inputs.origin import Origin
+        from graphpart.partition.problem.groups import check_named
 
         named = {kind: options.get(kind) for kind in KINDS}
         kinds = [kind for kind, column in named.items() if column is not None]
@@ -159,6 +161,8 @@ class FromData(FromNetworks):
                 raise InvalidOption("both nodes and elements given: expected one of them")
             nodes, attribute = elements_of(elements, id)
         names, u, v, values = pairs_of_table(table, left, right, column, nodes)
+        if nodes is None and not isinstance(names, range) and options.get("groups") is not None:
+            check_named(options["groups"])
         if not names:
             warn("the table has no rows: expected one for each pair; the problem has no elements")
         if kinds[0] == "cost":

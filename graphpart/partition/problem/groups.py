@@ -28,7 +28,7 @@ from graphpart.errors import InvalidProblem
 from graphpart.partition.inputs.arrays import frozen
 from graphpart.partition.problem import _groups
 
-__all__ = ["Groups", "NamedGroups", "groups_of"]
+__all__ = ["Groups", "NamedGroups", "check_named", "groups_of"]
 
 Integers = NDArray[np.int64]
 
@@ -351,6 +351,18 @@ def groups_of(
             ones = np.ones(len(inside), np.int64)
             parts.append(Groups(len(nodes), inside, codes[inside], ones, np.full(len(names), float(price)), names))
     return joined(parts)
+
+
+def check_named(groups: Any) -> None:
+    """Raise InvalidProblem if a grouping goes by the order of elements, where users do not know the order."""
+    many = isinstance(groups, list | tuple) and bool(groups) and all(map(_is_grouping, groups))
+    for one in groups if many else [groups]:
+        if not (isinstance(one, Mapping | str | Groups) or is_named(one)):
+            raise InvalidProblem(
+                f"groups is a {type(one).__name__} that does not name elements, whose order the rows of pairs do not "
+                'tell: expected a column of elements, such as elements=t, id="id", groups="source", or a mapping or '
+                'Series from elements to groups, such as dict(zip(t["id"], t["source"])); nodes= gives an order'
+            )
 
 
 def _knows(attribute: Callable[[str], Any], names: Sequence[str]) -> bool:

@@ -21,7 +21,7 @@ from graphpart.partition.inputs.unlisted import cost_of_unlisted, told
 from graphpart.partition.problem.background import SMALL, Background, background_of
 from graphpart.partition.problem.connectedness import linked_parts, with_background, with_lifted
 from graphpart.partition.problem.requirements import Pairs, Requirements
-from graphpart.partition.problem.rules import FREE, NO_PAIRS, Rules, check_rules
+from graphpart.partition.problem.rules import FREE, NO_PAIRS, Rules, check_rules, prevent_chains
 
 if TYPE_CHECKING:
     from graphpart.partition.inputs.origin import Origin
@@ -166,13 +166,15 @@ class PairCosts(Shown):
         groups = asked.groups_of(nodes, attribute)
         rules = asked.rules(Places(nodes), flags)
         missing, dense = options.get("missing"), options.get("dense")
-        derived, seats = 0.0, None not in (options.get("max_size"), options.get("n_clusters"))
-        bounded = groups is not None or asked.connects or seats  # clusters do not chain so
-        if scores and missing is None and options.get("background") is None and not bounded:
-            u, v, costs, joins, _ = tidy_pairs(len(nodes), u, v, costs, rules.joins, NO_PAIRS)
-            rules = Rules(joins, rules.cuts, rules.limits)
-            derived = cost_of_unlisted(len(nodes), u, v, costs)
-            dense = False if dense is None and derived else dense  # a matrix does not tell which pairs are listed
+        derived = 0.0
+        if scores and missing is None and options.get("background") is None:
+            forbidden = costs == np.inf
+            cuts = np.concatenate([rules.cuts, np.stack([u[forbidden], v[forbidden]], 1)])
+            if not prevent_chains(len(nodes), groups is not None, asked.connects, rules.limits, cuts):
+                u, v, costs, joins, _ = tidy_pairs(len(nodes), u, v, costs, rules.joins, NO_PAIRS)
+                rules = Rules(joins, rules.cuts, rules.limits)
+                derived = cost_of_unlisted(len(nodes), u, v, costs)
+                dense = False if dense is None and derived else dense  # a matrix does not tell which pairs are listed
         background = background_of(nodes, derived if missing is None else missing, options.get("background"), groups)
         self._set_pairs(nodes, u, v, costs, background, rules, dense)
         self._told = told(derived)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from graphpart.partition.problem.groups import Groups
     from graphpart.partition.problem.limits import Limits
 
-__all__ = ["FREE", "NO_PAIRS", "Rules", "check_rules"]
+__all__ = ["FREE", "NO_PAIRS", "Rules", "check_rules", "prevent_chains"]
 
 NO_PAIRS = np.zeros((0, 2), np.int32)
 NO_PAIRS.flags.writeable = False
@@ -101,3 +101,37 @@ def check_rules(p: Ruled) -> None:
                     f"n_clusters is at most {limits.most}, but clusters must be connected, and no base pair leads from "
                     f"one of {parts} parts to another"
                 )
+
+
+def prevent_chains(n: int, grouped: bool, connects: bool, limits: Limits | None, cuts: NDArray[np.int32]) -> bool:
+    """Whether the requirements of a problem keep its clusters from becoming chains, so that no cost of unlisted
+    pairs is derived from scores.
+
+    This is the only place that decides it, for constructors, `require` and the command line: groups, connected
+    clusters, a largest size together with a limit of the number of clusters, and `cuts`, shape (k, 2), that make up
+    groups. Other cuts, such as corrections of single pairs, and one of both limits change nothing.
+    """
+    seats = limits is not None and limits.max_size is not None and limits.number
+    return grouped or connects or seats or _are_groups(n, cuts)
+
+
+def _are_groups(n: int, cuts: NDArray[np.int32]) -> bool:
+    """Whether at least half of n elements are in sets of three or more of which all pairs are cut.
+
+    Elements are in one set if they are cut from each other and from the same others. Then sums of random numbers over
+    an element and all that it is cut from are equal.
+
+    Examples
+    --------
+    >>> _are_groups(4, np.array([[0, 1], [0, 2], [1, 2]])), _are_groups(4, np.array([[0, 1], [1, 2], [2, 3]]))
+    (True, False)
+    """
+    if 2 * len(cuts) < n or not len(cuts):
+        return False
+    low, high = np.divmod(np.unique(cuts.min(axis=1).astype(np.int64) * n + cuts.max(axis=1)), n)
+    mark = np.random.default_rng(0).integers(2**63, size=n, dtype=np.uint64)
+    total = mark.copy()
+    np.add.at(total, low, mark[high])
+    np.add.at(total, high, mark[low])
+    sizes = np.unique(total, return_counts=True)[1]
+    return bool(2 * sizes[sizes >= 3].sum() >= n)

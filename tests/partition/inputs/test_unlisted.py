@@ -1,5 +1,7 @@
 """The cost of pairs that a table of scores does not list: derived from the table, told, and turned off."""
 
+import json
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -7,7 +9,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import graphpart as gp
-from graphpart.partition.inputs.unlisted import FEW, _pairs_within, cost_of_unlisted, hardly_compared, near_pairs
+from graphpart.partition.inputs.unlisted import (
+    FEW,
+    _pairs_within,
+    cost_of_unlisted,
+    derived_cost,
+    hardly_compared,
+    near_pairs,
+)
+from graphpart.partition.problem.rules import _are_groups
 
 WORDS = "pairs that are not in the table cost"
 
@@ -129,8 +139,74 @@ def test_with_groups_unlisted_pairs_cost_nothing():
     assert WORDS not in repr(p) + repr(q)
     labels = gp.partition.kernighan_lin(p).labels
     assert p.evaluate(labels) == pytest.approx(q.evaluate(labels))
-    seats = gp.SetPartition.from_frame(table, "left", "right", probability="score", max_size=5, n_clusters=120)
-    assert seats.background is None and WORDS not in repr(seats)
+
+
+def test_requirements_are_one_problem_however_they_are_said(run, tmp_path):
+    """In the constructor, by `require`, in parts by both, and on the command line; with elements in no pair."""
+    table, _ = scored(clusters=60, others=400)
+    names = [f"rec-{c}-{k}" for c in range(61) for k in range(4)]
+    labels = np.arange(len(names), dtype=np.int32) // 4
+    labels[[1, 5]] = 61, 62  # as the corrections want it
+    source = [name[-1] for name in names]
+    wrong = [("rec-0-0", "rec-0-1"), ("rec-1-0", "rec-1-1")]
+    pairs = [(a, b) for k, a in enumerate(names) for b in names[k + 4 :: 4]]
+
+    def write(name, columns):
+        lines = [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
+        (tmp_path / name).write_text("\n".join([",".join(columns), *lines]) + "\n")
+        return tmp_path / name
+
+    scores, people = write("scores.csv", table), write("people.csv", {"id": names, "source": source})
+    files = [write(f"{k}.csv", {"a": [a for a, _ in some], "b": [b for _, b in some]})
+             for k, some in enumerate((wrong, pairs, pairs + wrong))]  # fmt: skip
+    tight = ["--max-size", 5, "--clusters", 61]
+    groups, both = {"groups": source}, {"max_size": 5, "n_clusters": 61}
+    for derives, ways in (  # each line: what gives the same problem
+        (True, [({}, []), ({"max_size": 5}, tight[:2]), ({"max_size": 5, "n_clusters": (1, None)}, tight[:2])]),
+        (True, [({"n_clusters": 61}, tight[2:])]),
+        (True, [({"apart": wrong}, ["--apart", files[0]]), ({"must_cut": wrong}, ["--apart", files[0]])]),
+        (False, [(both, tight)]),
+        (False, [({"connected": True}, ["--connected"])]),
+        (False, [(groups, ["--group", "source"]), ({"apart": pairs}, ["--apart", files[1]])]),
+        (False, [({**groups, "apart": wrong}, ["--group", "source", "--apart", files[0]]),
+                 ({"must_cut": pairs + wrong}, ["--apart", files[2]])]),
+    ):  # fmt: skip
+        told, costs = set(), []
+        for asked, flags in ways:
+            for first in range(len(asked) + 1):
+                before, after = dict(list(asked.items())[:first]), dict(list(asked.items())[first:])
+                for dense in (None, False) if "connected" in asked else (None, False, True):
+                    options = {"probability": "score", "nodes": names, "dense": dense, **before}
+                    q = gp.SetPartition.from_frame(table, "left", "right", **options).require(**after)
+                    told.add(derived_cost(q))
+                    costs.append(q._evaluate_labels(labels))
+            _, out, err = run("solve", scores, "--probability", "score", "--elements", people, *flags,
+                              "--method", "greedy-joining", "--json")  # fmt: skip
+            message = json.loads(out)["message"] if out else err
+            told.add(WORDS + message.split(WORDS)[1] if WORDS in message else None)
+        assert len(told) == 1 and (None not in told) == derives, (ways, told)
+        assert costs == pytest.approx([costs[0]] * len(costs), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("size", "members", "extra", "are"),
+    [(3, 1, 0, True), (3, 0.6, 0, True), (3, 0.4, 0, False), (2, 1, 0, False), (6, 1, 4, True), (1, 1, 90, False)],
+)
+def test_cuts_that_are_groups(size, members, extra, are):
+    """Sets of some size, which have a share of the elements, and further cuts; in any order and direction."""
+    rng = np.random.default_rng(size)
+    n = 60
+    name = rng.permutation(n)
+    u, v = np.nonzero(np.triu(np.arange(n)[:, None] // size == np.arange(n) // size, 1))
+    kept = v < members * n
+    a = rng.integers(n, size=extra)
+    more = np.stack([a, (a + 1 + rng.integers(n - 1, size=extra)) % n], 1)
+    cuts = np.concatenate([name[np.stack([u[kept], v[kept]], 1)], more])
+    cuts = rng.permutation(np.where(rng.random((len(cuts), 1)) < 0.5, cuts, cuts[:, ::-1])).astype(np.int32)
+    assert _are_groups(n, cuts) == _are_groups(n, np.concatenate([cuts, cuts])) == are
+    u, v = np.nonzero(np.arange(n)[:, None] % 2 < np.arange(n) % 2)  # each of one half from each of the other
+    assert not _are_groups(n, np.stack([u, v], 1).astype(np.int32))
+    assert not _are_groups(0, np.zeros((0, 2), np.int32)) and not _are_groups(1, np.zeros((0, 2), np.int32))
 
 
 def test_chains_small_and_empty_tables():

@@ -64,6 +64,35 @@ def test_graphs_name_node_attributes():
     assert gp.solve(gp.SetPartition(G), max_size=2).cost == gp.solve(G, max_size=2).cost
 
 
+def test_groups_of_a_table_of_pairs_name_their_elements():
+    """The rows of pairs do not tell the order of elements: groups by order alone are refused, not taken by chance."""
+    import pandas as pd
+
+    rows, groups = {"a": ["z", "z", "y"], "b": ["y", "x", "x"], "p": [0.9] * 3}, [1, 1, 2]  # of x, y and z
+
+    def made(grouping, rows=rows, **options):
+        return gp.SetPartition.from_frame(rows, "a", "b", probability="p", groups=grouping, **options)
+
+    by_order = (groups, tuple(groups), np.array(groups), pd.Series(groups), [groups], [{"x": 1, "y": 1}, groups])
+    numbers = {"a": [7, 7, 5], "b": [5, 3, 3], "p": [0.9] * 3}
+    for grouping in (*by_order, ["source", "photo"], ["source"] * 3):
+        with pytest.raises(gp.InvalidProblem, match=r'expected a column of elements.*elements=t, id="id", groups="sou'):
+            made(grouping)
+        with pytest.raises(gp.InvalidProblem, match="that does not name elements"):
+            made(grouping, numbers)
+    told = pd.Series(groups, list("xyz"))
+    for p in (made(told), made(told.to_dict()), made([told, {"x": 1, "y": 1}]), made(told[::-1])):
+        assert p.evaluate([{"x", "z"}, {"y"}]) < 0 and p.evaluate([{"x", "y"}, {"z"}]) == math.inf
+    for options in ({"nodes": list("xyz")}, {"elements": {"id": list("xyz")}, "id": "id"}):
+        for grouping in by_order:
+            assert made(grouping, **options).evaluate([{"x", "y"}, {"z"}]) == math.inf
+    counted = {"a": [2, 2, 1], "b": [1, 0, 0], "p": [0.9] * 3}  # identifiers that are their places
+    for grouping in by_order[:-1]:
+        assert made(grouping, counted).evaluate([0, 0, 1]) == math.inf
+        assert made(grouping, numbers, nodes=[3, 5, 7]).evaluate([0, 0, 1]) == math.inf
+    assert made(pd.Series(groups, [3, 5, 7]), numbers).evaluate([0, 0, 1]) == math.inf
+
+
 @pytest.mark.parametrize("library", ["dict", "pandas", "polars", "pyarrow"])
 def test_a_frame_of_elements(library):
     make = dict
