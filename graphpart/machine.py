@@ -11,7 +11,10 @@ from typing import TypeVar, cast
 
 from graphpart.errors import InvalidOption
 
-__all__ = ["CHUNK", "can_limit", "forget_peak", "limited", "memory", "peak", "processors", "scarce", "side_by_side"]
+__all__ = [
+    "CHUNK", "can_limit", "forget_peak", "give_back", "limited", "memory", "peak", "processors", "scarce",
+    "side_by_side",
+]  # fmt: skip
 
 T = TypeVar("T")
 
@@ -116,6 +119,22 @@ def forget_peak() -> None:
     """Reset `peak` to the memory in use now, if the system can."""
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as stream:
         stream.write("5")
+
+
+def give_back() -> None:
+    """Give freed memory back to the system, of which Arrow and the C library of Linux keep much.
+
+    Examples
+    --------
+    >>> give_back()
+    """
+    if (arrow := sys.modules.get("pyarrow")) is not None:
+        arrow.default_memory_pool().release_unused()
+    if sys.platform == "linux":
+        import ctypes
+
+        with contextlib.suppress(OSError, AttributeError):  # another C library
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 def can_limit() -> bool:

@@ -85,6 +85,7 @@ from graphpart.files.certificates import check_name
 from graphpart.files.source import check_writable
 from graphpart.folders import BROKEN, Records, broken_record, digest_of, in_processes, instances_in, record_of
 from graphpart.io.formats import may_have_columns
+from graphpart.machine import give_back
 from graphpart.plotting.figures import check_picture
 from graphpart.plotting.histories import save_history
 from graphpart.result import Result, Status
@@ -296,6 +297,7 @@ def one(callback: Any, task: Task) -> Found:
         problem = read_problem(file, args.format, named, args.missing, task.demanded)
         if named and args.doubts is None and args.report is None:  # only these show rows of the table
             problem._origin = replace(problem._origin, table=None)
+        give_back()
         read = read_start if args.extend is None else read_old
         start = None if task.initial is None else read(task.initial, problem)
         evidence = None if args.evidence is None else read_evidence(args.evidence, problem, args.sample)

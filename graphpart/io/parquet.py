@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphpart.errors import MissingDependency, no_column
+from graphpart.machine import give_back
 from graphpart.partition.inputs.frames import Table, table_of
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class ParquetColumns:
             table = table_of(self._read(file, [str(name) for name in dict.fromkeys(some)]))
             found = getattr(table, what)(*some)
             del table, file
-            self._pyarrow.default_memory_pool().release_unused()
+            give_back()
             return found
 
         ways = (partial(asked, what) for what in ("encode", "numbers", "values"))

@@ -480,13 +480,14 @@ def symmetrise(cost_t[:, ::1] matrix, double tolerance, double rounding=0.0):
 
 
 def adjacency(
-    Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost
+    Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost=None
 ) -> CompressedRows:
-    """The compressed rows of sorted pairs; the neighbours of each element ascend. O(n + m)"""
+    """The compressed rows of sorted pairs, without costs if none are given; neighbours ascend in each row. O(n + m)"""
     cdef Py_ssize_t m = u.shape[0], k, a
+    cdef bint priced = cost is not None
     starts_array = np.zeros(n + 1, np.int64)
     neighbours_array = np.empty(2 * m, np.int32)
-    costs_array = np.empty(2 * m)
+    costs_array = np.empty(2 * m if priced else 0)
     cdef offset_t[::1] starts = starts_array, place = np.empty(n + 1, np.int64)
     cdef element_t[::1] neighbours = neighbours_array
     cdef cost_t[::1] costs = costs_array
@@ -502,11 +503,13 @@ def adjacency(
             at = place[u[k]]
             place[u[k]] += 1
             neighbours[at] = v[k]
-            costs[at] = cost[k]
+            if priced:
+                costs[at] = cost[k]
             at = place[v[k]]
             place[v[k]] += 1
             neighbours[at] = u[k]
-            costs[at] = cost[k]
+            if priced:
+                costs[at] = cost[k]
     return CompressedRows(starts_array, neighbours_array, costs_array)
 
 
@@ -539,7 +542,7 @@ def spread(
             for k in range(rows.view.starts[a], rows.view.starts[a + 1]):
                 b = rows.view.neighbours[k]
                 pairs += state[b] == 2
-                if state[b] == 0 and (rows.view.costs[k] > 0 or not repelling):
+                if state[b] == 0 and (not repelling or rows.view.costs[k] > 0):
                     state[b] = 1
                     order[tail] = b
                     tail += 1

@@ -120,9 +120,11 @@ def part_of(p: PairCosts) -> Part:
     elif p.m <= 10 * MOST_PAIRS:
         (u, v, costs), n = p._listed(), p.n
     else:
-        rows = p._rows() if p.background is None else _pairs.adjacency(p.n, *p._listed())
-        every = np.arange(p.n, dtype=np.int32)
-        n, u, v, costs = within(rows, _pairs.spread(rows, 10 * MOST_PAIRS, False, every))
+        u, v, costs = p.pairs()
+        near = _pairs.spread(_pairs.adjacency(p.n, u, v), 10 * MOST_PAIRS, False, np.arange(p.n, dtype=np.int32))
+        n, low, high, at = within(p.n, u, v, near)
+        costs = costs[at] if p.background is None else costs[at] + p.background.of_pairs(u[at], v[at])
+        u, v = low, high
     usable = np.isfinite(costs) & (costs != 0)
     return n, u[usable], v[usable], costs[usable]
 
@@ -135,15 +137,15 @@ def near_each_other(n: int, u: Ends, v: Ends, costs: Costs) -> Part:
     if len(costs) <= MOST_PAIRS:
         return n, u, v, costs
     rows = _pairs.adjacency(n, u, v, costs)
-    return within(rows, _pairs.spread(rows, MOST_PAIRS, True, np.arange(n, dtype=np.int32)))
+    n, low, high, at = within(n, u, v, _pairs.spread(rows, MOST_PAIRS, True, np.arange(n, dtype=np.int32)))
+    return n, low, high, costs[at]
 
 
-def within(rows: _pairs.CompressedRows, chosen: Ends) -> Part:
-    """The pairs within some elements, which are numbered in their order."""
-    starts, near, costs = rows.arrays
-    number = np.full(len(starts) - 1, -1, np.int32)
+def within(n: int, u: Ends, v: Ends, chosen: Ends) -> tuple[int, Ends, Ends, NDArray[np.int64]]:
+    """The pairs within some elements, which are numbered in their order, and the positions of these pairs."""
+    number = np.full(n, -1, np.int32)
     number[chosen] = np.arange(len(chosen), dtype=np.int32)
-    degree = starts[chosen + 1] - starts[chosen]
-    at = np.arange(degree.sum()) + np.repeat(starts[chosen] - np.cumsum(degree) + degree, degree)
-    u, v = np.repeat(number[chosen], degree), number[near[at]]
-    return len(chosen), u[v > u], v[v > u], costs[at[v > u]]
+    at = np.flatnonzero((number[u] >= 0) & (number[v] >= 0))
+    low, high = np.minimum(number[u[at]], number[v[at]]), np.maximum(number[u[at]], number[v[at]])
+    order = np.lexsort((chosen[high], low))
+    return len(chosen), low[order], high[order], at[order]

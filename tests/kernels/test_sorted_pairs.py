@@ -43,3 +43,19 @@ def test_the_same_on_any_number_of_threads(monkeypatch):
         found[-1] += [array.tobytes() for array in p.pairs()]
         assert found[-1][3:] == found[-1][:3]
     assert found[0] == found[1] == found[2]
+
+
+def test_rows_are_the_same_without_costs():
+    rng = np.random.default_rng(3)
+    for _ in range(trials(100)):
+        n = int(rng.integers(2, 12))
+        u, v = (side.astype(np.int32) for side in np.triu_indices(n, 1))
+        kept = rng.random(len(u)) < rng.random()
+        u, v = u[kept], v[kept]
+        starts, neighbours, costs = _pairs.adjacency(n, u, v, rng.normal(size=len(u))).arrays
+        bare = _pairs.adjacency(n, u, v)
+        assert bare.starts.tolist() == starts.tolist() and bare.neighbours.tolist() == neighbours.tolist()
+        assert len(costs) == 2 * len(u) and not len(bare.costs)
+        every = np.arange(n, dtype=np.int32)
+        order = _pairs.spread(_pairs.CompressedRows(starts, neighbours, costs), 4, False, every)
+        assert _pairs.spread(bare, 4, False, every).tolist() == order.tolist()

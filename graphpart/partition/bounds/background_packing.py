@@ -202,7 +202,7 @@ def centres(
 
     The former come in descending order of their degrees. O(m sqrt(n)); all shares are a half if it is stopped.
     """
-    starts, neighbours, _ = _pairs.adjacency(n, u, v, np.ones(len(u))).arrays
+    starts, neighbours, _ = _pairs.adjacency(n, u, v).arrays
     twice = _matching.cover(starts, neighbours, stopping)
     if twice is None:
         return np.zeros(0, np.int32), np.arange(n, dtype=np.int32)

@@ -372,7 +372,7 @@ def _check_links(p: SetPartition, inequalities: Inequalities, classes: NDArray[n
             apart = classes[p._must_cut]  # sets that must be cut are not linked by other pairs between them
             keys = np.setdiff1d(keys, keys_of_pairs(apart[:, 0], apart[:, 1], p.n), assume_unique=False)
             u, v = (keys // p.n).astype(np.int32), (keys % p.n).astype(np.int32)
-        starts, neighbours, _ = adjacency(p.n, u, v, np.zeros(len(u))).arrays
+        starts, neighbours, _ = adjacency(p.n, u, v).arrays
         bad = _inequalities.first_linked(starts, neighbours, some.starts, some.elements)
     if bad >= 0:
         elements = some.elements[some.starts[bad] : some.starts[bad + 1]].tolist()[:20]

@@ -31,12 +31,14 @@ def tidy_pairs(
     joins: NDArray[np.int32],
     cuts: NDArray[np.int32],
     lifted: NDArray[np.bool_] | None = None,
+    copy: bool = True,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32], NDArray[np.bool_] | None]:
     """Sorted pairs ``(u, v, cost)`` with ``u < v``, equal ones added up, the required joins, and which are lifted.
 
     Costs of ``-inf`` move to the joins; required cuts get the cost ``inf``. InvalidProblem names the first bad pair.
     Of equal pairs, one that is not lifted makes them a base pair; a base pair with the cost ``-inf`` remains, with the
-    cost 0, since it connects. A pair that is only required to be cut is lifted.
+    cost 0, since it connects. A pair that is only required to be cut is lifted. With ``copy=False``, sorted pairs may
+    be the given arrays themselves.
     """
     if u.dtype != np.int32 or v.dtype != np.int32:
         u, v = u.astype(np.int64), v.astype(np.int64)
@@ -55,7 +57,8 @@ def tidy_pairs(
         lifted = None if lifted is None else np.concatenate([lifted, np.ones(len(cuts), bool)])
         is_sorted = False
     if is_sorted:
-        low, high, costs = u.astype(np.int32), v.astype(np.int32), costs.copy()
+        low, high = u.astype(np.int32, copy=copy), v.astype(np.int32, copy=copy)
+        costs = costs.copy() if copy else np.ascontiguousarray(costs)
         lifted = None if lifted is None else lifted.copy()
     else:
         flags = None if lifted is None else np.ascontiguousarray(lifted).view(np.uint8)

@@ -499,7 +499,9 @@ def _of_arrow(table: Any) -> Table:
             test(column.type) for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
         ):
             return None
-        return _numbers_of(column.cast(pyarrow.float64(), safe=False))  # whole numbers above 2**53 are rounded
+        if not types.is_float64(column.type):  # a cast imports pyarrow.compute, which takes time and memory
+            column = column.cast(pyarrow.float64(), safe=False)  # whole numbers above 2**53 are rounded
+        return _numbers_of(column)
 
     def values(name: Hashable) -> Any:
         column = chunked(name)

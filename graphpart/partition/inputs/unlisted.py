@@ -74,7 +74,7 @@ def near_pairs(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """What `compared_near` returns for sorted pairs ``u < v``."""
     attract = costs < 0
-    rows = _pairs.adjacency(n, u[attract], v[attract], costs[attract])
+    rows = _pairs.adjacency(n, u[attract], v[attract])
     first = np.searchsorted(u, np.arange(n + 1, dtype=np.int32))
     counts, group = compared_near(first, v, rows.starts, rows.neighbours, CROWD)
     return counts, group

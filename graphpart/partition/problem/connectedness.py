@@ -140,7 +140,7 @@ def check_joins(p: Linked) -> None:
 def shortest_path(p: Linked, a: int, b: int) -> list[int] | None:
     """The elements of a path of base pairs with the fewest pairs, both ends included; None if there is no path."""
     u, v = p._links()
-    starts, near, _ = _pairs.adjacency(p.n, u, v, np.zeros(len(u))).arrays
+    starts, near, _ = _pairs.adjacency(p.n, u, v).arrays
     before = {a: a}
     queue = deque([a])
     while queue and b not in before:

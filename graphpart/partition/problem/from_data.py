@@ -170,6 +170,7 @@ class FromData(FromNetworks):
         meaning = Meaning(kinds[0], options.get("threshold"), options.get("prior"), options.get("clip"))
         costs_of = partial(meaning.costs, place=f"column {column!r} has {{1}} in row {{0}}".format)
         u, v, costs = once(names, u, v, values, duplicates, costs_of)
+        del values
         lifted = None
         if (other := options.get("lifted")) is not None:
             try:

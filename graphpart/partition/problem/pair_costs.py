@@ -156,7 +156,8 @@ class PairCosts(Shown):
         """From unique names, pairs ``(u, v, costs)``, and the options of a constructor (`ProblemOptions`).
 
         `lifted`: lifted pairs in the same form. `attribute`: a function that finds a grouping by its name. `scores`:
-        whether the costs come from scores, so that by default those of unlisted pairs are derived from the listed ones.
+        whether the costs come from scores, so that by default those of unlisted pairs are derived from the listed ones;
+        the arrays are used nowhere else then.
         """
         asked, flags = Requirements.of(options), None
         u, v, costs = pairs
@@ -171,12 +172,12 @@ class PairCosts(Shown):
             forbidden = costs == np.inf
             cuts = np.concatenate([rules.cuts, np.stack([u[forbidden], v[forbidden]], 1)])
             if not prevent_chains(len(nodes), groups is not None, asked.connects, rules.limits, cuts):
-                u, v, costs, joins, _ = tidy_pairs(len(nodes), u, v, costs, rules.joins, NO_PAIRS)
+                u, v, costs, joins, _ = tidy_pairs(len(nodes), u, v, costs, rules.joins, NO_PAIRS, copy=False)
                 rules = Rules(joins, rules.cuts, rules.limits)
                 derived = cost_of_unlisted(len(nodes), u, v, costs)
                 dense = False if dense is None and derived else dense  # a matrix does not tell which pairs are listed
         background = background_of(nodes, derived if missing is None else missing, options.get("background"), groups)
-        self._set_pairs(nodes, u, v, costs, background, rules, dense)
+        self._set_pairs(nodes, u, v, costs, background, rules, dense, copy=not scores)
         self._told = told(derived)
         return self
 
@@ -202,6 +203,7 @@ class PairCosts(Shown):
         background: Background | None,
         rules: Rules,
         dense: bool | None,
+        copy: bool = True,
     ) -> Self:
         n = len(nodes)
         self._start(nodes, rules.limits)
@@ -213,7 +215,7 @@ class PairCosts(Shown):
                     "no base pairs"
                 )
             dense = False
-        low, high, costs, joins, lifted = tidy_pairs(n, u, v, costs, rules.joins, rules.cuts, rules.lifted)
+        low, high, costs, joins, lifted = tidy_pairs(n, u, v, costs, rules.joins, rules.cuts, rules.lifted, copy)
         if lifted is not None and background is not None:
             u, v, costs, lifted = with_background(n, (low, high, costs), lifted, background)
             low, high, costs, _, lifted = tidy_pairs(n, u, v, costs, NO_PAIRS, NO_PAIRS, lifted)

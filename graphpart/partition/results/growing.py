@@ -139,7 +139,7 @@ def with_allowed_number(p: PairCosts, labels: Labels) -> Labels | None:
     if found is None:
         return None
     labels = found
-    starts, near, _ = _pairs.adjacency(p.n, *p._links(), np.zeros(len(p._links()[0]))).arrays
+    starts, near, _ = _pairs.adjacency(p.n, *p._links()).arrays
     for fresh in range(int(labels.max(initial=-1)) + 1, p._limits.least):
         size = np.bincount(labels)
         reached = {int(np.flatnonzero(labels == np.argmax(size))[0]): None}  # a set that keeps its order
