@@ -7,7 +7,8 @@ Rother, Roth & Blake 2010). The doubled network for this has two edges for each 
 no capacity.
 
 Potts tables are recognised and kept as one number each. Of equal tables, only the first is read, so that moves read
-less memory. Energies are compared exactly, in fixed point.
+less memory. Unary costs are read where the factor graph has them, unless a variable has several unary factors: then
+their sums are kept. Energies are compared exactly, in fixed point.
 """
 
 import numpy as np
@@ -19,7 +20,7 @@ from libc.string cimport memcmp, memcpy
 from graphpart.crf.graph_cuts._max_flow cimport Network, Node
 from graphpart.crf.graph_cuts._ordered cimport OrderedCut
 from graphpart.crf.graph_cuts._scaling cimport Wide, rounded, sides, wide_add
-from graphpart.crf.problem._view cimport Factors, entries_of
+from graphpart.crf.problem._view cimport Factors, place
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -34,105 +35,162 @@ cdef class Moves(OrderedCut):
     """The network of a factor graph with pairs. In order: measure, prepare, then moves."""
 
     cdef Py_ssize_t pairs
-    cdef int32_t[::1] of_u, of_v
-    cdef offset_t[::1] at               # where to read the table of a pair; -1 for Potts
-    cdef int64_t[::1] weight            # of a Potts pair
+    cdef int32_t[::1] kind              # of a pair: the number of its table, where equal ones have one number
+    cdef offset_t[::1] at               # where to read a table; -1 for Potts
+    cdef int64_t[::1] weight            # of a Potts table; of any other the number of entries
     cdef double[::1] low                # least entry of any other table
-    cdef int64_t[::1] unary             # of all labels of all variables
-    cdef offset_t[::1] begin            # where those of a variable begin
+    cdef int32_t kinds
+    cdef bint summed                    # whether a variable has several unary factors
+    cdef int64_t[::1] unary             # then the sums for all labels of all variables, in units
+    cdef offset_t[::1] begin            # where those of a variable begin, or its unary table; -1 if it has none
+    cdef double[::1] least              # the least entry of this table
+    cdef int32_t[::1] known             # kinds by the hash of their tables
+    cdef Py_ssize_t distinct            # how many there are
     cdef Network doubled
     cdef readonly Py_ssize_t fusions    # moves that needed roof duality
 
     def prepare(self):
         """Read all tables once, and make the network."""
         cdef const Factors* t = &self.t
-        cdef Py_ssize_t f, k = 0, v, distinct = 0, slot
-        cdef offset_t rows, columns, i, size
+        cdef Py_ssize_t f, k = 0, slot
+        cdef offset_t rows, columns
         cdef element_t a, b
-        cdef double lost = 0.0
-        cdef const cost_t* table
-        cdef uint64_t hashed, word
-        cdef offset_t[::1] begin = np.zeros(t.n + 1, np.int64)
-        cdef offset_t[::1] known = np.full(SLOTS, -1, np.int64)     # factors by the hash of their tables
+        cdef int32_t* other
+        cdef offset_t[::1] began = np.full(SLOTS, -1, np.int64)     # where a recent table begins, and a pair with it
+        cdef int32_t[::1] recent = np.zeros(SLOTS, np.int32)
+        self.first = np.zeros(0, np.int64)                          # not needed any more
         with nogil:
-            for v in range(t.n):
-                begin[v + 1] = begin[v] + t.domains[v]
             for f in range(t.m):
                 k += sides(t, f, &a, &b, &rows, &columns) == 2
-        self.begin = begin
         self.pairs = k
         self.fusions = 0
-        self.unary = np.zeros(begin[t.n], np.int64)
-        self.of_u, self.of_v = np.empty(k, np.int32), np.empty(k, np.int32)
-        self.at, self.weight, self.low = np.empty(k, np.int64), np.empty(k, np.int64), np.zeros(k)
+        self.read_unary()
+        self.kind, self.at, self.weight, self.low = (np.empty(k, one) for one in (np.int32, np.int64, np.int64, float))
+        self.known, self.distinct, self.kinds = np.full(SLOTS, -1, np.int32), 0, 0
         self.network = Network(t.n, k)
         self.flow = &self.network.flow
+        self.ends = &self.network.ends[0] if k else NULL
         k = 0
         with nogil:
             for f in range(t.m):
-                table = t.tables + t.table_start[f]
-                size = entries_of(t, f)
                 if sides(t, f, &a, &b, &rows, &columns) < 2:
-                    if a >= 0:
-                        self.add_unary(a, table, size)
                     continue
-                self.of_u[k] = self.network.ends[2 * k] = a
-                self.of_v[k] = self.network.ends[2 * k + 1] = b
-                if is_potts(table, rows, columns):
-                    self.at[k] = -1
-                    self.weight[k] = rounded(table[1] - table[0], &self.s, &lost)
-                    k += 1
-                    continue
-                self.at[k] = t.table_start[f]
-                self.low[k] = INFINITY
-                hashed = <uint64_t>size
-                for i in range(size):
-                    self.low[k] = table[i] if table[i] < self.low[k] else self.low[k]
-                    memcpy(&word, &table[i], sizeof(word))
-                    hashed = (hashed ^ word) * <uint64_t>0x9E3779B97F4A7C15
-                    hashed ^= hashed >> 32
-                slot = hashed & (SLOTS - 1)
-                while known[slot] >= 0:
-                    if (entries_of(t, known[slot]) == size
-                            and memcmp(t.tables + t.table_start[known[slot]], table, size * sizeof(cost_t)) == 0):
-                        self.at[k] = t.table_start[known[slot]]
-                        break
-                    slot = (slot + 1) & (SLOTS - 1)
-                if known[slot] < 0 and distinct < DISTINCT:
-                    known[slot] = f
-                    distinct += 1
+                self.ends[2 * k], self.ends[2 * k + 1] = a, b
+                slot = t.table_start[f] % SLOTS
+                other = self.ends + 2 * recent[slot]
+                if began[slot] == t.table_start[f] and t.domains[other[0]] == rows and t.domains[other[1]] == columns:
+                    self.kind[k] = self.kind[recent[slot]]
+                else:
+                    self.kind[k] = self.read(t.table_start[f], rows, columns)
+                    began[slot], recent[slot] = t.table_start[f], <int32_t>k
                 k += 1
             self.network.connect()
+        if self.kinds < k:
+            self.at, self.weight = self.at[:self.kinds].copy(), self.weight[:self.kinds].copy()
+            self.low = self.low[:self.kinds].copy()
+
+    cdef int32_t read(self, offset_t start, offset_t rows, offset_t columns) noexcept nogil:
+        """The number of a table that begins at `start`: that of an equal one, if it is found, or a new one."""
+        cdef const cost_t* table = self.t.tables + start
+        cdef offset_t i, size = rows * columns
+        cdef uint64_t hashed = <uint64_t>size, word
+        cdef double lost = 0.0, low = INFINITY
+        cdef int32_t new = self.kinds, old
+        cdef Py_ssize_t slot
+        if is_potts(table, rows, columns):
+            self.at[new] = -1
+            self.weight[new] = rounded(table[1] - table[0], &self.s, &lost)
+            self.kinds += 1
+            return new
+        for i in range(size):
+            low = table[i] if table[i] < low else low
+            memcpy(&word, &table[i], sizeof(word))
+            hashed = (hashed ^ word) * <uint64_t>0x9E3779B97F4A7C15
+            hashed ^= hashed >> 32
+        slot = hashed & (SLOTS - 1)
+        while self.known[slot] >= 0:
+            old = self.known[slot]
+            if self.weight[old] == size and memcmp(self.t.tables + self.at[old], table, size * sizeof(cost_t)) == 0:
+                return old
+            slot = (slot + 1) & (SLOTS - 1)
+        if self.distinct < DISTINCT:
+            self.known[slot] = new
+            self.distinct += 1
+        self.at[new], self.low[new], self.weight[new] = start, low, size
+        self.kinds += 1
+        return new
+
+    def read_unary(self):
+        """Find out where the unary costs of each variable are, or sum them."""
+        cdef const Factors* t = &self.t
+        cdef Py_ssize_t f, v
+        cdef offset_t rows, columns, i
+        cdef element_t a, b
+        cdef double low
+        self.begin, self.least, self.unary = np.full(t.n, -1, np.int64), np.zeros(t.n), np.zeros(0, np.int64)
+        self.summed = False
+        with nogil:
+            for f in range(t.m):
+                if sides(t, f, &a, &b, &rows, &columns) != 1:
+                    continue
+                if self.begin[a] >= 0:
+                    self.summed = True
+                    break
+                self.begin[a], low = t.table_start[f], INFINITY
+                for i in range(t.table_start[f], t.table_start[f] + rows):
+                    low = t.tables[i] if t.tables[i] < low else low
+                self.least[a] = low
+        if not self.summed:
+            return
+        self.unary, self.least = np.zeros(t.size, np.int64), np.zeros(0)
+        with nogil:
+            for v in range(t.n):
+                self.begin[v] = place(t, v)
+            for f in range(t.m):
+                if sides(t, f, &a, &b, &rows, &columns) == 1:
+                    self.add_unary(a, t.tables + t.table_start[f], rows)
 
     cdef void add_unary(self, element_t v, const cost_t* table, offset_t size) noexcept nogil:
         cdef offset_t i
-        cdef double low = INFINITY, lost = 0.0
+        cdef double low = INFINITY
         for i in range(size):
             low = table[i] if table[i] < low else low
         for i in range(size):
-            if table[i] == INFINITY:
-                self.unary[self.begin[v] + i] += self.s.forbidden
-            else:
-                self.unary[self.begin[v] + i] += rounded(table[i] - low, &self.s, &lost)
+            self.unary[self.begin[v] + i] += self.units(table[i], low)
+
+    cdef inline int64_t units(self, double x, double low) noexcept nogil:
+        cdef double lost = 0.0
+        return self.s.forbidden if x == INFINITY else rounded(x - low, &self.s, &lost)
+
+    cdef inline int64_t own(self, Py_ssize_t v, element_t label) noexcept nogil:
+        """The unary cost of a label, less a constant of the variable."""
+        if self.begin[v] < 0:
+            return 0
+        if self.summed:
+            return self.unary[self.begin[v] + label]
+        return self.units(self.t.tables[self.begin[v] + label], self.least[v])
 
     def best_unary(self):
         """The label of least unary cost of each variable, the first of several."""
         out = np.zeros(self.t.n, np.int32)
         cdef element_t[::1] label = out
         cdef Py_ssize_t v
-        cdef offset_t i
+        cdef element_t i
+        cdef int64_t x, least
         for v in range(self.t.n):
-            for i in range(1, self.begin[v + 1] - self.begin[v]):
-                if self.unary[self.begin[v] + i] < self.unary[self.begin[v] + label[v]]:
-                    label[v] = <element_t>i
+            least = self.own(v, 0)
+            for i in range(1, self.t.domains[v]):
+                x = self.own(v, i)
+                if x < least:
+                    label[v], least = i, x
         return out
 
     cdef inline int64_t value(self, Py_ssize_t k, element_t a, element_t b) noexcept nogil:
-        cdef double x, lost = 0.0
-        if self.at[k] < 0:
-            return self.weight[k] if a != b else 0
-        x = self.t.tables[self.at[k] + a * <offset_t>self.t.domains[self.of_v[k]] + b]
-        return self.s.forbidden if x == INFINITY else rounded(x - self.low[k], &self.s, &lost)
+        cdef int32_t kind = self.kind[k]
+        cdef offset_t at = self.at[kind]
+        if at < 0:
+            return self.weight[kind] if a != b else 0
+        return self.units(self.t.tables[at + a * <offset_t>self.t.domains[self.ends[2 * k + 1]] + b], self.low[kind])
 
     def difference(self, const element_t[::1] old, const element_t[::1] new):
         """(high, low): the energy of new labels minus that of old ones is ``high * 2**32 + low`` units."""
@@ -143,9 +201,9 @@ cdef class Moves(OrderedCut):
         with nogil:
             for v in range(self.t.n):
                 if old[v] != new[v]:
-                    wide_add(&total, self.unary[self.begin[v] + new[v]] - self.unary[self.begin[v] + old[v]])
+                    wide_add(&total, self.own(v, new[v]) - self.own(v, old[v]))
             for k in range(self.pairs):
-                a, b = self.of_u[k], self.of_v[k]
+                a, b = self.ends[2 * k], self.ends[2 * k + 1]
                 if old[a] != new[a] or old[b] != new[b]:
                     wide_add(&total, self.value(k, new[a], new[b]) - self.value(k, old[a], old[b]))
         return total.high, total.low
@@ -190,9 +248,9 @@ cdef class Moves(OrderedCut):
         cdef Node* nodes = self.flow.nodes
         cdef int64_t* capacity = self.flow.capacity
         for v in range(self.t.n):
-            nodes[v].excess = self.unary[self.begin[v] + zero[v]] - self.unary[self.begin[v] + one[v]]
+            nodes[v].excess = self.own(v, zero[v]) - self.own(v, one[v])
         for k in range(self.pairs):
-            a, b = self.of_u[k], self.of_v[k]
+            a, b = self.ends[2 * k], self.ends[2 * k + 1]
             a0, a1, b0, b1 = zero[a], one[a], zero[b], one[b]
             capacity[2 * k] = capacity[2 * k + 1] = 0
             if a0 == a1:
@@ -219,7 +277,7 @@ cdef class Moves(OrderedCut):
         cdef int64_t exy = self.value(k, a1, b1)
         cdef double tolerance
         x[0], y[0], d[0] = ex - e, ey - e, ex + ey - e - exy
-        if d[0] < 0 and self.at[k] >= 0:
+        if d[0] < 0 and self.at[self.kind[k]] >= 0:
             tolerance = 2.0 + MODULAR * <double>(max(max(ex, ey), max(e, exy)))
             if -d[0] <= tolerance:
                 d[0] = 0
@@ -236,7 +294,7 @@ cdef class Moves(OrderedCut):
         ends = &net.ends[0]
         with nogil:
             for k in range(self.pairs):
-                x, y = self.of_u[k], self.of_v[k]
+                x, y = self.ends[2 * k], self.ends[2 * k + 1]
                 ends[4 * k], ends[4 * k + 1], ends[4 * k + 2], ends[4 * k + 3] = x, y, x, ~y
             net.connect()
 
@@ -247,11 +305,11 @@ cdef class Moves(OrderedCut):
         cdef Node* nodes = self.doubled.flow.nodes
         cdef int64_t* capacity
         for v in range(self.t.n):
-            nodes[v].excess = self.unary[self.begin[v] + zero[v]] - self.unary[self.begin[v] + one[v]]
+            nodes[v].excess = self.own(v, zero[v]) - self.own(v, one[v])
         for k in range(self.pairs):
             capacity = self.doubled.flow.capacity + 4 * k
             capacity[0] = capacity[1] = capacity[2] = capacity[3] = 0
-            a, b = self.of_u[k], self.of_v[k]
+            a, b = self.ends[2 * k], self.ends[2 * k + 1]
             a0, a1, b0, b1 = zero[a], one[a], zero[b], one[b]
             x = y = 0
             if a0 == a1 and b0 != b1:

@@ -80,9 +80,9 @@ cdef class OrderedCut:
         """The range of tables: in all, and at each variable; and the room that forbidden entries need there."""
         cdef const Factors* t = &self.t
         cdef Py_ssize_t f
-        cdef offset_t i, rows, columns, infinite
+        cdef offset_t i, rows, columns, infinite = 0, entries = 0
         cdef element_t a, b
-        cdef double low, high, x, size, absolute = 0.0
+        cdef double low = INFINITY, high = -INFINITY, x, size, absolute = 0.0
         cdef bint exact = True
         total[0] = 0.0
         self.least = self.least_error = self.least_slack = 0.0
@@ -90,14 +90,15 @@ cdef class OrderedCut:
             if sides(t, f, &a, &b, &rows, &columns) > 2:
                 what[0] = 0
                 return f
-            low, high, infinite = INFINITY, -INFINITY, 0
-            for i in range(t.table_start[f], t.table_start[f] + entries_of(t, f)):
-                x = t.tables[i]
-                low = x if x < low else low
-                if x == INFINITY:
-                    infinite += 1
-                elif x > high:
-                    high = x
+            if f == 0 or t.table_start[f] != t.table_start[f - 1] or rows * columns != entries:
+                low, high, infinite, entries = INFINITY, -INFINITY, 0, entries_of(t, f)
+                for i in range(t.table_start[f], t.table_start[f] + entries):
+                    x = t.tables[i]
+                    low = x if x < low else low
+                    if x == INFINITY:
+                        infinite += 1
+                    elif x > high:
+                        high = x
             if low == INFINITY:
                 what[0] = 1
                 return f

@@ -6,25 +6,26 @@ the last variable of the scope runs fastest. Several factors may have the same t
 
 import numpy as np
 
-from libc.math cimport INFINITY, fabs, isfinite, isnan
+from libc.math cimport INFINITY, fabs, fmod, isfinite, isnan
 from libc.string cimport memcpy
 
 from graphpart.kernels.compensated cimport Sum, add, value
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 
-def table_starts(const element_t[::1] domains, const offset_t[::1] scope_start, const element_t[::1] scope):
+def table_starts(const element_t[::1] domains, const offset_t[::1] scope_start, const element_t[::1] scope,
+                 bint every=True):
     """(starts of the tables, factor, what): the first factor whose scope is wrong, or factor = -1.
 
-    `what` is 0 if a variable is out of range, 1 if a variable is repeated, 2 if the table is larger than 2^62.
+    Unless `every` start is asked for, there is the end of the tables only. `what` is 0 if a variable is out of range,
+    1 if a variable is repeated, 2 if the table is larger than 2^62.
     """
     cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, f
-    cdef offset_t size, i, j
+    cdef offset_t size, i, j, at = 0
     cdef int what = -1
     cdef double entries
-    out = np.empty(m + 1, np.int64)
+    out = np.zeros(m + 1 if every else 1, np.int64)
     cdef offset_t[::1] start = out
-    start[0] = 0
     with nogil:
         for f in range(m):
             size = 1
@@ -38,11 +39,12 @@ def table_starts(const element_t[::1] domains, const offset_t[::1] scope_start, 
                         what = 1
                 size *= domains[scope[i]]
                 entries *= domains[scope[i]]
-            if what < 0 and start[f] + entries > 4.6e18:
+            if what < 0 and at + entries > 4.6e18:
                 what = 2
             if what >= 0:
                 break
-            start[f + 1] = start[f] + size
+            at += size
+            start[f + 1 if every else 0] = at
     return (out, f, what) if what >= 0 else (out, -1, -1)
 
 
@@ -241,6 +243,35 @@ def minima(const offset_t[::1] table_start, const offset_t[::1] start, const cos
             result[f] = least
             add(&total, least)
     return out, value(&total)
+
+
+def least_sum(
+    const element_t[::1] domains,
+    const offset_t[::1] scope_start,
+    const element_t[::1] scope,
+    const offset_t[::1] table_start,
+    const cost_t[::1] tables,
+    double step,
+):
+    """Of the smallest entries of all tables: (sum, sum of absolute values, whether all are multiples of a step)."""
+    cdef Py_ssize_t m = scope_start.shape[0] - 1, f
+    cdef offset_t i, size, before = 0
+    cdef double least = INFINITY, absolute = 0.0
+    cdef bint multiples = True
+    cdef Sum total = Sum(0.0, 0.0)
+    with nogil:
+        for f in range(m):
+            size = 1
+            for i in range(scope_start[f], scope_start[f + 1]):
+                size *= domains[scope[i]]
+            if f == 0 or table_start[f] != table_start[f - 1] or size != before:
+                least, before = INFINITY, size
+                for i in range(table_start[f], table_start[f] + size):
+                    least = tables[i] if tables[i] < least else least
+                multiples = multiples and fmod(least, step) == 0.0
+            absolute += fabs(least)
+            add(&total, least)
+    return value(&total), absolute, multiples
 
 
 def eliminate(Py_ssize_t n, const offset_t[::1] scope_start, const element_t[::1] scope):

@@ -11,18 +11,32 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import LARGEST_INDEX
 
-__all__ = ["group_arrays", "integer_array", "one_domain", "one_for_all", "real_array", "sizes_of", "unique_names"]
+__all__ = [
+    "group_arrays",
+    "integer_array",
+    "numbers_as_given",
+    "one_domain",
+    "one_for_all",
+    "real_array",
+    "sizes_of",
+    "unique_names",
+]
 
 
 def real_array(what: str, values: ArrayLike) -> NDArray[np.float64]:
     """An array of float64, C-contiguous; InvalidProblem if it holds anything else than real numbers."""
+    return numbers_as_given(what, values).astype(np.float64, order="C", copy=False)
+
+
+def numbers_as_given(what: str, values: ArrayLike) -> NDArray[Any]:
+    """An array of real numbers of any type; InvalidProblem if it holds anything else."""
     try:
         array = np.asarray(values)
     except ValueError:
         raise InvalidProblem(f"{what}: expected an array of numbers, its rows have different lengths") from None
     if array.dtype.kind not in "fiub":
         raise InvalidProblem(f"{what} has dtype {array.dtype}: expected real numbers")
-    return array.astype(np.float64, order="C", copy=False)
+    return array
 
 
 def one_for_all(tables: Any) -> bool:
@@ -32,10 +46,10 @@ def one_for_all(tables: Any) -> bool:
 
 def group_arrays(
     g: int, scopes: ArrayLike, tables: Any, sizes: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Scopes and tables of a group; a single table if one is for all scopes, see `one_for_all`."""
+) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Scopes and tables of a group, numbers of any type; a single table if one is for all scopes, see `one_for_all`."""
     rows = integer_array(f"scopes of group {g}", scopes, np.int32)
-    values = real_array(f"tables of group {g}", tables[:1] if one_for_all(tables) else tables)
+    values = numbers_as_given(f"tables of group {g}", tables[:1] if one_for_all(tables) else tables)
     if rows.ndim != 2:
         raise InvalidProblem(f"scopes of group {g} have shape {rows.shape}: expected (m, k)")
     m, k = rows.shape

@@ -154,7 +154,7 @@ class FactorGraph(FromOthers, WithFunctions):
         for g, (given_scopes, given_tables) in enumerate(groups):
             rows, values = group_arrays(g, given_scopes, given_tables, sizes)
             if rows.shape[1] == 0:
-                constant = constant + float(values.sum())
+                constant = constant + float(values.sum(dtype=np.float64))
                 continue
             scopes.append(rows.ravel())
             tables.append(values.reshape(-1))
@@ -169,11 +169,11 @@ class FactorGraph(FromOthers, WithFunctions):
             start[done + 1 : done + count + 1] = arity
             done += count
         np.cumsum(start, out=start)
-        # One group of float64 is the caller's array: concatenate copies it as well.
+        # One group of float64 is the caller's array: concatenate copies it as well, and converts other numbers.
         scope = np.concatenate(scopes) if scopes else np.zeros(0, np.int32)
-        flat = np.concatenate(tables) if tables else np.zeros(0)
+        flat = np.concatenate(tables, dtype=np.float64) if tables else np.zeros(0)
         names = unique_names(variables, len(sizes))
-        table_start = np.concatenate([*begins, [kept]]).astype(np.int64)
+        table_start = np.concatenate([*begins, [kept]], dtype=np.int64)
         return cls.of_csr(names, sizes, start, scope, flat, table_start, constant)._in_units(offset, sense)
 
     @classmethod

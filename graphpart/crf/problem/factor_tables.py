@@ -66,7 +66,6 @@ class FactorTables(Shown):
         self._set(names, domains, scope_start, scope, tables, table_start)
         self._begin_with(constant)
         self._layout()
-        self._scheme()
         return self
 
     @known_arguments
@@ -237,7 +236,7 @@ class FactorTables(Shown):
         self.offset, self.sense = 0.0, 1
         if len(scope_start) - 1 > LARGEST_INDEX:
             raise InvalidProblem(f"{len(scope_start) - 1} factors: expected at most {LARGEST_INDEX}")
-        start, f, what = _structure.table_starts(domains, scope_start, scope)
+        start, f, what = _structure.table_starts(domains, scope_start, scope, table_start is None)
         if f >= 0:
             indices = tuple(scope[scope_start[f] : scope_start[f + 1]].tolist())
             raise InvalidProblem(
@@ -249,7 +248,10 @@ class FactorTables(Shown):
             )
         if start[-1] != len(tables) and table_start is None:
             raise InvalidProblem(f"the tables have {len(tables)} entries in all: the scopes ask for {start[-1]}")
-        empty = np.flatnonzero(np.diff(scope_start) == 0)
+        self._entries = int(start[-1])
+        if table_start is not None:
+            start = table_start
+        empty = np.flatnonzero(scope_start[1:] == scope_start[:-1])
         if len(empty):
             kept = np.ones(len(tables), bool)
             kept[start[empty]] = False
@@ -259,8 +261,8 @@ class FactorTables(Shown):
             self._add_constant(float(values.sum()), "a factor with an empty scope")
             scope_start = np.delete(scope_start, empty)
             start = _structure.table_starts(domains, scope_start, scope)[0]
-        self._entries = int(start[-1])
-        self._arrays = (domains, scope_start, scope, start if table_start is None else table_start, tables)
+            self._entries = int(start[-1])
+        self._arrays = (domains, scope_start, scope, start, tables)
         for array in self._arrays:
             array.flags.writeable = False
         self._measure()

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.problem.checks import integer_array, one_domain, real_array
+from graphpart.crf.problem.checks import integer_array, numbers_as_given, one_domain, real_array
 from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import LARGEST_INDEX
@@ -38,7 +38,7 @@ def grid_pairs(shape: Shape) -> list[NDArray[np.int32]]:
 
 def pairs_of(graph: Any, unary: Any) -> tuple[list[NDArray[np.int32]], int, Shape | None]:
     """(pairs along each axis, or all in one array; number of variables; shape of the grid, if it is one)."""
-    costs = None if unary is None else real_array("unary", unary)
+    costs = None if unary is None else numbers_as_given("unary", unary)
     if graph is None:
         if costs is None or costs.ndim < 2:
             found = "nothing" if costs is None else f"shape {costs.shape}"
@@ -72,9 +72,12 @@ def pairs_of(graph: Any, unary: Any) -> tuple[list[NDArray[np.int32]], int, Shap
     )
 
 
-def rows_of_unary(unary: Any, n: int, shape: Shape | None) -> Array:
-    """Unary costs as an array (n, labels); one number for each cell is the cost of label 1 of a binary variable."""
-    costs = real_array("unary", unary)
+def rows_of_unary(unary: Any, n: int, shape: Shape | None) -> NDArray[Any]:
+    """Unary costs as an array (n, labels) of numbers of any type, since converted ones may take much memory.
+
+    One number for each cell is the cost of label 1 of a binary variable.
+    """
+    costs = numbers_as_given("unary", unary)
     cells = (n,) if shape is None else shape
     if costs.shape == cells and (n > 1 or costs.ndim > 1):
         costs = np.stack([np.zeros(cells), costs], axis=-1)
@@ -85,9 +88,8 @@ def rows_of_unary(unary: Any, n: int, shape: Shape | None) -> Array:
             f"unary has shape {costs.shape}: expected {expected}, costs of all labels along the last axis{hint}"
         )
     rows = np.broadcast_to(costs, (n, costs.shape[-1])) if costs.ndim == 1 else costs.reshape(n, costs.shape[-1])
-    bad = ~(rows > -np.inf)
-    if bad.any():
-        at, label = np.argwhere(bad)[0].tolist()
+    if rows.size and not rows.min() > -np.inf:  # true for NaN as well
+        at, label = np.argwhere(~(rows > -np.inf))[0].tolist()
         where = at if shape is None else tuple(int(i) for i in np.unravel_index(at, shape))
         raise InvalidProblem(f"unary cost of label {label} at {where} is {rows[at, label]}: expected a number or inf")
     return rows
@@ -143,7 +145,7 @@ def _finite(name: str, values: Array) -> Array:
 
 def from_arrays_of_pairs(
     cls: type[Graph],
-    unary: Array | None,
+    unary: NDArray[Any] | None,
     labels: int,
     n: int,
     pairs: list[NDArray[np.int32]],
@@ -153,19 +155,22 @@ def from_arrays_of_pairs(
 ) -> Graph:
     """Unary factors of all variables, then a table for each pair: `table`, times its number if there are numbers."""
     size = one_domain("of all", labels) if unary is None else unary.shape[1]
-    every = np.concatenate(pairs) if pairs else np.zeros((0, 2), np.int32)
+    m, k = sum(map(len, pairs)), 0 if unary is None else n
     tables = (1.0 - np.eye(size) if table is None else table).reshape(-1, size, size)
-    which = np.arange(len(every)) if len(tables) == len(every) else np.zeros(len(every), np.int64)
+    which = np.arange(m) if len(tables) == m else np.zeros(m, np.int64)
     if numbers is not None:  # one table for each different number
         values, which = np.unique(numbers, return_inverse=True)
         if len(values) == len(numbers):
             values, which = numbers, np.arange(len(numbers))
         tables = values[:, None, None] * tables
-    k = 0 if unary is None else n
-    start = np.concatenate([np.arange(k), np.arange(k, k + 2 * len(every) + 1, 2)])
-    scope = np.concatenate([np.arange(k, dtype=np.int32), every.ravel()])
-    flat = np.concatenate([np.zeros(0) if unary is None else unary.ravel(), tables[: len(every)].ravel()])
-    begins = np.concatenate([size * np.arange(k), k * size + size * size * which, [len(flat)]]).astype(np.int64)
-    f = cls.of_csr(range(n), np.full(n, size, np.int32), start.astype(np.int64), scope, flat, begins)
+    start, begins = np.empty(k + m + 1, np.int64), np.empty(k + m + 1, np.int64)
+    start[:k], start[k:] = np.arange(k), np.arange(k, k + 2 * m + 1, 2)
+    begins[:k], begins[k:-1] = np.arange(0, k * size, size), k * size + size * size * which
+    scope = np.concatenate([np.arange(k, dtype=np.int32), *(part.ravel() for part in pairs)])
+    own = np.zeros(0) if unary is None else unary.ravel()
+    flat = np.concatenate([own, tables[:m].ravel()], dtype=np.float64)
+    begins[-1] = len(flat)
+    del which, own
+    f = cls.of_csr(range(n), np.full(n, size, np.int32), start, scope, flat, begins)
     f.shape = shape
     return f

@@ -102,10 +102,13 @@ def trivial_bound(f: FactorGraph) -> float:
 
     The sum keeps track of the rounding error of each addition; if all terms are multiples of ``2**-20`` it is exact.
     """
-    least, total = least_entries(f)
-    absolute = abs(f.constant) + float(np.abs(least).sum())
-    likely = absolute < EXACT and not math.fmod(f.constant, STEP) and not np.fmod(least[:1000], STEP).any()
-    if likely and not np.fmod(least, STEP).any():
+    total: float
+    absolute: float
+    total, absolute, multiples = _structure.least_sum(*f._flat(), STEP)
+    if total == math.inf:
+        least_entries(f)  # this raises
+    absolute += abs(f.constant)
+    if absolute < EXACT and multiples and not math.fmod(f.constant, STEP):
         return f.constant + total
     slack = 2.0**-51 * (abs(f.constant) + abs(total)) + 2.0**-74 * absolute
     return math.nextafter(f.constant + total - slack, -math.inf)

@@ -136,6 +136,38 @@ def test_equal_tables_and_distinct_ones_agree():
     assert (r.labels == s.labels).all() and s.cost - r.cost == (shifted[:, 0, 0]).sum()
 
 
+def test_unary_costs_in_one_factor_or_in_several():
+    """One unary table of a variable is read where it is; several are summed."""
+    rng = np.random.default_rng(23)
+    for trial in range(trials(60)):
+        f = metric_problem(rng, whole=bool(trial % 2))
+        g = gp.FactorGraph()
+        for v, d in enumerate(f.domains.tolist()):
+            g.add_variable(v, d)
+        for scope, table in f.factors():
+            for _ in range(2 if len(scope) == 1 else 1):
+                g.add_factor(scope, table / 2 if len(scope) == 1 else table)
+        one, other = expansion(f), expansion(g)
+        assert (one.labels == other.labels).all() and one.iterations == other.iterations
+        assert one.cost == pytest.approx(other.cost, abs=1e-12)
+
+
+def test_a_table_that_factors_of_two_shapes_share():
+    """4 x 4 entries are Potts, 2 x 8 of the same numbers are not."""
+    rng = np.random.default_rng(24)
+    potts = 1.0 - np.eye(4).ravel()
+    domains = np.array([4, 4, 2, 8], np.int32)
+    scopes = np.array([0, 1, 2, 3, 0, 1, 2, 3, 0, 1], np.int32)
+    for _ in range(trials(20)):
+        arrays = np.array([0, 1, 2, 3, 4, 6, 8, 10]), scopes
+        tables = np.concatenate([rng.random(18), potts])
+        f = gp.FactorGraph.of_csr(range(4), domains, *arrays, tables, np.array([0, 4, 8, 10, 18, 18, 18, 34]))
+        r = expansion(f, [0, 0, 0, 0])
+        g = gp.FactorGraph.from_csr(domains, *arrays, f.tables)
+        assert r.cost == g.evaluate(r.labels) == expansion(g, [0, 0, 0, 0]).cost
+        assert r.lower_bound == expansion(g).lower_bound
+
+
 def test_leaves_forbidden_labelings():
     walls = np.where(np.eye(3) > 0, 0.0, np.inf)
     f = gp.FactorGraph.from_arrays(

@@ -192,3 +192,31 @@ def test_memory_of_a_grid_with_one_table():
         assert tracemalloc.get_traced_memory()[1] < 10e6
     finally:
         tracemalloc.stop()
+
+
+def test_memory_of_a_grid_with_many_labels():
+    """The problem is built without another copy of the unary costs, and expansion reads them where they are."""
+    rng = np.random.default_rng(7)
+    unary = rng.random((60, 80, 64), dtype=np.float32)
+    table = np.minimum(np.abs(np.subtract.outer(np.arange(64.0), np.arange(64.0))), 4.0) / 8
+    pairs = np.concatenate(grid_pairs((60, 80)))
+    groups = [
+        (np.arange(4800)[:, None], unary.reshape(4800, 64)),
+        (pairs, np.broadcast_to(table, (len(pairs), 64, 64))),
+    ]
+    size = 8 * unary.size
+    for build in (
+        lambda: gp.FactorGraph.pairwise(unary=unary, pairwise=table),
+        lambda: gp.FactorGraph.potts(unary=unary, weight=0.5),
+        lambda: gp.FactorGraph.from_arrays(np.full(4800, 64), groups),
+    ):
+        tracemalloc.start()
+        try:
+            f = build()
+            kept, peak = tracemalloc.get_traced_memory()
+            assert size < kept < 1.3 * size and peak < 1.6 * size
+            gp.crf.expansion(f, max_iterations=3)
+            assert tracemalloc.get_traced_memory()[1] - kept < 0.7 * size
+        finally:
+            tracemalloc.stop()
+        assert (f.tables[: unary.size] == unary.ravel()).all()
