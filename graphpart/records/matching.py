@@ -3,8 +3,8 @@
 1. Columns are texts, compared without capitals and accents; `columns.py` chooses candidates and comparisons by what is
    in them.
 2. splink (Linacre et al. 2022), on DuckDB, estimates the probabilities of each level of each comparison among random
-   pairs, and among pairs of one entity by expectation maximisation, or from labelled pairs. The match weight of a
-   candidate is the base-2 logarithm of the ratio of both.
+   pairs, and among pairs of one entity by expectation maximisation, or from labelled pairs, with half a pair more at
+   each level. The match weight of a candidate is the base-2 logarithm of the ratio of both.
 3. The prior, the share of pairs of one entity among all pairs, is the one that the candidates bear out: the fixed point
    of the sum of their probabilities, divided by the number of all pairs. With sources, only pairs of different ones are
    candidates, and the prior takes into account that a record has at most one partner in each other source.

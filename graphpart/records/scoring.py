@@ -6,6 +6,7 @@ Only this file calls splink. Its errors become one line.
 from __future__ import annotations
 
 import logging
+import re
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from graphpart.records.words import RARE
 __all__ = ["RECORD", "SOURCE", "block", "labelled_pairs", "record_table", "scored_candidates"]
 
 RECORD, SOURCE = "__record", "__source"  # the columns of the rows, from 0, and of the sources
+WHOLE = re.compile(r"[-+]?\d+(\.0)?")
 SAMPLE = (2e6, 3e5)  # random pairs, without and with texts, whose comparison takes longer
 
 
@@ -66,18 +68,20 @@ def _values(column: Any) -> tuple[list[Any], list[bool]]:
 def _texts(column: Any) -> list[str | None]:
     """The values as texts, None where there is none.
 
-    Dates without a time are written as such, and so are whole numbers that became floating-point numbers only because
-    some are missing.
+    Dates without a time are written as such. Numbers that are all whole are written without ".0", whether they come as
+    integers, as floating-point numbers or as texts: a CSV file has 1973.0 where pandas has read 1973 beside a gap.
     """
     values, gone = _values(column)
     known = [x for x, missing in zip(values, gone, strict=True) if not missing]
-    if known and all(isinstance(x, float) and x.is_integer() for x in known) and len(known) < len(values):
+    if known and all(isinstance(x, float) and x.is_integer() for x in known):
         values = [x if missing else int(x) for x, missing in zip(values, gone, strict=True)]
     elif known and all(hasattr(x, "date") and x == x.normalize() for x in known if hasattr(x, "normalize")):
         values = [x.date() if hasattr(x, "normalize") and not missing else x
                   for x, missing in zip(values, gone, strict=True)]  # fmt: skip
-    texts = (None if missing else str(x).strip() for x, missing in zip(values, gone, strict=True))
-    return [text or None for text in texts]
+    texts = [(None if missing else str(x).strip()) or None for x, missing in zip(values, gone, strict=True)]
+    if all(WHOLE.fullmatch(text) for text in texts if text is not None):
+        texts = [None if text is None else text.removesuffix(".0") for text in texts]
+    return texts
 
 
 def _names(data: Any, id: Any) -> Sequence[Hashable]:
@@ -177,6 +181,8 @@ def scored_candidates(table: Any, columns: list[Column], blocks: Any, how: Any, 
                     if not _of_splink(error):
                         raise
                     linker._settings_obj.core_model_settings = before  # which has lost columns
+        if learned:
+            _smooth(linker, len(table) if labelled is None else len(labelled))
         found, chunks = [], 1 + len(table) // 100_000
         for k in range(chunks):  # splink's table has some hundred bytes for each candidate, what is kept of it half
             scored = linker.inference.predict_chunk((k + 1, chunks), warning_mode="never")
@@ -190,6 +196,19 @@ def scored_candidates(table: Any, columns: list[Column], blocks: Any, how: Any, 
     del found
     pyarrow.default_memory_pool().release_unused()  # which Arrow keeps otherwise
     return scores, learned
+
+
+def _smooth(linker: Any, count: int) -> None:
+    """Keep learned probabilities of levels away from 0: half a pair is added to each level of `count` pairs.
+
+    This is the estimate of Krichevsky and Trofimov (1981), with the prior of Jeffreys. Expectation maximisation alone
+    drives the probability of a level that no pair of one entity has to 0, and its match weight to minus infinity.
+    """
+    for comparison in linker._settings_obj.core_model_settings.comparisons:
+        levels = comparison._comparison_levels_excluding_null
+        for level in levels:
+            if level.m_probability is not None and not level._fix_m_probability:
+                level.m_probability = (count * level.m_probability + 0.5) / (count + 0.5 * len(levels))
 
 
 def _of_splink(error: Exception) -> bool:

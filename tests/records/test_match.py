@@ -1,8 +1,10 @@
 """Records of persons with known truth, through Python and the command line; kinds of columns; mistakes."""
 
+import json
 import pickle
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -296,6 +298,78 @@ def test_missing_values_of_any_kind():
         assert table["a"].tolist() == ["x", None, None] and table["b"].tolist() == ["1", None, "2"]
         assert [None if x is None else x[:10] for x in table["c"]] == ["2001-02-03", None, None]
         assert sources[1] is None and len(sources) == 3
+
+
+@pytest.fixture(scope="module")
+def numbered():
+    """Records of two sources with a year and a number, of which a few are wrong; the persons."""
+    rng = np.random.default_rng(5)
+    parts = np.array(["ba", "ke", "li", "mo", "nu", "ra", "se", "ti", "vo", "zu", "pa", "de"])
+    n, person = 400, np.concatenate([np.arange(350), rng.choice(350, 150, replace=False)])
+    names = {
+        c: np.array(["".join(x) for x in rng.choice(parts, (n, k))], object) for c, k in (("first", 2), ("last", 3))
+    }
+    frame = pd.DataFrame({c: x[person] for c, x in names.items()})
+    for c, low, high in (("year", 1930, 2005), ("phone", 10_000, 99_999)):
+        known, wrong = rng.integers(low, high, n)[person], rng.random(len(person)) < 0.05
+        frame[c] = np.where(wrong, rng.integers(low, high, len(person)), known)
+    return frame.assign(list=np.where(np.arange(len(person)) < 350, "A", "B")), person
+
+
+@pytest.fixture(scope="module")
+def by_number(numbered):
+    return gp.records.match(numbered[0], [*numbered[0]][:4], source="list")
+
+
+def test_weights_are_bounded_by_what_the_counts_support(numbered, by_number):
+    """No pair of one person has some levels; expectation maximisation alone gives them 10**-25 to 10**-400."""
+    frame, person = numbered
+    columns = {x: by_number.scores.column(x).to_numpy() for x in by_number.scores.column_names if x[:3] == "mw_"}
+    least = np.log2(0.5 / (len(frame) + 2))  # half a pair in as many pairs as records, whatever random pairs have
+    assert all(np.nanmin(part) > least for part in columns.values())
+    assert by_number.scores.column("match_weight").to_numpy().min() > 4 * least
+    found = gp.metrics.compare(person, by_number.labels)
+    assert found.joins_precision > 0.98 and found.joins_recall > 0.9
+
+
+def test_levels_get_half_a_pair():
+    """The estimate of Krichevsky and Trofimov, level by level; a fixed or unknown probability stays."""
+    level = [SimpleNamespace(m_probability=m, _fix_m_probability=False) for m in (0.75, 0.25, 0.0, None, 0.5)]
+    level[4]._fix_m_probability = True
+    one = SimpleNamespace(_comparison_levels_excluding_null=level)
+    settings = SimpleNamespace(core_model_settings=SimpleNamespace(comparisons=[one]))
+    scoring._smooth(SimpleNamespace(_settings_obj=settings), 40)
+    assert [x.m_probability for x in level] == [30.5 / 42.5, 10.5 / 42.5, 0.5 / 42.5, None, 0.5]
+
+
+@pytest.mark.parametrize("kind", ["float", "text", "text with .0", "gaps", "shell"])
+def test_whole_numbers_are_whole_however_they_are_written(numbered, by_number, tmp_path, capsys, kind):
+    frame, on = numbered[0].copy(), [*numbered[0]][:4]
+    if kind != "text":
+        frame[on[2:]] = frame[on[2:]].astype(float)
+    if kind[:4] == "text":
+        frame[on[2:]] = frame[on[2:]].astype(str)
+    if kind == "gaps":
+        frame = pd.concat([frame, pd.DataFrame({"first": ["qq"], "last": ["xx"], "list": ["A"]})], ignore_index=True)
+    if kind != "shell":
+        r = gp.records.match(frame, on, source="list")
+        assert r.settings["columns"] == by_number.settings["columns"]
+        assert r.labels[:500].tolist() == by_number.labels.tolist() and (kind == "gaps" or r.cost == by_number.cost)
+        return
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    assert ".0," in (tmp_path / "people.csv").read_text()
+    assert main(["match", str(tmp_path / "people.csv"), "--on", ",".join(on), "--source", "list", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["clusters"] == by_number.n_clusters and facts["cost"] == pytest.approx(by_number.cost)
+
+
+def test_texts_of_columns():
+    for given, wanted in (
+        ([1.0, 2.5], ["1.0", "2.5"]), (["1.0", "2.00"], ["1.0", "2.00"]), (["1.0", "x"], ["1.0", "x"]),
+        ([1973.0, 2001.0], ["1973", "2001"]), (["1973.0", " 2001", None], ["1973", "2001", None]),
+        ([-1.0, np.nan], ["-1", None]), ([True, False], ["True", "False"]), ([None, None], [None, None]),
+    ):  # fmt: skip
+        assert scoring._texts(pd.Series(given)) == wanted
 
 
 def test_nullable_columns_and_capitals_give_the_same_clusters(people):
