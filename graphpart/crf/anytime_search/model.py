@@ -15,9 +15,10 @@ from graphpart.common.groups import distinct
 from graphpart.crf.anytime_search._annealing import Annealing
 from graphpart.crf.anytime_search._parts import Arrays
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem._view import unary_sums
 from graphpart.crf.problem.derive import condition_on, merge
 from graphpart.crf.problem.labeling import places
-from graphpart.crf.problem.shared_tables import absolute_costs, by_table, entries_of, rows_of
+from graphpart.crf.problem.shared_tables import absolute_costs, by_table, rows_of
 
 __all__ = ["Model"]
 
@@ -66,11 +67,7 @@ class Model:
         arity = np.diff(scope_start)
         self.pairs = bool(len(arity) == 0 or arity.max() <= 2)
         self.binary = self.pairs and bool((domains == 2).all())
-        alone = np.flatnonzero(arity == 1)
-        starts, entries = entries_of(f, alone)
-        owner = scope[scope_start[alone]]
-        at = np.arange(len(entries)) + np.repeat(self.first[owner] - starts[:-1], domains[owner])
-        unary = np.bincount(at, entries, int(self.first[-1])) if len(at) else np.zeros(int(self.first[-1]))
+        unary = unary_sums(f._view(), f._flat()[4])
         least, most = _ranges(f)
         ranges = (most - least)[np.isfinite(least)]
         self.range = float(math.fsum(ranges))

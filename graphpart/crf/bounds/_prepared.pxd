@@ -16,7 +16,8 @@ cdef class Prepared:
     cdef const element_t[::1] domains, scope
     cdef const offset_t[::1] first, scope_start, table_start, own
     cdef const cost_t[::1] tables
-    cdef double[::1] unary, messages, given, scratch, scratch2, start
+    cdef const double[::1] unary
+    cdef double[::1] messages, given, scratch, scratch2, start
     cdef char[::1] pair_bytes
     cdef gp_pair* pairs
     cdef element_t[::1] pair_factor

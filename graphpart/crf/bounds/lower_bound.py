@@ -26,7 +26,7 @@ def _nothing(f: FactorGraph, stopping: Stopping) -> Certificate:
 def _message_passing(f: FactorGraph, stopping: Stopping) -> Certificate:
     ascent = Ascent(f, stopping)
     ascent.run()
-    return ascent.certificate("message-passing")
+    return ascent.certificate("message-passing", last=True)
 
 
 def _roof_duality(f: FactorGraph, stopping: Stopping) -> Certificate:

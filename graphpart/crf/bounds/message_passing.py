@@ -122,7 +122,7 @@ def message_passing(
     stopping.iterations = inner.iterations
     if inner.reason is not None and stopping.reason is None:
         stopping.stop(inner.reason)
-    certificate = ascent.certificate("message-passing")
+    certificate = ascent.certificate("message-passing", last=True)
     closed = ascent.judge.meets(certificate.bound, ascent.cost)
     info = {"certificate": certificate, "triplets": ascent.triplets}
     status = Status.OPTIMAL if closed else Status.FEASIBLE
@@ -228,9 +228,9 @@ class Ascent:
         judge = self.judge
         return judge.meets(judge.cautious(self.passes.bound), self.cost)
 
-    def certificate(self, method: str) -> Certificate:
-        """The bound so far, with its proof."""
-        return self.passes.certificate(method, self.cost if self.cost < math.inf else None)
+    def certificate(self, method: str, last: bool = False) -> Certificate:
+        """The bound so far, with its proof; after the `last` one, the run cannot go on."""
+        return self.passes.certificate(method, self.cost if self.cost < math.inf else None, last)
 
     def _must_prove(self) -> bool:
         """End the run if another iteration would take the time for the proof of added triplets."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from graphpart.crf.bounds._rounding import Network
 from graphpart.crf.certificates.certificate import Certificate, Extra, certify, message_starts, proven_bound
 from graphpart.crf.problem import FactorGraph
-from graphpart.crf.problem._view import View
+from graphpart.crf.problem._view import View, add_sent, unary_sums
 from graphpart.crf.problem.labeling import named
 from graphpart.crf.problem.layout import layout_of
 from graphpart.crf.problem.shared_tables import absolute_costs, by_table
@@ -121,16 +121,17 @@ class Passes:
         return None, np.array([0, n])
 
     def _sum_of_unary(self) -> Floats:
-        domains, scope_start, scope, table_start, _ = self.f._flat()
-        total = np.zeros(int(self.first[-1]))
-        alone = np.flatnonzero(np.diff(scope_start) == 1)
-        variables = scope[scope_start[alone]]
-        sizes = domains[variables].astype(np.int64)
-        begins = np.zeros(len(alone) + 1, np.int64)
-        np.cumsum(sizes, out=begins[1:])
-        within = np.arange(begins[-1]) - np.repeat(begins[:-1], sizes)
-        entries = self.tables[within + np.repeat(table_start[alone], sizes)]
-        np.add.at(total, within + np.repeat(self.first[variables], sizes), entries)
+        _, scope_start, scope, table_start, _ = self.f._flat()
+        alone = np.flatnonzero(scope_start[1:] - scope_start[:-1] == 1)
+        begins = table_start[alone]
+        if (
+            len(alone) == self.f.n > 0
+            and (scope[scope_start[alone]] == np.arange(self.f.n)).all()
+            and (begins - begins[0] == self.first[:-1]).all()
+        ):  # they stand as they are wanted
+            total = self.tables[begins[0] : begins[0] + self.first[-1]]
+        else:
+            total = unary_sums(self.f._view(), self.tables)
         if self.f.has_forbidden and self.f.n:
             bad = np.flatnonzero(np.isposinf(np.minimum.reduceat(total, self.first[:-1])))
             if len(bad):
@@ -218,14 +219,8 @@ class Passes:
 
     def remaining(self, messages: Floats) -> Floats:
         """Unary costs plus messages, in the unit of the passes."""
-        domains, scope_start, scope, _, _ = self.f._flat()
-        arity = np.diff(scope_start)
-        members = np.concatenate([scope[np.repeat(arity > 1, arity)], self.structure.pairs.ravel()])
-        sizes = domains[members].astype(np.int64)
-        begins = np.cumsum(sizes) - sizes
-        at = np.arange(len(messages)) + np.repeat(self.first[members] - begins, sizes)
         total = self.unary.copy()
-        np.add.at(total, at, messages)
+        add_sent(self.f._view(), self.structure.pairs.ravel(), messages, total)
         return total
 
     def add(self, pairs: Elements, triplets: Elements, scopes: Elements) -> None:
@@ -242,10 +237,15 @@ class Passes:
         self.network = self._network()
         self.network.load(np.concatenate([out, np.zeros(more)]), links)
 
-    def certificate(self, method: str, cost: float | None = None) -> Certificate:
-        """The bound that the messages prove, with its proof; InfeasibleProblem if they show that all is forbidden."""
+    def certificate(self, method: str, cost: float | None = None, last: bool = False) -> Certificate:
+        """The bound that the messages prove, with its proof; InfeasibleProblem if they show that all is forbidden.
+
+        After the `last` certificate there are no more passes: their memory is given back before the proof.
+        """
         messages, extra = self._proof()
-        return certify(self.f, messages, method, extra=extra, cost=cost)
+        if last:
+            del self.network
+        return certify(self.f, messages, method, extra=extra, cost=cost, copy=False)
 
     def proven(self) -> float:
         """The bound alone, not rounded up to a step."""

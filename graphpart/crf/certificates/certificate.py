@@ -31,7 +31,7 @@ from graphpart.common.steps import are_multiples, round_up, step_of
 from graphpart.crf.certificates import _certificate
 from graphpart.crf.certificates.exact_check import exact_bound
 from graphpart.crf.certificates.squares import Squares, bound_of_squares
-from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem import FactorGraph, _structure, as_factor_graph
 from graphpart.crf.problem.shared_tables import absolute_costs, blocks, times
 from graphpart.errors import FormatError, InfeasibleProblem, InvalidCertificate
 from graphpart.files.certificates import Form, read_certificate, write_certificate
@@ -196,6 +196,7 @@ def certify(
     squares: Squares | None = None,
     cost: float | None = None,
     step: float | None = None,
+    copy: bool = True,
 ) -> Certificate:
     """The certificate that consists of these messages, with the bound that they prove.
 
@@ -213,6 +214,8 @@ def certify(
         The energy of the best labeling known.
     step : float, optional
         A number of which all costs are multiples; default: it is computed from the costs.
+    copy : bool
+        Without, the certificate takes over an array of messages, which nothing may change any more.
 
     Raises
     ------
@@ -228,7 +231,8 @@ def certify(
     >>> certify(f, [0.0, 0.0, 0.0, 0.0], "nothing").bound
     3.0
     """
-    own = np.array(messages, np.float64, order="C").reshape(-1)
+    own = np.array(messages, np.float64, order="C") if copy else np.ascontiguousarray(messages, np.float64)
+    own = own.reshape(-1)
     extra = Extra.none() if extra is None else extra
     step = common_step(f) if step is None else step
     squares = Squares.none() if squares is None else squares
@@ -319,7 +323,7 @@ def proven_bound(f: FactorGraph, messages: Floats, extra: Extra) -> float:
     expected = int(domains[all_scope].sum(dtype=np.int64))
     if messages.shape != (expected,):
         raise InvalidCertificate(f"{len(messages)} messages: expected {expected}, one for each label they go to")
-    if not (np.isfinite(messages).all() and np.isfinite(extra.messages).all()):
+    if any(at >= 0 or infinite for at, infinite, _ in map(_structure.measure, (messages, extra.messages))):
         raise InvalidCertificate("a message is not finite: expected finite numbers")
     each = domains[extra.scope].astype(np.float64)
     entries: Floats = np.multiply.reduceat(each, extra.start[:-1]) if len(each) else each

@@ -1,8 +1,11 @@
 """One C view of a factor graph: its arrays, its layout and, on request, its incidence, as one struct of pointers.
 
 `FactorGraph._view` makes it once for each factor graph. Kernels take it in place of the arrays. They read the table of
-factor f from ``table_start[f]`` on, and its size from the domains of its scope. So factors may share tables.
+factor f from ``table_start[f]`` on, and its size from the domains of its scope. So factors may share tables. Vectors of the
+labels of all variables are made here, too.
 """
+
+import numpy as np
 
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
@@ -53,3 +56,42 @@ cdef class View:
         self.g.factors = &factors[0] if factors.shape[0] else NULL
         self.g.slots = &slots[0] if slots.shape[0] else NULL
         self.connected = True
+
+
+def unary_sums(View view, const cost_t[::1] tables):
+    """The sum of the unary tables of each variable, from the entries `tables` in place of those of the view."""
+    cdef const Factors* g = &view.g
+    cdef Py_ssize_t f
+    cdef element_t v
+    cdef offset_t i, at
+    out = np.zeros(g.size)
+    cdef double[::1] total = out
+    with nogil:
+        for f in range(g.m):
+            if arity_of(g, f) == 1:
+                v = scope_of(g, f)[0]
+                at = place(g, v)
+                for i in range(labels_of(g, v)):
+                    total[at + i] += tables[g.table_start[f] + i]
+    return out
+
+
+def add_sent(View view, const element_t[::1] more, const double[::1] messages, double[::1] total):
+    """Add messages to the labels they go to: those of factors of at least two variables, then those to `more`."""
+    cdef const Factors* g = &view.g
+    cdef Py_ssize_t f, at = 0
+    cdef offset_t i
+    with nogil:
+        for f in range(g.m):
+            if arity_of(g, f) > 1:
+                for i in range(g.scope_start[f], g.scope_start[f + 1]):
+                    at += added(g, g.scope[i], &messages[at], &total[0])
+        for i in range(more.shape[0]):
+            at += added(g, more[i], &messages[at], &total[0])
+
+
+cdef offset_t added(const Factors* g, element_t v, const double* message, double* total) noexcept nogil:
+    cdef offset_t i, count = labels_of(g, v)
+    for i in range(count):
+        total[place(g, v) + i] += message[i]
+    return count

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem._view import unary_sums
 from graphpart.crf.problem.labeling import places
-from graphpart.crf.problem.shared_tables import entries_of
 
 __all__ = ["Costs", "Grid", "costs_left", "costs_of", "grid_of"]
 
@@ -173,17 +173,12 @@ def _whole(names: Sequence[object]) -> NDArray[np.int64] | None:
 
 def costs_of(f: FactorGraph) -> Costs:
     """The costs of a factor graph, those of each variable added up. O(size of all unary tables)"""
-    domains, scope_start, scope, table_start, tables = f._flat()
-    arity, first = np.diff(scope_start), places(f)
-    alone = np.flatnonzero(arity == 1)
-    owner = scope[scope_start[alone]]
-    begins, entries = entries_of(f, alone)
-    at = np.arange(len(entries)) + np.repeat(first[owner] - begins[:-1], domains[owner])
+    _, scope_start, scope, table_start, tables = f._flat()
     later = np.zeros(f.m, bool)
-    pairs = np.flatnonzero(arity == 2)
+    pairs = np.flatnonzero(np.diff(scope_start) == 2)
     later[pairs] = scope[scope_start[pairs]] > scope[scope_start[pairs] + 1]
-    unary: Floats = np.bincount(at, entries, first[-1]).astype(np.float64)
-    return Costs(first[:-1], unary, table_start[:-1], tables, later, np.full(f.m, -1, np.int64))
+    unary: Floats = unary_sums(f._view(), tables)
+    return Costs(places(f)[:-1], unary, table_start[:-1], tables, later, np.full(f.m, -1, np.int64))
 
 
 def costs_left(passes: Passes) -> tuple[Costs, float]:

@@ -195,7 +195,7 @@ def test_memory_of_a_grid_with_one_table():
 
 
 def test_memory_of_a_grid_with_many_labels():
-    """The problem is built without another copy of the unary costs, and expansion reads them where they are."""
+    """Unary costs are copied once, as the problem is built; expansion and message passing read them where they are."""
     rng = np.random.default_rng(7)
     unary = rng.random((60, 80, 64), dtype=np.float32)
     table = np.minimum(np.abs(np.subtract.outer(np.arange(64.0), np.arange(64.0))), 4.0) / 8
@@ -217,6 +217,9 @@ def test_memory_of_a_grid_with_many_labels():
             assert size < kept < 1.3 * size and peak < 1.6 * size
             gp.crf.expansion(f, max_iterations=3)
             assert tracemalloc.get_traced_memory()[1] - kept < 0.7 * size
+            # A number for each label of each pair, and two in the certificate: for two pairs of each variable, six.
+            gp.crf.message_passing(f, max_iterations=2)
+            assert tracemalloc.get_traced_memory()[1] - kept < 7.5 * size
         finally:
             tracemalloc.stop()
         assert (f.tables[: unary.size] == unary.ravel()).all()
