@@ -25,7 +25,7 @@ import numpy as np
 
 from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
 from graphpart.kernels.bits cimport leading_zeros, lowest_bit
@@ -66,12 +66,10 @@ cdef void push(Queue* q, Queued item) noexcept nogil:
     cdef Queued* larger
     cdef Py_ssize_t at, parent
     if q.size == q.capacity:
-        larger = <Queued*>malloc(2 * q.capacity * sizeof(Queued))
+        larger = <Queued*>realloc(q.heap, 2 * q.capacity * sizeof(Queued))
         if larger == NULL:
             q.failed = True
             return
-        memcpy(larger, q.heap, q.size * sizeof(Queued))
-        free(q.heap)
         q.heap = larger
         q.capacity *= 2
     at = q.size
@@ -225,7 +223,7 @@ cdef void grow(Tables* s, Table* t) noexcept nogil:
         t.capacity = 1 << bits
         return
     bits = lowest_bit(2 * LIST)
-    while (<Py_ssize_t>1 << bits) < 2 * (<Py_ssize_t>t.size + 1):     # at most half full after growing
+    while 5 * (<Py_ssize_t>1 << bits) < 8 * (<Py_ssize_t>t.size + 1):     # at most five eighths full after growing
         bits += 1
     if bits > 30:
         s.failed = True
