@@ -1,16 +1,25 @@
 """Whether costs probably have the wrong sign: a warning where users pass data, as those of `problem.misreadings`.
 
-Greedy joining finds a partition for the costs, and one for the negated costs. Each has a share of the sum of absolute
-costs that it suits: pairs that attract are together, pairs that repel are apart. One cluster of all elements, or all
-elements apart, suit a share, too. Of what is left of the sum, the partition suits some part. The same parts are
-computed after the costs were shuffled among the pairs, which keeps the graph and the numbers, but no clusters. Costs
-that come from clusters suit a partition better than shuffled costs do. If the negated costs do so, and the given ones
-do not, then the sign is probably wrong.
+Two numbers tell how well costs suit clusters, each for the given sign and for the opposite one:
+
+1. Greedy joining finds a partition, which suits a share of the sum of absolute costs: pairs that attract are together,
+   pairs that repel are apart. One cluster of all elements, or all elements apart, suit a share, too. Of what is left of
+   the sum, the partition suits some part. It sees many small clusters with few wrong signs.
+2. The costs, less their mean, are a symmetric matrix. Each is divided by the roots of the numbers of pairs of both
+   elements. Clusters for the given sign give it an eigenvalue far below the others, clusters for the opposite sign one
+   far above, as communities of a network do. It sees few large clusters with many wrong signs.
+
+The same numbers are computed after the costs were shuffled among the pairs, which keeps the graph and the numbers, but
+no clusters. Costs that come from clusters suit a partition better than shuffled costs do. If the negated costs do so,
+and the given ones do not, then the sign is probably wrong. Where more signs are wrong, nothing can see clusters: below
+a limit, a network is as if they were not there (Decelle, Krzakala, Moore & Zdeborová 2011). 600 people in five camps
+with 5,000 relations are seen if one of five signs is wrong, and are below the limit with three of ten.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +35,15 @@ __all__ = ["check_sign"]
 
 Costs = NDArray[np.float64]
 Ends = NDArray[np.int32]
-Part = tuple[int, Ends, Ends, Costs]
+Part = tuple[int, Ends, Ends, Costs, NDArray[np.bool_]]  # the number of elements, pairs, costs, which are lifted
 FEWEST_ELEMENTS, FEWEST_PAIRS = 6, 50  # with fewer there is too little evidence
 FEWEST_ATTRACT = 0.1  # of the pairs
 MOST_ELEMENTS, MOST_PAIRS = 250, 5_000  # that are looked at, of a matrix and of listed pairs
-SHUFFLES = 9
-CLEAR, UNCLEAR = 5.0, 0.1  # standard deviations; the share of these, or of the part itself, for the given sign, at most
+SHUFFLES, STEPS = 9, 40  # the latter of Lanczos' method
+CLEAR, UNCLEAR = 5.0, 0.1  # standard deviations; the share of these, or of the excess itself, for the given sign
 LEAST, SMALLEST = 0.1, 0.002  # part that is suited; its standard deviation, of which few shuffles say little
+FAR, BESIDE = 6.0, 0.25  # the same two of eigenvalues
+NARROW = 0.004  # smallest standard deviation of an eigenvalue
 TURN = {
     "probability": "a large probability joins a pair: for probabilities that a pair differs, give 1 - p",
     "similarity": "a large similarity joins a pair: if small values shall join, as those of distances, negate them "
@@ -47,39 +58,66 @@ TURN = {
 def check_sign(p: PairCosts) -> None:
     """Warn if costs are consistent only with the opposite sign.
 
-    Of large problems a part is looked at, always the same one. Problems with limits or lifted pairs are not looked at,
-    nor communities of networks, nor costs of unlisted pairs, except those of tables of scores. If few pairs attract,
-    hubs look like turned signs.
+    Of large problems a part is looked at, always the same one. Problems with limits are not looked at, nor communities
+    of networks, nor costs of unlisted pairs, except those of tables of scores. If few pairs attract, hubs look like
+    turned signs.
     """
     kind = "cost" if p._origin is None else p._origin.kind
     table = p._origin is not None and p._origin.left is not None
     if kind not in TURN or p.sense != 1 or (p.background is not None and not table):
         return
-    if p._limits is not None or p.lifted is not None or p.n < FEWEST_ELEMENTS:
+    if p._limits is not None or p.n < FEWEST_ELEMENTS:
         return
-    n, u, v, costs = part_of(p)
+    n, u, v, costs, lifted = part_of(p)
     if len(costs) < FEWEST_PAIRS or np.count_nonzero(costs < 0) < FEWEST_ATTRACT * len(costs) or costs.max() < 0:
         return
-    part = near_each_other(n, u, v, costs)
-    turned, rng, shuffled, others = suited(*part, -1), np.random.default_rng(0), [], []
-    if turned < LEAST:
-        return
-    for _ in range(SHUFFLES):
-        shuffled.append(near_each_other(n, u, v, rng.permutation(costs)))  # shuffled before a part is chosen by signs
-        others.append(suited(*shuffled[-1], -1))
-        if turned < others[-1] + CLEAR * SMALLEST:
-            return  # mostly at once
-    other, given = deviation(turned, others), suited(*part)
-    if other < CLEAR:
-        return
-    same = [suited(*some) for some in shuffled]
-    share = (given - math.fsum(same) / len(same)) / (turned - math.fsum(others) / len(others))
-    if min(deviation(given, same) / other, share) < UNCLEAR:
+    rng, parts = np.random.default_rng(0), [near_each_other(n, u, v, costs, lifted)]
+
+    def part(k: int) -> Part:  # the 0-th as it is
+        while len(parts) <= k:  # shuffled before a part is chosen by signs
+            shuffled = costs.copy()
+            for some in (lifted, ~lifted):
+                shuffled[some] = rng.permutation(costs[some])
+            parts.append(near_each_other(n, u, v, shuffled, lifted))
+        return parts[k]
+
+    if by_partitions(part) or by_eigenvalues(part):
         words = {"probability": "probabilities", "similarity": "similarities", "weight": "weights"}.get(kind, "costs")
         warn(
             f"the {words} suit a partition no better than {words} in random order, but with the opposite sign they do: "
             f"{TURN[kind]}"
         )
+
+
+def by_partitions(part: Callable[[int], Part]) -> bool:
+    """Whether a partition suits the negated costs, beside shuffled ones, and none the given costs."""
+    turned, others = suited(*part(0)[:4], -1), []
+    if turned < LEAST:
+        return False
+    for k in range(1, SHUFFLES + 1):
+        others.append(suited(*part(k)[:4], -1))
+        if turned < others[-1] + CLEAR * SMALLEST:
+            return False  # mostly at once
+    other = deviation(turned, others)
+    if other < CLEAR:
+        return False
+    given, same = suited(*part(0)[:4]), [suited(*part(k)[:4]) for k in range(1, SHUFFLES + 1)]
+    share = (given - math.fsum(same) / len(same)) / (turned - math.fsum(others) / len(others))
+    return min(deviation(given, same) / other, share) < UNCLEAR
+
+
+def by_eigenvalues(part: Callable[[int], Part]) -> bool:
+    """Whether the largest eigenvalue is beyond those of shuffled costs, and the smallest one hardly."""
+    low, high = extremes(*part(0))
+    lows, highs = [], []
+    for k in range(1, SHUFFLES + 1):
+        below, above = extremes(*part(k))
+        if high < above + FAR * NARROW:
+            return False  # mostly at once
+        lows.append(below)
+        highs.append(above)
+    excess = high - math.fsum(highs) / SHUFFLES
+    return deviation(high, highs, NARROW) >= FAR and math.fsum(lows) / SHUFFLES - low < BESIDE * excess
 
 
 def suited(n: int, u: Ends, v: Ends, costs: Costs, sign: int = 1) -> float:
@@ -99,11 +137,45 @@ def share_of(n: int, u: Ends, v: Ends, costs: Costs) -> float:
     return math.fsum(np.abs(costs[suits]).tolist()) / math.fsum(np.abs(costs).tolist())
 
 
-def deviation(value: float, others: list[float]) -> float:
+def extremes(n: int, u: Ends, v: Ends, costs: Costs, lifted: NDArray[np.bool_]) -> tuple[float, float]:
+    """The smallest and the largest eigenvalue of the matrix of scaled costs, nearly, by Lanczos' method.
+
+    Lifted pairs and others are at different distances, so each have a mean of their own.
+
+    Examples
+    --------
+    >>> u, v = np.array([0, 0, 1], np.int32), np.array([1, 2, 2], np.int32)
+    >>> low, high = extremes(3, u, v, np.array([3.0, 0.0, 0.0]), np.zeros(3, bool))
+    >>> round(low, 6), round(high, 6)  # of costs 2, -1 and -1 by their root mean square and two pairs of each
+    (-0.707107, 0.965926)
+    """
+    w = costs / np.abs(costs).max(initial=1e-300)
+    for some in (lifted, ~lifted):
+        if some.any():
+            w[some] -= w[some].mean()
+    pairs = np.bincount(np.concatenate([u, v]), minlength=n).astype(np.float64)
+    w /= np.sqrt(pairs[u] * pairs[v]) * max(math.sqrt(float((w * w).mean())), 1e-300)
+    x, before, step = np.random.default_rng(1).normal(size=n), np.zeros(n), 0.0
+    x /= math.sqrt(float((x * x).sum()))
+    diagonal, beside = [], []
+    for _ in range(min(STEPS, n)):
+        y = np.bincount(u, w * x[v], n) + np.bincount(v, w * x[u], n) - step * before
+        diagonal.append(float((x * y).sum()))
+        y -= diagonal[-1] * x
+        step = math.sqrt(float((y * y).sum()))
+        beside.append(step)
+        if step < 1e-9:
+            break
+        before, x = x, y / step
+    found = np.linalg.eigvalsh(np.diag(diagonal) + np.diag(beside[:-1], -1))  # which reads the lower triangle
+    return float(found[0]), float(found[-1])
+
+
+def deviation(value: float, others: list[float], least: float = SMALLEST) -> float:
     """The distance of a value above the mean of the others, in their standard deviations."""
     mean = math.fsum(others) / len(others)
     variance = math.fsum((other - mean) ** 2 for other in others) / len(others)
-    return (value - mean) / max(math.sqrt(variance), SMALLEST)
+    return (value - mean) / max(math.sqrt(variance), least)
 
 
 def part_of(p: PairCosts) -> Part:
@@ -116,29 +188,34 @@ def part_of(p: PairCosts) -> Part:
         if p.n > MOST_ELEMENTS:
             chosen = np.sort(np.random.default_rng(0).permutation(p.n)[:MOST_ELEMENTS])
         u, v = (index.astype(np.int32) for index in np.triu_indices(len(chosen), 1))
-        costs, n = p.matrix[np.ix_(chosen, chosen)][u, v], len(chosen)
+        costs, n, lifted = p.matrix[np.ix_(chosen, chosen)][u, v], len(chosen), np.zeros(len(u), bool)
     elif p.m <= 10 * MOST_PAIRS:
-        (u, v, costs), n = p._listed(), p.n
+        (u, v, costs), n, lifted = p._listed(), p.n, flags_of(p)
     else:
         u, v, costs = p.pairs()
         near = _pairs.spread(_pairs.adjacency(p.n, u, v), 10 * MOST_PAIRS, False, np.arange(p.n, dtype=np.int32))
         n, low, high, at = within(p.n, u, v, near)
         costs = costs[at] if p.background is None else costs[at] + p.background.of_pairs(u[at], v[at])
-        u, v = low, high
+        u, v, lifted = low, high, flags_of(p)[at]
     usable = np.isfinite(costs) & (costs != 0)
-    return n, u[usable], v[usable], costs[usable]
+    return n, u[usable], v[usable], costs[usable], lifted[usable]
 
 
-def near_each_other(n: int, u: Ends, v: Ends, costs: Costs) -> Part:
+def flags_of(p: PairCosts) -> NDArray[np.bool_]:
+    """Which of the stored pairs are lifted."""
+    return np.zeros(p.m, bool) if p.lifted is None else p.lifted
+
+
+def near_each_other(n: int, u: Ends, v: Ends, costs: Costs, lifted: NDArray[np.bool_]) -> Part:
     """Some `MOST_PAIRS` of the pairs, if there are more: those within elements that pairs that repel connect.
 
     With the wrong sign, these pairs are those within clusters, so that whole clusters are looked at.
     """
     if len(costs) <= MOST_PAIRS:
-        return n, u, v, costs
+        return n, u, v, costs, lifted
     rows = _pairs.adjacency(n, u, v, costs)
     n, low, high, at = within(n, u, v, _pairs.spread(rows, MOST_PAIRS, True, np.arange(n, dtype=np.int32)))
-    return n, low, high, costs[at]
+    return n, low, high, costs[at], lifted[at]
 
 
 def within(n: int, u: Ends, v: Ends, chosen: Ends) -> tuple[int, Ends, Ends, NDArray[np.int64]]:

@@ -117,10 +117,10 @@ class FromData(FromNetworks):
         Warns
         -----
         GraphPartWarning
-            If a column that is called a weight, similarity, score or probability is read as a cost, or probabilities
-            of 0 or 1 are clipped and `clip` is not given, or many costs are infinite, or rows repeat a pair and
-            `duplicates` is not given, or a number and its text are two identifiers, such as 7 and "7". If the table
-            has no rows, and neither `nodes` nor `elements` name elements.
+            If a column that is called a weight, sign, similarity, score or probability is read as a cost, or
+            probabilities of 0 or 1 are clipped and `clip` is not given, or many costs are infinite, or rows repeat a
+            pair and `duplicates` is not given, or a number and its text are two identifiers, such as 7 and "7". If the
+            table has no rows, and neither `nodes` nor `elements` name elements.
 
         Notes
         -----

@@ -24,14 +24,14 @@ __all__ = ["check_kind", "check_lifted", "check_name", "check_requirements", "ch
 
 WORDS = {
     "affinities", "affinity", "confidence", "likelihood", "prob", "proba", "probabilities", "probability", "probs",
-    "score", "scores", "sim", "similarities", "similarity", "sims", "weight", "weights",
+    "score", "scores", "sign", "signs", "sim", "similarities", "similarity", "sims", "weight", "weights",
 }  # fmt: skip
 FEWEST = 3  # pairs whose costs are worth a look: with fewer, all of one sign means nothing
 SHARE, FEWEST_INFINITE = 0.01, 10  # share of the costs above which infinite costs are probably a mistake
 
 
 def check_name(name: Hashable, what: str) -> None:
-    """Warn if an attribute that is read as a cost is called a weight, similarity, score or probability.
+    """Warn if an attribute that is read as a cost is called a weight, sign, similarity, score or probability.
 
     Parameters
     ----------

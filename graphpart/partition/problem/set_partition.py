@@ -119,7 +119,7 @@ class SetPartition(FromOthers, metaclass=Hinting):
     Warns
     -----
     GraphPartWarning
-        If `cost` names a weight, similarity, score or probability, or many costs are infinite.
+        If `cost` names a weight, sign, similarity, score or probability, or many costs are infinite.
 
     Examples
     --------

@@ -81,9 +81,14 @@ class TestSigns:
     def test_friends_that_repel_in_one_cluster(self):
         G = nx.Graph()
         p = self.network(1, -1, clusters=9)
-        G.add_edges_from((a, b, {"sign": c}) for a, b, c in zip(*(x.tolist() for x in p.pairs()), strict=True))
+        G.add_edges_from((a, b, {"tie": c}) for a, b, c in zip(*(x.tolist() for x in p.pairs()), strict=True))
         with pytest.warns(gp.GraphPartWarning, match=r"a negative cost joins a pair.*as similarity with a threshold"):
-            assert gp.solve(gp.SetPartition(G, cost="sign")).n_clusters == 1
+            assert gp.solve(gp.SetPartition(G, cost="tie")).n_clusters == 1
+
+    def test_an_attribute_called_sign(self):
+        G = nx.Graph([("a", "b", {"sign": 1}), ("b", "c", {"sign": -1})])
+        with pytest.warns(gp.GraphPartWarning, match="attribute 'sign' is read as a cost, so large values keep"):
+            gp.SetPartition(G, cost="sign")
 
     def test_few_of_many_pairs_suit_the_given_sign(self):
         rng = np.random.default_rng(0)
@@ -152,6 +157,60 @@ class TestSigns:
         assert turned_signs.suited(4, u, v, -costs) == 0.5
         assert turned_signs.deviation(3.0, [0.0, 2.0]) == 2.0
 
+    @pytest.mark.parametrize("noise", [0.1, 0.15, 0.2])
+    @pytest.mark.parametrize("seed", range(2))
+    def test_noisy_networks(self, noise, seed):
+        """Five camps; greedy joining alone sees clusters up to 5 or 10% wrong signs."""
+        rng = np.random.default_rng(seed)
+        camp = rng.choice(5, 600, p=[0.4, 0.25, 0.2, 0.1, 0.05])
+        pairs = np.unique(np.sort(rng.integers(600, size=(5000, 2)), axis=1), axis=0)
+        u, v = pairs[pairs[:, 0] < pairs[:, 1]].T
+        friends = (camp[u] == camp[v]) ^ (rng.random(len(u)) < noise)
+        turned_signs.check_sign(gp.SetPartition.from_pairs(600, (u, v), np.where(friends, -1.0, 1.0)))
+        with pytest.warns(gp.GraphPartWarning, match="with the opposite sign they do"):
+            turned_signs.check_sign(gp.SetPartition.from_pairs(600, (u, v), np.where(friends, 1.0, -1.0)))
+
+    @pytest.mark.parametrize("seed", range(2))
+    def test_lifted_pairs(self, seed):
+        """A grid of segments, and pairs at a distance, of which one of five has the wrong sign; both turned."""
+        rng = np.random.default_rng(seed)
+        side, centres = 30, rng.random((9, 2)) * 30
+        place = np.stack(np.divmod(np.arange(side**2), side), 1)
+        label = ((place[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+        u, v = np.triu_indices(side**2, 1)
+        far = np.abs(place[u] - place[v]).sum(axis=1)
+        kept = (far == 1) | ((far > 2) & (far < 12) & (rng.random(len(u)) < 0.03))
+        u, v, far = u[kept], v[kept], far[kept]
+        cost = rng.normal(np.where(label[u] == label[v], -0.5, 0.5), np.where(far == 1, 0.4, 0.6))
+        base, lifted = far == 1, far > 1
+        for sign in (1, -1):
+            p = gp.SetPartition.from_pairs(
+                side**2, (u[base], v[base]), sign * cost[base], lifted=((u[lifted], v[lifted]), sign * cost[lifted])
+            )
+            if sign == 1:
+                turned_signs.check_sign(p)
+            else:
+                with pytest.warns(gp.GraphPartWarning, match="with the opposite sign they do"):
+                    turned_signs.check_sign(p)
+
+    @pytest.mark.parametrize("n", [6, 30, 90])
+    def test_extreme_eigenvalues(self, n):
+        rng = np.random.default_rng(n)
+        u, v = np.triu_indices(n, 1)
+        kept = rng.random(len(u)) < 0.5
+        u, v = u[kept].astype(np.int32), v[kept].astype(np.int32)
+        costs, lifted = rng.normal(size=len(u)), rng.random(len(u)) < 0.3
+        centred = costs.copy()
+        for some in (lifted, ~lifted):
+            centred[some] -= costs[some].mean()
+        matrix, pairs = np.zeros((n, n)), np.bincount(np.concatenate([u, v]), minlength=n)
+        matrix[u, v] = matrix[v, u] = centred / np.sqrt(pairs[u] * pairs[v] * (centred**2).mean())
+        found = np.linalg.eigvalsh(matrix)
+        for scale in (1.0, 1e300, 1e-300):
+            low, high = turned_signs.extremes(n, u, v, scale * costs, lifted)
+            assert low == pytest.approx(found[0], abs=0.01) and high == pytest.approx(found[-1], abs=0.01)
+        assert turned_signs.extremes(n, u, v, np.ones(len(u)), lifted) == pytest.approx((0, 0), abs=1e-9)
+
     def test_a_part_of_random_costs_suits_neither_sign(self):
         rng = np.random.default_rng(0)
         pairs = rng.integers(10_000, size=(25_000, 2))
@@ -164,7 +223,7 @@ class TestSigns:
         u, v = np.triu_indices(60, 1)
         costs = rng.choice([-1.0, 0.0, 2.0, np.inf], len(u))
         p = gp.SetPartition.from_pairs(60, (u, v), costs, dense=dense)
-        n, a, b, some = turned_signs.part_of(p)
+        n, a, b, some, _ = turned_signs.part_of(p)
         assert np.isfinite(some).all() and some.all() and n <= 60 and (a != b).all() and max(a.max(), b.max()) < n
         if n == 60:
             assert len(some) == np.count_nonzero(np.isfinite(costs) & (costs != 0))
