@@ -11,6 +11,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from graphpart.binary_quadratic.flips cimport GP_BLOCK, GP_SPREAD, next_flip, sweeps_of
+from graphpart.kernels._arrays cimport empty_int32, empty_int8, zeros_int32
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.random cimport random_below
 from graphpart.stopping cimport Stopping
@@ -142,7 +143,7 @@ cdef void flip_32(void* form, Py_ssize_t k) noexcept nogil:
 
 def energy_and_gains(const entry_t[:, ::1] matrix, const int32_t[::1] linear, const int8_t[::1] spins):
     """The energy of spins, and the change by each flip. O(n^2)"""
-    gains = np.empty(linear.shape[0], np.int32)
+    gains = empty_int32(linear.shape[0])
     cdef int32_t[::1] out = gains
     cdef int64_t energy
     with nogil:
@@ -161,8 +162,8 @@ def anneal(
 ):
     """See `_sparse.anneal`."""
     cdef Py_ssize_t n = linear.shape[0]
-    cdef int32_t[::1] gains = np.empty(n, np.int32)
-    cdef int8_t[::1] found = np.empty(n, np.int8)
+    cdef int32_t[::1] gains = empty_int32(n)
+    cdef int8_t[::1] found = empty_int8(n)
     cdef Form f
     cdef int64_t best
     if n == 0:
@@ -191,8 +192,8 @@ def tabu(
     cdef uint64_t random = seed
     if n == 0:
         return 0, 0
-    cdef int32_t[::1] until = np.zeros(n, np.int32), gains = np.empty(n, np.int32), frees = np.empty(blocks, np.int32)
-    cdef int32_t[::1] leasts = np.empty(blocks, np.int32)
+    cdef int32_t[::1] until = zeros_int32(n), gains = empty_int32(n), frees = empty_int32(blocks)
+    cdef int32_t[::1] leasts = empty_int32(blocks)
     cdef int8_t[::1] found = np.array(spins)
     cdef int32_t now = 0, gain
     cdef int64_t energy, best

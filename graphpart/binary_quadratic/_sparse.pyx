@@ -29,6 +29,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from graphpart.binary_quadratic.flips cimport GP_BLOCK, GP_SPREAD, next_flip, sweeps_of
+from graphpart.kernels._arrays cimport empty_int32, empty_int8, full_int32, zeros_int32
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.random cimport random_below
 from graphpart.kernels.types cimport element_t, offset_t
@@ -180,7 +181,7 @@ def anneal(
     """
     cdef Py_ssize_t n = linear.shape[0]
     cdef value_t[::1] gains = np.empty(n, np.int32 if value_t is int32_t else np.int64)
-    cdef int8_t[::1] found = np.empty(n, np.int8)
+    cdef int8_t[::1] found = empty_int8(n)
     cdef Form f
     cdef int64_t best
     if n == 0:
@@ -235,8 +236,8 @@ def tabu(
     cdef value_t[::1] gains = np.empty(n, dtype), frees = np.empty(blocks, dtype), leasts = np.empty(blocks, dtype)
     cdef int8_t[::1] found = np.array(spins)
     cdef int32_t ring = tenure + GP_SPREAD + 1  # times at which a variable can become free
-    cdef int32_t[::1] until = np.zeros(n, np.int32), heads = np.full(ring, -1, np.int32), following = np.full(n, -1, np.int32)
-    cdef int32_t[::1] dirty_at = np.zeros(blocks, np.int32), dirty = np.empty(blocks, np.int32)
+    cdef int32_t[::1] until = zeros_int32(n), heads = full_int32(ring, -1), following = full_int32(n, -1)
+    cdef int32_t[::1] dirty_at = zeros_int32(blocks), dirty = empty_int32(blocks)
     cdef int32_t now = 0, count, release
     cdef int64_t energy, best
     cdef value_t gain

@@ -19,6 +19,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memset
 
+from graphpart.kernels._arrays cimport empty_uint64, zeros_int64
 from graphpart.kernels.growing cimport grow
 from graphpart.kernels.types cimport element_t
 from graphpart.kernels.union_find cimport root, unite
@@ -252,7 +253,7 @@ cdef class Contacts:
         """
         cdef Py_ssize_t m = self.size, i, k
         cdef int j
-        cdef uint64_t[::1] keys = np.empty(m, np.uint64)
+        cdef uint64_t[::1] keys = empty_uint64(m)
         for i in range(m):
             keys[i] = self.rows[i].key
         order_array = np.argsort(keys)
@@ -335,9 +336,9 @@ def count_pieces(
     cdef int64_t size = 0, i, start, end
     cdef int32_t reach = 1 if corners else 0
     cdef Py_ssize_t z, y, x, begin, other, low, high
-    cdef int64_t[::1] first = np.zeros(depth * height + 1, np.int64)
-    cdef int64_t[::1] pieces = np.zeros(most, np.int64), inner = np.zeros(most, np.int64)
-    cdef int64_t[::1] sizes = np.zeros(most, np.int64)
+    cdef int64_t[::1] first = zeros_int64(depth * height + 1)
+    cdef int64_t[::1] pieces = zeros_int64(most), inner = zeros_int64(most)
+    cdef int64_t[::1] sizes = zeros_int64(most)
     cdef char* open = NULL
     cdef const int32_t* row
     cdef int32_t a

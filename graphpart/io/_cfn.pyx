@@ -5,8 +5,6 @@ appended to one growing C array. Its size follows the data read so far, not size
 exception are the default costs of functions listed by tuples, whose sizes are checked first.
 """
 
-import numpy as np
-
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.math cimport INFINITY, isnan, NAN, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -15,6 +13,7 @@ from libc.string cimport memcmp, memcpy
 
 from graphpart.errors import FormatError
 from graphpart.files._decimal cimport NONE, Fault, number
+from graphpart.kernels._arrays cimport empty_float64, empty_int32, empty_int64, zeros_int64
 from graphpart.kernels.growing cimport reserve
 
 cdef enum:
@@ -256,7 +255,7 @@ cdef class Functions:
         self.tokens, self.tagged, self.index, self.labels = tokens, tagged, index, labels
         self.domains = domains
         self.names, self.shared, self.calls, self.most = [], [], [], most
-        self.seen = np.zeros(len(domains), np.int64)
+        self.seen = zeros_int64(len(domains))
         self.start_function()
 
     cdef int start_function(self) except -1:
@@ -533,10 +532,10 @@ cdef class Functions:
 
     def arrays(self):
         """Starts of scopes, scopes, starts of tables, and tables, as new arrays."""
-        starts = np.empty(self.m + 1, np.int64)
-        tables_at = np.empty(self.m + 1, np.int64)
-        members = np.empty(self.members, np.int32)
-        tables = np.empty(self.size)
+        starts = empty_int64(self.m + 1)
+        tables_at = empty_int64(self.m + 1)
+        members = empty_int32(self.members)
+        tables = empty_float64(self.size)
         cdef int64_t[::1] a = starts, b = tables_at
         cdef int32_t[::1] c = members
         cdef double[::1] d = tables

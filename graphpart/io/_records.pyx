@@ -8,6 +8,7 @@ import numpy as np
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
+from graphpart.kernels._arrays cimport empty_int64
 
 
 cdef inline int64_t whole(double x) noexcept nogil:
@@ -23,7 +24,7 @@ def counted_records(const double[::1] values, Py_ssize_t at, Py_ssize_t count) -
     cdef Py_ssize_t size = values.shape[0], i = 0
     cdef int64_t k
     # Memory follows the numbers that exist: the file may announce a wrong count.
-    out = np.empty(min(count, size - at if size > at else 0) + 1, np.int64)
+    out = empty_int64(min(count, size - at if size > at else 0) + 1)
     cdef int64_t[::1] starts = out
     cdef Py_ssize_t bad = -1
     with nogil:
@@ -53,7 +54,7 @@ def listed_functions(const double[::1] values, Py_ssize_t at, Py_ssize_t count, 
     """
     cdef Py_ssize_t size = values.shape[0], i = 0
     cdef int64_t k, t
-    out = np.empty(min(count, size - at if size > at else 0) + 1, np.int64)
+    out = empty_int64(min(count, size - at if size > at else 0) + 1)
     cdef int64_t[::1] starts = out
     cdef Py_ssize_t bad = -1
     with nogil:

@@ -17,6 +17,9 @@ from libc.math cimport INFINITY, fabs, frexp, isfinite, isinf, isnan, ldexp
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport calloc, free
 
+from graphpart.kernels._arrays cimport (
+    empty_float64, empty_int32, empty_int64, empty_uint8, full_int64, zeros_float64, zeros_int64, zeros_uint8,
+)
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.compensated cimport Sum, add, value
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
@@ -94,7 +97,7 @@ def canonical_labels(const long long[::1] labels) -> tuple[Any, int]:
     """
     cdef Py_ssize_t n = labels.shape[0], a
     cdef element_t k = 0
-    out = np.empty(n, np.int32)
+    out = empty_int32(n)
     cdef element_t[::1] renamed = out
     cdef element_t* first = <element_t*>calloc(n + 1, sizeof(element_t))   # name + 1, 0 while unseen
     if first == NULL:
@@ -139,12 +142,12 @@ def blocks(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v):
     No pair occurs twice, and none is a self-loop.
     """
     cdef Py_ssize_t m = u.shape[0], e, i, pairs = 0, depth, time = 0
-    cdef offset_t[::1] starts = np.zeros(n + 2, np.int64)
-    cdef offset_t[::1] arcs = np.empty(2 * m + 1, np.int64), at = np.empty(n + 1, np.int64)
-    cdef offset_t[::1] pair_stack = np.empty(m + 1, np.int64), path = np.empty(n + 1, np.int64)
-    cdef offset_t[::1] entered = np.zeros(n + 1, np.int64), low = np.zeros(n + 1, np.int64)
-    cdef offset_t[::1] came = np.full(n + 1, -1, np.int64)     # the pair through which an element was reached
-    found = np.full(m, -1, np.int64)
+    cdef offset_t[::1] starts = zeros_int64(n + 2)
+    cdef offset_t[::1] arcs = empty_int64(2 * m + 1), at = empty_int64(n + 1)
+    cdef offset_t[::1] pair_stack = empty_int64(m + 1), path = empty_int64(n + 1)
+    cdef offset_t[::1] entered = zeros_int64(n + 1), low = zeros_int64(n + 1)
+    cdef offset_t[::1] came = full_int64(n + 1, -1)     # the pair through which an element was reached
+    found = full_int64(m, -1)
     cdef offset_t[::1] block = found
     cdef offset_t count = 0, x, y, root
     with nogil:
@@ -385,7 +388,7 @@ def cost_of_pairs(
 
 def sums_by_label(const double[::1] x, const element_t[::1] labels, Py_ssize_t k):
     """The sum of x over the elements of each label, as an array of k numbers. O(n + k)"""
-    out = np.zeros(k)
+    out = zeros_float64(k)
     cdef double[::1] view = out
     cdef Py_ssize_t a
     cdef Sum* sums = <Sum*>calloc(k + 1, sizeof(Sum))
@@ -485,10 +488,10 @@ def adjacency(
     """The compressed rows of sorted pairs, without costs if none are given; neighbours ascend in each row. O(n + m)"""
     cdef Py_ssize_t m = u.shape[0], k, a
     cdef bint priced = cost is not None
-    starts_array = np.zeros(n + 1, np.int64)
-    neighbours_array = np.empty(2 * m, np.int32)
-    costs_array = np.empty(2 * m if priced else 0)
-    cdef offset_t[::1] starts = starts_array, place = np.empty(n + 1, np.int64)
+    starts_array = zeros_int64(n + 1)
+    neighbours_array = empty_int32(2 * m)
+    costs_array = empty_float64(2 * m if priced else 0)
+    cdef offset_t[::1] starts = starts_array, place = empty_int64(n + 1)
     cdef element_t[::1] neighbours = neighbours_array
     cdef cost_t[::1] costs = costs_array
     cdef offset_t at
@@ -524,9 +527,9 @@ def spread(
     cdef Py_ssize_t n = rows.view.n, head = 0, tail = 0, start = 0, pairs = 0
     cdef offset_t k
     cdef element_t a, b
-    out = np.empty(n, np.int32)
+    out = empty_int32(n)
     cdef element_t[::1] order = out
-    cdef uint8_t[::1] state = np.zeros(n, np.uint8)     # 1 while an element waits, 2 after it was taken
+    cdef uint8_t[::1] state = zeros_uint8(n)     # 1 while an element waits, 2 after it was taken
     with nogil:
         while pairs <= most and (head < tail or start < n):
             if head == tail:
@@ -560,7 +563,7 @@ def mark(const long long[::1] indices, long long low, uint8_t[::1] marks):
 def entries_at(const long long[::1] indices, long long low, const element_t[::1] entries) -> NDArray[np.int32]:
     """``entries[indices - low]``."""
     cdef Py_ssize_t k
-    out_array = np.empty(indices.shape[0], np.int32)
+    out_array = empty_int32(indices.shape[0])
     cdef element_t[::1] out = out_array
     with nogil:
         for k in range(indices.shape[0]):
@@ -603,11 +606,11 @@ def sort_pairs(
     cdef offset_t at, kept = 0, size
     cdef bint flagged = lifted is not None
     cdef offset_t[:, ::1] first = np.zeros((2, n + 1), np.int64), begin = np.zeros((2, n + 1), np.int64), end
-    low_array, high_array, cost_array = np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m)
+    low_array, high_array, cost_array = empty_int32(m), empty_int32(m), empty_float64(m)
     cdef element_t[::1] lows = low_array, highs = high_array
-    cdef cost_t[::1] costs = cost_array, first_costs = np.empty(m)
-    flag_array = np.empty(m if flagged else 0, np.uint8)
-    cdef uint8_t[::1] flags = flag_array, first_flags = np.empty(m if flagged else 0, np.uint8)
+    cdef cost_t[::1] costs = cost_array, first_costs = empty_float64(m)
+    flag_array = empty_uint8(m if flagged else 0)
+    cdef uint8_t[::1] flags = flag_array, first_flags = empty_uint8(m if flagged else 0)
 
     def both(function, middle, end, *arguments):
         calls = [partial(function, *part, *arguments) for part in ((0, 0, middle), (1, middle, end))]

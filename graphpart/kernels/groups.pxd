@@ -11,6 +11,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 from libc.string cimport memset
 
+from graphpart.kernels._arrays cimport zeros_int64
 from graphpart.kernels.fixed cimport fixed, fixed_t
 from graphpart.kernels.hash_set cimport HashSet, hash_set_clear, hash_set_count, hash_set_counts, hash_set_has, hash_set_raise
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
@@ -59,12 +60,12 @@ cdef inline list take_groups(Groups* s, terms, Py_ssize_t subsets):
         s.entries = group.shape[0]
         while (<Py_ssize_t>1 << bits) < 2 * (s.entries + 1):
             bits += 1
-        slots, counts = np.zeros(1 << bits, np.uint64), np.zeros(1 << bits, np.int64)
+        slots, counts = np.zeros(1 << bits, np.uint64), zeros_int64(1 << bits)
         hash_set_counts(&s.members, &slots[0], &counts[0], bits)
         s.starts, s.group, s.count, s.price = &starts[0], &group[0], &count[0], &price[0]
         kept += [starts, group, count, price, slots, counts]
     if terms.max_size and len(terms.sizes):
-        size, load = terms.sizes, np.zeros(subsets, np.int64)
+        size, load = terms.sizes, zeros_int64(subsets)
         s.max_size, s.sizes, s.load = terms.max_size, &size[0], &load[0]
         kept += [size, load]
     s.limited = terms.least > 1 or terms.most > 0
@@ -205,7 +206,7 @@ cdef inline list take_lists(Groups* s, Py_ssize_t n):
 
     if not s.any:
         return []
-    names, ends, after = np.zeros((2, n + 1), np.int32), np.zeros((2, n + 1), np.int64), np.zeros(s.entries + 1, np.int64)
+    names, ends, after = np.zeros((2, n + 1), np.int32), np.zeros((2, n + 1), np.int64), zeros_int64(s.entries + 1)
     s.alias, s.kinds, s.first, s.last, s.after = &names[0, 0], &names[1, 0], &ends[0, 0], &ends[1, 0], &after[0]
     for a in range(n):
         groups_add(s, <element_t>a, <element_t>a, 1)

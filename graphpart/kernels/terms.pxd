@@ -7,6 +7,7 @@
 # them, and in fixed point the same to the last bit for (mine, other) as for (other, mine).
 from libc.stdint cimport INT64_MAX, int64_t
 
+from graphpart.kernels._arrays cimport zeros_int64
 from graphpart.kernels.fixed cimport fixed, fixed_t
 from graphpart.kernels.groups cimport (
     Groups, groups_add, groups_at, groups_clear, groups_fixed, take_groups,
@@ -45,7 +46,7 @@ cdef inline list take_terms(Terms* s, terms, Py_ssize_t subsets):
     weights, partner, factor = terms.weights, terms.partner, terms.factor
     if weights.shape[1] > TERMS:
         raise ValueError(f"{weights.shape[1]} terms of a background: expected at most {TERMS}")
-    total = np.zeros(subsets * weights.shape[1], np.int64)
+    total = zeros_int64(subsets * weights.shape[1])
     s.k = weights.shape[1]
     s.any = True
     s.weights, s.partner, s.factor, s.total = &weights[0, 0], &partner[0], &factor[0], &total[0]

@@ -5,10 +5,9 @@ node is cut off if its cost plus a lower bound on the costs of later elements an
 solution found.
 """
 
-import numpy as np
-
 from libc.math cimport INFINITY
 
+from graphpart.kernels._arrays cimport empty_int32
 from graphpart.kernels.types cimport cost_t, element_t
 from graphpart.stopping cimport Stopping
 
@@ -82,7 +81,7 @@ def enumerate_solutions(
         place(&s, 0, 0, 0.0, stopping)
     if not s.found:
         return None
-    labels, classes = np.empty(s.n, np.int32), np.empty(s.n, np.int32)
+    labels, classes = empty_int32(s.n), empty_int32(s.n)
     for t in range(s.n):
         labels[t], classes[t] = s.best_label[t], s.best_chosen[t]
     return labels, classes

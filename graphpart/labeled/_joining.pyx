@@ -14,6 +14,7 @@ import numpy as np
 
 from libc.stdlib cimport free, malloc
 
+from graphpart.kernels._arrays cimport empty_int8, full_int32
 from graphpart.kernels.heap cimport Heap, heap_settle
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -235,16 +236,16 @@ def join_sets(
     cdef element_t half
     cdef element_t n = <element_t>own.shape[0], m = <element_t>u.shape[0]
     cdef Join* done = NULL
-    labels, choices = np.arange(n, dtype=np.int32), np.full(n, own.shape[1] - 1, np.int32)
+    labels, choices = np.arange(n, dtype=np.int32), full_int32(n, own.shape[1] - 1)
     if n == 0 or m == 0:
         return labels, choices
-    ends, following = np.stack([u, v], 1).ravel(), np.full(2 * m, -1, np.int32)
-    first, place, mark = np.full(n, -1, np.int32), np.full(m, -1, np.int32), np.full(n, -1, np.int32)
+    ends, following = np.stack([u, v], 1).ravel(), full_int32(2 * m, -1)
+    first, place, mark = full_int32(n, -1), full_int32(m, -1), full_int32(n, -1)
     field, now = np.array(own), choices.copy()
     cdef element_t[::1] end_view = ends, next_view = following, first_view = first, place_view = place
     cdef element_t[::1] mark_view = mark, label = labels, choice = choices, now_view = now
     cdef cost_t[:, ::1] field_view = field
-    cdef char[::1] heap = np.empty(m * sizeof(Key), np.int8)
+    cdef char[::1] heap = empty_int8(m * sizeof(Key))
     s.n, s.m, s.K, s.tolerance, s.size = n, m, <element_t>own.shape[1], tolerance, 0
     s.own, s.field, s.joined, s.parted = &own[0, 0], &field_view[0, 0], &joined[0, 0, 0], &parted[0, 0, 0]
     s.end, s.next, s.first, s.place, s.mark = &end_view[0], &next_view[0], &first_view[0], &place_view[0], &mark_view[0]

@@ -16,6 +16,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 
+from graphpart.kernels._arrays cimport empty_int32
 from graphpart.kernels.growing cimport grow
 from graphpart.kernels.random cimport random_below
 from graphpart.kernels.ring cimport Ring, pop, push
@@ -426,7 +427,7 @@ cdef class LocalSearch:
         cdef element_t a
         if s.n == 0:
             return
-        cdef element_t[::1] region = np.empty(max(REGION + 2, s.n), np.int32)
+        cdef element_t[::1] region = empty_int32(max(REGION + 2, s.n))
         with nogil:
             for r in range(rounds):
                 if s.no_memory or stopping.tick(known(s, self.cost)):

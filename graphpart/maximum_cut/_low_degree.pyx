@@ -22,6 +22,7 @@ from libc.stdint cimport int8_t, int32_t
 
 import numpy as np
 
+from graphpart.kernels._arrays cimport empty_int32, full_int32, zeros_int32, zeros_int8
 from graphpart.kernels.types cimport element_t
 
 cdef extern from *:
@@ -266,14 +267,14 @@ def eliminate(element_t[:, ::1] ends, double[::1] couplings, double[::1] fields)
     cdef element_t i
     cdef int32_t k
     cdef bint done
-    order, near, strengths = np.empty(n, np.int32), np.empty((n, 3), np.int32), np.empty((n, 3))
+    order, near, strengths = empty_int32(n), np.empty((n, 3), np.int32), np.empty((n, 3))
     alive = np.ones(m, np.int8)
     cdef element_t[::1] order_ = order
     cdef element_t[:, ::1] near_ = near
     cdef double[:, ::1] strengths_ = strengths
-    cdef int8_t[::1] alive_ = alive, gone = np.zeros(n, np.int8), inside = np.zeros(3 * n, np.int8)
-    cdef element_t[::1] following = np.empty(2 * m, np.int32), heads = np.full(n, -1, np.int32)
-    cdef element_t[::1] degrees = np.zeros(n, np.int32), items = np.empty(3 * n, np.int32)
+    cdef int8_t[::1] alive_ = alive, gone = zeros_int8(n), inside = zeros_int8(3 * n)
+    cdef element_t[::1] following = empty_int32(2 * m), heads = full_int32(n, -1)
+    cdef element_t[::1] degrees = zeros_int32(n), items = empty_int32(3 * n)
     cdef Stack[3] stacks
     cdef Graph g
     g.rounded = 0

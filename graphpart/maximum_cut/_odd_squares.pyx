@@ -8,6 +8,7 @@ inverse then changes by a matrix of rank one.
 
 import numpy as np
 
+from graphpart.kernels._arrays cimport zeros_float32, zeros_float64, zeros_int8
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.types cimport element_t, offset_t
 
@@ -71,7 +72,7 @@ def ascend(float[:, ::1] W, double unit, const offset_t[::1] starts, const eleme
     cdef offset_t i, j, begin, end
     cdef double q, t, x
     cdef const float* row
-    cdef float[::1] y = np.zeros(n, np.float32)
+    cdef float[::1] y = zeros_float32(n)
     cdef float number
     with nogil:
         for r in range(multipliers.shape[0]):
@@ -125,7 +126,7 @@ def triangles(const float[:, ::1] X, float most):
     cdef Py_ssize_t n = X.shape[0], i, j, k, count = 0
     cdef float a, b, low
     members_array, signs_array = np.zeros((n * n // 2, 3), np.int32), np.ones((n * n // 2, 3), np.int8)
-    sums_array = np.zeros(n * n // 2, np.float32)
+    sums_array = zeros_float32(n * n // 2)
     cdef element_t[:, ::1] members = members_array
     cdef signed char[:, ::1] signs = signs_array
     cdef float[::1] sums = sums_array
@@ -163,10 +164,10 @@ def descend_squares(const float[:, ::1] X, element_t[:, ::1] members, signed cha
     cdef element_t best
     cdef float x, most
     cdef double total
-    sums_array = np.zeros(count)
+    sums_array = zeros_float64(count)
     cdef double[::1] sums = sums_array
-    cdef float[::1] y = np.zeros(n, np.float32)     # X times the row
-    cdef signed char[::1] inside = np.zeros(n, np.int8)
+    cdef float[::1] y = zeros_float32(n)     # X times the row
+    cdef signed char[::1] inside = zeros_int8(n)
     with nogil:
         for r in range(count):
             y[:] = 0.0

@@ -12,6 +12,7 @@ import numpy as np
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport free, malloc
 
+from graphpart.kernels._arrays cimport empty_int32, empty_uint8, full_int32, zeros_int32, zeros_uint8
 from graphpart.kernels.growing cimport grow
 from graphpart.kernels.heap cimport Keyed, Nearest, nearest_offer, nearest_pop
 from graphpart.kernels.ring cimport Ring, pop, push
@@ -71,11 +72,11 @@ def find_odd_walks(
     cdef int flag, kind
     cdef double d, longer, best, length
     cdef double[::1] distance = np.full(2 * n, FAR)
-    cdef element_t[::1] before = np.full(2 * n, -1, np.int32)
-    cdef element_t[::1] step = np.full(2 * n, -1, np.int32)
-    cdef element_t[::1] list_of_touched = np.empty(2 * n, np.int32)
-    cdef element_t[::1] place = np.full(2 * n + 1, -1, np.int32)
-    cdef uint8_t[::1] used = np.zeros(m, np.uint8)
+    cdef element_t[::1] before = full_int32(2 * n, -1)
+    cdef element_t[::1] step = full_int32(2 * n, -1)
+    cdef element_t[::1] list_of_touched = empty_int32(2 * n)
+    cdef element_t[::1] place = full_int32(2 * n + 1, -1)
+    cdef uint8_t[::1] used = zeros_uint8(m)
     cdef double[::1] longer_by = np.full(m, hop)
     cdef Nearest heap = Nearest(<Keyed*>malloc((2 * n + 1) * sizeof(Keyed)), &place[0], 0)
     cdef Walks found = Walks(NULL, 0, 0, NULL, 0)
@@ -159,7 +160,7 @@ def find_odd_walks(
                     found.size = first
             for at in range(touched):
                 distance[list_of_touched[at]] = FAR
-        walk_edges, walk_broken = np.empty(found.size, np.int32), np.empty(found.size, np.uint8)
+        walk_edges, walk_broken = empty_int32(found.size), empty_uint8(found.size)
         fill(found, walk_edges, walk_broken)
         return np.array(ends, np.int64), walk_edges, walk_broken
     finally:
@@ -189,9 +190,9 @@ def spanning_sides(
     cdef element_t a, b, e
     cdef uint8_t across
     cdef element_t[::1] parent = np.arange(n, dtype=np.int32)
-    cdef uint8_t[::1] parity = np.zeros(n, np.uint8)  # of a node and its parent
+    cdef uint8_t[::1] parity = zeros_uint8(n)  # of a node and its parent
     cdef int32_t[::1] rank = np.ones(n, np.int32)
-    sides, roots = np.zeros(n, np.uint8), np.zeros(n, np.int32)
+    sides, roots = zeros_uint8(n), zeros_int32(n)
     cdef uint8_t[::1] side = sides
     cdef element_t[::1] tree = roots
     with nogil:
@@ -231,8 +232,8 @@ def descend(
     cdef offset_t i
     cdef element_t a
     cdef double gain
-    cdef element_t[::1] queue = np.empty(n, np.int32)
-    cdef uint8_t[::1] queued = np.zeros(n, np.uint8)
+    cdef element_t[::1] queue = empty_int32(n)
+    cdef uint8_t[::1] queued = zeros_uint8(n)
     if n == 0:
         return
     cdef Ring waiting = Ring(&queue[0], &queued[0], 0, 0, n)

@@ -1,9 +1,8 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Rows of labels that move between clusters, one after another, each to the cluster in which it costs least."""
 
-import numpy as np
-
 from libc.stdint cimport int64_t
+from graphpart.kernels._arrays cimport empty_float64
 
 
 def move_rows(
@@ -28,7 +27,7 @@ def move_rows(
     cdef Py_ssize_t n = order.shape[0], m = keys.shape[1], clusters = total.shape[0], at, a, k, c, old, best
     cdef Py_ssize_t empty = 0, moved = 0
     cdef double weight = 0.0, s, w, tolerance
-    cdef double[::1] costs = np.empty(clusters)
+    cdef double[::1] costs = empty_float64(clusters)
     cdef const double* row
     with nogil:
         for k in range(m):

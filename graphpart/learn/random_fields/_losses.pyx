@@ -24,6 +24,7 @@ import numpy as np
 
 from libc.math cimport INFINITY, exp, log
 
+from graphpart.kernels._arrays cimport empty_float64, empty_int32, zeros_float64, zeros_int64
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.types cimport element_t, offset_t
 
@@ -66,10 +67,10 @@ def schedule(
     """(edge, child, parent) of each step towards the roots, and the roots; None if there is a cycle. O(n + m)"""
     cdef Py_ssize_t m = pairs.shape[0], i, steps = 0, roots = 0, v, p
     cdef offset_t e
-    degree_array, mixed_array = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    degree_array, mixed_array = zeros_int64(n), zeros_int64(n)
     cdef offset_t[::1] degree = degree_array, mixed = mixed_array   # `mixed`: exclusive or of the pairs of a variable
-    edge_array, child_array, parent_array = (np.empty(m, np.int32) for _ in range(3))
-    root_array = np.empty(n, np.int32)
+    edge_array, child_array, parent_array = (empty_int32(m) for _ in range(3))
+    root_array = empty_int32(n)
     cdef element_t[::1] edge = edge_array, child = child_array, parent = parent_array, root = root_array
     with nogil:
         for i in range(m):
@@ -109,7 +110,7 @@ def shift(double[:, ::1] scores):
     """Subtract the largest score of each row in place: (their sum, the range of each row)."""
     cdef Py_ssize_t n = scores.shape[0], L = scores.shape[1], v, a
     cdef double high, low, total = 0.0, carry = 0.0, t
-    spread_array = np.empty(n)
+    spread_array = empty_float64(n)
     cdef double[::1] spread = spread_array
     with nogil:
         for v in range(n):
@@ -151,7 +152,7 @@ def sum_product(
     cdef double[:, ::1] belief = np.zeros((n, step)), after = np.ones((n if back else 0, step))
     # Both orientations of a table: rows are labels of the first end, then of the second one.
     cdef double[:, ::1] straight = np.zeros((L, step)), turned = np.zeros((L, step)), sums = np.zeros((L, step))
-    cdef double[::1] rest = np.zeros(step), down = np.zeros(step)
+    cdef double[::1] rest = zeros_float64(step), down = zeros_float64(step)
     with nogil:
         for a in range(n):
             for b in range(L):
@@ -268,7 +269,7 @@ def losses(
     cdef const double* numbers
     cdef double* out
     cdef double total = 0.0, part = 0.0, high, z, mine
-    cdef double[::1] s = np.empty(L)
+    cdef double[::1] s = empty_float64(L)
     derivative[:, :] = 0.0
     with nogil:
         for v in range(n):

@@ -18,6 +18,7 @@ have their costs above it, and only moves change how many such pairs there are, 
 
 import numpy as np
 
+from graphpart.kernels._arrays cimport zeros_float64, zeros_int32, zeros_int64
 from graphpart.kernels.elementary import geometric
 
 from libc.math cimport INFINITY
@@ -240,11 +241,11 @@ cdef class Exchanges:
         const int64_t[::1] sizes, long long max_size, double usual, Py_ssize_t least, Py_ssize_t most, double tolerance,
     ):
         cdef Py_ssize_t n = starts.shape[0] - 1, room = min(n, max_size)
-        cdef int64_t[::1] load = np.zeros(most, np.int64)
-        cdef element_t[::1] count = np.zeros(most, np.int32), place = np.zeros(n, np.int32)
-        cdef element_t[::1] unused = np.zeros(most, np.int32), members = np.zeros(most * room, np.int32)
-        self.label, self.table = np.zeros(n, np.int32), np.zeros(n * most)
-        self.cuts = np.zeros(2 * n * most if np.isinf(costs).any() else 0, np.int32)
+        cdef int64_t[::1] load = zeros_int64(most)
+        cdef element_t[::1] count = zeros_int32(most), place = zeros_int32(n)
+        cdef element_t[::1] unused = zeros_int32(most), members = zeros_int32(most * room)
+        self.label, self.table = zeros_int32(n), zeros_float64(n * most)
+        self.cuts = zeros_int32(2 * n * most if np.isinf(costs).any() else 0)
         self.kept = [starts, neighbours, costs, sizes, load, count, place, unused, members]
         self.tolerance = tolerance
         self.s.n, self.s.columns, self.s.room = n, most, room
@@ -286,7 +287,7 @@ cdef class Exchanges:
 
     def sample(self, const element_t[::1] labels, Py_ssize_t count, unsigned long long seed):
         """The changes of cost of `count` random proposals; those that are not allowed are inf."""
-        cdef cost_t[::1] out = np.zeros(count)
+        cdef cost_t[::1] out = zeros_float64(count)
         cdef element_t a, b, V
         cdef Py_ssize_t i
         with nogil:

@@ -20,6 +20,7 @@ links to the element replaces the empty set. With two subsets, this is annealing
 
 import numpy as np
 
+from graphpart.kernels._arrays cimport zeros_float64, zeros_int32, zeros_int64, zeros_int8
 from graphpart.kernels.elementary import geometric
 
 from libc.math cimport INFINITY
@@ -390,9 +391,9 @@ cdef class Annealing:
         cdef cost_t[::1] gap
         cdef cost_t[::1] sums
         cdef char[::1] seen
-        self.label, self.best = np.zeros(n, np.int32), np.zeros(n, np.int32)
-        size, unused, linked = np.zeros(n + 1, np.int32), np.zeros(n + 2, np.int32), np.zeros(n + 1, np.int32)
-        gap, sums, seen = np.zeros(n), np.zeros(n + 1), np.zeros(n + 1, np.int8)
+        self.label, self.best = zeros_int32(n), zeros_int32(n)
+        size, unused, linked = zeros_int32(n + 1), zeros_int32(n + 2), zeros_int32(n + 1)
+        gap, sums, seen = zeros_float64(n), zeros_float64(n + 1), zeros_int8(n + 1)
         self.kept = [starts, neighbours, costs, size, unused, linked, gap, sums, seen]
         self.tolerance = tolerance
         self.s.n = n
@@ -410,7 +411,7 @@ cdef class Annealing:
         self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
         self.s.forgets = self.s.terms.any or self.s.base.any or not np.isfinite(costs).all()
         if self.s.terms.groups.limited:
-            used, place = np.zeros(n + 2, np.int32), np.zeros(n + 2, np.int32)
+            used, place = zeros_int32(n + 2), zeros_int32(n + 2)
             self.kept += [used, place]
             self.s.used, self.s.place = &used[0], &place[0]
 
@@ -508,7 +509,7 @@ cdef class Annealing:
         cdef Trials t
         cdef Py_ssize_t near = MUTATED * (1 + NEAR)
         cdef element_t[:, ::1] rows = np.zeros((3, MUTATED + (SWEEPS + 1) * near), np.int32)
-        cdef int64_t[::1] tried = np.zeros(s.n, np.int64)
+        cdef int64_t[::1] tried = zeros_int64(s.n)
         cdef int64_t number = 0
         cdef double best = 0.0
         t.near, t.moved, t.origin, t.tried = &rows[0, 0], &rows[1, 0], &rows[2, 0], &tried[0]

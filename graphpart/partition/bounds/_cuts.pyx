@@ -8,6 +8,7 @@ instructions are fast. Violations are recomputed in double precision.
 
 import numpy as np
 
+from graphpart.kernels._arrays cimport empty_float64, empty_int32, empty_uint8, zeros_int64, zeros_int8, zeros_uint8
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -110,7 +111,7 @@ def triangles(const double[:, ::1] y, double tolerance, Stopping stopping):
     fixed = _fixed(y)
     np.fill_diagonal(fixed, -BLOCKED)  # a is neither b nor c
     cdef int32_t[:, ::1] W = fixed
-    rows_array, amounts_array = np.empty((n * (n - 1) // 2, 3), np.int32), np.empty(n * (n - 1) // 2)
+    rows_array, amounts_array = np.empty((n * (n - 1) // 2, 3), np.int32), empty_float64(n * (n - 1) // 2)
     cdef element_t[:, ::1] rows = rows_array
     cdef double[::1] amounts = amounts_array
     with nogil:
@@ -145,10 +146,10 @@ def two_partitions(const double[:, ::1] y, double tolerance, int largest, Stoppi
     cdef double amount
     elements, starts, splits, amounts = [], [0], [], []
     cdef int32_t[:, ::1] W = _fixed(y)
-    cdef int32_t[::1] g = np.empty(blocks * BLOCK, np.int32), blocked = np.empty(blocks * BLOCK, np.int32)
-    cdef signed char[::1] b = np.zeros(n, np.int8)
-    cdef element_t[::1] members = np.empty(max(n, 2), np.int32)
-    cdef unsigned char[::1] covered = np.zeros(n, np.uint8)
+    cdef int32_t[::1] g = empty_int32(blocks * BLOCK), blocked = empty_int32(blocks * BLOCK)
+    cdef signed char[::1] b = zeros_int8(n)
+    cdef element_t[::1] members = empty_int32(max(n, 2))
+    cdef unsigned char[::1] covered = zeros_uint8(n)
     largest = min(largest, ELEMENTS)
     for s in range(n):
         covered[:] = 0
@@ -226,12 +227,12 @@ def odd_wheels(const double[:, ::1] y, double tolerance, Stopping stopping):
     """
     cdef Py_ssize_t n = y.shape[0], w, i, j, q, a, x, next_x, found
     cdef double least, length, limit = 0.5 - tolerance
-    cdef element_t[::1] near = np.empty(n, np.int32)
-    cdef double[::1] spoke = np.empty(n)
-    cdef double[::1] distance = np.empty(2 * n)
-    cdef element_t[::1] before = np.empty(2 * n, np.int32)
-    cdef unsigned char[::1] settled = np.empty(2 * n, np.uint8)
-    cdef unsigned char[::1] covered = np.empty(n, np.uint8)
+    cdef element_t[::1] near = empty_int32(n)
+    cdef double[::1] spoke = empty_float64(n)
+    cdef double[::1] distance = empty_float64(2 * n)
+    cdef element_t[::1] before = empty_int32(2 * n)
+    cdef unsigned char[::1] settled = empty_uint8(2 * n)
+    cdef unsigned char[::1] covered = empty_uint8(n)
     cdef const double* row
     elements, starts, amounts = [], [0], []
     for w in range(n):
@@ -322,15 +323,15 @@ def near_two_partitions(const double[:, ::1] y, const offset_t[::1] starts, cons
     cdef int64_t value
     cdef double best, amount
     cdef int32_t[:, ::1] W = _fixed(y)
-    cdef int32_t[::1] g = np.empty(blocks * BLOCK, np.int32), blocked = np.empty(blocks * BLOCK, np.int32)
-    cdef signed char[::1] b = np.zeros(n, np.int8), best_b = np.zeros(n, np.int8)
-    cdef element_t[::1] members = np.empty(n, np.int32), best_members = np.empty(n, np.int32)
+    cdef int32_t[::1] g = empty_int32(blocks * BLOCK), blocked = empty_int32(blocks * BLOCK)
+    cdef signed char[::1] b = zeros_int8(n), best_b = zeros_int8(n)
+    cdef element_t[::1] members = empty_int32(n), best_members = empty_int32(n)
     cdef int[::1] free_at = np.zeros(n, np.intc)
     cdef Py_ssize_t[TENURE] moved
     count = splits.shape[0]
     largest = min(largest, ELEMENTS, n)
-    starts_array, splits_array, amounts_array = np.zeros(count + 1, np.int64), np.empty(count, np.int32), np.empty(count)
-    elements_array = np.empty(count * largest, np.int32)
+    starts_array, splits_array, amounts_array = zeros_int64(count + 1), empty_int32(count), empty_float64(count)
+    elements_array = empty_int32(count * largest)
     cdef offset_t[::1] out_starts = starts_array
     cdef element_t[::1] out_splits = splits_array, out = elements_array
     cdef double[::1] amounts = amounts_array

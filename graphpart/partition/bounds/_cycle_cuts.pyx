@@ -14,6 +14,9 @@ import numpy as np
 
 from libc.math cimport INFINITY
 
+from graphpart.kernels._arrays cimport (
+    empty_int32, empty_int64, full_float64, full_int32, zeros_int32, zeros_int64, zeros_uint8,
+)
 from graphpart.kernels._pairs cimport CompressedRows
 from graphpart.kernels.heap cimport Keyed, Nearest, nearest_offer, nearest_pop
 from graphpart.kernels.types cimport element_t, offset_t
@@ -43,11 +46,11 @@ def cycles(CompressedRows paths not None, CompressedRows closed not None, double
     cdef double limit, key
     cdef Nearest h
     cdef unsigned char[::1] heap = np.empty((n + 1) * sizeof(Keyed), np.uint8)
-    cdef element_t[::1] place = np.full(n + 1, -1, np.int32)
-    cdef double[::1] distance = np.full(n + 1, INFINITY)
-    cdef element_t[::1] before = np.empty(n + 1, np.int32), touched = np.empty(n + 1, np.int32)
-    cdef unsigned char[::1] wanted = np.zeros(n + 1, np.uint8), settled = np.zeros(n + 1, np.uint8)
-    path = np.empty(n + 1, np.int32)
+    cdef element_t[::1] place = full_int32(n + 1, -1)
+    cdef double[::1] distance = full_float64(n + 1, INFINITY)
+    cdef element_t[::1] before = empty_int32(n + 1), touched = empty_int32(n + 1)
+    cdef unsigned char[::1] wanted = zeros_uint8(n + 1), settled = zeros_uint8(n + 1)
+    path = empty_int32(n + 1)
     cdef element_t[::1] path_view = path
     begins, elements, amounts, violated = [0], [], [], []
     h.first, h.place, h.size = <Keyed*>&heap[0], &place[0], 0
@@ -173,15 +176,15 @@ def far_cycles(const element_t[::1] cluster, const offset_t[::1] within, const e
     cdef Nearest h
     cdef Within w
     cdef unsigned char[::1] heap = np.empty((count + 1) * sizeof(Keyed), np.uint8)
-    cdef element_t[::1] place = np.full(count + 1, -1, np.int32)
-    cdef double[::1] distance = np.full(count + 1, INFINITY)
-    cdef offset_t[::1] before = np.empty(count + 1, np.int64)
-    cdef element_t[::1] origin = np.empty(count + 1, np.int32), touched = np.empty(count + 1, np.int32)
-    cdef offset_t[::1] wanted = np.zeros(count + 1, np.int64)
-    cdef unsigned char[::1] settled = np.zeros(count + 1, np.uint8)
-    cdef element_t[::1] parent = np.empty(n + 1, np.int32), queue = np.empty(n + 1, np.int32)
-    cdef offset_t[::1] seen = np.zeros(n + 1, np.int64)
-    path = np.empty(n + 1, np.int32)
+    cdef element_t[::1] place = full_int32(count + 1, -1)
+    cdef double[::1] distance = full_float64(count + 1, INFINITY)
+    cdef offset_t[::1] before = empty_int64(count + 1)
+    cdef element_t[::1] origin = empty_int32(count + 1), touched = empty_int32(count + 1)
+    cdef offset_t[::1] wanted = zeros_int64(count + 1)
+    cdef unsigned char[::1] settled = zeros_uint8(count + 1)
+    cdef element_t[::1] parent = empty_int32(n + 1), queue = empty_int32(n + 1)
+    cdef offset_t[::1] seen = zeros_int64(n + 1)
+    path = empty_int32(n + 1)
     cdef element_t[::1] path_view = path
     begins, elements, amounts = [0], [], []
     h.first, h.place, h.size = <Keyed*>&heap[0], &place[0], 0
@@ -254,4 +257,4 @@ def far_cycles(const element_t[::1] cluster, const offset_t[::1] within, const e
 
 
 def _joined(elements):
-    return np.concatenate(elements) if elements else np.zeros(0, np.int32)
+    return np.concatenate(elements) if elements else zeros_int32(0)

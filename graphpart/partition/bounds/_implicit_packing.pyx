@@ -16,6 +16,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport calloc, free
 
+from graphpart.kernels._arrays cimport empty_float64, empty_int32, empty_int64, full_int32, zeros_uint8
 from graphpart.kernels.sorted_row cimport first_not_below
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.partition.bounds._packed cimport (
@@ -89,7 +90,7 @@ cdef class ImplicitPairs:
 
     def costs(self):
         """The background of the added pairs."""
-        out = np.empty(self.keys.size)
+        out = empty_float64(self.keys.size)
         cdef double[::1] view = out
         cdef offset_t key
         cdef Py_ssize_t i
@@ -237,11 +238,11 @@ cdef class ImplicitPairs:
         cdef offset_t e
         cdef double amount, x
         cdef double* left = &rest[0] if rest.shape[0] else NULL
-        cdef double[::1] room = np.empty(n + 1)
-        cdef element_t[::1] near = np.empty(n + 1, np.int32), reach = np.empty(n + 1, np.int32)
-        cdef offset_t[::1] numbers = np.empty(n + 1, np.int64)
-        cdef element_t[::1] star = np.empty(largest + 1, np.int32)
-        cdef uint8_t[::1] used = np.zeros(n + 1, np.uint8)
+        cdef double[::1] room = empty_float64(n + 1)
+        cdef element_t[::1] near = empty_int32(n + 1), reach = empty_int32(n + 1)
+        cdef offset_t[::1] numbers = empty_int64(n + 1)
+        cdef element_t[::1] star = empty_int32(largest + 1)
+        cdef uint8_t[::1] used = zeros_uint8(n + 1)
         with nogil:
             for at in range(order.shape[0]):
                 if stopping.poll(INFINITY) or self.failed:
@@ -325,9 +326,9 @@ cdef class ImplicitPairs:
         cdef element_t a, b, c
         cdef double amount, x
         cdef double* left = &rest[0] if rest.shape[0] else NULL
-        cdef element_t[::1] queue = np.empty(n + 1, np.int32), parent = np.empty(n + 1, np.int32)
-        cdef element_t[::1] mark = np.full(n + 1, -1, np.int32), depth = np.empty(n + 1, np.int32)
-        cdef offset_t[::1] via = np.empty(n + 1, np.int64)
+        cdef element_t[::1] queue = empty_int32(n + 1), parent = empty_int32(n + 1)
+        cdef element_t[::1] mark = full_int32(n + 1, -1), depth = empty_int32(n + 1)
+        cdef offset_t[::1] via = empty_int64(n + 1)
         with nogil:
             for a in range(n):
                 if stopping.poll(INFINITY) or self.failed:
@@ -369,7 +370,7 @@ cdef class ImplicitPairs:
 
     def numbers(self, const offset_t[::1] keys) -> NDArray[np.int64]:
         """The numbers of the pairs with keys ``a * n + b``. A pair without a number is added."""
-        out_array = np.empty(keys.shape[0], np.int64)
+        out_array = empty_int64(keys.shape[0])
         cdef offset_t[::1] out = out_array
         cdef Py_ssize_t i
         with nogil:
@@ -400,9 +401,9 @@ cdef class ImplicitPairs:
         cdef Py_ssize_t n = self.n, count, leaves, j, seed, best, i
         cdef element_t centre
         cdef double value, most
-        cdef element_t[::1] near = np.empty(n + 1, np.int32), star = np.empty(largest + 1, np.int32)
-        cdef double[::1] near_y = np.empty(n + 1), gain = np.empty(n + 1)
-        cdef uint8_t[::1] covered = np.zeros(n + 1, np.uint8), inside = np.zeros(n + 1, np.uint8)
+        cdef element_t[::1] near = empty_int32(n + 1), star = empty_int32(largest + 1)
+        cdef double[::1] near_y = empty_float64(n + 1), gain = empty_float64(n + 1)
+        cdef uint8_t[::1] covered = zeros_uint8(n + 1), inside = zeros_uint8(n + 1)
         cdef const double* point = &y[0] if y.shape[0] else NULL
         self._clear()
         with nogil:

@@ -7,6 +7,9 @@ import numpy as np
 
 from libc.math cimport INFINITY
 
+from graphpart.kernels._arrays cimport (
+    empty_float64, empty_int32, empty_int64, full_float64, full_int32, zeros_float64, zeros_int8, zeros_uint8,
+)
 from graphpart.kernels.heap cimport Keyed, Nearest, nearest_offer, nearest_pop
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.partition.bounds._packed cimport poll_after
@@ -30,19 +33,19 @@ def matching(const offset_t[::1] starts, const element_t[::1] to, const double[:
     cdef offset_t e
     cdef element_t a, b, c, best, end_right, end_left
     cdef double first, second, gain, far, base, x
-    mate_array, u_array, v_array = np.full(left, -1, np.int32), np.zeros(left), np.zeros(right)
+    mate_array, u_array, v_array = full_int32(left, -1), zeros_float64(left), zeros_float64(right)
     cdef element_t[::1] mate = mate_array                       # of left elements
-    cdef element_t[::1] owner = np.full(right + 1, -1, np.int32)     # of right ones
+    cdef element_t[::1] owner = full_int32(right + 1, -1)     # of right ones
     cdef double[::1] u = u_array, v = v_array
-    cdef element_t[::1] queue = np.arange(left + 1, dtype=np.int32), later = np.empty(left + 1, np.int32)
-    cdef double[::1] distance = np.full(right + 1, INFINITY)
-    cdef element_t[::1] parent = np.empty(right + 1, np.int32)       # the left element from which it was reached
-    cdef element_t[::1] seen = np.empty(right + 1, np.int32), tree = np.empty(left + 1, np.int32)
-    cdef double[::1] depth = np.empty(left + 1)                      # distance of the left elements of the tree
-    cdef unsigned char[::1] settled = np.zeros(right + 1, np.uint8)
+    cdef element_t[::1] queue = np.arange(left + 1, dtype=np.int32), later = empty_int32(left + 1)
+    cdef double[::1] distance = full_float64(right + 1, INFINITY)
+    cdef element_t[::1] parent = empty_int32(right + 1)       # the left element from which it was reached
+    cdef element_t[::1] seen = empty_int32(right + 1), tree = empty_int32(left + 1)
+    cdef double[::1] depth = empty_float64(left + 1)                      # distance of the left elements of the tree
+    cdef unsigned char[::1] settled = zeros_uint8(right + 1)
     records = np.empty(right + 1, np.dtype([("key", "f8"), ("element", "i4"), ("pad", "i4")]))
     cdef unsigned char[::1] room = records.view(np.uint8)
-    cdef element_t[::1] place = np.full(right + 1, -1, np.int32)
+    cdef element_t[::1] place = full_int32(right + 1, -1)
     cdef Nearest heap = Nearest(<Keyed*>&room[0], &place[0], 0)
     with nogil:
         # 1. Each left element in turn bids for the right element with the largest gain. The bid makes this gain equal
@@ -162,11 +165,11 @@ def cover(const offset_t[::1] starts, const element_t[::1] to, Stopping stopping
     cdef offset_t e
     cdef element_t a, b, c
     cdef element_t free_depth
-    share_array = np.zeros(n, np.int8)
+    share_array = zeros_int8(n)
     cdef signed char[::1] share = share_array
-    cdef element_t[::1] mate = np.full(n + 1, -1, np.int32), owner = np.full(n + 1, -1, np.int32)
-    cdef element_t[::1] depth = np.empty(n + 1, np.int32), queue = np.empty(n + 1, np.int32)
-    cdef offset_t[::1] at = np.empty(n + 1, np.int64)
+    cdef element_t[::1] mate = full_int32(n + 1, -1), owner = full_int32(n + 1, -1)
+    cdef element_t[::1] depth = empty_int32(n + 1), queue = empty_int32(n + 1)
+    cdef offset_t[::1] at = empty_int64(n + 1)
     cdef bint ended = False
     with nogil:
         for a in range(n):          # a greedy matching first

@@ -19,6 +19,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
+from graphpart.kernels._arrays cimport empty_float64, empty_int32, empty_int64, full_int64, zeros_int64
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.partition.bounds._packed cimport Packed, packed_add, packed_arrays, packed_close, packed_free
 from graphpart.stopping cimport Stopping
@@ -33,10 +34,10 @@ def pack_stars(double[:, ::1] rest, const double[::1] least, Py_ssize_t largest,
     """
     cdef Py_ssize_t n = rest.shape[0], stage, centre, i, j, around, count, kept, leaves, best, next_best
     cdef double threshold, amount, x
-    cdef double[::1] room = np.empty(n + 1)           # least capacity of each candidate to the centre and the leaves
-    cdef element_t[::1] near = np.empty(n + 1, np.int32)
-    cdef element_t[::1] reach = np.empty(n + 1, np.int32)
-    cdef element_t[::1] star = np.empty(largest + 1, np.int32)
+    cdef double[::1] room = empty_float64(n + 1)   # least capacity of each candidate to the centre and the leaves
+    cdef element_t[::1] near = empty_int32(n + 1)
+    cdef element_t[::1] reach = empty_int32(n + 1)
+    cdef element_t[::1] star = empty_int32(largest + 1)
     cdef double* row
     cdef double* other
     cdef Packed out
@@ -228,7 +229,7 @@ def pack_cycles(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, co
     cdef offset_t meet_edge
     cdef element_t meet[2]
     cdef double amount
-    starts_array = np.zeros(n + 1, np.int64)
+    starts_array = zeros_int64(n + 1)
     cdef offset_t[::1] starts = starts_array
     with nogil:
         for e in range(m):
@@ -240,18 +241,18 @@ def pack_cycles(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, co
         for i in range(n + 1):
             at += starts[i]
             starts[i] = at          # the end of list i; filled downwards below
-    cdef element_t[::1] neighbours = np.empty(total + 1, np.int32)
-    cdef offset_t[::1] edges = np.empty(total + 1, np.int64)
+    cdef element_t[::1] neighbours = empty_int32(total + 1)
+    cdef offset_t[::1] edges = empty_int64(total + 1)
     cdef offset_t[::1] ends = starts_array[:n + 1].copy()
-    cdef int64_t[::1] mark = np.full(n + 1, -1, np.int64)
-    cdef element_t[::1] before = np.empty(n + 1, np.int32)
-    cdef offset_t[::1] edge_before = np.empty(n + 1, np.int64)
-    cdef element_t[::1] queue_u = np.empty(n + 1, np.int32)
-    cdef element_t[::1] queue_v = np.empty(n + 1, np.int32)
+    cdef int64_t[::1] mark = full_int64(n + 1, -1)
+    cdef element_t[::1] before = empty_int32(n + 1)
+    cdef offset_t[::1] edge_before = empty_int64(n + 1)
+    cdef element_t[::1] queue_u = empty_int32(n + 1)
+    cdef element_t[::1] queue_v = empty_int32(n + 1)
     waiting_array = np.flatnonzero((np.asarray(attractive) == 0) & (np.asarray(capacity) > 0))
     cdef offset_t[::1] waiting = waiting_array
-    cdef element_t[::1] path = np.empty(n + 1, np.int32)
-    cdef offset_t[::1] path_edges = np.empty(n + 1, np.int64)
+    cdef element_t[::1] path = empty_int32(n + 1)
+    cdef offset_t[::1] path_edges = empty_int64(n + 1)
     cdef Search s
     cdef Packed out
     memset(&out, 0, sizeof(out))
@@ -349,9 +350,9 @@ def share(const offset_t[::1] starts, const offset_t[::1] pairs, const double[::
         order_array = np.lexsort((-values[owner_array], np.asarray(pairs)))
     cdef offset_t[::1] order = order_array                      # terms, pair by pair, the largest worth first
     cdef offset_t[::1] first = np.searchsorted(np.asarray(pairs)[order_array], np.arange(m + 1)).astype(np.int64)
-    cdef double[::1] shares = np.empty(terms)
+    cdef double[::1] shares = empty_float64(terms)
     cdef element_t[::1] owner = owner_array
-    cdef double[::1] needs = np.empty(terms)
+    cdef double[::1] needs = empty_float64(terms)
     cdef int done = 0
     with nogil:
         for e in range(m):

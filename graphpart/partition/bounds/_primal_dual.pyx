@@ -8,6 +8,9 @@ import numpy as np
 from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 
+from graphpart.kernels._arrays cimport (
+    empty_float64, empty_int32, empty_int64, empty_uint64, zeros_float64, zeros_int64, zeros_uint8,
+)
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -21,7 +24,7 @@ def arrange(const offset_t[::1] starts, const element_t[::1] pairs, const signed
     cdef Py_ssize_t rows = starts.shape[0] - 1, k
     cdef offset_t i, at
     cdef uint64_t total
-    middles_array, out_array, hashes_array = np.empty(rows, np.int64), np.empty(pairs.shape[0], np.int32), np.empty(rows, np.uint64)
+    middles_array, out_array, hashes_array = empty_int64(rows), empty_int32(pairs.shape[0]), empty_uint64(rows)
     cdef offset_t[::1] middles = middles_array
     cdef element_t[::1] out = out_array
     cdef uint64_t[::1] hashes = hashes_array
@@ -48,8 +51,8 @@ def reordered(const offset_t[::1] order, const offset_t[::1] starts, const offse
     """Rows in another order: (starts, middles, pairs)."""
     cdef Py_ssize_t rows = order.shape[0], k
     cdef offset_t i, at = 0, shift
-    starts_array, middles_array = np.zeros(rows + 1, np.int64), np.empty(rows, np.int64)
-    out_array = np.empty(pairs.shape[0], np.int32)
+    starts_array, middles_array = zeros_int64(rows + 1), empty_int64(rows)
+    out_array = empty_int32(pairs.shape[0])
     cdef offset_t[::1] new_starts = starts_array, new_middles = middles_array
     cdef element_t[::1] out = out_array
     with nogil:
@@ -66,7 +69,7 @@ def reordered(const offset_t[::1] order, const offset_t[::1] starts, const offse
 def left(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs, const double[::1] y):
     """The left-hand side of each row at a point."""
     cdef Py_ssize_t k
-    out_array = np.empty(middles.shape[0])
+    out_array = empty_float64(middles.shape[0])
     cdef double[::1] out = out_array
     with nogil:
         for k in range(middles.shape[0]):
@@ -117,8 +120,8 @@ def compressed(const offset_t[::1] starts, const offset_t[::1] middles, const el
     cdef Py_ssize_t rows = middles.shape[0], k
     cdef offset_t i, at = 0
     cdef double sum
-    starts_array, middles_array, taken_array = np.zeros(rows + 1, np.int64), np.empty(rows, np.int64), np.empty(rows)
-    out_array = np.empty(pairs.shape[0], np.int32)
+    starts_array, middles_array, taken_array = zeros_int64(rows + 1), empty_int64(rows), empty_float64(rows)
+    out_array = empty_int32(pairs.shape[0])
     cdef offset_t[::1] new_starts = starts_array, new_middles = middles_array
     cdef element_t[::1] out = out_array
     cdef double[::1] taken = taken_array
@@ -186,12 +189,12 @@ cdef class Program:
         cdef Py_ssize_t m = y.shape[0], rows = rhs.shape[0], e, k
         cdef offset_t i
         cdef double value, change, w
-        cdef double[::1] ahead = np.empty(m), before = np.empty(m)
+        cdef double[::1] ahead = empty_float64(m), before = empty_float64(m)
         cdef double[::1] first_y = np.array(y), first_multipliers = np.array(multipliers), first_reduced = np.array(reduced)
-        cdef unsigned char[::1] rest = np.zeros(rows, np.uint8)
+        cdef unsigned char[::1] rest = zeros_uint8(rows)
         cdef int done = 0, step
         cdef bint last
-        cdef double[::1] pair_steps = np.zeros(m), row_steps = np.empty(rows)
+        cdef double[::1] pair_steps = zeros_float64(m), row_steps = empty_float64(rows)
         if not m:
             return 0
         with nogil:

@@ -13,6 +13,7 @@ import numpy as np
 
 from libc.math cimport INFINITY
 
+from graphpart.kernels._arrays cimport empty_int32, empty_int64, full_float64, zeros_float64, zeros_int32
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -154,15 +155,16 @@ def cuts(const offset_t[::1] starts, const element_t[::1] neighbours, const offs
     cdef element_t a, b
     cdef double flow, total
     cdef Flow f
-    cdef double[::1] flows = np.zeros(arcs + 1), through = np.zeros(n + 1), inner = np.full(n + 1, INFINITY)
+    cdef double[::1] flows = zeros_float64(arcs + 1), through = zeros_float64(n + 1)
+    cdef double[::1] inner = full_float64(n + 1, INFINITY)
     cdef double[::1] capacities = np.append(capacity, 0.0)
     cdef double[:, ::1] value = np.full((2, n + 1), INFINITY)
     cdef offset_t[:, ::1] came = np.empty((2, 2 * n + 2), np.int64), seen = np.zeros((2, 2 * n + 2), np.int64)
     cdef offset_t[:, ::1] queue = np.empty((2, 2 * n + 2), np.int64)
-    cdef offset_t[::1] changed = np.empty(arcs + n + 1, np.int64)
+    cdef offset_t[::1] changed = empty_int64(arcs + n + 1)
     cdef element_t[::1] ends = np.append(neighbours, 0).astype(np.int32)
     cdef offset_t[::1] back = np.append(mate, 0)
-    found = np.empty(2 * (arcs + n) + 2, np.int32)
+    found = empty_int32(2 * (arcs + n) + 2)
     cdef element_t[::1] cut = found
     begins, elements, amounts = [0], [], []
     f.starts, f.neighbours, f.mate, f.capacity = &starts[0], &ends[0], &back[0], &capacities[0]
@@ -229,4 +231,4 @@ def cuts(const offset_t[::1] starts, const element_t[::1] neighbours, const offs
 
 
 def _joined(elements):
-    return np.concatenate(elements) if elements else np.zeros(0, np.int32)
+    return np.concatenate(elements) if elements else zeros_int32(0)

@@ -5,6 +5,7 @@ import numpy as np
 from libc.math cimport INFINITY, fma, isfinite, nextafter
 from libc.stdint cimport uint8_t
 
+from graphpart.kernels._arrays cimport empty_int64, empty_int8, full_int64, zeros_float64, zeros_int64
 from graphpart.kernels.types cimport element_t, offset_t
 
 cdef enum:
@@ -34,10 +35,10 @@ def sizes(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t[
     """
     cdef Py_ssize_t k, i, count = kinds.shape[0], bad = -1
     cdef offset_t length, s, end, total, most, squares
-    terms_array, rhs_array = np.zeros(count, np.int64), np.zeros(count)
+    terms_array, rhs_array = zeros_int64(count), zeros_float64(count)
     cdef offset_t[::1] terms = terms_array
     cdef double[::1] rhs = rhs_array
-    cdef offset_t[::1] seen = np.full(n + 1, -1, np.int64)
+    cdef offset_t[::1] seen = full_int64(n + 1, -1)
     with nogil:
         for k in range(count):
             length = starts[k + 1] - starts[k]
@@ -114,8 +115,8 @@ def expand(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t
     cdef Py_ssize_t k, count = kinds.shape[0], at = 0, i, j, first, last
     cdef offset_t times, t
     cdef signed char sign
-    keys_array = np.empty(ends[count - 1] if count else 0, np.int64)
-    signs_array = np.empty(len(keys_array), np.int8)
+    keys_array = empty_int64(ends[count - 1] if count else 0)
+    signs_array = empty_int8(len(keys_array))
     cdef offset_t[::1] keys = keys_array
     cdef signed char[::1] signs = signs_array
     with nogil:
@@ -316,8 +317,8 @@ def first_linked(const offset_t[::1] links, const element_t[::1] neighbours, con
     cdef offset_t size[2]
     cdef offset_t head[2]
     cdef bint met
-    cdef offset_t[::1] barred = np.full(neighbours.shape[0] + 1, -1, np.int64)      # the cut that an arc is in
-    cdef offset_t[::1] out = np.full(n + 1, -1, np.int64)                           # the cut that takes an element away
+    cdef offset_t[::1] barred = full_int64(neighbours.shape[0] + 1, -1)      # the cut that an arc is in
+    cdef offset_t[::1] out = full_int64(n + 1, -1)                           # the cut that takes an element away
     cdef offset_t[:, ::1] seen = np.full((2, n + 1), -1, np.int64)
     cdef element_t[:, ::1] queue = np.empty((2, n + 1), np.int32)
     with nogil:

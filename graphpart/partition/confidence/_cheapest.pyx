@@ -8,6 +8,9 @@ import numpy as np
 
 from libc.math cimport INFINITY
 
+from graphpart.kernels._arrays cimport (
+    empty_float64, empty_int32, full_float64, full_int32, zeros_float64, zeros_int32, zeros_int64, zeros_uint8,
+)
 from graphpart.kernels._pairs cimport CompressedRows, RowView
 from graphpart.kernels.fixed cimport fixed_t
 from graphpart.kernels.groups cimport groups_of_pair
@@ -177,13 +180,13 @@ cdef class Sums:
         cdef offset_t at
         cdef element_t mine, label
         self.rows, self.labels, self.subsets = rows, labels, subsets
-        self.own, self.best, self.where = np.zeros(n), np.full(n, np.inf), np.full(n, -1, np.int32)
-        self.from_u, self.from_v = np.empty(m), np.empty(m)
+        self.own, self.best, self.where = zeros_float64(n), full_float64(n, np.inf), full_int32(n, -1)
+        self.from_u, self.from_v = empty_float64(m), empty_float64(m)
         cdef double[::1] own = self.own, best = self.best, from_u = self.from_u, from_v = self.from_v
         cdef element_t[::1] where = self.where
-        cdef double[::1] sums = np.zeros(subsets)
-        cdef element_t[::1] seen = np.full(subsets, -1, np.int32), linked = np.zeros(subsets + 1, np.int32)
-        cdef offset_t[::1] first = np.zeros(n + 1, np.int64)    # the first pair of u whose v was not yet processed
+        cdef double[::1] sums = zeros_float64(subsets)
+        cdef element_t[::1] seen = full_int32(subsets, -1), linked = zeros_int32(subsets + 1)
+        cdef offset_t[::1] first = zeros_int64(n + 1)    # the first pair of u whose v was not yet processed
         cdef RowView r = rows.view
         cdef Terms* t = &self.terms
         self.kept = take_terms(t, terms, subsets + MOST_LOOKS + 3)
@@ -248,14 +251,14 @@ cdef class Sums:
         cdef element_t a, b, x, y, top, small, large
         cdef offset_t at
         cdef double left, right, external
-        rises_array = np.full(m, np.nan)
+        rises_array = full_float64(m, np.nan)
         cdef double[::1] rises = rises_array
-        cdef double[::1] value = np.empty(nodes + 1), least = np.empty(nodes + 1)
-        cdef element_t[::1] parent = np.full(nodes + 1, -1, np.int32), count = np.zeros(nodes + 1, np.int32)
+        cdef double[::1] value = empty_float64(nodes + 1), least = empty_float64(nodes + 1)
+        cdef element_t[::1] parent = full_int32(nodes + 1, -1), count = zeros_int32(nodes + 1)
         cdef element_t[::1] node = np.arange(n + 1, dtype=np.int32)         # of a representative
-        cdef element_t[::1] following = np.full(n + 1, -1, np.int32), last = np.arange(n + 1, dtype=np.int32)
-        cdef offset_t[::1] starts = np.zeros(n + 2, np.int64)
-        cdef element_t[::1] ids = np.empty(2 * m + 1, np.int32)
+        cdef element_t[::1] following = full_int32(n + 1, -1), last = np.arange(n + 1, dtype=np.int32)
+        cdef offset_t[::1] starts = zeros_int64(n + 2)
+        cdef element_t[::1] ids = empty_int32(2 * m + 1)
         np.asarray(count)[:n] = weight
         with nogil:
             for k in range(m):
@@ -329,10 +332,10 @@ cdef class Sums:
         cdef RowView r = self.rows.view
         cdef const double[::1] own = self.own, from_u = self.from_u, from_v = self.from_v
         cdef element_t[::1] labels = np.array(self.labels, np.int32)
-        cdef double[::1] sums = np.zeros(subsets + looks + 3)
-        cdef element_t[::1] waiting = np.empty(looks + 1, np.int32), moved = np.empty(looks + 3, np.int32)
-        cdef element_t[::1] before = np.empty(looks + 3, np.int32)
-        cdef unsigned char[::1] queued = np.zeros(n + 1, np.uint8)
+        cdef double[::1] sums = zeros_float64(subsets + looks + 3)
+        cdef element_t[::1] waiting = empty_int32(looks + 1), moved = empty_int32(looks + 3)
+        cdef element_t[::1] before = empty_int32(looks + 3)
+        cdef unsigned char[::1] queued = zeros_uint8(n + 1)
         if rises.shape[0] == 0 or looks == 0:
             return
         looks = min(looks, <Py_ssize_t>MOST_LOOKS)

@@ -7,6 +7,7 @@ import numpy as np
 
 from libc.math cimport INFINITY
 
+from graphpart.kernels._arrays cimport empty_float64, full_float64, full_int32, zeros_int32, zeros_int64
 from graphpart.kernels._pairs cimport CompressedRows, RowView
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -159,15 +160,16 @@ cdef class SmallGroups:
         cdef Py_ssize_t n, w, i, j, elements = labels.shape[0], a, b, largest = self.largest
         cdef offset_t at, k
         cdef double now, least
-        gains_array = np.full(self.wanted.shape[0], np.nan)
+        gains_array = full_float64(self.wanted.shape[0], np.nan)
         cdef double[::1] gains = gains_array
-        cdef double[::1] matrix = np.empty(largest * largest + 1), joined = np.empty(largest * largest + 1)
-        cdef double[::1] apart = np.empty(largest * largest + 1)
-        cdef double[::1] within = np.empty(1 << largest), leasts = np.empty(1 << largest), sums = np.empty(1 << largest)
-        cdef offset_t[::1] links = np.zeros(largest + 1, np.int64)
+        cdef double[::1] matrix = empty_float64(largest * largest + 1), joined = empty_float64(largest * largest + 1)
+        cdef double[::1] apart = empty_float64(largest * largest + 1)
+        cdef double[::1] within = empty_float64(1 << largest), leasts = empty_float64(1 << largest)
+        cdef double[::1] sums = empty_float64(1 << largest)
+        cdef offset_t[::1] links = zeros_int64(largest + 1)
         cdef Allowed allowed
-        cdef element_t[::1] place = np.full(elements + 1, -1, np.int32)
-        cdef offset_t[::1] pair = np.zeros(elements + 1, np.int64)      # the first pair of a with a larger element
+        cdef element_t[::1] place = full_int32(elements + 1, -1)
+        cdef offset_t[::1] pair = zeros_int64(elements + 1)      # the first pair of a with a larger element
         cdef const offset_t* mine
         cdef RowView r = self.rows.view
         allowed.weight, allowed.heaviest = &self.weight[0] if elements else NULL, self.heaviest
@@ -221,8 +223,8 @@ cdef class SmallGroups:
         """
         cdef Py_ssize_t n, w, i, j, step, leaving, fewest, whole, largest = self.largest
         cdef double across, best
-        cdef double[::1] matrix = np.empty(largest * largest + 1)
-        cdef element_t[::1] place = np.full(self.rows.view.n + 1, -1, np.int32), side = np.zeros(largest + 1, np.int32)
+        cdef double[::1] matrix = empty_float64(largest * largest + 1)
+        cdef element_t[::1] place = full_int32(self.rows.view.n + 1, -1), side = zeros_int32(largest + 1)
         cdef const offset_t* mine
         with nogil:
             for w in range(self.wanted.shape[0]):

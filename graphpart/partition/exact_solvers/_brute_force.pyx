@@ -12,12 +12,11 @@ Subsets have at most a given number of elements, and an element may stand for se
 many subsets, or if the free elements are too few for the missing subsets.
 """
 
-import numpy as np
-
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
+from graphpart.kernels._arrays cimport zeros_int32
 from graphpart.kernels.types cimport cost_t, element_t
 from graphpart.stopping cimport Stopping
 
@@ -81,7 +80,7 @@ def enumerate_partitions(
     for a in range(links.shape[0] if s.connected else 0):
         s.linked[links[a, 0]] |= 1 << links[a, 1]
         s.linked[links[a, 1]] |= 1 << links[a, 0]
-    labels = np.zeros(n, np.int32)
+    labels = zeros_int32(n)
     cdef element_t[::1] out = labels
     with nogil:
         if n > 0:

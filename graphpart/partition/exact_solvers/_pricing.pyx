@@ -21,6 +21,9 @@ import numpy as np
 
 from libc.math cimport INFINITY
 
+from graphpart.kernels._arrays cimport (
+    empty_float64, empty_uint8, full_float64, zeros_float64, zeros_int32, zeros_int64, zeros_uint8,
+)
 from graphpart.kernels._pairs cimport CompressedRows, RowView
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -55,10 +58,10 @@ def descend(const double[:, ::1] cost, const double[::1] price, CompressedRows t
     cdef int step, size
     cdef double value, best, least, gain
     cdef const double* row
-    cdef double[::1] h = np.empty(n)
+    cdef double[::1] h = empty_float64(n)
     cdef int[::1] free_at = np.empty(n, np.intc)
-    cdef unsigned char[::1] now = np.empty(n, np.uint8)
-    out_array = np.full(subsets.shape[0], INFINITY)
+    cdef unsigned char[::1] now = empty_uint8(n)
+    out_array = full_float64(subsets.shape[0], INFINITY)
     cdef double[::1] out = out_array
     cdef RowView rows = triples.view
     with nogil:
@@ -261,15 +264,15 @@ def examine(
     cdef bint pruned, complete = True
     cdef State s
     cdef Node* node
-    cdef unsigned char[::1] memory = np.zeros((n + 1) * sizeof(Node), np.uint8), status = np.zeros(n + 1, np.uint8)
+    cdef unsigned char[::1] memory = np.zeros((n + 1) * sizeof(Node), np.uint8), status = zeros_uint8(n + 1)
     cdef Node* stack = <Node*>&memory[0]
     cdef double[:, ::1] h = np.zeros((n + 1, n + 1))     # the cost of adding each element, by the number that are in
-    cdef double[::1] linear = np.zeros(n + 1), rest = np.zeros(n + 1)
-    cdef element_t[::1] level = np.zeros(n + 1, np.int32), queue = np.zeros(n + 1, np.int32)
-    cdef element_t[::1] decided = np.zeros(n + 1, np.int32)
-    cdef offset_t[::1] current = np.zeros(n + 1, np.int64), path = np.zeros(n + 1, np.int64)
-    cdef offset_t[::1] arcs = np.zeros(penalty.shape[0], np.int64)      # arcs whose attraction was raised,
-    cdef double[::1] before = np.zeros(penalty.shape[0])                # and the former attractions
+    cdef double[::1] linear = zeros_float64(n + 1), rest = zeros_float64(n + 1)
+    cdef element_t[::1] level = zeros_int32(n + 1), queue = zeros_int32(n + 1)
+    cdef element_t[::1] decided = zeros_int32(n + 1)
+    cdef offset_t[::1] current = zeros_int64(n + 1), path = zeros_int64(n + 1)
+    cdef offset_t[::1] arcs = zeros_int64(penalty.shape[0])      # arcs whose attraction was raised,
+    cdef double[::1] before = zeros_float64(penalty.shape[0])                # and the former attractions
     subsets = []
     s.n, s.status, s.linear, s.rest, s.level = n, &status[0], &linear[0], &rest[0], &level[0]
     s.current, s.queue, s.path, s.starts = &current[0], &queue[0], &path[0], &starts[0]

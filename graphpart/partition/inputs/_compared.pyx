@@ -1,6 +1,7 @@
 # How many of the pairs that probably belong together are listed in a table; see unlisted.py.
 import numpy as np
 
+from graphpart.kernels._arrays cimport empty_int32, full_int32, zeros_int32
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.kernels.union_find cimport root, unite
 
@@ -26,9 +27,9 @@ def compared_near(
     parent_array = np.arange(n, dtype=np.int32)
     cdef offset_t[:, ::1] counts = counts_array
     cdef element_t[::1] parent = parent_array
-    cdef element_t[::1] listed = np.full(n, -1, np.int32)    # the last element whose row lists a larger one
-    cdef element_t[::1] common = np.zeros(n, np.int32)
-    cdef element_t[::1] found = np.empty(n, np.int32)
+    cdef element_t[::1] listed = full_int32(n, -1)    # the last element whose row lists a larger one
+    cdef element_t[::1] common = zeros_int32(n)
+    cdef element_t[::1] found = empty_int32(n)
     cdef element_t size
     cdef bint known
     with nogil:

@@ -15,6 +15,7 @@ from libc.stdint cimport INT64_MAX
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+from graphpart.kernels._arrays cimport empty_int32, zeros_int32, zeros_int64, zeros_int8
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.types cimport cost_t, element_t
 from graphpart.stopping cimport Stopping
@@ -346,9 +347,9 @@ cdef class _Arrays:
         cdef char[::1] loose, done
         self.labels = np.array(labels, np.int32)
         label = self.labels
-        size, target, self.names = np.zeros(n + 1, np.int32), np.zeros(n, np.int32), np.empty(n + 1, np.int32)
-        own, low, delta = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
-        loose, done = np.zeros(n, np.int8), np.zeros(n, np.int8)
+        size, target, self.names = zeros_int32(n + 1), zeros_int32(n), empty_int32(n + 1)
+        own, low, delta = zeros_int64(n), zeros_int64(n), zeros_int64(n)
+        loose, done = zeros_int8(n), zeros_int8(n)
         self.kept = [matrix, label, size, target, own, low, delta, loose, done]
         self.s.n = n
         self.s.matrix = &matrix[0, 0]
@@ -418,8 +419,8 @@ def kernighan_lin(
         matrix, labels, min(magnitude * n, DBL_MAX), has_must_cut     # so that sums along a sequence fit
     )
     rest, patience = rest or n, patience or n
-    cdef element_t[::1] moved = np.empty(patience, np.int32), origin = np.empty(patience, np.int32)
-    cdef element_t[::1] resting = np.empty(rest, np.int32)
+    cdef element_t[::1] moved = empty_int32(patience), origin = empty_int32(patience)
+    cdef element_t[::1] resting = empty_int32(rest)
     cdef fixed_t change, least = <fixed_t>(tolerance * arrays.s.scale)
     with nogil:
         while True:

@@ -15,6 +15,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
+from graphpart.kernels._arrays cimport empty_int64, zeros_int32
 from graphpart.kernels.growing cimport grow
 from graphpart.kernels.hash_set cimport HashSet, hash_set_add, hash_set_has
 from graphpart.kernels.memory cimport prefetch
@@ -156,9 +157,9 @@ def mutex_watershed(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v
     """
     cdef Py_ssize_t m = cost.shape[0], i, k, used = 0, looked = 0
     cdef element_t[::1] parent = np.arange(n, dtype=np.int32)
-    cdef element_t[::1] length = np.zeros(n, np.int32)
-    cdef int64_t[::1] first = np.empty(n, np.int64), last = np.empty(n, np.int64)
-    cdef int64_t[::1] counts = np.empty(PASSES * VALUES, np.int64)
+    cdef element_t[::1] length = zeros_int32(n)
+    cdef int64_t[::1] first = empty_int64(n), last = empty_int64(n)
+    cdef int64_t[::1] counts = empty_int64(PASSES * VALUES)
     cdef Key* keys = NULL
     cdef Key* other = NULL
     cdef Subsets s

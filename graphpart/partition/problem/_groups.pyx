@@ -5,6 +5,7 @@ Members are stored by element, and by group; see `graphpart.partition.problem.gr
 
 import numpy as np
 
+from graphpart.kernels._arrays cimport zeros_float64, zeros_int64
 from graphpart.kernels.types cimport element_t, offset_t
 
 
@@ -16,8 +17,8 @@ def pairs_together(
     Members of group g are ``member[first[g]:first[g + 1]]``; each stands for `count` members. Labels are in ``0..n-1``.
     """
     cdef Py_ssize_t groups = first.shape[0] - 1, g, i
-    cdef offset_t[::1] seen = np.zeros(labels.shape[0], np.int64)
-    found = np.zeros(groups, np.int64)
+    cdef offset_t[::1] seen = zeros_int64(labels.shape[0])
+    found = zeros_int64(groups)
     cdef offset_t[::1] pairs = found
     with nogil:
         for g in range(groups):
@@ -39,7 +40,7 @@ def prices_of_pairs(
 ) -> NDArray[np.float64]:
     """For each pair, the sum of ``price[g] * count * count`` over the groups that it shares, by merging two rows."""
     cdef Py_ssize_t m = u.shape[0], e, i, j
-    found = np.zeros(m)
+    found = zeros_float64(m)
     cdef double[::1] sums = found
     with nogil:
         for e in range(m):

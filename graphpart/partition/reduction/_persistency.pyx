@@ -16,6 +16,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, realloc
 
+from graphpart.kernels._arrays cimport empty_float64, empty_int32, empty_int64, full_int64, zeros_uint8
 from graphpart.kernels.contraction cimport (
     Row, Shrinking, row_place, row_set, shrinking_contract, shrinking_find, shrinking_free, shrinking_make,
 )
@@ -625,11 +626,11 @@ def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbou
     cdef Set s
     cdef Py_ssize_t i
     cdef bint made
-    elements = [np.empty(n + 1, np.int32) for _ in range(8)]
-    reals = [np.empty(n + 1) for _ in range(6)]
-    flags = [np.zeros(n + 1, np.uint8) for _ in range(3)] + [np.ones(n + 1, np.uint8)]
-    attracted_from, attracted = np.empty(n + 2, np.int64), np.empty(neighbours.shape[0] + 1, np.int32)
-    mark, matrix = np.full(n + 1, -1, np.int64), np.empty((largest + 1) * largest)
+    elements = [empty_int32(n + 1) for _ in range(8)]
+    reals = [empty_float64(n + 1) for _ in range(6)]
+    flags = [zeros_uint8(n + 1) for _ in range(3)] + [np.ones(n + 1, np.uint8)]
+    attracted_from, attracted = empty_int64(n + 2), empty_int32(neighbours.shape[0] + 1)
+    mark, matrix = full_int64(n + 1, -1), np.empty((largest + 1) * largest)
     w.pairs.items, w.seeds.items, w.join_a, w.join_b = <element_t*>start(elements[0]), <element_t*>start(elements[1]), \
         <element_t*>start(elements[2]), <element_t*>start(elements[3])
     w.pairs.inside, w.seeds.inside, w.join_why = <uint8_t*>start(flags[0]), <uint8_t*>start(flags[1]), \
@@ -648,7 +649,7 @@ def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbou
     w.scratch.k = 0
     if channels is not None:
         beta, g, h = (np.array(array, np.float64, order="C") for array in channels)
-        total, mass = h.sum(axis=0), np.empty(len(beta))
+        total, mass = h.sum(axis=0), empty_float64(len(beta))
         w.scratch.k = len(beta)
         w.scratch.beta, w.scratch.g, w.scratch.h = <double*>start(beta), <double*>start(g), <double*>start(h)
         w.scratch.total, w.scratch.mass = <double*>start(total), <double*>start(mass)
@@ -667,7 +668,7 @@ def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbou
         tallies = np.zeros((4, len(prices)))
         w.scratch.price, w.scratch.members = <double*>start(prices), <double*>start(members)
         w.scratch.member_of, w.scratch.count = <element_t*>start(member_of), <double*>start(counts)
-        hard = np.zeros(n + 1, np.uint8)
+        hard = zeros_uint8(n + 1)
         hard[np.repeat(np.arange(n), np.diff(begins))[np.isinf(prices[member_of])]] = 1
         w.scratch.hard = <uint8_t*>start(hard)
         w.scratch.next, w.scratch.first, w.scratch.last = <element_t*>start(after), <element_t*>start(first), \
