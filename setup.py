@@ -171,7 +171,7 @@ class BuildExtensions(build_ext):
             "wraparound": False,
             "cdivision": True,
             "initializedcheck": False,
-            "freethreading_compatible": False,
+            "freethreading_compatible": True,
             "annotation_typing": False,  # what a function returns is said for its stub
             "auto_pickle": False,  # what is pickled says how, by __reduce__
             "emit_code_comments": False,  # with the line above, a fifth of the C

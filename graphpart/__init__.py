@@ -28,7 +28,15 @@ from graphpart.errors import (
 )
 from graphpart.errors import NoAttribute as _NoAttribute
 from graphpart.errors import deprecated as _deprecated
-from graphpart.partition.problem import SetPartition, costs_from_probabilities
+
+try:
+    from graphpart.partition.problem import SetPartition, costs_from_probabilities
+except ImportError as _error:  # NumPy, Python and Cython say in many lines, or vaguely, what they cannot do
+    if not any(words in str(_error) for words in ("interpreter", "more than once per process")):
+        raise
+    raise ImportError(
+        "graphpart cannot be imported in a sub-interpreter, as NumPy cannot: use threads or processes"
+    ) from None
 from graphpart.result import LabelingResult, PartitionResult, Result, Status
 from graphpart.solve import solve
 from graphpart.stopping import Stopping

@@ -9,7 +9,6 @@ cdef class Stopping:
     cdef readonly object callback
     cdef readonly list history
     cdef readonly list bounds
-    cdef readonly object reason           # a Status, or None while the run may go on
     cdef readonly Stopping parent         # None for the root
     cdef object pending                   # an exception that the callback raised
     cdef public long long iterations
@@ -17,8 +16,9 @@ cdef class Stopping:
     cdef long countdown, quiet            # polls that only count down: left until the next look, and between two looks
     cdef double looked                    # when the clock was last looked at,
     cdef double served                    # when signals and the callback were last served
-    cdef bint stopped
+    cdef int why                          # the reason to end, as a number; 0 while the run may go on
 
+    cdef bint end(self, int why) noexcept nogil
     cdef bint look(self, double cost) noexcept nogil
     cdef void serve(self, double time, double cost) noexcept nogil
 

@@ -29,6 +29,14 @@ cdef extern from "Python.h" nogil:
 
 cdef bint interrupted = False  # Ctrl-C came while an interruptible method ran
 
+# A reason is a number, which threads may read and set at once, also in a Python without the global interpreter lock.
+cdef tuple REASONS = (None, *Status)
+cdef int RUNNING = 0
+cdef int TIME_LIMIT = REASONS.index(Status.TIME_LIMIT)
+cdef int ITERATION_LIMIT = REASONS.index(Status.ITERATION_LIMIT)
+cdef int TARGET = REASONS.index(Status.TARGET)
+cdef int INTERRUPTED = REASONS.index(Status.INTERRUPTED)
+
 cdef double SERVICE = 0.05     # seconds between two looks at signals and callback
 cdef double SELDOM = 5e-3      # seconds between two looks at the clock: above this fewer polls only count,
 cdef double OFTEN = 1e-3       # below this more,
@@ -136,8 +144,7 @@ cdef class Stopping:
         one.incumbent, one.bound = INFINITY, -INFINITY
         root = self.root
         one.callback, one.history, one.bounds = root.callback, root.history, root.bounds
-        if self.stopped:
-            one.stop(self.reason)
+        one.why = self.why
         return one
 
     @property
@@ -147,6 +154,11 @@ cdef class Stopping:
         while one.parent is not None:
             one = one.parent
         return one
+
+    @property
+    def reason(self):
+        """Why the run has to end, a Status; None while it may go on."""
+        return REASONS[self.why]
 
     @property
     def seconds(self):
@@ -161,7 +173,7 @@ cdef class Stopping:
     def record(self, double cost):
         """Record a cost that was reached. If it is the least so far, add it to the history, and call the callback."""
         if cost <= self.target:
-            self.stop(Status.TARGET)
+            self.end(TARGET)
         if self.parent is not None:
             self.parent.record(cost + self.plus)
         elif PyThread_get_thread_ident() == self.thread and cost < self.incumbent:
@@ -204,10 +216,7 @@ cdef class Stopping:
 
     def stop(self, reason):
         """End the run for a given reason; the first reason stays."""
-        if self.reason is None:
-            self.reason = reason
-        self.stopped = True
-        self.countdown = 0
+        self.end(REASONS.index(reason))
 
     def ended(self, double cost, double bound):
         """The history and the bounds of a run that ends with this cost and lower bound, which come last.
@@ -226,22 +235,24 @@ cdef class Stopping:
             error, root.pending = root.pending, None
             raise error
 
+    cdef bint end(self, int why) noexcept nogil:
+        if self.why == RUNNING:
+            self.why = why
+        self.countdown = 0
+        return True
+
     cdef bint look(self, double cost) noexcept nogil:
         cdef double time, since
-        if self.stopped:
+        if self.why != RUNNING:
             return True
         if self.parent is not None and self.parent.look(cost + self.plus):
-            with gil:
-                self.stop(self.parent.reason)
-            return True
+            return self.end(self.parent.why)
         if interrupted:
-            with gil:
-                self.stop(Status.INTERRUPTED)
-            return True
-        if cost <= self.target or self.iterations >= self.max_iterations:
-            with gil:
-                self.stop(Status.TARGET if cost <= self.target else Status.ITERATION_LIMIT)
-            return True
+            return self.end(INTERRUPTED)
+        if cost <= self.target:
+            return self.end(TARGET)
+        if self.iterations >= self.max_iterations:
+            return self.end(ITERATION_LIMIT)
         time = now()
         since = time - self.looked
         self.looked = time
@@ -251,12 +262,10 @@ cdef class Stopping:
             self.quiet = 2 * self.quiet + 1
         self.countdown = self.quiet
         if time >= self.deadline:
-            with gil:
-                self.stop(Status.TIME_LIMIT)
-            return True
+            return self.end(TIME_LIMIT)
         if self.parent is None and time - self.served >= SERVICE and PyThread_get_thread_ident() == self.thread:
             self.serve(time, cost)
-        return self.stopped
+        return self.why != RUNNING
 
     cdef void serve(self, double time, double cost) noexcept nogil:
         self.served = time
@@ -264,7 +273,7 @@ cdef class Stopping:
             try:
                 PyErr_CheckSignals()
             except KeyboardInterrupt:
-                self.stop(Status.INTERRUPTED)
+                self.end(INTERRUPTED)
             if cost < self.incumbent:
                 self._note(cost)
             self._call(time - self.started)
@@ -278,12 +287,12 @@ cdef class Stopping:
             return
         try:
             if self.callback(seconds, self.incumbent):
-                self.stop(Status.INTERRUPTED)
+                self.end(INTERRUPTED)
         except KeyboardInterrupt:
-            self.stop(Status.INTERRUPTED)
+            self.end(INTERRUPTED)
         except BaseException as error:  # raised again by reraise, outside the kernel
             self.pending = error
-            self.stop(Status.INTERRUPTED)
+            self.end(INTERRUPTED)
 
 
 def _monotone(record, seconds, last, limit):

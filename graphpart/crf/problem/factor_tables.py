@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, Self
 
@@ -24,6 +25,8 @@ from graphpart.kernels import LARGEST_INDEX
 __all__ = ["FactorTables"]
 
 Arrays = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]
+
+MERGING = threading.RLock()  # of all factor graphs, so that they can be pickled: it is held seldom, and not for long
 
 
 class FactorTables(Shown):
@@ -287,24 +290,31 @@ class FactorTables(Shown):
         The tables are those that are kept: several factors may have the same, see `shared_tables`.
         """
         if self._new_domains or self._new_factors:
-            domains, scope_start, scope, start, tables = self._arrays
-            new, self._new_factors = self._new_factors, []
-            added, self._new_domains = np.array(self._new_domains, np.int32), []
-            arities = np.array([len(members) for members, _ in new], np.int64)
-            sizes = np.array([len(table) for _, table in new], np.int64)
-            self._entries += int(sizes.sum())
-            self._arrays = (
-                np.concatenate([domains, added]),
-                np.concatenate([scope_start, scope_start[-1] + np.cumsum(arities)]),
-                np.concatenate([scope, np.array([i for members, _ in new for i in members], np.int32)]),
-                np.concatenate([start, start[-1] + np.cumsum(sizes)]),
-                np.concatenate([tables, *(table for _, table in new)]),
-            )
-            for array in self._arrays:
-                array.flags.writeable = False
-            self._cache.clear()
-            self._measure()
+            with MERGING:
+                self._merge()
         return self._arrays
+
+    def _merge(self) -> None:
+        """Append what was added one by one to the arrays, in one thread; others wait until the lists are empty."""
+        new, added = self._new_factors, np.array(self._new_domains, np.int32)
+        if not (len(added) or new):  # another thread has done it
+            return
+        domains, scope_start, scope, start, tables = self._arrays
+        arities = np.array([len(members) for members, _ in new], np.int64)
+        sizes = np.array([len(table) for _, table in new], np.int64)
+        self._entries += int(sizes.sum())
+        self._arrays = (
+            np.concatenate([domains, added]),
+            np.concatenate([scope_start, scope_start[-1] + np.cumsum(arities)]),
+            np.concatenate([scope, np.array([i for members, _ in new for i in members], np.int32)]),
+            np.concatenate([start, start[-1] + np.cumsum(sizes)]),
+            np.concatenate([tables, *(table for _, table in new)]),
+        )
+        for array in self._arrays:
+            array.flags.writeable = False
+        self._cache.clear()
+        self._new_factors, self._new_domains = [], []
+        self._measure()
 
     # ---------------------------------------------------------------------------------------------------- looking
 
@@ -314,7 +324,10 @@ class FactorTables(Shown):
 
     @property
     def m(self) -> int:
-        return len(self._arrays[1]) - 1 + len(self._new_factors)
+        if not self._new_factors:
+            return len(self._arrays[1]) - 1
+        with MERGING:
+            return len(self._arrays[1]) - 1 + len(self._new_factors)
 
     @property
     def variables(self) -> Sequence[Hashable]:

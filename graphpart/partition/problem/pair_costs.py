@@ -366,19 +366,19 @@ class PairCosts(Shown):
         return 2.0**-50 * self._magnitude
 
     def _measure(self) -> tuple[float, bool, float]:
-        if self._measured is None:
+        if self._measured is None:  # set once, at the end: other threads may ask meanwhile
             if self.matrix is not None:
-                self._measured = _pairs.magnitude_of_dense(self.matrix)
+                magnitude, cuts, attraction = _pairs.magnitude_of_dense(self.matrix)
             else:
-                self._measured = _pairs.magnitude_of_pairs(self.n, self.u, self.v, self.cost)
+                magnitude, cuts, attraction = _pairs.magnitude_of_pairs(self.n, self.u, self.v, self.cost)
             if self.background is not None:
                 more = float(self.background.sums(self.n).max(initial=0.0))
-                magnitude, cuts, attraction = self._measured
                 attraction += more
                 if (groups := self.background.groups) is not None:  # prices never attract
                     more += float(groups.sums().max(initial=0.0))
                     cuts |= groups.is_hard
-                self._measured = magnitude + more, cuts, attraction
+                magnitude += more
+            self._measured = magnitude, cuts, attraction
         return self._measured
 
     def index(self, node: Hashable) -> int:
