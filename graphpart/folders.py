@@ -37,8 +37,8 @@ MANIFEST = "manifest.csv"
 RESULTS = "results.jsonl"
 BROKEN = "broken"  # the status of a file that has no result
 COLUMNS = (  # of a record
-    "file", "elements", "pairs", "method", "cost", "objective", "lower_bound", "gap", "status", "clusters", "subsets",
-    "seconds", "message",
+    "file", "elements", "pairs", "method", "cost", "objective", "objective_bound", "lower_bound", "gap", "status",
+    "clusters", "subsets", "seconds", "message",
 )  # fmt: skip
 
 
@@ -304,6 +304,7 @@ def record_of(file: str, result: Result) -> dict[str, Any]:
         "method": result.method,
         "cost": result.cost,
         "objective": result.objective,
+        "objective_bound": result.objective_bound,
         "lower_bound": result.lower_bound,
         "gap": result.gap,
         "status": str(result.status),

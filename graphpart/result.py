@@ -88,6 +88,8 @@ class Result(Shown):
         The problem that was solved, for pictures and graphs; left out when the result is pickled.
     certificate : ProofTree or None
         The proof that the result is optimal, if it was asked for (see :func:`graphpart.solve`) and could be made.
+    sense : int
+        1 if the objective is to be minimised, as the cost is, -1 if it is to be maximised.
     """
 
     labels: NDArray[np.int32] = field(repr=False)
@@ -105,6 +107,7 @@ class Result(Shown):
     info: Mapping[str, Any] = field(default_factory=dict, repr=False)
     problem: Any = field(default=None, repr=False, compare=False)
     certificate: Any = field(default=None, repr=False, compare=False)
+    sense: int = field(default=1, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "problem": None}
@@ -114,13 +117,22 @@ class Result(Shown):
         """``(cost - lower_bound) / |cost|``: 0 when proven optimal, ``inf`` when no bound is known."""
         return relative_gap(self.cost, self.lower_bound)
 
+    @property
+    def objective_bound(self) -> float:
+        """`lower_bound` in the convention of `objective`: no solution has a better objective.
+
+        For cluster editing, the least number of edits that is possible; for modularity, the largest value. NaN if the
+        cost is infinite.
+        """
+        return math.nan if self.cost == math.inf else self.objective + self.sense * (self.lower_bound - self.cost)
+
     # -------------------------------------------------------------------------------------------------------- looking
 
     def summary(self) -> Facts:
         """Cost, bound, gap, status and more, by name: a dictionary that prints as aligned lines."""
         facts: dict[str, Any] = {"method": self.method, **self._counts(), "cost": self.cost}
         if self.objective != self.cost:
-            facts["objective"] = self.objective
+            facts |= {"objective": self.objective, "objective bound": self.objective_bound}
         facts |= {"lower bound": self.lower_bound, "gap": self._gap(), "status": str(self.status)}
         counted = {"iterations": self.iterations} if self.iterations else {}  # methods that count none have 0
         return Facts(facts | {"message": self.message, **counted, "seconds": self.seconds})

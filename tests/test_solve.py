@@ -1,7 +1,11 @@
 """The front door: names, options, kinds of problems."""
 
+import math
+import pickle
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -174,3 +178,34 @@ def test_former_functions_warn_and_work(name):
     with pytest.warns(DeprecationWarning, match=f"use graphpart.SetPartition.{name}"):
         function = getattr(gp, name)
     assert function == getattr(gp.SetPartition, name)
+
+
+@pytest.mark.parametrize("name", ["editing-040.gr", "modularity-karate.json", "planted-030.json", "tree-0012.uai"])
+def test_a_bound_on_the_scale_of_the_objective(run, tmp_path, name):
+    """Numbers of edits, modularity, costs, values to be maximised: proven, with a gap, without a bound, pickled."""
+    path = Path(__file__).parents[1] / "instances" / name
+    p = gp.read(path)
+    for method in ("auto", "icm" if name[0] == "t" else "kernighan-lin"):
+        r = gp.solve(p, method, time_limit=0.2)
+        for found in (r, pickle.loads(pickle.dumps(r)), replace(pickle.loads(pickle.dumps(r)), seconds=1.0)):
+            assert found.objective_bound == pytest.approx(p.objective(r.lower_bound), rel=1e-12)
+            assert p.sense * found.objective_bound <= p.sense * found.objective
+        converted = r.objective != r.cost
+        assert converted == (name[0] != "p") == ("objective bound" in r.summary())
+        _, out, _ = run("solve", path, "--method", method, "--time-limit", "0.2", "--csv", tmp_path / "t.csv")
+        assert ("objective_bound" in out) == converted
+        assert "objective_bound" in (tmp_path / "t.csv").read_text()
+    nothing = gp.solve(p, "icm" if name[0] == "t" else "greedy-joining")
+    if nothing.lower_bound == -math.inf:
+        assert nothing.objective_bound == -p.sense * math.inf
+    assert math.isnan(replace(nothing, cost=math.inf).objective_bound)
+
+
+def test_one_table_of_files_with_and_without_an_objective(run):
+    """The column begins one further table, and stays."""
+    folder = Path(__file__).parents[1] / "instances"
+    names = ["planted-006.csv", "editing-020.gr", "planted-006.csv", "editing-020.gr"]
+    _, out, _ = run("solve", *(folder / name for name in names), "--method", "kernighan-lin")
+    lines = out.splitlines()
+    assert [line.split()[0] for line in lines] == ["instance", names[0], "instance", *names[1:]]
+    assert ["objective_bound" in line for line in lines if line.startswith("instance")] == [False, True]

@@ -57,13 +57,13 @@ class Table:
         self._widths = [max(width, len(name)) for width, name in zip(least, self._columns, strict=True)]
 
     def add(self, file: str, row: Mapping[str, Any], columns: Sequence[str] | None = None) -> None:
-        """Add one row; None and infinite numbers show as ``-``. Other columns than before begin another table."""
-        if columns is not None and list(columns) != self._given:
+        """Add one row; None and infinite numbers show as ``-``. A column that was not there begins another table."""
+        if columns is not None and not set(columns) <= set(self._given):
             self._finish()
             self._head(columns)
         if not self._is_rich and not self._rows:
             self._print(self._columns)
-        self._rows.append([self._names[file], *(_text(row[name]) for name in self._columns[1:])])
+        self._rows.append([self._names[file], *(_text(row.get(name)) for name in self._columns[1:])])
         if not self._is_rich:
             self._print(self._rows[-1])
 

@@ -63,6 +63,7 @@ def evaluate(file: str, problem: Any, labels: Any) -> dict[str, Any]:
         "method": None,
         "cost": cost,
         "objective": problem.objective(cost),
+        "objective_bound": None,
         "lower_bound": None,
         "gap": None,
         "status": "feasible",

@@ -105,6 +105,7 @@ COLUMNS = [
     "method:",
     "cost.",
     "objective.",
+    "objective_bound.",
     "lower_bound.",
     "gap",
     "status:",
@@ -311,7 +312,7 @@ def one(callback: Any, task: Task) -> Found:
         return described(Found(file, batch.status, {}, {}, [], problem, result, proof), options)
     facts = broken_record(file, batch.error)
     row = dict.fromkeys((name.rstrip(":.") for name in COLUMNS), None) | facts | {"best known": None}
-    return Found(file, batch.status, facts, row, COLUMNS)
+    return Found(file, batch.status, facts, row, table_columns(Manifests(), []))
 
 
 def remote(callback: Any, task: Task) -> Found:
@@ -332,13 +333,14 @@ def described(found: Found, options: dict[str, Any]) -> Found:
     best = manifests.compare(found.file, problem, result.cost)[0]
     row = facts | size(problem) | {"best known": best, "gap": percent(result.gap)}
     found.row = row | {"seconds": f"{result.seconds:.3f}"}
-    found.columns = columns(problem, table_columns(manifests, [found.file]))
+    found.columns = columns(problem, table_columns(manifests, [found.file], result.objective != result.cost))
     return found
 
 
-def table_columns(manifests: Manifests, files: Sequence[str]) -> list[str]:
-    """The columns of the table: best known costs only where some file has one."""
-    shown = COLUMNS.copy()
+def table_columns(manifests: Manifests, files: Sequence[str], converted: bool = False) -> list[str]:
+    """The columns of the table: best known costs only where some file has one, and a bound on the objective only where
+    this is not the cost."""
+    shown = [name for name in COLUMNS if converted or name != "objective_bound."]
     if any(manifests.value(file) is not None for file in files):
         shown.insert(shown.index("lower_bound."), "best known.")
     return shown

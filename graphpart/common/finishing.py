@@ -80,4 +80,5 @@ def result_of(
         bounds=bounds,
         info=ending.get("info", {}),
         problem=problem,
+        sense=getattr(problem, "sense", 1),
     )

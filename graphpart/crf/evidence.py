@@ -71,4 +71,5 @@ def solve_given(
     # Conditioning adds in another order. An optimal labeling stays optimal, and a bound may differ by the rounding of a
     # sum.
     bound = cost if r.lower_bound == r.cost else min(r.lower_bound, cost)
-    return replace(r, labels=labels, cost=cost, objective=f.objective(cost), lower_bound=bound, nodes=f.variables)
+    value, sense = f.objective(cost), f.sense
+    return replace(r, labels=labels, cost=cost, objective=value, sense=sense, lower_bound=bound, nodes=f.variables)

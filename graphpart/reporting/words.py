@@ -66,6 +66,8 @@ def facts_of(result: Result, counts: dict[str, int]) -> list[tuple[str, str]]:
         facts.append(("in the convention of the file", number(result.objective)))
     if math.isfinite(result.lower_bound):
         facts.append(("lower bound", number(result.lower_bound)))
+        if result.objective != result.cost:
+            facts.append(("bound in the convention of the file", number(result.objective_bound)))
         facts.append(("gap, relative to the cost", result._gap()))
     facts.append(("method", result.method))
     facts.append(("ended because", ENDED[result.status]))

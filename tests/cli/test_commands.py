@@ -15,7 +15,7 @@ from graphpart.generate import FAMILIES
 from graphpart.io import FORMATS
 from graphpart.methods import METHODS
 
-KEYS = ["file", "n", "method", "cost", "objective", "lower_bound", "gap", "status"]
+KEYS = ["file", "n", "method", "cost", "objective", "objective_bound", "lower_bound", "gap", "status"]
 KEYS += ["clusters", "subsets", "seconds", "message"]
 METHOD = "kernighan-lin"
 
@@ -162,6 +162,7 @@ def test_solve_prints_json(run, triangles):
         "method": METHOD,
         "cost": -8.0,
         "objective": -8.0,
+        "objective_bound": None,
         "lower_bound": None,  # minus infinity has no word in JSON
         "gap": None,
         "status": "local_optimum",

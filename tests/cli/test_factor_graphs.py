@@ -20,7 +20,7 @@ UAI = "MARKOV\n3\n2 2 3\n2\n2 0 1\n2 1 2\n\n4\n 0.25 0.5\n 1 0\n\n6\n 0.25 0.5 0
 WCSP = "cycle 4 2 4 100\n2 2 2 2\n" + "".join(f"2 {u} {v} 0 2\n0 0 1\n1 1 1\n" for u, v in [(0, 1), (1, 2), (2, 3)])
 WCSP += "2 0 3 0 2\n0 1 1\n1 0 1\n"
 QUBO = "3 4\n1 1 -1\n2 2 -2\n1 2 2\n3 3 1\n"
-KEYS = ["file", "n", "method", "cost", "objective", "lower_bound", "gap", "status"]
+KEYS = ["file", "n", "method", "cost", "objective", "objective_bound", "lower_bound", "gap", "status"]
 KEYS += ["clusters", "subsets", "seconds", "message"]
 
 
