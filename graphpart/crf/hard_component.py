@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.judge import Judge
 from graphpart.common.race import Race
+from graphpart.crf.anytime_search.refining import Refining
 from graphpart.crf.bounds.contestant import Contestant, ContestantParameters, numbers_in
 from graphpart.crf.bounds.cutting import Cutting
 from graphpart.crf.branch_and_bound.contestant import Branching
@@ -39,6 +40,7 @@ __all__ = ["HardComponent"]
 Labels = NDArray[np.int32]
 # Odd cycles have shares of the time for themselves, each only if they have left no more than this share of the gap.
 TRIALS = ((0.1, 1.0), (0.2, 0.1), (0.3, 0.03))
+REFINED = 0.02  # share of the first gap; as long as more is open, regions around the gap wait
 
 
 class HardComponent:
@@ -85,10 +87,12 @@ class HardComponent:
         self.searching = Searching(f, labels, cost, parameters, seed)
         self.branching = Branching(f, labels, cost, parameters)
         self.relaxing = Relaxing(f, labels, cost, parameters)
+        self.refining = Refining(f, labels, cost, parameters, lambda: self.passing.passes)
         self.others = (
             self.stripping,
             self.relaxing,
             Expanding(f, labels, cost, parameters, rng),
+            self.refining,
             self.searching,
             self.branching,
         )
@@ -173,6 +177,9 @@ class HardComponent:
             return not self.stripping.bound > self.passing.bound > -math.inf
         if one is self.stripping:
             return not self.passing.structured or self.passing.rests or not self._ready(self.passing)
+        if one is self.refining:
+            long = self.limit is not None and one.preparing > self.parameters.first_round * self.limit
+            return passes is not None and self.open_share <= REFINED and not long and not self._strips_lead()
         if one is self.searching and (self.searching.begun or self._searches_late()):
             return self.searching.begun or not self._no_search()
         if one is self.cutting and not self.cutting.dense:

@@ -147,7 +147,7 @@ cdef inline double selected(Graph* g, Py_ssize_t f, const element_t* label, Py_s
 
 
 def part(whole, const element_t[::1] labels, const element_t[::1] inside, element_t[::1] place, offset_t most):
-    """(scope_start, scope, table_start, tables, unary, value, entries), or None if tables had more than `most` entries.
+    """(scope_start, scope, table_start, tables, unary, value, members), or None if tables had more than `most` entries.
 
     Parameters
     ----------
@@ -163,8 +163,8 @@ def part(whole, const element_t[::1] labels, const element_t[::1] inside, elemen
     -------
     value : int
         The cost of the given labels in the region; 2**60 if they are forbidden.
-    entries : int
-        Entries that were read.
+    members : ndarray of int64
+        Where each entry of `scope` stands in the scopes of the whole factor graph.
     """
     flat = whole.flat
     cdef const element_t[::1] domains = flat.domains, scope = flat.scope, factors = whole.factors
@@ -172,7 +172,7 @@ def part(whole, const element_t[::1] labels, const element_t[::1] inside, elemen
     cdef const offset_t[::1] rows = whole.rows
     cdef const int64_t[::1] unary = whole.unary, tables = flat.tables
     cdef Py_ssize_t count = inside.shape[0], k, f, kept = 0
-    cdef offset_t i, j, members = 0, size, wide, base, read = 0, sizes = 0, at, own
+    cdef offset_t i, j, members = 0, size, wide, base, sizes = 0, at, own
     cdef int64_t entries = 0, value = 0
     cdef int a, v, arity, widest = 0
     for k in range(count):
@@ -200,6 +200,8 @@ def part(whole, const element_t[::1] labels, const element_t[::1] inside, elemen
             place[inside[k]] = -1
         return None
     start_array, scope_array = np.zeros(kept + 1, np.int64), np.empty(members, np.int32)
+    member_array = np.empty(members, np.int64)
+    cdef offset_t[::1] member = member_array
     begin_array, tables_array = np.zeros(kept + 1, np.int64), np.empty(entries, np.int64)
     unary_array, first_array = np.empty(sizes, np.int64), np.zeros(count + 1, np.int64)
     counter_array, stride_array = np.zeros(widest + 1, np.int64), np.zeros(widest + 1, np.int64)
@@ -234,15 +236,13 @@ def part(whole, const element_t[::1] labels, const element_t[::1] inside, elemen
                     v = inside[k]
                     for a in range(domains[v]):
                         add(&costs[starts[k] + a], tables[base + stride[0] * a])
-                    read += domains[v]
                     continue
                 add(&value, tables[base + own])
                 for j in range(arity - 1, -1, -1):
-                    rest[members] = place[scope[counter[j]]]
+                    rest[members], member[members] = place[scope[counter[j]]], counter[j]
                     members += 1
                 kept += 1
                 start[kept] = members
-                size = entries
                 for j in range(arity):
                     counter[j] = 0
                 at = base
@@ -260,12 +260,11 @@ def part(whole, const element_t[::1] labels, const element_t[::1] inside, elemen
                     else:
                         break
                 begin[kept] = entries
-                read += entries - size
         for k in range(count):
             v = inside[k]
             add(&value, costs[starts[k] + labels[v]])
             place[v] = -1
-    return start_array, scope_array, begin_array, tables_array, unary_array, value, read
+    return start_array, scope_array, begin_array, tables_array, unary_array, value, member_array
 
 
 cdef inline void add(int64_t* total, int64_t cost) noexcept nogil:
@@ -273,3 +272,84 @@ cdef inline void add(int64_t* total, int64_t cost) noexcept nogil:
         total[0] = FORBIDDEN
     else:
         total[0] += cost
+
+
+def around(whole, Py_ssize_t size, Py_ssize_t middle, char[::1] seen) -> NDArray[np.int32]:
+    """`size` variables around a given one, the nearest first; fewer if its component has fewer. `seen` is 0 before and
+    after."""
+    cdef const element_t[::1] scope = whole.flat.scope, factors = whole.factors
+    cdef const offset_t[::1] scope_start = whole.flat.scope_start, rows = whole.rows
+    cdef Py_ssize_t count = 1, at = 0, f, k
+    cdef offset_t i, j
+    out = np.empty(size, np.int32)
+    cdef element_t[::1] found = out
+    with nogil:
+        found[0] = <element_t>middle
+        seen[middle] = True
+        while at < count and count < size:
+            for i in range(rows[found[at]], rows[found[at] + 1]):
+                f = factors[i]
+                for j in range(scope_start[f], scope_start[f + 1]):
+                    if count < size and not seen[scope[j]]:
+                        seen[scope[j]] = True
+                        found[count] = scope[j]
+                        count += 1
+            at += 1
+        for k in range(count):
+            seen[found[k]] = False
+    return out[:count]
+
+
+def gap_terms(whole, const element_t[::1] labels) -> NDArray[np.int64]:
+    """What the cost of labels is above the bound that the amounts of `Regions` prove, divided among the variables.
+
+    The labels of a variable, and a factor, cost so much more than the least cost, after the amounts were sent. Each
+    variable of the factor has an equal part of the latter.
+    """
+    flat = whole.flat
+    cdef const element_t[::1] domains = flat.domains, scope = flat.scope
+    cdef const offset_t[::1] first = flat.first, scope_start = flat.scope_start, table_start = flat.table_start
+    cdef const offset_t[::1] begin = whole.begin
+    cdef const int64_t[::1] tables = flat.tables, sent = whole.sent
+    cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, f, v
+    cdef offset_t i, j, k, count, size, own
+    cdef int64_t least, selected, value
+    cdef int64_t[::1] cost = np.array(whole.unary)
+    cdef offset_t[::1] label = np.zeros(max(1, int(np.max(np.diff(flat.scope_start), initial=1))), np.int64)
+    out = np.zeros(n, np.int64)
+    cdef int64_t[::1] term = out
+    with nogil:
+        for f in range(m):
+            count, size, own = scope_start[f + 1] - scope_start[f], 1, 0
+            for k in range(count):
+                i = scope_start[f] + k
+                v = scope[i]
+                for j in range(domains[v]):
+                    cost[first[v] + j] += sent[begin[i] + j]
+                label[k] = 0
+                size *= domains[v]
+                own = own * domains[v] + labels[v]
+            least = selected = FORBIDDEN
+            for j in range(size):
+                value = tables[table_start[f] + j]
+                if value < FORBIDDEN // 2:
+                    for k in range(count):
+                        value -= sent[begin[scope_start[f] + k] + label[k]]
+                    least = min(least, value)
+                    if j == own:
+                        selected = value
+                k = count - 1
+                while k >= 0:
+                    label[k] += 1
+                    if label[k] < domains[scope[scope_start[f] + k]]:
+                        break
+                    label[k] = 0
+                    k -= 1
+            for i in range(scope_start[f], scope_start[f + 1]):
+                term[scope[i]] += (selected - least) // count
+        for v in range(n):
+            least = cost[first[v]]
+            for i in range(first[v], first[v + 1]):
+                least = min(least, cost[i])
+            term[v] += cost[first[v] + labels[v]] - least
+    return out

@@ -19,14 +19,23 @@ from graphpart.crf.branch_and_bound.solver import ROOM, Units
 from graphpart.crf.problem import FactorGraph, _structure
 from graphpart.stopping import Stopping
 
-__all__ = ["Regions"]
+__all__ = ["Regions", "regions_of"]
 
 NODES = 100  # largest number of nodes of branch and bound for one region
 ENTRIES = 2**21  # largest number of table entries of a region
 EACH = 1e6  # approximate time for a region, in nanoseconds, in addition to its nodes
+BLOCK = 2**16  # amounts that are converted at a time
 VARIABLE, ENTRY = 130.0, 0.7  # nanoseconds at a node, for each variable and for each table entry
 
 Labels = NDArray[np.int32]
+
+
+def regions_of(f: FactorGraph) -> Regions:
+    """The regions of a factor graph, made once."""
+    if "regions" not in f._cache:
+        f._cache["regions"] = Regions(f)
+    regions: Regions = f._cache["regions"]
+    return regions
 
 
 class Regions:
@@ -45,7 +54,21 @@ class Regions:
         tables = np.where(whole >= FORBIDDEN, np.inf, whole.astype(np.float64))
         self.flat = flat = flat_of(FactorGraph.of_csr(range(f.n), domains, scope_start, scope, tables, table_start))
         self.unary = np.where(flat.forbidden, FORBIDDEN, flat.unary)
+        self.sent: NDArray[np.int64] | None = None
+        self.begin = np.zeros(0, np.int64)  # where the amounts for each entry of the scopes begin in `sent`
         self.rows, self.factors, _ = _structure.incidence(f.n, flat.scope_start, flat.scope)
+
+    def reparametrise(self, messages: NDArray[np.float64], exponent: int) -> None:
+        """Begin regions from what factors of several variables send, as in a `Certificate`: fewer nodes are left.
+
+        The unit of the messages is ``2**exponent``.
+        """
+        sizes = self.flat.domains[self.flat.scope].astype(np.int64)
+        self.begin = np.cumsum(sizes) - sizes
+        sent = np.empty(len(messages), np.int64)
+        for i in range(0, len(sent), BLOCK):  # in parts, which takes less memory
+            sent[i : i + BLOCK] = self.units.amounts(np.ldexp(messages[i : i + BLOCK], exponent))
+        self.sent = sent
 
     def improved(self, labels: Labels, inside: Labels, stopping: Stopping) -> tuple[Labels, bool, float]:
         """Better labels within a region, or None; whether they are proven best; the approximate nanoseconds."""
@@ -54,7 +77,7 @@ class Regions:
         found = _parts.part(self, labels, inside, place, ENTRIES)
         if found is None:
             return labels, False, EACH
-        start, scope, table_start, tables, unary, value, _ = found
+        start, scope, table_start, tables, unary, value, members = found
         domains, cost = flat.domains[inside], float(value)
         best: list[Labels] = []
 
@@ -63,7 +86,15 @@ class Regions:
             return float(value)
 
         top = 1 << (BITS + 1)
-        sent = np.zeros(int(domains[scope].sum()), np.int64)
+        sizes = domains[scope].astype(np.int64)
+        sent = np.zeros(int(sizes.sum()), np.int64)
+        if self.sent is not None:
+            ends = np.cumsum(sizes)
+            of_label = np.arange(len(sent)) - np.repeat(ends - sizes, sizes)
+            sent = self.sent[of_label + np.repeat(self.begin[members], sizes)]
+            forbidden = unary >= FORBIDDEN // 2
+            np.add.at(unary, of_label + np.repeat((np.cumsum(domains) - domains)[scope], sizes), sent)
+            unary[forbidden] = FORBIDDEN
         costs = Costs(domains, unary, start, scope, table_start, tables)
         search = Search(costs, sent, top, self.units.gap, ROOM, report, cost)
         if value < FORBIDDEN:

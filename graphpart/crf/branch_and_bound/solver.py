@@ -80,6 +80,11 @@ class Units:
         scaled = np.rint(given / self.step) * self.parts if self.step else np.floor(np.ldexp(given, self.exponent))
         return np.where(finite, scaled, float(FORBIDDEN)).astype(np.int64)
 
+    def amounts(self, messages: NDArray[np.float64]) -> Wholes:
+        """What factors send, in units, rounded."""
+        scaled = messages / self.step * self.parts if self.step else np.ldexp(messages, self.exponent)
+        return _amounts(scaled)
+
     def bound(self, units: int) -> float:
         """The lower bound on all energies that follows if every labeling costs at least `units` units."""
         if self.step:
@@ -145,7 +150,7 @@ class BranchAndBound:
     def _search(self, flat: Flat, messages: NDArray[np.float64]) -> Search:
         """A search that starts from a reparametrisation."""
         p, units = self._problem, self.units
-        amounts = np.rint(np.clip(np.nan_to_num(messages), -(2.0**BITS), 2.0**BITS)).astype(np.int64)
+        amounts = _amounts(messages)
         unary = flat.unary.copy()
         sizes = p.domains[flat.scope].astype(np.int64)
         begins = np.cumsum(sizes) - sizes
@@ -278,3 +283,7 @@ class BranchAndBound:
             messages = cliques.amounts(messages, multipliers)
         self.offer(improve(self.f, self._outside(labels), inner, "sweep")[0])
         return self._search(self._flat, messages), 0.0
+
+
+def _amounts(messages: NDArray[np.float64]) -> Wholes:
+    return np.rint(np.clip(np.nan_to_num(messages), -(2.0**BITS), 2.0**BITS)).astype(np.int64)

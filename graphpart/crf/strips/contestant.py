@@ -103,7 +103,9 @@ class Stripping(Contestant):
             self.done = self.done or (self._settled and self._moving is None)
             if (until is None and sum(self._spent) >= SUMS) or (until is not None and stopping.seconds >= until):
                 break
-        self.done = self.done or until is None
+        if until is None:  # the only turn: give the memory back
+            self.certify()
+            self.done, self._strips = True, ()
 
     def _prepare(self) -> None:
         f, rows, passes = self.f, self.grid, self.passes()
