@@ -15,10 +15,13 @@ An element without which its subset would not be connected is held back, and wai
 The costs of groups and limits (kernels/groups.pxd) are added; an element of a level stands for several members.
 """
 
+from functools import partial
+
 import numpy as np
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport INT64_MAX, int64_t
+from libc.string cimport memmove
 
 from graphpart.kernels.boxes cimport (
     Boxes, boxes_best, boxes_build, boxes_climb, boxes_free, boxes_make, boxes_put,
@@ -28,6 +31,7 @@ from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport Groups, groups_add, groups_at, take_groups
 from graphpart.kernels.memory cimport prefetch
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.machine import side_by_side
 from graphpart.stopping cimport Stopping
 
 cdef fixed_t NONE = INT64_MAX       # the cost of a forbidden move
@@ -35,6 +39,7 @@ cdef fixed_t NONE = INT64_MAX       # the cost of a forbidden move
 cdef enum:
     TERMS = 16      # most terms of a background
     AHEAD = 8       # elements before which the row of an element is fetched
+    MANY = 1 << 18  # entries of rows from which two threads work
 
 
 cdef struct Subsets:
@@ -58,13 +63,14 @@ cdef class Level:
     Parameters
     ----------
     starts, neighbours, costs : ndarray
-        Compressed rows.
+        Compressed rows; the latter two may be longer.
     terms : Terms
         Of a background, groups and sizes, see `graphpart.partition.local_search.sums`.
     """
 
     cdef readonly Py_ssize_t n, k
     cdef readonly double tolerance
+    cdef readonly tuple rows
     cdef const offset_t[::1] starts
     cdef const element_t[::1] neighbours
     cdef const cost_t[::1] costs
@@ -77,6 +83,7 @@ cdef class Level:
 
     def __init__(self, starts, neighbours, costs, terms):
         self.terms = terms
+        self.rows = starts, neighbours, costs
         self.starts, self.neighbours, self.costs = starts, neighbours, costs
         self.weights, self.partner, self.factor = terms.weights, terms.partner, terms.factor
         self.repels = terms.repels or self.weights.shape[1] == 0
@@ -312,21 +319,36 @@ cdef class Level:
         return np.flatnonzero(found).astype(np.int32)
 
     def refine(self, labels, order=None):
-        """A finer partition: within each subset, elements that are alone join the best set of other elements."""
-        cdef Py_ssize_t n = self.n, i, j
+        """A finer partition: within each subset, elements that are alone join the best set of other elements.
+
+        Subsets do not depend on each other, so two threads may have half of the elements each.
+        """
+        cdef Py_ssize_t n = self.n
+        fine = np.arange(n, dtype=np.int32)
+        sequence = fine.copy() if order is None else order.astype(np.int32)
+        if n == 0:
+            return fine
+        cdef _Arrays arrays = _Arrays(self, fine, False)
+        if self.starts[n] < MANY or arrays.s.groups.any or arrays.s.base.any:
+            self._refine(arrays, False, sequence, labels)
+            return fine
+        arrays.pair()
+        half = np.searchsorted(np.cumsum(np.bincount(labels)), n // 2)
+        chosen = labels[sequence] <= half
+        parts = (False, sequence[chosen]), (True, sequence[~chosen])
+        side_by_side(*(partial(self._refine, arrays, *part, labels) for part in parts))
+        return fine
+
+    def _refine(self, _Arrays arrays, bint second, const element_t[::1] sequence, const element_t[::1] within):
+        """Let elements of whole subsets, in this order, join sets."""
+        cdef Subsets* s = &arrays.other if second else &arrays.s
+        cdef Py_ssize_t count = sequence.shape[0], i, j
         cdef element_t a, U, W, mine
         cdef double low, value
         cdef double slope[TERMS]
-        fine = np.arange(n, dtype=np.int32)
-        cdef _Arrays arrays = _Arrays(self, fine, False)
-        cdef Subsets* s = &arrays.s
-        cdef const element_t[::1] within = labels
-        cdef const element_t[::1] sequence = np.arange(n, dtype=np.int32) if order is None else order.astype(np.int32)
-        if n == 0:
-            return fine
         with nogil:
-            for j in range(n):
-                if j + AHEAD < n:
+            for j in range(count):
+                if j + AHEAD < count:
                     self._fetch(sequence[j + AHEAD])
                 a = sequence[j]
                 mine = s.label[a]
@@ -346,41 +368,88 @@ cdef class Level:
                         W = U
                 if W >= 0:
                     self._move(s, a, mine, W)
-        return fine
 
-    def coarsen(self, labels, Py_ssize_t subsets):
-        """The level whose elements are the subsets that canonical labels name. O(n + m + members of groups, sorted)"""
-        cdef Py_ssize_t n = self.n, k = self.k, i, first, t, size = 0
-        cdef offset_t j
-        cdef element_t a, U, W
+    def coarsen(self, labels, Py_ssize_t subsets, old=None):
+        """The level whose elements are the subsets that canonical labels name. O(n + m + members of groups, sorted)
+
+        A row has at most one entry for each pair of its elements, and one for each other subset. Two threads may make
+        half of the rows each; those of the second half are then moved to the end of the first. `old` are the `rows` of a
+        level that is not used any more, whose memory serves again if it is large enough: new memory takes as long as
+        the rows.
+        """
+        cdef Py_ssize_t n = self.n, k = self.k, a
+        cdef offset_t room = 0, middle = 0, gap
+        cdef element_t U, half = 0
         cdef const element_t[::1] label = labels
-        order = np.argsort(labels, kind="stable").astype(np.int32)
-        cdef element_t[::1] members = order
+        cdef offset_t[::1] ends = np.zeros(subsets + 1, np.int64), most = np.zeros(subsets, np.int64)
+        cdef element_t[::1] members = np.empty(n, np.int32)
         starts_array = np.zeros(subsets + 1, np.int64)
-        weights_array = np.zeros((subsets, k), np.int64)
         cdef offset_t[::1] starts = starts_array
-        cdef int64_t[:, ::1] weights = weights_array
-        cdef offset_t[::1] place = np.full(subsets, -1, np.int64)
-        # At most one entry for each pair between subsets. Such pairs are few, so they are counted first.
-        to_array = np.empty(self._count(label, members, subsets), np.int32)
-        cost_array = np.empty(len(to_array))
-        cdef const unsigned char[::1] flags = self.terms.row_flags
-        flag_array = None if flags is None else np.empty(len(to_array), np.uint8)
-        cdef unsigned char[::1] flag = flag_array
-        cdef bint flagged = flags is not None
-        cdef element_t[::1] to = to_array
-        cdef cost_t[::1] cost = cost_array
         with nogil:
-            i = 0
+            for a in range(n):
+                ends[label[a] + 1] += 1
+                most[label[a]] += self.starts[a + 1] - self.starts[a]
             for U in range(subsets):
-                starts[U] = size
-                first = size
-                while i < n and label[members[i]] == U:
-                    if i + AHEAD < n:
+                ends[U + 1] += ends[U]
+                most[U] = min(most[U], subsets - 1)
+                room += most[U]
+            for a in range(n):      # the members of U are then those from the end of the subset before to its own
+                members[ends[label[a]]] = <element_t>a
+                ends[label[a]] += 1
+            while half < subsets and (2 * middle < room or self.starts[n] < MANY):
+                middle += most[half]
+                half += 1
+        flags = self.terms.row_flags
+        if old is None or len(old[1]) < room:
+            old = None      # whose memory is then free
+            old = None, np.empty(room + room // 16, np.int32), np.empty(room + room // 16)    # the next may be larger
+        _, to, cost = old
+        flag = None if flags is None else np.empty(room, np.uint8)
+        weights = np.zeros((subsets, k), np.int64)
+        parts = (0, half, 0), (half, subsets, middle)
+        first, end = side_by_side(
+            *(partial(self._join, *part, labels, ends, members, to, cost, flag, starts_array, weights) for part in parts),
+            worth=half < subsets,
+        )
+        gap = middle - first
+        for array in (to, cost) if flag is None else (to, cost, flag):
+            move_down(array.view(np.uint8), array.itemsize * middle, array.itemsize * end, array.itemsize * gap)
+            if end - gap < room - room // 4:
+                array.resize(end - gap, refcheck=False)     # in place
+        with nogil:
+            for U in range(half, subsets):
+                starts[U] -= gap
+        starts[subsets] = end - gap
+        groups, sizes = self.terms.groups, self.terms.sizes
+        terms = self.terms._replace(
+            weights=weights,
+            row_flags=flag,
+            groups=None if groups is None else groups.contract(labels, subsets),
+            sizes=None if sizes is None else np.bincount(labels, sizes, subsets).astype(np.int64),
+        )
+        return Level(starts_array, to, cost, terms)
+
+    def _join(
+        self, element_t begin, element_t stop, offset_t size, const element_t[::1] label, const offset_t[::1] ends,
+        const element_t[::1] members, element_t[::1] to, cost_t[::1] cost, unsigned char[::1] flag,
+        offset_t[::1] starts, int64_t[:, ::1] weights,
+    ):
+        """Make the rows of the subsets from `begin` to `stop`, from an entry on; the entry behind the last."""
+        cdef Py_ssize_t i = ends[begin - 1] if begin else 0, t
+        cdef offset_t first, j
+        cdef element_t a, U, W
+        cdef offset_t[::1] place = np.full(len(ends), -1, np.int64)
+        cdef const unsigned char[::1] flags = self.terms.row_flags
+        cdef bint flagged = flags is not None
+        with nogil:
+            for U in range(begin, stop):
+                starts[U] = first = size
+                while i < ends[U]:
+                    if i + AHEAD < self.n:
                         self._fetch(members[i + AHEAD])
                     a = members[i]
                     i += 1
-                    for t in range(k):
+                    for t in range(self.k):
                         weights[U, t] += self.weights[a, t]
                     for j in range(self.starts[a], self.starts[a + 1]):
                         W = label[self.neighbours[j]]
@@ -397,37 +466,19 @@ cdef class Level:
                             cost[place[W]] += self.costs[j]
                             if flagged:
                                 flag[place[W]] &= flags[j]
-            starts[subsets] = size
-        groups, sizes = self.terms.groups, self.terms.sizes
-        terms = self.terms._replace(
-            weights=weights_array,
-            row_flags=flag_array,
-            groups=None if groups is None else groups.contract(labels, subsets),
-            sizes=None if sizes is None else np.bincount(labels, sizes, subsets).astype(np.int64),
-        )
-        return Level(starts_array, to_array, cost_array, terms)
-
-    cdef Py_ssize_t _count(self, const element_t[::1] label, const element_t[::1] members, Py_ssize_t subsets):
-        cdef Py_ssize_t n = self.n, i, size = 0
-        cdef offset_t j
-        cdef element_t U, W
-        cdef element_t[::1] seen = np.full(subsets, -1, np.int32)
-        with nogil:
-            for i in range(n):
-                if i + AHEAD < n:
-                    self._fetch(members[i + AHEAD])
-                U = label[members[i]]
-                for j in range(self.starts[members[i]], self.starts[members[i] + 1]):
-                    W = label[self.neighbours[j]]
-                    if W != U and seen[W] != U:
-                        seen[W] = U
-                        size += 1
         return size
 
 
+def move_down(unsigned char[::1] array, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t by):
+    """Move bytes of an array towards its start."""
+    if by and end > begin:
+        with nogil:
+            memmove(&array[begin - by], &array[begin], end - begin)
+
+
 cdef class _Arrays:
-    """The memory of Subsets."""
-    cdef Subsets s
+    """The memory of Subsets, and of those of a second thread, which has other elements."""
+    cdef Subsets s, other
     cdef list kept
 
     def __cinit__(self, Level level, labels, bint boxed=True):
@@ -459,6 +510,13 @@ cdef class _Arrays:
             for a in range(n + 1):
                 boxes_put(&self.s.boxes, a, &total[a * k], size[a] > 0)
             boxes_build(&self.s.boxes)
+
+    cdef void pair(self):
+        """Make what a second thread needs of its own."""
+        cdef element_t[::1] linked = np.zeros(len(self.kept[1]), np.int32)
+        self.kept.append(linked)
+        self.other = self.s
+        self.other.linked = &linked[0]
 
     def __dealloc__(self):
         if self.s.boxed:

@@ -155,8 +155,9 @@ def improve_by_levels(
     labels = canonical(labels)
     cost = p._evaluate_labels(labels)
     fruitless, first, most, last = 0, not shuffled, p.n, patience
+    rows: list[Any] = []
     while True:
-        reached, lowered, height = _iteration(bottom, labels, cost, stopping, None if first else state, most)
+        reached, lowered, height = _iteration(bottom, labels, cost, stopping, None if first else state, most, rows)
         first = False
         if lowered < 0:
             labels, cost = reached, p._evaluate_labels(reached)
@@ -194,12 +195,19 @@ def _divided(p: SetPartition, bottom: Level, labels: Labels, cost: float, stoppi
 
 
 def _iteration(
-    level: Level, labels: Labels, cost: float, stopping: Stopping, state: np.random.Generator | None, most: int
+    level: Level,
+    labels: Labels,
+    cost: float,
+    stopping: Stopping,
+    state: np.random.Generator | None,
+    most: int,
+    rows: list[Any],
 ) -> tuple[Labels, float, int]:
     """One iteration over at most `most` levels above, from labels that no move improves; without random numbers in
     order.
 
     Returns the labels, the change of the cost, and the highest level whose moves lowered the cost by WORTH of it.
+    `rows` has the rows of the levels of the iteration before, and then of this one, in the same memory.
     """
     steps: list[tuple[Level, Labels, Labels]] = []  # levels, their labels, and the elements of the next one
     before, height = cost, 0
@@ -214,7 +222,9 @@ def _iteration(
         steps.append((level, labels, elements))
         above = np.empty(size, np.int32)
         above[elements] = labels
-        level = level.coarsen(elements, size)
+        at = len(steps) - 1
+        level = level.coarsen(elements, size, rows.pop(at) if at < len(rows) else None)
+        rows.insert(at, level.rows)
         change = level.move(above, cost, stopping)
         cost += change
         if change < -WORTH * abs(cost):
