@@ -51,10 +51,11 @@ from graphpart.crf.hard_component import HardComponent
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.outcomes import Known, Node, Open, Reduced, Whole
 from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem._view import least_labels, unary_sums
 from graphpart.crf.problem.derive import merge, split
 from graphpart.crf.problem.given_labels import better_start
-from graphpart.crf.problem.labeling import Found, finish, places, trivial_bound
-from graphpart.crf.problem.shared_tables import entries_of, rows_of, selected
+from graphpart.crf.problem.labeling import Found, finish, trivial_bound
+from graphpart.crf.problem.shared_tables import rows_of, selected
 from graphpart.crf.reduction.persistency import AGAIN, QUICK_STEPS, STEPS, LabelingReduction, reduced
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.files.checkpoint import saved
@@ -414,16 +415,6 @@ def _best_unary(f: FactorGraph) -> Labels:
     """For each variable the label of the least sum of its own factors; the first of several."""
     if "best unary" in f._cache:
         return f._cache["best unary"].copy()  # type: ignore[no-any-return]
-    domains, scope_start, scope, _, _ = f._flat()
-    first = places(f)
-    alone = np.flatnonzero(np.diff(scope_start) == 1)
-    variables = scope[scope_start[alone]]
-    starts, entries = entries_of(f, alone)
-    inner = np.arange(len(entries)) + np.repeat(first[variables] - starts[:-1], domains[variables])
-    total = np.bincount(inner, entries, first[-1])
-    least = np.repeat(np.minimum.reduceat(total, first[:-1]), domains) if f.n else total
-    at = np.flatnonzero(total == least)[::-1]
-    labels = np.zeros(f.n, np.int32)
-    labels[np.repeat(np.arange(f.n), domains)[at]] = (at - np.repeat(first[:-1], domains)[at]).astype(np.int32)
+    labels: Labels = least_labels(f._view(), unary_sums(f._view(), f._flat()[4]))
     f._cache["best unary"] = labels
     return labels.copy()

@@ -120,7 +120,7 @@ class HardComponent:
         """Continue the race, then certify the bounds; return whether any contestant had a turn."""
         remaining = stopping.remaining
         self._prepare(stopping)
-        passed = self.parameters.entry * numbers_in(self.f)
+        passed = self.parameters.entry * numbers_in(self.f) + self.parameters.proof * self.f.entries
         if remaining is not None:
             needed = passed + (0.0 if self.stripping.grid is None else self.stripping.proving)
             remaining -= min(needed, remaining / 4)

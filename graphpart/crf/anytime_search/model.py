@@ -15,7 +15,7 @@ from graphpart.common.groups import distinct
 from graphpart.crf.anytime_search._annealing import Annealing
 from graphpart.crf.anytime_search._parts import Arrays
 from graphpart.crf.problem import FactorGraph
-from graphpart.crf.problem._view import unary_sums
+from graphpart.crf.problem._view import least_labels, unary_sums
 from graphpart.crf.problem.derive import condition_on, merge
 from graphpart.crf.problem.labeling import places
 from graphpart.crf.problem.shared_tables import absolute_costs, by_table, rows_of
@@ -87,14 +87,7 @@ class Model:
 
     def least(self) -> Labels:
         """The label of least unary cost of each variable, the first of several."""
-        sizes = self.domains
-        if not len(sizes):
-            return np.zeros(0, np.int32)
-        least = np.repeat(np.minimum.reduceat(self.unary, self.first[:-1]), sizes)
-        at = np.flatnonzero(self.unary == least)[::-1]
-        owner = np.repeat(np.arange(len(sizes)), sizes)[at]
-        labels = np.zeros(len(sizes), np.int32)
-        labels[owner] = (at - self.first[owner]).astype(np.int32)
+        labels: Labels = least_labels(self.f._view(), self.unary)
         return labels
 
     def energy(self, labels: Labels) -> float:

@@ -76,6 +76,22 @@ def unary_sums(View view, const cost_t[::1] tables):
     return out
 
 
+def least_labels(View view, const double[::1] costs):
+    """The label of least cost of each variable, the first of several."""
+    cdef const Factors* g = &view.g
+    cdef Py_ssize_t v
+    cdef offset_t i, at
+    out = np.zeros(g.n, np.int32)
+    cdef element_t[::1] label = out
+    with nogil:
+        for v in range(g.n):
+            at = place(g, v)
+            for i in range(1, labels_of(g, v)):
+                if costs[at + i] < costs[at + label[v]]:
+                    label[v] = <element_t>i
+    return out
+
+
 def add_sent(View view, const element_t[::1] more, const double[::1] messages, double[::1] total):
     """Add messages to the labels they go to: those of factors of at least two variables, then those to `more`."""
     cdef const Factors* g = &view.g

@@ -281,7 +281,7 @@ class FactorTables(Shown):
             total = _structure.measure(self.tables)[2]
         if not math.isfinite(total):
             raise InvalidProblem("the sum of absolute costs overflows: expected costs of a smaller magnitude")
-        self._cache["infinite"] = infinite
+        self._cache["infinite"], self._cache["absolute"] = infinite, total
         return infinite
 
     def _flat(self) -> Arrays:

@@ -102,9 +102,11 @@ def trivial_bound(f: FactorGraph) -> float:
 
     The sum keeps track of the rounding error of each addition; if all terms are multiples of ``2**-20`` it is exact.
     """
+    if "least sum" not in f._cache:
+        f._cache["least sum"] = _structure.least_sum(*f._flat(), STEP)
     total: float
     absolute: float
-    total, absolute, multiples = _structure.least_sum(*f._flat(), STEP)
+    total, absolute, multiples = f._cache["least sum"]
     if total == math.inf:
         least_entries(f)  # this raises
     absolute += abs(f.constant)

@@ -51,7 +51,10 @@ def by_table(f: FactorTables, operation: np.ufunc, values: Floats | None = None)
 
 def absolute_costs(f: FactorTables, values: Floats | None = None) -> float:
     """The sum of the absolute finite entries of all factors; for `values` see `by_table`."""
-    values = np.abs(f._flat()[4] if values is None else values)
+    tables = f._flat()[4]
+    if values is None and f.entries == len(tables) and "absolute" in f._cache:
+        return float(f._cache["absolute"])
+    values = np.abs(tables if values is None else values)
     return float(by_table(f, np.add, np.where(np.isinf(values), 0.0, values) if f.has_forbidden else values).sum())
 
 
