@@ -75,7 +75,7 @@ class Method:
 
     def check_problem(self, problem: Any) -> None:
         """Raise InvalidProblem if the problem has a requirement that the method refuses."""
-        check_obeyed(problem, self.refuses)
+        check_obeyed(problem, self.refuses, f"method {self.name}")
 
     def check(self, options: Iterable[str]) -> None:
         """Raise InvalidOption if the method has no option of one of these names."""
@@ -125,7 +125,7 @@ def required_by(problem: Any) -> dict[str, str]:
     return found
 
 
-def check_obeyed(problem: Any, refuses: Iterable[str], instead: str | None = None) -> None:
+def check_obeyed(problem: Any, refuses: Iterable[str], what: str, instead: str | None = None) -> None:
     """Raise InvalidProblem if a problem has a refused requirement.
 
     Parameters
@@ -133,6 +133,8 @@ def check_obeyed(problem: Any, refuses: Iterable[str], instead: str | None = Non
     problem : SetPartition
     refuses : iterable of str
         Names of requirements.
+    what : str
+        What refuses them, for the message.
     instead : str, optional
         Advice to users; default: the methods that do not refuse it.
     """
@@ -140,7 +142,7 @@ def check_obeyed(problem: Any, refuses: Iterable[str], instead: str | None = Non
     for name in refuses:
         if name in required:
             can = ", ".join(method.name for method in methods_for("partition") if name not in method.refuses)
-            raise InvalidProblem(f"this cannot {required[name]}: expected {instead or f'one of the methods {can}'}")
+            raise InvalidProblem(f"{what} cannot {required[name]}: expected {instead or f'one of the methods {can}'}")
 
 
 LOCAL = frozenset({"initial", "max_iterations", "target"})

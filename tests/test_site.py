@@ -4,6 +4,7 @@ The second needs the site: GRAPHPART_SITE=FOLDER, which .ci/run sets after it ha
 """
 
 import importlib
+import importlib.util
 import inspect
 import os
 import re
@@ -105,3 +106,18 @@ def test_links_between_pages_lead_to_files():
     links = [(page, target) for page in pages for target in link.findall(page.read_text(encoding="utf-8"))]
     assert len(links) > 50
     assert not [(page.name, target) for page, target in links if not (page.parent / target).exists()]
+
+
+def test_columns_of_long_cells_are_text():
+    """They wrap, and begin at the left: the numbers of others in the column are in view on narrow screens."""
+    pytest.importorskip("sphinx")
+    spec = importlib.util.spec_from_file_location("from_code", ROOT / "docs" / "_ext" / "from_code.py")
+    from_code = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(from_code)
+    header = ["work", "seconds", "graphpart"]
+    table = from_code.table(
+        header, [["joining", "0.029", "0.6 s"], ["regression", "1.13 s", "1.13 s, peak 1.01 times"]]
+    )
+    assert str(table).count('classes="number"') == 6
+    rows = [["joining", "0.029", "0.6 s"], ["regression", "1.13 s", "1.13 s, gradient norm 4e-11, peak 1.01 times"]]
+    assert str(from_code.table(header, rows)).count('classes="number"') == 3

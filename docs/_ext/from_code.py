@@ -17,6 +17,7 @@ from sphinx.application import Sphinx
 
 from graphpart.cli import build_parser
 
+SHORT = 24  # characters of a cell that is a number
 TALL = 25  # rows from which on a table has a height of its own
 TUTORIAL = re.compile(r"(\]\((?:\.\./)?)gallery/(\w+)\.py\)")
 PERCENT = re.compile(r"[-+]?\d+(\.\d+)?%")
@@ -139,7 +140,12 @@ def digits_of(value: float, digits: int) -> str:
 
 
 def number(text: str) -> bool:
-    """Whether a cell is a number with at most a unit, or empty."""
+    """Whether a cell is a number, perhaps with a unit or few words, or empty.
+
+    Longer ones are text: where they are wide, numbers at the right edge are out of view on narrow screens.
+    """
+    if len(text) > SHORT:
+        return False
     head = text.strip().split(" ")[0].rstrip("%")
     try:
         float(head or "0")

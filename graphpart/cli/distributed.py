@@ -49,7 +49,11 @@ def run(args: argparse.Namespace) -> int:
     for name, value in vars(args).items():
         if name not in TAKEN and value not in (None, False, 0):
             flag = name.replace("_", "-")
-            raise InvalidOption(f"--{flag} is for problems in memory: expected none with --workers or --distributed")
+            scores = name in ("weight", "similarity", "probability")
+            instead = "--cost, such as a column that gp.costs_from_probabilities makes," if scores else "none"
+            raise InvalidOption(
+                f"--{flag} is for problems in memory: expected {instead} with --workers or --distributed"
+            )
     if args.distributed is not None and args.workers is not None:
         raise InvalidOption("--distributed and --workers are both given: expected one of them")
     if args.output is None and args.work_folder is None:

@@ -21,6 +21,7 @@ __all__ = ["Source", "bare_name", "check_writable", "opened", "replacing"]
 BLOCK = 1 << 20
 LONGEST_LINE = 1 << 16
 BOM = b"\xef\xbb\xbf"
+UTF_16 = ((b"\xff\xfe", 1), (b"\xfe\xff", 0))  # how such text begins, and where a letter has a zero byte
 GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"  # how compressed data begin
 XZ_MEMORY = 1 << 28  # most bytes for decompression, for any dictionary size of the data; xz -9 needs 65 MiB
 COMPRESSED = (".gz", ".xz")
@@ -124,6 +125,13 @@ class Source:
             self._stream = io.BufferedReader(_Full(_Xz(self._stream), name, "xz"), BLOCK)
         if self.head(3) == BOM:
             self._stream.read(3)
+        head = self.head(4)
+        if (head[:2], head[2:].find(b"\0")) in UTF_16:
+            raise self.error(
+                None,
+                "the text is UTF-16: expected UTF-8, as `iconv -f UTF-16 -t UTF-8` writes it, or a table of "
+                'pandas.read_csv(path, encoding="utf-16")',
+            )
 
     def __fspath__(self) -> str:
         """The name: what takes a path can take up a source whose head was looked at."""

@@ -18,9 +18,10 @@ from typing import Any, BinaryIO
 
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem, known_arguments, unknown
 from graphpart.files.source import PathOrStream, Source, bare_name, opened, replacing
+from graphpart.files.text import no_header
 from graphpart.io.automata import for_format
 from graphpart.io.columns import read_pairs
-from graphpart.io.parquet import COLUMNS, MAGIC
+from graphpart.io.parquet import COLUMNS, MAGIC, NAME_COLUMNS
 from graphpart.methods import SIZES, check_obeyed
 from graphpart.partition.problem import as_problem
 from graphpart.partition.problem.forms import with_matrix
@@ -121,7 +122,11 @@ def format_of_source(source: Source) -> Format:
     if head.startswith(MAGIC):
         raise source.error(None, COLUMNS)
     names = ", ".join(known.name for known in candidates or FORMATS)
-    raise source.error(None, f"neither suffix nor content tell the format: expected one of {names}")
+    text = f"neither suffix nor content tell the format: expected one of {names}"
+    if b"\0" not in head:
+        more = f"; of a table of pairs, {NAME_COLUMNS}; networkx.read_edgelist reads lists of edges"
+        text += no_header(head.partition(b"\n")[0].decode("utf-8", "replace")) or more
+    raise source.error(None, text)
 
 
 def may_have_columns(path: PathOrStream, format: str | None = None) -> bool:
@@ -263,7 +268,7 @@ def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
         problem = as_problem(problem)
     known = format_of_target(path, kind) if format is None else find_format(format)
     if kind == "partition" and known.name not in ("csv", "json", "npz", "pace"):
-        check_obeyed(problem, SIZES, "one of the formats json, npz, csv")
+        check_obeyed(problem, SIZES, f"format {known.name}", "one of the formats json, npz, csv")
         problem = with_matrix(problem)
     if not known.holds(kind):
         names = ", ".join(other.name for other in FORMATS if other.holds(kind))

@@ -55,7 +55,7 @@ def _matrix_of(given: Any) -> SetPartition:
     if isinstance(given, np.ndarray):
         return SetPartition.from_matrix(given)
     p = as_problem(given)
-    check_obeyed(p, (*SIZES, *CONNECTEDNESS))
+    check_obeyed(p, (*SIZES, *CONNECTEDNESS), "cross-validation of a threshold")
     return with_matrix(p)
 
 

@@ -43,7 +43,7 @@ SHUFFLES, STEPS = 9, 40  # the latter of Lanczos' method
 CLEAR, UNCLEAR = 5.0, 0.1  # standard deviations; the share of these, or of the excess itself, for the given sign
 LEAST, SMALLEST = 0.1, 0.002  # part that is suited; its standard deviation, of which few shuffles say little
 FAR, BESIDE = 6.0, 0.25  # the same two of eigenvalues
-NARROW = 0.004  # smallest standard deviation of an eigenvalue
+NARROW = 0.65  # standard deviation of the largest eigenvalue of n random ones, as a share of it, times n ** (2 / 3)
 TURN = {
     "probability": "a large probability joins a pair: for probabilities that a pair differs, give 1 - p",
     "similarity": "a large similarity joins a pair: if small values shall join, as those of distances, negate them "
@@ -112,12 +112,13 @@ def by_eigenvalues(part: Callable[[int], Part]) -> bool:
     lows, highs = [], []
     for k in range(1, SHUFFLES + 1):
         below, above = extremes(*part(k))
-        if high < above + FAR * NARROW:
+        narrow = NARROW * part(k)[0] ** (-2 / 3) * above  # by Tracy and Widom; that of few shuffles may be too small
+        if high < above + FAR / 2 * narrow:
             return False  # mostly at once
         lows.append(below)
         highs.append(above)
     excess = high - math.fsum(highs) / SHUFFLES
-    return deviation(high, highs, NARROW) >= FAR and math.fsum(lows) / SHUFFLES - low < BESIDE * excess
+    return deviation(high, highs, narrow) >= FAR and math.fsum(lows) / SHUFFLES - low < BESIDE * excess
 
 
 def suited(n: int, u: Ends, v: Ends, costs: Costs, sign: int = 1) -> float:

@@ -627,6 +627,7 @@ def test_command_line(tmp_path, capsys):
         (["x.parquet", "--workers", "0", "-o", "out", "--plot", "a.png"], "--plot is for problems in memory", 2),
         (["x.parquet", "--workers", "0", "-o", "out", "--report", "a.html"], "--report is for problems in memory", 2),
         (["x.parquet", "--workers", "0", "-o", "out", "--freeze"], "--freeze is for problems in memory", 2),
+        (["x.parquet", "--workers", "0", "-o", "out", "--probability", "p"], "expected --cost, such as a column", 2),
         (["x.parquet", "--workers", "1", "--distributed", "tcp://h:1", "-o", "out"], "both given", 2),
         (["x.parquet", "--workers", "0", "-o", "out"], "no Parquet file there", 1),
     ],

@@ -107,7 +107,7 @@ WRONG = [
     ("sign-later.csv", 3, "found 3: expected the sign 1 or -1"),
     ("sign-bom.csv", 2, "found 'one': expected a number"),
     ("sign-names.csv", 3, "found 0.5: expected the sign 1 or -1"),
-    ("utf-16.csv", 1, "expected the header"),
+    ("utf-16.csv", None, "the text is UTF-16: expected UTF-8"),
     ("empty.json", 1, "expected JSON; at column 1: no value"),
     ("truncated.json", 2, "expected JSON; at column"),
     ("list.json", None, "found a list: expected an object"),
@@ -206,3 +206,36 @@ def test_no_header_makes_memory(name: str) -> None:
     with pytest.raises(gp.FormatError):
         gp.read(FOLDER / name)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 << 10  # KiB
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+@pytest.mark.parametrize("columns", [{}, {"probability": "p"}])
+def test_other_encodings_and_lists_name_the_way_out(tmp_path, encoding: str, columns: dict[str, str]) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_bytes("\ufeff".encode(encoding) * (encoding != "utf-16") + "a,b,p\nx,y,0.9\n".encode(encoding))
+    with pytest.raises(gp.FormatError, match=r"is UTF-16: expected UTF-8.*pandas.read_csv\(path, encoding=.utf-16.\)"):
+        gp.read(path, **columns)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        (
+            "pairs.tsv",
+            "a\tb\tp\nx\ty\t0.9\n",
+            r"separated by tabs: expected commas.*read_csv\(path, sep=..t.\)",
+        ),
+        (
+            "edges.txt",
+            "x y\ny z\n",
+            r"name its columns: gp.read\(path, left=.*; networkx.read_edgelist reads lists of edges",
+        ),
+        ("pairs.dat", "a,b,p\nx,y,0.9\n", r"of a table of pairs, name its columns: gp.read\(path, left=..., "),
+    ],
+)
+def test_tables_of_other_suffixes(tmp_path, name: str, text: str, says: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(gp.FormatError, match=f"neither suffix nor content tell the format.*{says}"):
+        gp.read(tmp_path / name)
+    if "," in text:
+        assert gp.read(tmp_path / name, probability="p").n == 2

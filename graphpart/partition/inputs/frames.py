@@ -111,8 +111,8 @@ def pairs_of_table(
     Raises
     ------
     InvalidProblem
-        If there is no such column, an identifier or number is missing, or a row pairs an element with itself; the
-        message names the row.
+        If there is no such column, an identifier or number is missing, an identifier is an empty text, or a row pairs
+        an element with itself; the message names the row.
     """
     for name in (left, right, value):
         check_column(table, name)
@@ -128,6 +128,10 @@ def pairs_of_table(
     for name, codes in ((left, u), (right, v)):
         if codes.min(initial=0) < 0:
             raise InvalidProblem(f"column {name!r} is null in row {_first(codes < 0)}: expected an identifier")
+    if isinstance(names, list) and "" in names:
+        for name, codes in ((left, u), (right, v)):
+            if (empty := codes == names.index("")).any():
+                raise InvalidProblem(f"column {name!r} is empty in row {_first(empty)}: expected an identifier")
     if (u == v).any():
         row = _first(u == v)
         raise InvalidProblem(f"row {row} pairs {names[int(u[row])]!r} with itself: expected two different elements")
@@ -205,8 +209,9 @@ def elements_of(frame: Any, name: Hashable | None) -> tuple[list[Hashable], Call
     check_column(table, name, " in elements")
     names: list[Hashable] = table.objects(name)
     for row, one in enumerate(names):
-        if one is None or one != one:
-            raise InvalidProblem(f"column {name!r} of elements is null in row {row}: expected an identifier")
+        if one is None or one != one or one == "":
+            found = "empty" if one == "" else "null"
+            raise InvalidProblem(f"column {name!r} of elements is {found} in row {row}: expected an identifier")
     if len(set(names)) != len(names):
         seen: dict[Hashable, int] = {}
         for row, one in enumerate(names):

@@ -106,9 +106,9 @@ class FromData(FromNetworks):
         Raises
         ------
         InvalidProblem
-            If there is no such column, a value is null, NaN or no number, an identifier is null, or a row pairs an
-            element with itself, or repeats a pair with ``duplicates="error"``; the message names the row, counted from
-            0.
+            If there is no such column, a value is null, NaN or no number, an identifier is null or empty, or a row
+            pairs an element with itself, or repeats a pair with ``duplicates="error"``; the message names the row,
+            counted from 0.
         InvalidOption
             If not exactly one kind of values is given, or a threshold is missing or has no meaning for this kind.
         MissingDependency

@@ -11,12 +11,13 @@ import inspect
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import chain
+from itertools import chain, combinations, pairwise
 from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.display import shortened
 from graphpart.errors import InvalidOption, InvalidProblem, position_check, unknown_argument
 from graphpart.partition.inputs.arrays import Places
 from graphpart.partition.problem.connectedness import asked_for
@@ -103,8 +104,9 @@ class Requirements:
     Attributes
     ----------
     together, apart : iterable of pairs of nodes
-        Pairs required in one cluster, and in different ones; also a frame of two columns. The cost of a pair in
-        `together` still counts. Constructors also take them as `must_join` and `must_cut`.
+        Pairs required in one cluster, and in different ones; also a frame of two columns, or lists and sets of nodes,
+        such as families: all of one in one cluster, or each in another. The cost of a pair in `together` still counts.
+        Constructors also take them as `must_join` and `must_cut`.
     groups : array_like, mapping, Series or str, or list of such groupings, optional
         A grouping gives each element a group, such as the source of a record or the photo of a face, or none: None,
         NaN, an empty text, -1, or an element that a mapping does not name. A text names a node attribute of a graph, or
@@ -266,6 +268,9 @@ def rows_of(pairs: Any, what: str) -> Any:
 def indices_of(place: Places, pairs: Pairs, what: str) -> NDArray[np.int32]:
     """Pairs of nodes, or a frame of two columns, as an (k, 2) array of indices, smaller first.
 
+    Of requirements, a list or set of other than two nodes is a group: all of it together, or all pairs of it apart. A
+    tuple is not, since its third entry may be a cost.
+
     Raises
     ------
     InvalidProblem
@@ -276,13 +281,22 @@ def indices_of(place: Places, pairs: Pairs, what: str) -> NDArray[np.int32]:
     pairs = rows_of(pairs, what)
     if isinstance(pairs, tuple | list) and not pairs:
         return NO_PAIRS
-    rows = []
+    rows: list[tuple[int, int]] = []
     try:
         for pair in pairs:
+            if what in ("together", "apart") and isinstance(pair, list | set | frozenset) and len(pair) != 2:
+                try:
+                    members = sorted(map(place, pair))
+                except InvalidProblem as error:
+                    raise InvalidProblem(f"{shortened(repr(pair), 60)} in {what}: {error}") from None
+                rows += combinations(members, 2) if what == "apart" else pairwise(members)
+                if len(set(members)) < len(members):
+                    raise InvalidProblem(f"{shortened(repr(pair), 60)} in {what}: expected different elements")
+                continue
             try:
                 a, b = pair
             except (TypeError, ValueError):
-                more = isinstance(pair, list | set | tuple) * "; itertools.combinations lists the pairs of a group"
+                more = isinstance(pair, tuple) * "; a group of nodes is a list or a set"
                 raise InvalidProblem(f"{pair!r} in {what}: expected a pair of nodes{more}") from None
             try:
                 i, j = place(a), place(b)

@@ -183,7 +183,7 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
     (3, -5.0, [0, 0, 1, 2])
     """
     p = as_problem(problem)
-    check_obeyed(p, SIZES)
+    check_obeyed(p, SIZES, "persistency")
     return reduced(p, Stopping(time_limit))
 
 

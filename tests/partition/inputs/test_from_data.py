@@ -183,6 +183,18 @@ class TestFrames:
                 gp.SetPartition.from_frame(frame, "a", "b", weight="score")
             assert name
 
+    @pytest.mark.parametrize("side", ["a", "b"])
+    def test_empty_identifiers_are_named_by_row(self, side):
+        """As on the command line; they are mostly missing ones."""
+        columns = {"a": ["x", "y", "x", "w"], "b": ["y", "z", "z", "x"], "score": [1.0, 2.0, 4.0, 8.0]}
+        columns[side][2] = ""
+        for _, frame in checked_frames(columns):
+            with pytest.raises(gp.InvalidProblem, match=f"column '{side}' is empty in row 2: expected an identifier"):
+                gp.SetPartition.from_frame(frame, "a", "b", weight="score")
+        people = {"id": ["x", ""]}
+        with pytest.raises(gp.InvalidProblem, match="column 'id' of elements is empty in row 1: expected"):
+            gp.SetPartition.from_frame(columns, "a", "b", weight="score", elements=people, id="id")
+
     @pytest.mark.parametrize("kind", [float, Decimal, np.float64, Fraction])
     def test_columns_of_objects_that_are_numbers(self, kind):
         pandas = pytest.importorskip("pandas")

@@ -211,6 +211,14 @@ class TestSigns:
             assert low == pytest.approx(found[0], abs=0.01) and high == pytest.approx(found[-1], abs=0.01)
         assert turned_signs.extremes(n, u, v, np.ones(len(u)), lifted) == pytest.approx((0, 0), abs=1e-9)
 
+    def test_random_costs_of_few_elements(self):
+        """The largest eigenvalue of random costs varies more than nine shuffles tell."""
+        for seed in range(60):
+            rng = np.random.default_rng(seed)
+            n = int(rng.integers(11, 60))
+            u, v = np.triu_indices(n, 1)
+            turned_signs.check_sign(gp.SetPartition.from_pairs(n, (u, v), rng.normal(size=len(u)), dense=False))
+
     def test_a_part_of_random_costs_suits_neither_sign(self):
         rng = np.random.default_rng(0)
         pairs = rng.integers(10_000, size=(25_000, 2))

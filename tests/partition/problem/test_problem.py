@@ -287,12 +287,28 @@ class TestRequirements:
             ([(0, 7)], "7 is not a node of the problem, whose first node is 0"),
             ([(1, 1)], "expected two different elements"),
             ([3], "expected a pair of nodes$"),
-            ([[0, 1, 2]], "combinations lists the pairs of a group"),
+            ([(0, 1, 2)], "expected a pair of nodes; a group of nodes is a list or a set"),
+            ([[0, 1, 7]], r"\[0, 1, 7\] in (together|apart): 7 is not a node of the problem"),
+            ([[0, 1, 0]], r"\[0, 1, 0\] in (together|apart): expected different elements"),
         ):
             with pytest.raises(gp.InvalidProblem, match=message):
                 gp.SetPartition.from_pairs(3, [], [], must_join=pairs)
             with pytest.raises(gp.InvalidProblem, match=message):
                 gp.SetPartition.from_pairs(3, [], [], must_cut=pairs)
+
+    def test_lists_and_sets_are_groups(self):
+        """Families: all of one in one cluster, or each of one in another; those of two are pairs, of one nothing."""
+        families = [["d", "a", "b"], ["c"], {"e", "f"}, frozenset("gc"), [], ("b", "h"), {"i", "j", "k", "l"}]
+        pairs = [(a, b) for family in families for a in family for b in family if a < b]
+        names = list("abcdefghijkl")
+        p = gp.SetPartition.from_pairs(12, [], [], names, must_join=families)
+        q = gp.SetPartition.from_pairs(12, [], [], names, must_join=pairs)
+        assert p._must_join_classes().tolist() == [0, 0, 1, 0, 2, 2, 1, 0, 3, 3, 3, 3]
+        assert np.array_equal(p._must_join_classes(), q._must_join_classes())
+        p, q = (gp.SetPartition.from_pairs(12, [], [], names).require(apart=some) for some in (families, pairs))
+        assert p._must_cut.tolist() == q._must_cut.tolist() and len(p._must_cut) == 12
+        with pytest.raises(gp.InvalidProblem, match="lifted pairs"):  # of which each has a cost
+            gp.SetPartition.from_pairs(3, [(0, 1)], [1.0], lifted=([[0, 1, 2]], [1.0]))
 
 
 class TestPartitions:
