@@ -251,3 +251,14 @@ def test_wrong_files_with_names(data: bytes, text: str) -> None:
     with pytest.raises(gp.FormatError) as caught:
         read(data)
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("nodes", [None, [2**62, -3, 5], [2**70, 5, -3], [2, "a", 3], ["1", "2", '"'], [True, 0, 2]])
+def test_large_tables_have_the_same_bytes(nodes, tmp_path, monkeypatch) -> None:
+    pytest.importorskip("pyarrow")
+    p, found = gp.SetPartition.from_pairs(3, [(0, 1)], [-1.0], nodes), []
+    for many in (0, 2**16):
+        monkeypatch.setattr(gp.files.labels, "MANY", many)
+        gp.write_labels([0, 1, 0], tmp_path / "labels.csv", p)
+        found.append((tmp_path / "labels.csv").read_bytes())
+    assert found[0] == found[1] and found[0].count(b"\n") == 4
