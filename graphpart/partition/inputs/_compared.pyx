@@ -1,9 +1,15 @@
 # How many of the pairs that probably belong together are listed in a table; see unlisted.py.
+from functools import partial
+
 import numpy as np
 
 from graphpart.kernels._arrays cimport empty_int32, full_int32, zeros_int32
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.kernels.union_find cimport root, unite
+from graphpart.machine import side_by_side
+
+cdef enum:
+    MANY = 1 << 18  # attracting neighbours from which two threads work
 
 
 def compared_near(
@@ -20,20 +26,38 @@ def compared_near(
     these the listed ones, and all. ``groups[a]`` is the least element of the group of a: attracting pairs with a common
     neighbour connect groups. O(sum of squared numbers of attracting neighbours)
     """
+    cdef Py_ssize_t n = starts.shape[0] - 1, a
+    parents = np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32)
+    cdef element_t[::1] parent = parents[0], other = parents[1]
+    half = int(np.searchsorted(starts, starts[n] * 2 // 5))     # elements of small numbers have more larger ones
+    parts = (0, half, parents[0]), (half, n, parents[1])
+    calls = [partial(_compare, *part, first, v, starts, neighbours, crowd) for part in parts]
+    counts = sum(side_by_side(*calls, worth=starts[n] >= MANY))
+    with nogil:
+        for a in range(n):
+            unite(&parent[0], <element_t>a, other[a])
+        for a in range(n):
+            parent[a] = root(&parent[0], <element_t>a)
+    return counts, parents[0]
+
+
+def _compare(
+    Py_ssize_t begin, Py_ssize_t end, element_t[::1] parent, const offset_t[::1] first, const element_t[::1] v,
+    const offset_t[::1] starts, const element_t[::1] neighbours, Py_ssize_t crowd,
+):
+    """The counts of the pairs whose smaller element is from `begin` to before `end`; their groups are united."""
     cdef Py_ssize_t n = starts.shape[0] - 1, a, k
     cdef offset_t i, j
     cdef element_t b, c
     counts_array = np.zeros((2, 2), np.int64)
-    parent_array = np.arange(n, dtype=np.int32)
     cdef offset_t[:, ::1] counts = counts_array
-    cdef element_t[::1] parent = parent_array
     cdef element_t[::1] listed = full_int32(n, -1)    # the last element whose row lists a larger one
     cdef element_t[::1] common = zeros_int32(n)
     cdef element_t[::1] found = empty_int32(n)
     cdef element_t size
     cdef bint known
     with nogil:
-        for a in range(n):
+        for a in range(begin, end):
             if starts[a + 1] == starts[a]:
                 continue
             size = 0
@@ -64,6 +88,4 @@ def compared_near(
                     unite(&parent[0], <element_t>a, c)
             for k in range(size):
                 common[found[k]] = 0
-        for a in range(n):
-            parent[a] = root(&parent[0], <element_t>a)
-    return counts_array, parent_array
+    return counts_array

@@ -286,3 +286,16 @@ def test_costs_that_do_not_matter_are_nothing():
     derived = np.abs(costs).mean() / 3 * share**2
     assert 0 < derived * 30_000**2 / 2 < FEW * np.abs(costs).sum()
     assert cost_of_unlisted(30_000, u, v, costs) == 0
+
+
+def test_common_neighbours_are_the_same_on_any_number_of_threads(monkeypatch):
+    rng, n, found = np.random.default_rng(4), 40_000, []
+    keys = np.unique(rng.integers(0, n, 200_000) * n + rng.integers(1, 30, 200_000))
+    u, v = keys // n, keys // n + keys % n
+    u, v = u[v < n].astype(np.int32), v[v < n].astype(np.int32)
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("GRAPHPART_THREADS", threads)
+        counts, group = near_pairs(n, u, v, np.full(len(u), -1.0))
+        found.append((counts.tolist(), group.tolist()))
+    assert 2 * len(u) >= 2**18 and found[0] == found[1] == found[2]
+    assert 1 < len(set(found[0][1])) < n / 2
