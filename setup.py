@@ -24,8 +24,8 @@ LIMITED = os.environ.get("GRAPHPART_LIMITED_API", "0") not in ("", "0")
 STABLE = {"py_limited_api": True} if LIMITED else {}
 
 # Cython writes shortcuts into each place where a kernel uses Python objects: names of a module, methods, whole numbers.
-# Kernels do so before and after their loops only. Without the shortcuts they are a twelfth smaller, and gcc takes a tenth
-# less time.
+# Kernels do so before and after their loops only. Without the shortcuts they are a twelfth smaller, and gcc takes a
+# tenth less time.
 MACROS: list[tuple[str, str | None]] = [("Py_LIMITED_API", "0x030B0000")] if LIMITED else []
 MACROS += [(f"CYTHON_{name}", "0") for name in ("USE_DICT_VERSIONS", "USE_PYLONG_INTERNALS", "UNPACK_METHODS")]
 
