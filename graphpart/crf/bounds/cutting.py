@@ -11,7 +11,7 @@ from graphpart.binary_quadratic.two_sides import labels_of_sides, sides_of_label
 from graphpart.common.judge import Judge
 from graphpart.common.steps import least_step
 from graphpart.crf.bounds.contestant import Contestant
-from graphpart.crf.certificates.certificate import finite_costs
+from graphpart.crf.certificates.certificate import counted_costs
 from graphpart.crf.certificates.judging import steps_of
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.quadratic_form import quadratic_form
@@ -70,7 +70,7 @@ class Cutting(Contestant):
             rounding = 2.0**-51 * terms * (abs(f.constant) + absolute_costs(f))
             self._unit, self._error = 1.0, 0.0 if step and not error else rounding
             if not step:
-                step, error = least_step(*finite_costs(f))
+                step, error = least_step(*counted_costs(f))
             if error and Judge(step=step, error=error).has_step and 16 * rounding < step:
                 g, self._unit, self._error = g.in_units(step), step, error
             self.solver = BranchAndCut(g, sides_of_labels(self.labels))

@@ -36,7 +36,17 @@ from graphpart.crf.problem.shared_tables import absolute_costs, blocks, times
 from graphpart.errors import FormatError, InfeasibleProblem, InvalidCertificate
 from graphpart.files.certificates import Form, read_certificate, write_certificate
 
-__all__ = ["Certificate", "Extra", "certify", "common_step", "fingerprint", "message_starts", "proven_bound"]
+__all__ = [
+    "Certificate",
+    "Extra",
+    "certify",
+    "common_step",
+    "counted_costs",
+    "fingerprint",
+    "finite_costs",
+    "message_starts",
+    "proven_bound",
+]
 
 Floats = NDArray[np.float64]
 Offsets = NDArray[np.int64]
@@ -158,7 +168,7 @@ class Certificate(Proof):
         if exact:
             proven: float | Fraction = exact_bound(f, self)
         else:
-            if self.step and not are_multiples(finite_costs(f)[0], self.step):
+            if self.step and not are_multiples(finite_costs(f), self.step):
                 raise InvalidCertificate(f"not all costs are multiples of {self.step}")
             proven = round_up(_proven(f, self.messages, self.extra, self.squares), self.step)
         self._compare(proven, "squares" if len(self.squares) else "messages")
@@ -378,20 +388,25 @@ def common_step(f: FactorGraph) -> float:
     >>> common_step(FactorGraph.from_arrays([2], [([[0]], [[1.5, -3.0]])]))
     1.5
     """
-    costs, _ = finite_costs(f)
+    costs = finite_costs(f)
     magnitude = max(-float(costs.min(initial=0.0)), float(costs.max(initial=0.0)))
     return step_of(costs, magnitude * (f.entries + 1))
 
 
-def finite_costs(f: FactorGraph) -> tuple[Floats, Floats | float]:
-    """The finite entries of the tables that are kept, and the constant; and how often each of them occurs."""
+def finite_costs(f: FactorGraph) -> Floats:
+    """The finite entries of the tables that are kept, and the constant."""
+    costs = f._flat()[4]
+    costs = costs[np.isfinite(costs)] if f.has_forbidden else costs
+    return np.append(costs, f.constant) if f.constant else costs
+
+
+def counted_costs(f: FactorGraph) -> tuple[Floats, Floats | float]:
+    """The same, and how often each of them occurs."""
     costs, count = f._flat()[4], times(f)
-    if f.has_forbidden:
-        finite = np.isfinite(costs)
-        costs, count = costs[finite], count[finite] if isinstance(count, np.ndarray) else count
-    if f.constant:
-        costs, count = np.append(costs, f.constant), np.append(count, 1.0) if isinstance(count, np.ndarray) else count
-    return costs, count
+    if isinstance(count, np.ndarray):
+        count = count[np.isfinite(costs)] if f.has_forbidden else count
+        count = np.append(count, 1.0) if f.constant else count
+    return finite_costs(f), count
 
 
 def _largest_energy(f: FactorGraph) -> float:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.judge import TOLERANCE, Judge
 from graphpart.common.proof_tree import Unproven, out_of_time, precision, require_room, tolerance_of
-from graphpart.crf.certificates.certificate import common_step, fingerprint, finite_costs
+from graphpart.crf.certificates.certificate import common_step, counted_costs, fingerprint
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import split
 from graphpart.crf.problem.labeling import places
@@ -64,7 +64,7 @@ def prove_labels(
         labels = given.complete(labels)
     if f.entries > LARGEST_PROBLEM:
         raise Unproven(f"the tables have {number(f.entries)} entries: expected at most {number(LARGEST_PROBLEM)}")
-    costs, count = finite_costs(f)
+    costs, count = counted_costs(f)
     size = float((np.abs(costs) * count).sum())
     decimals, judge = precision(costs, count, common_step(f), TOLERANCE * size)
     making = Making(f, np.asarray(labels), Stopping(time_limit), judge)

@@ -113,7 +113,7 @@ class Stripping(Contestant):
         cap, moved = math.inf, 0.0
         if f.has_forbidden:  # a large finite cost replaces inf; a bound with the smaller cost is a bound for inf, too
             spread = self.cost - trivial_bound(f) if self.cost < math.inf else 2.0 * absolute_costs(f)
-            cap = 2.0 * spread + float(finite_costs(f)[0].max(initial=0.0)) + self.judge.tolerance
+            cap = 2.0 * spread + float(finite_costs(f).max(initial=0.0)) + self.judge.tolerance
         if f.has_forbidden or passes is None:
             costs = costs_of(f)
         else:
