@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.anytime_search import _parts
-from graphpart.crf.anytime_search.regions import Regions, regions_of
+from graphpart.crf.anytime_search.regions import Regions
 from graphpart.crf.bounds.contestant import Contestant, ContestantParameters, numbers_in
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.problem import FactorGraph
@@ -27,6 +27,7 @@ Labels = NDArray[np.int32]
 PREPARE = 5.0  # time of the preparation and of the terms, in steps that read all tables once
 SMALLEST, LARGEST = 40, 640  # numbers of variables of regions in the first sweep and in the last ones
 COVERED = 0.99  # share of the gap whose terms get a region
+MOST = 2**27  # numbers in a factor graph (see `numbers_in`); regions of larger ones take too much memory
 WORK = 5e9  # nanoseconds of regions without a time limit, about
 
 
@@ -52,7 +53,7 @@ class Refining(Contestant):
         super().__init__(f, labels, cost)
         self.passes = passes
         self.preparing = PREPARE * parameters.entry * numbers_in(f)  # seconds
-        self.done = bool(f.n == 0 or f.domains.min() < 2)
+        self.done = bool(f.n == 0 or f.domains.min() < 2 or numbers_in(f) > MOST)
         self._regions: Regions | None = None
         self._bound = np.nan  # of the messages that regions begin with
         self._size, self._gained, self._spent = SMALLEST, False, 0.0
@@ -70,7 +71,7 @@ class Refining(Contestant):
         if self._regions is None:
             if not self.affords(self.preparing, stopping):
                 return
-            self._regions = regions_of(self.f)
+            self._regions = Regions(self.f)
             self._seen = np.zeros(self.f.n, np.int8)
             self._sweep(self._regions)
         labels = self.labels

@@ -19,7 +19,7 @@ from graphpart.crf.branch_and_bound.solver import ROOM, Units
 from graphpart.crf.problem import FactorGraph, _structure
 from graphpart.stopping import Stopping
 
-__all__ = ["Regions", "regions_of"]
+__all__ = ["Regions"]
 
 NODES = 100  # largest number of nodes of branch and bound for one region
 ENTRIES = 2**21  # largest number of table entries of a region
@@ -28,14 +28,6 @@ BLOCK = 2**16  # amounts that are converted at a time
 VARIABLE, ENTRY = 130.0, 0.7  # nanoseconds at a node, for each variable and for each table entry
 
 Labels = NDArray[np.int32]
-
-
-def regions_of(f: FactorGraph) -> Regions:
-    """The regions of a factor graph, made once."""
-    if "regions" not in f._cache:
-        f._cache["regions"] = Regions(f)
-    regions: Regions = f._cache["regions"]
-    return regions
 
 
 class Regions:

@@ -15,7 +15,7 @@ from graphpart.common.variates import exponential_variates
 from graphpart.crf.anytime_search._annealing import Annealing
 from graphpart.crf.anytime_search.model import Model
 from graphpart.crf.anytime_search.parameters import LabelingParameters
-from graphpart.crf.anytime_search.regions import Regions, regions_of
+from graphpart.crf.anytime_search.regions import Regions
 from graphpart.crf.bounds.message_passing import Ascent
 from graphpart.crf.graph_cuts._moves import Moves
 from graphpart.crf.graph_cuts.expansion import expanded
@@ -221,7 +221,7 @@ class Operators:
     ) -> tuple[Labels, float]:
         """Improve labels in one region after another. The size of regions adapts to what branch and bound solves."""
         if self._regions is None:
-            self._regions = regions_of(self.model.f)
+            self._regions = Regions(self.model.f)
         spent = 0.0
         while spent < work and not stopping.check(np.inf):
             inside = self.model.around(int(size), _draw(rng))
