@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from graphpart.crf.bounds.passes import Structure
 from graphpart.crf.branch_and_bound.shrinking import FORBIDDEN
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem._view import unary_sums
 from graphpart.crf.problem.labeling import places
-from graphpart.crf.problem.shared_tables import by_table, entries_of, selected
+from graphpart.crf.problem.shared_tables import by_table, selected
 
 __all__ = ["BITS", "Costs", "Flat", "flat_of"]
 
@@ -101,15 +102,10 @@ def flat_of(p: FactorGraph) -> Flat:
     """The integer costs of a factor graph whose costs are whole numbers. Tables that factors share stay shared."""
     first = places(p)
     arity = np.diff(p.scope_start)
-    alone, several = np.flatnonzero(arity == 1), np.flatnonzero(arity > 1)
-    unary = np.zeros(int(first[-1]), np.int64)
-    forbidden = np.zeros(len(unary), bool)
-    starts, costs = entries_of(p, alone)
-    entries = _whole(costs)
-    variables = p.scope[p.scope_start[alone]]
-    inside = np.arange(len(entries)) + np.repeat(first[variables] - starts[:-1], p.domains[variables])
-    forbidden[inside[entries >= FORBIDDEN]] = True
-    np.add.at(unary, inside, np.where(entries < FORBIDDEN, entries, 0))
+    several = np.flatnonzero(arity > 1)
+    sums = unary_sums(p._view(), p._flat()[4])
+    forbidden = np.isinf(sums)
+    unary = np.where(forbidden, 0.0, sums).astype(np.int64)
     scope_start, scope, tables, table_start = selected(p, several)
     if table_start is None:
         table_start = _starts(np.diff(p.table_start)[several])
