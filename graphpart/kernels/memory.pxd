@@ -29,3 +29,18 @@ cdef extern from *:
     }
     """
     void large_pages "graphpart_large_pages" (void*, size_t) noexcept nogil
+
+
+# A flag that one thread sets after it has written something, and others look at before they read that.
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    #define GRAPHPART_PUBLISH(p) __atomic_store_n((p), 1, __ATOMIC_RELEASE)
+    #define GRAPHPART_PUBLISHED(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+    #else
+    #define GRAPHPART_PUBLISH(p) (*(volatile char *)(p) = 1)
+    #define GRAPHPART_PUBLISHED(p) (*(const volatile char *)(p))
+    #endif
+    """
+    void publish "GRAPHPART_PUBLISH" (char*) noexcept nogil
+    bint published "GRAPHPART_PUBLISHED" (const char*) noexcept nogil

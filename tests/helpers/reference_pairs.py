@@ -161,9 +161,18 @@ def reference(
 
 
 def reference_chains(
-    p: gp.SetPartition, labels: np.ndarray, patience: int, hub: int = 99, longest: int = LONGEST
+    p: gp.SetPartition,
+    labels: np.ndarray,
+    patience: int,
+    hub: int = 99,
+    longest: int = LONGEST,
+    batch: int = 1,
+    often: int = 4,
 ) -> list[int]:
-    """Chains from each element in turn, literally, in exact arithmetic on costs rounded to fixed point."""
+    """Chains from each element in turn, literally, in exact arithmetic on costs rounded to fixed point.
+
+    With a larger `batch`, chains from so many elements are found before any of them is applied.
+    """
     n, x, tolerance = p.n, labels.tolist(), Fraction(p._tolerance) * (1 if p.background is None else 64)
     far = np.zeros((n, n))  # the background of all pairs
     if p.background is not None:
@@ -198,12 +207,15 @@ def reference_chains(
 
     queue, gained = deque(range(n)), Fraction(0)
     high = p.background is None or not p.background.repels  # else repelling pairs do not count at first
-    while queue:
-        a = queue.popleft()
+
+    def chain(a: int) -> tuple[Fraction, list[tuple[int, int]]]:
+        """What the best prefix of a chain changes, and its moves, to -1 - U if U is new; nothing is applied."""
+        nonlocal x, unused
+        start = list(x), list(unused)
         height = max((abs(c) for c in cost[a].values() if c < (math.inf if high else 0)), default=Fraction(0))
         total = smallest = Fraction(0)
-        sequence: list[int] = []
-        kept, best = 0, (list(x), list(unused))
+        sequence: list[tuple[int, int]] = []
+        kept = 0
         candidates, touched = {a}, set[int]()
         narrow = not base.any
         while len(sequence) - kept < patience and len(sequence) < longest:
@@ -216,19 +228,68 @@ def reference_chains(
             total += delta
             old = x[b]
             x[b] = unused.pop() if n < U else U
+            sequence.append((b, -1 - x[b] if n < U else U))
             if old not in x:
                 unused.append(old)
             touched |= {old, x[b]}
-            sequence.append(b)
-            passed = [b for b in sequence if len(cost[b]) <= hub]
+            passed = [b for b, _ in sequence if len(cost[b]) <= hub]
             near = {d for b in passed for d in (base.near.get(b, ()) if base.any else cost[b])}
-            candidates = {d for d in near if len(cost[d]) <= hub} - set(sequence)
+            candidates = {d for d in near if len(cost[d]) <= hub} - {b for b, _ in sequence}
             if total < smallest - tolerance:
-                smallest, kept, best = total, len(sequence), (list(x), list(unused))
-        x, unused = best
-        gained -= smallest
-        for b in sequence[:kept]:
-            queue.extend(d for d in (b, *sorted(cost[b])) if d not in queue)
+                smallest, kept = total, len(sequence)
+        x, unused = start
+        return smallest, sequence[:kept]
+
+    def apply(moves: list[tuple[int, int]]) -> set[int]:
+        """Apply moves, let chains start again around them, and return from where."""
+        number: dict[int, int] = {}  # of new subsets, as they are now
+        for b, U in moves:
+            old = x[b]
+            x[b] = number.get(U, U) if U >= 0 else unused.pop()
+            if U < 0:
+                number[-1 - U] = x[b]
+            if old not in x:
+                unused.append(old)
+        around = [d for b, _ in moves for d in (b, *sorted(cost[b]))]
+        for d in around:
+            if d not in queue:
+                queue.append(d)
+        return set(around)
+
+    moved = n
+    while queue:
+        taken = [queue.popleft() for _ in range(min(batch, len(queue)))]
+        if batch == 1 or often * moved > len(taken):
+            moved = 0
+            for k, a in enumerate(taken):
+                queue.extendleft(reversed(taken[k + 1 :]))  # those still wait, and are not queued twice
+                smallest, moves = chain(a)
+                gained -= smallest
+                apply(moves)
+                for _ in taken[k + 1 :]:
+                    queue.popleft()
+                moved += len(moves)
+        else:
+            moved, around = 0, set[int]()
+            halves = taken[: len(taken) // 2], taken[len(taken) // 2 :]
+            found = []
+            for half in halves:
+                written, chains = 0, []
+                for a in half:
+                    if written + longest >= 2 * (batch + longest):
+                        break
+                    chains.append((a, *chain(a)))
+                    written += len(chains[-1][2]) + 1 if chains[-1][2] else 0
+                found.append(chains)
+            for half, chains in zip(halves, found, strict=True):
+                for a, smallest, moves in chains:
+                    if not around & {b for b, _ in moves}:
+                        gained -= smallest
+                        around |= apply(moves)
+                        moved += len(moves)
+                    elif a not in queue:
+                        queue.append(a)
+                queue.extend(a for a in half[len(chains) :] if a not in queue)
         if not queue and not high and gained > 1e-4 * abs(p._evaluate_labels(labels)):
             high, queue = True, deque(range(n))
         if not queue and (p.background is not None or base.any):
@@ -236,8 +297,12 @@ def reference_chains(
     return x
 
 
-def chained(p: gp.SetPartition, labels: np.ndarray, patience: int, hub: int = 99, longest: int = LONGEST) -> list[int]:
-    chains = Chains(*p._rows().arrays, labels, p._magnitude, p._tolerance, patience, longest, hub, terms_of(p))
+def chained(
+    p: gp.SetPartition, labels: np.ndarray, patience: int, hub: int = 99, longest: int = LONGEST, *batches: int
+) -> list[int]:
+    """What chains make of labels; `batches`: the number of elements of a batch, and how often elements may move."""
+    rows = p._rows().arrays
+    chains = Chains(*rows, labels, p._magnitude, p._tolerance, patience, longest, hub, terms_of(p), *batches)
     cost = p._evaluate_labels(labels)
     after = chains.improve(cost, Stopping())
     assert after == pytest.approx(p.evaluate(chains.labels), rel=1e-9, abs=1e-9 * p._magnitude)

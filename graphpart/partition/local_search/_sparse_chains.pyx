@@ -25,28 +25,39 @@ element. At the end, elements with a forbidden move that would have lowered the 
 If one element forbids a subset to another one, the two may change places. In a chain of ejections the element moves
 there, and the other one leaves to be alone and is the next to move in the same way. Alternating paths improve an
 assignment in this manner. Such a chain starts if ordinary chains from an element find nothing.
+
+In a batch, two threads find chains at once. Each has its own labels, on which it makes and undoes moves, and all that
+belongs to one chain. Both share the best moves of elements: a best move that is learned within a chain is kept only if
+it holds in the partition between chains, too, so that both threads would write the same.
 """
+
+from functools import partial
 
 import numpy as np
 
 from libc.float cimport DBL_MAX
+from libc.limits cimport SHRT_MAX
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
+from graphpart.kernels.clock cimport seconds
 from graphpart.kernels.connected cimport Base, is_freed, mark_freed, may_leave, take_base
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport groups_holder, groups_of_pair
 from graphpart.kernels.terms cimport (
     TERMS, Terms, fixed_at, fixed_tolerance, take_terms, terms_clear, terms_move, terms_put, terms_slope,
 )
-from graphpart.kernels.memory cimport large_pages, prefetch
+from graphpart.kernels.memory cimport large_pages, prefetch, publish, published
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.machine import processors, side_by_side
 from graphpart.partition.local_search.floods cimport base_poll
 from graphpart.stopping cimport Stopping
 
 cdef fixed_t NONE = INT64_MAX       # the cost of a forbidden move
 
+cdef double WORTH = 0.003           # seconds for a batch from which two threads are worth their start
 cdef double PAYS = 1e-4             # share of the cost that chains have gained, above which higher ones pay
 
 cdef enum:
@@ -64,6 +75,7 @@ cdef struct Move:
     element_t target
     char known
     char alone                  # the element was alone when this was computed, so that the empty set was no target
+    short turn                  # of `State` when the element was last forgotten
 
 
 cdef struct Candidate:
@@ -81,6 +93,19 @@ cdef struct Candidate:
 cdef struct Sum:
     fixed_t cost
     int64_t look                # that computed it
+
+
+cdef struct Step:
+    element_t element           # that moves
+    element_t target            # -1 - U for a subset U that has no elements before the chain
+    fixed_t change              # in the first of a chain, which is no step: of cost; and `element` says how many follow
+
+
+cdef struct Half:               # of the elements of a batch
+    element_t* starts           # elements taken from the queue,
+    Py_ssize_t count, looked    # their number, and how many of them chains started from
+    Step* steps                 # of chains that lower the cost; before those of each, one that says how many they are
+    Py_ssize_t written
 
 
 cdef struct State:
@@ -107,6 +132,8 @@ cdef struct State:
     element_t* queue            # a ring: elements from which a chain has to start
     char* queued
     Py_ssize_t head, length
+    Half* half                  # where chains are noted, not applied; NULL if each is applied at once
+    short turn                  # number of the last times that noted chains were applied
     Base base
     char* stuck                 # elements whose move was forbidden
     Py_ssize_t bars             # at least the number of candidates that are barred
@@ -297,7 +324,7 @@ cdef void learn(State* s, element_t a) noexcept nogil:
         s.seen[a] = s.kept
     best.alone = s.size[s.label[a]] == 1
     best.delta = look_at(s, a, &best.target, &best.others, &best.barred)
-    best.known = True
+    publish(&best.known)
     note_groups(s, a, 0)
 
 
@@ -331,6 +358,7 @@ cdef Candidate* candidate(State* s, element_t b) noexcept nogil:
     """Make element b a candidate, if it is not one yet; NULL if it must not be one."""
     cdef Candidate* item
     cdef Move* known = s.best + b
+    cdef bint is_known = published(&known.known)
     cdef Py_ssize_t t
     cdef fixed_t priced = 0
     cdef double moved[TERMS]
@@ -343,18 +371,18 @@ cdef Candidate* candidate(State* s, element_t b) noexcept nogil:
     s.waiting += 1
     item.element, item.mine = b, s.label[b]
     item.looked = item.idle = False
-    item.delta = known.delta if known.known else -NONE
+    item.delta = known.delta if is_known else -NONE
     item.others = known.others
     item.barred = known.barred
     item.target = known.target
-    item.loose = not known.known or known.alone or (s.terms.any and not (
+    item.loose = not is_known or known.alone or (s.terms.any and not (
         s.exact and is_as_it_was(s, b, s.label[b]) and is_as_it_was(s, b, known.target)
     ))
-    if s.terms.groups.any and known.known and (groups_moved(s, b, &priced) or restless(s)):
+    if s.terms.groups.any and is_known and (groups_moved(s, b, &priced) or restless(s)):
         lower(item, priced, True)
     if known.alone:
         item.delta = min(item.delta, 0)     # the empty set may be open to it now
-    if s.terms.k and known.known and item.delta != NONE:
+    if s.terms.k and is_known and item.delta != NONE:
         for t in range(s.terms.k):
             moved[t] = s.applied[t] - s.since[b * s.terms.k + t] + (s.during[t] if item.loose else s.left[t])
         if item.loose:
@@ -473,11 +501,15 @@ cdef void move(State* s, element_t a, element_t W, Py_ssize_t length) noexcept n
             prefetch(s.starts + b)
         for k in range(s.starts[a], s.starts[a + 1]):
             b = s.neighbours[k]
-            if s.place[b] == OUT and not s.best[b].known:
+            if s.place[b] == OUT and not published(&s.best[b].known):
                 fetch_row(s, b)
     for k in range(s.starts[a], s.starts[a + 1] if (plain or (s.exact and length == 1)) and not is_hub(s, a) else 0):
         b = s.neighbours[k]
-        if s.place[b] == OUT and not s.best[b].known and s.starts[b + 1] - s.starts[b] > 2 and not is_hub(s, b):
+        if s.half != NULL and s.visited[s.label[b]] == s.chain and s.size[s.label[b]] <= length + 1:
+            continue                    # what two threads learn has to be the same: what holds between chains
+        if s.place[b] == OUT and not published(&s.best[b].known) and (
+            s.starts[b + 1] - s.starts[b] > 2 and not is_hub(s, b)
+        ):
             # No neighbour has moved in this chain, and with a background no element has, so the best move is valid in
             # later chains, too. On paths this saves no time.
             learn(s, b)
@@ -617,18 +649,17 @@ cdef fixed_t height_at(State* s, element_t a) noexcept nogil:
     return fixed(largest, s.scale)
 
 
-cdef inline void fetch_next(State* s) noexcept nogil:
+cdef inline void fetch_start(State* s, element_t far, element_t near) noexcept nogil:
     """Fetch what the next chains begin with."""
-    cdef Py_ssize_t at
-    cdef element_t b
+    prefetch(s.best + far)
+    prefetch(s.starts + far)
+    fetch_row(s, near)
+
+
+cdef inline void fetch_next(State* s) noexcept nogil:
+    cdef Py_ssize_t near = s.head + AHEAD, far = near + AHEAD
     if s.length > 2 * AHEAD:
-        at = s.head + 2 * AHEAD
-        b = s.queue[at if at < s.n else at - s.n]
-        prefetch(s.best + b)
-        prefetch(s.starts + b)
-        at = s.head + AHEAD
-        b = s.queue[at if at < s.n else at - s.n]
-        fetch_row(s, b)
+        fetch_start(s, s.queue[far if far < s.n else far - s.n], s.queue[near if near < s.n else near - s.n])
 
 
 cdef fixed_t improve_by_chain(
@@ -653,7 +684,7 @@ cdef fixed_t improve_by_chain(
         )
     if s.terms.groups.any and (restless(s) or groups_moved(s, a, &priced)):
         first.known = False
-    if not first.known or first.alone != (s.size[s.label[a]] == 1):
+    if not published(&first.known) or first.alone != (s.size[s.label[a]] == 1):
         learn(s, a)
     height = height_at(s, a)
     if first.delta > height:        # NONE, too
@@ -685,8 +716,45 @@ cdef fixed_t improve_by_chain(
         s.place[item.element] = <element_t>(item - s.candidates)
     for i in range(s.waiting):
         s.place[s.candidates[i].element] = OUT
-    keep_prefix(s, length, kept)
+    if s.half != NULL:
+        note_prefix(s, length, kept, smallest)
+    else:
+        keep_prefix(s, length, kept)
     return smallest
+
+
+cdef void note_prefix(State* s, Py_ssize_t length, Py_ssize_t kept, fixed_t change) noexcept nogil:
+    """Undo a chain, and note its best prefix."""
+    cdef Py_ssize_t i
+    cdef element_t W
+    cdef Step* steps = s.half.steps + s.half.written
+    for i in range(length - 1, -1, -1):
+        W = s.label[s.moved[i]]
+        s.place[s.moved[i]] = OUT
+        move_back(s, s.moved[i], s.origin[i])
+        if i < kept:
+            steps[i + 1].element = s.moved[i]
+            steps[i + 1].target = W if s.size[W] else -1 - W
+    if kept:
+        steps.element, steps.change = <element_t>kept, change
+        s.half.written += kept + 1
+
+
+cdef void carry_out(State* s, const Step* steps, Py_ssize_t count) noexcept nogil:
+    """Apply the noted steps of a chain. Elements that are alone from then on, or no more, have another best move."""
+    cdef Py_ssize_t i, k
+    cdef element_t U, W
+    for i in range(count):
+        U, W = s.label[steps[i].element], steps[i].target
+        for k in range(i - 1 if W >= 0 else -1, -1, -1):
+            if steps[k].target == -1 - W:           # this subset is new, and may have another number now
+                W = s.label[steps[k].element]
+                break
+        W = shift(s, steps[i].element, max(W, EMPTY))
+        if s.size[U] == 1:
+            s.best[s.members[U]].known = False
+        if s.size[W] == 2:
+            s.best[s.members[W] - steps[i].element].known = False
 
 
 cdef void keep_prefix(State* s, Py_ssize_t length, Py_ssize_t kept) noexcept nogil:
@@ -774,14 +842,20 @@ cdef fixed_t improve_by_ejections(State* s, element_t a, fixed_t tolerance, Py_s
     return smallest
 
 
-cdef inline void forget(State* s, element_t a) noexcept nogil:
-    """Forget the best move of an element, which may have changed: a chain starts there again."""
+cdef inline void enqueue(State* s, element_t a) noexcept nogil:
+    """Let a chain start from an element again."""
     cdef Py_ssize_t at = s.head + s.length
-    s.best[a].known = False
     if not s.queued[a]:
         s.queued[a] = True
         s.queue[at if at < s.n else at - s.n] = a
         s.length += 1
+
+
+cdef inline void forget(State* s, element_t a) noexcept nogil:
+    """Forget the best move of an element, which may have changed: a chain starts there again."""
+    s.best[a].known = False
+    s.best[a].turn = s.turn
+    enqueue(s, a)
 
 
 cdef void forget_around(State* s, element_t a) noexcept nogil:
@@ -810,6 +884,10 @@ cdef class Chains:
         An element with more than `hub` stored pairs starts only chains of one move, and is no later move of a chain.
     terms : Terms, optional
         Of a background, groups and sizes, see `graphpart.partition.local_search.sums`.
+    batch : int, optional
+        Number of elements from which chains are found before they are applied, in two threads. With terms it is 1.
+    often : int, optional
+        If more than one of so many elements of a batch has moved, chains of the next one are applied at once.
 
     Attributes
     ----------
@@ -819,8 +897,13 @@ cdef class Chains:
     cdef State s
     cdef list kept
     cdef readonly object labels
+    cdef State twin                 # of the second thread
+    cdef Half[2] halves
+    cdef Py_ssize_t room            # of the steps of one half
+    cdef Py_ssize_t moves           # that were applied in the last batch
+    cdef bint two                   # whether the second thread works on the twin
     cdef fixed_t tolerance
-    cdef Py_ssize_t patience, longest
+    cdef Py_ssize_t patience, longest, batch, often
 
     def __cinit__(
         self,
@@ -834,6 +917,8 @@ cdef class Chains:
         Py_ssize_t longest,
         offset_t hub,
         terms=None,
+        Py_ssize_t batch=1,
+        Py_ssize_t often=4,
     ):
         cdef Py_ssize_t n = starts.shape[0] - 1, a
         cdef element_t[:, ::1] room = np.zeros((5, n + 1), np.int32)
@@ -898,6 +983,9 @@ cdef class Chains:
             self.s.version, self.s.paid_at, self.s.paid = &versions[0, 0], &versions[1, 0], <fixed_t*>&versions[2, 0]
         self.s.high = self.s.terms.k == 0 or not terms.repels
         self.s.look = self.s.head = self.s.length = 0
+        self.s.half, self.s.turn = NULL, 0
+        self.often = often
+        self.batch = 1 if self.s.terms.any or self.s.base.any else batch
         self.s.best = <Move*>malloc((n + 1) * sizeof(Move))
         self.s.candidates = <Candidate*>malloc((min(n, longest * hub) + 1) * sizeof(Candidate))
         if self.s.best == NULL or self.s.candidates == NULL:
@@ -905,7 +993,7 @@ cdef class Chains:
         large_pages(self.s.best, (n + 1) * sizeof(Move))
         for a in range(n):
             self.s.place[a] = OUT
-            self.s.best[a].alone = False
+            self.s.best[a].alone, self.s.best[a].turn = False, 0
             forget(&self.s, <element_t>a)
         self.count()
 
@@ -973,12 +1061,158 @@ cdef class Chains:
         self.s.head, self.s.length = 0, self.s.n
         return True
 
+    cdef list begin_twin(self):
+        """Give the second thread labels of its own, and what it needs to move elements."""
+        cdef Py_ssize_t n = self.s.n + 1
+        cdef element_t[:, ::1] room = np.empty((5, n), np.int32)
+        cdef element_t[:, ::1] chain = np.empty((2, 2 * self.longest + 2), np.int32)
+        cdef int64_t[:, ::1] wide = np.zeros((4, n), np.int64)
+        cdef char[::1] candidates = np.empty((self.longest * self.s.hub + 1) * sizeof(Candidate), np.int8)
+        cdef State* s = &self.twin
+        s[0] = self.s
+        s.label, s.size, s.unused, s.place, s.linked = (
+            &room[0, 0], &room[1, 0], &room[2, 0], &room[3, 0], &room[4, 0])
+        s.members, s.sums, s.visited = &wide[0, 0], <Sum*>&wide[1, 0], &wide[3, 0]
+        s.moved, s.origin, s.candidates = &chain[0, 0], &chain[1, 0], <Candidate*>&candidates[0]
+        s.look = s.chain = 0
+        memcpy(s.label, self.s.label, self.s.n * sizeof(element_t))
+        memcpy(s.size, self.s.size, n * sizeof(element_t))
+        memcpy(s.unused, self.s.unused, n * sizeof(element_t))
+        memcpy(s.place, self.s.place, n * sizeof(element_t))
+        memcpy(s.members, self.s.members, n * sizeof(int64_t))
+        return [room, chain, wide, candidates]
+
+    cdef double improve_in_batches(self, double cost, Stopping stopping):
+        """As `improve`, but find chains from many elements before those that do not touch each other are applied.
+
+        Where the elements before moved often, chains are applied at once: many would be in vain.
+        """
+        cdef State* s = &self.s
+        cdef Py_ssize_t room = 2 * (self.batch + self.longest), count, i
+        cdef element_t[::1] taken = np.empty(self.batch, np.int32)
+        cdef char[::1] steps = np.empty(2 * room * sizeof(Step), np.int8)
+        cdef list twin = self.begin_twin() if s.length > self.batch and processors() > 1 else None
+        cdef fixed_t change
+        cdef double begun, spent = 0.0      # seconds for each element, as found in the last batch
+        for i in range(s.n):
+            s.best[i].known &= s.best[i].alone == (s.size[s.label[i]] == 1)
+        self.two = twin is not None
+        self.room = room
+        self.moves = s.n
+        for i in range(2):
+            self.halves[i].steps = <Step*>&steps[0] + i * room
+        while s.length:
+            count = min(self.batch, s.length)
+            for i in range(count):
+                taken[i] = s.queue[s.head]
+                s.head = s.head + 1 if s.head + 1 < s.n else 0
+            s.length -= count
+            self.halves[0].starts, self.halves[0].count = &taken[0], count // 2
+            self.halves[1].starts, self.halves[1].count = &taken[0] + count // 2, count - count // 2
+            if self.moves * self.often > count:
+                with nogil:
+                    change = self.one_by_one(&taken[0], count, cost, stopping)
+            else:
+                for i in range(count):
+                    s.queued[taken[i]] = False
+                begun = seconds()
+                side_by_side(
+                    partial(self.search, False, cost, stopping), partial(self.search, True, cost, stopping.child()),
+                    worth=self.two and spent * count > WORTH,
+                )
+                spent = (seconds() - begun) / count
+                with nogil:
+                    self.moves = 0
+                    change = self.apply()
+            cost += change / s.scale
+            if stopping.poll(cost):
+                break
+        s.half = NULL
+        return cost
+
+    cdef fixed_t one_by_one(
+        self, element_t* starts, Py_ssize_t count, double cost, Stopping stopping
+    ) noexcept nogil:
+        """Find a chain from each element, and apply it; the change of cost."""
+        cdef Half* half = &self.halves[0]
+        cdef Py_ssize_t i
+        cdef fixed_t change = 0
+        self.s.half = half
+        self.halves[1].written = self.halves[1].count = self.halves[1].looked = 0
+        half.count = half.looked = 0
+        self.moves = 0
+        for i in range(count):
+            half.written = 0
+            self.s.queued[starts[i]] = False
+            if i + 2 * AHEAD < count:
+                fetch_start(&self.s, starts[i + 2 * AHEAD], starts[i + AHEAD])
+            improve_by_chain(&self.s, starts[i], self.tolerance, self.patience, self.longest, cost, stopping)
+            if half.written:
+                change += self.apply()
+            if base_poll(&self.s.base, stopping, cost + change / self.s.scale):
+                break
+        return change
+
+    def search(self, bint second, double cost, Stopping stopping):
+        """Find chains from one half of the elements that were taken from the queue."""
+        cdef State* s = &self.twin if second and self.two else &self.s
+        cdef Half* half = &self.halves[second]
+        s.half = half
+        half.written = half.looked = 0
+        with nogil:
+            while half.looked < half.count and half.written + self.longest < self.room:
+                if half.looked + 2 * AHEAD < half.count:
+                    fetch_start(s, half.starts[half.looked + 2 * AHEAD], half.starts[half.looked + AHEAD])
+                improve_by_chain(
+                    s, half.starts[half.looked], self.tolerance, self.patience, self.longest, cost, stopping)
+                half.looked += 1
+                if base_poll(&s.base, stopping, cost):
+                    break
+
+    cdef fixed_t apply(self) noexcept nogil:
+        """Apply the chains that were found, but for those of which another one has moved an element or a neighbour."""
+        cdef State* s = &self.s
+        cdef Half* half
+        cdef Step* steps
+        cdef Py_ssize_t i, h, kept
+        cdef fixed_t change = 0
+        cdef bint fits
+        if s.turn == SHRT_MAX:
+            s.turn = 0
+            for i in range(s.n):
+                s.best[i].turn = 0
+        s.turn += 1
+        for h in range(2):
+            half = &self.halves[h]
+            steps = half.steps
+            while steps < half.steps + half.written:
+                kept = steps.element
+                fits = True
+                for i in range(1, kept + 1):
+                    fits &= s.best[steps[i].element].turn != s.turn
+                if fits:
+                    change += steps.change
+                    self.moves += kept
+                    carry_out(s, steps + 1, kept)
+                    if self.two:
+                        carry_out(&self.twin, steps + 1, kept)
+                    for i in range(1, kept + 1):
+                        forget_around(s, steps[i].element)
+                else:
+                    enqueue(s, steps[1].element)
+                steps += kept + 1
+            for i in range(half.looked, half.count):
+                enqueue(s, half.starts[i])
+        return change
+
     def improve(self, double cost, Stopping stopping):
         """Apply chains until none helps: from all elements first, then where something changed. Returns the cost."""
         cdef element_t a
         cdef fixed_t change
         cdef State* s = &self.s
         cdef double before = cost
+        if self.batch > 1:
+            return self.improve_in_batches(cost, stopping)
         with nogil:
             while s.length or self.rise(before, cost) or (
                 (s.terms.any or s.base.any) and self.find_moves(cost, stopping)

@@ -40,6 +40,12 @@ of chains. Each step is the best move of all, but an element that has moved rest
 ends after LONG n moves without a new best prefix, and the next sequence starts from its best prefix, until a sequence
 does not lower the cost.
 
+From LARGE elements on, unless there are unlisted pairs with a cost, groups or limits, or subsets have to be connected,
+chains start from a batch of elements at once, a 256th of all: each is found as if there were no others. Then they are
+applied in the order of their first elements. One that would move an element that has moved since, or a neighbour of
+one, is not; its first element waits again. So two threads may find chains, one from each half of a batch. If more than
+one of four elements of a batch has moved, chains of the next one are applied as soon as they are found.
+
 Where subsets have to be connected, only base pairs link, and make an element a neighbour; all pairs count in costs. An
 element only moves or switches if its own subset stays connected without it. So subsets are connected at each step, and
 each prefix of a sequence is a partition that is allowed.
@@ -86,6 +92,7 @@ HEIGHT = 0.75  # largest rise of a sequence above its best prefix, in mean absol
 MANY, WHOLE = 8, 400  # mean stored pairs per element above which pairs come first; most elements of two small subsets
 CHAIN = 7  # moves without a new best prefix after which a chain ends
 DIVIDED = 2**15  # number of elements from which rounds have an order for two threads
+LARGE, BATCHES = 2**18, 256  # elements from which chains start in batches; the number of batches of all elements
 LONGEST = 256  # most moves of a chain, whose time is quadratic in its length; the next one goes on from there
 REST, LONG = 5, 5  # on small problems, n / 10 is too little
 
@@ -186,8 +193,9 @@ def _improve_in_turn(p: SetPartition, pairs: Pairs, stopping: Stopping) -> None:
             if stopping.reason is not None:
                 return
         chains = Chains(
-            *p._rows().arrays, pairs.labels, p._magnitude, p._tolerance, _patience(p), LONGEST, pairs.hub, terms_of(p)
-        )
+            *p._rows().arrays, pairs.labels, p._magnitude, p._tolerance, _patience(p), LONGEST, pairs.hub, terms_of(p),
+            p.n // BATCHES if p.n >= LARGE else 1,
+        )  # fmt: skip
     divided = False
     while True:
         before = pairs.cost

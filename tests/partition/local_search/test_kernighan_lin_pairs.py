@@ -165,6 +165,54 @@ def test_same_chains_as_the_reference_without_ties(seed: int) -> None:
         assert chained(p, labels, 6) == reference_chains(p, labels, 6)
 
 
+@given(partitions(max_n=9, dense=False))
+@settings(max_examples=trials(30), derandomize=True, deadline=None)
+def test_same_chains_in_batches_as_the_reference(p: gp.SetPartition) -> None:
+    p = p._contract(p._must_join_classes())
+    for labels in starts(p):
+        for longest, *batches in ((3, 2, 4), (2, 4, 0), (LONGEST, 9, 0)):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("GRAPHPART_THREADS", str(1 + p.n % 2))
+                found = chained(p, labels, CHAIN, 5, longest, *batches)
+            assert found == reference_chains(p, labels, CHAIN, 5, longest, *batches)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_same_chains_in_batches_of_more_elements(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some are not applied, since others have moved an element or a neighbour; some make new subsets."""
+    monkeypatch.setenv("GRAPHPART_THREADS", str(1 + seed % 2))
+    rng = np.random.default_rng(seed)
+    n = 60
+    pairs = [(a, b) for a in range(n) for b in range(a) if rng.random() < 0.1]
+    costs = rng.integers(-2, 3, len(pairs)) if seed % 3 == 0 else rng.normal(size=len(pairs))
+    p = gp.SetPartition.from_pairs(n, pairs, costs, must_cut=[pairs[3]], dense=False)
+    for labels in (gp.partition.greedy_joining(p).labels, canonical(rng.integers(0, 8, n).astype(np.int32))):
+        if not math.isinf(p._evaluate_labels(labels)):
+            for often in (0, 4):
+                found = chained(p, labels, 6, 99, LONGEST, 24, often)
+                assert found == reference_chains(p, labels, 6, 99, LONGEST, 24, often)
+
+
+@pytest.mark.parametrize("kind", ["normal", "signs", "grid"])
+def test_chains_in_batches_are_the_same_on_any_number_of_threads(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LARGE", 0)
+    monkeypatch.setattr(module, "BATCHES", 8)
+    n, m = 20_000, 60_000
+    rng = np.random.default_rng(len(kind))
+    a, b = rng.integers(0, n, m), rng.integers(1, n, m)
+    if kind == "grid":
+        b = np.where(rng.random(m) < 0.5, 1, 141)
+    costs = rng.integers(-1, 2, m) if kind == "signs" else rng.normal(size=m)
+    p = gp.SetPartition.from_pairs(n, np.column_stack([a, (a + b) % n]), costs, dense=False)
+    found = []
+    for threads in ("1", "2", "3", "7"):
+        monkeypatch.setenv("GRAPHPART_THREADS", threads)
+        r = kernighan_lin_pairs(p)
+        assert r.cost == p.evaluate(r.labels) < 0
+        found.append(r.labels.tolist())
+    assert found == 4 * found[:1]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_same_as_the_references_with_a_background(seed: int) -> None:
     rng = np.random.default_rng(seed)
