@@ -62,7 +62,9 @@ else:
     OPTIMISE = not re.search(r"(^|\s)-O", given)
     FLAGS = [] if re.search(r"(^|\s)-g", given) else ["-g0"]
     FLAGS += [] if "NDEBUG" in given else ["-DNDEBUG"]
-    LINK = ["-Wl,-s", "-Wl,-z,noseparate-code"] if sys.platform == "linux" and "-g0" in FLAGS else []  # a sixth smaller
+    LINK = []
+    if sys.platform == "linux" and "-g0" in FLAGS:  # names of functions, and padding: a sixth of a kernel
+        LINK = ["-Wl,-s", "-Wl,-z,noseparate-code"]
     FLAGS += ["-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
     if OPTIMISE and sys.platform == "linux":  # a fifth of the time of gcc, and kernels are as fast without
         FLAGS += ["-fno-gcse", "-fno-rerun-cse-after-loop", "-fno-schedule-insns2", "-Wno-all"]
