@@ -43,8 +43,8 @@ does not lower the cost.
 From LARGE elements on, unless there are unlisted pairs with a cost, groups or limits, or subsets have to be connected,
 chains start from a batch of elements at once, a 256th of all: each is found as if there were no others. Then they are
 applied in the order of their first elements. One that would move an element that has moved since, or a neighbour of
-one, is not; its first element waits again. So two threads may find chains, one from each half of a batch. If more than
-one of four elements of a batch has moved, chains of the next one are applied as soon as they are found.
+one, is not; its first element waits again. So two threads may find chains, one from each half of a batch. In the first
+batch, and after one in which more than one of four elements has moved, chains are applied as soon as they are found.
 
 Where subsets have to be connected, only base pairs link, and make an element a neighbour; all pairs count in costs. An
 element only moves or switches if its own subset stays connected without it. So subsets are connected at each step, and
