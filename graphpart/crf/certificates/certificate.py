@@ -48,6 +48,9 @@ __all__ = [
     "proven_bound",
 ]
 
+LARGE = 256  # entries of a table from which on its own SHA-256 takes no longer than they do
+SECOND = "2:"  # before a fingerprint in which large tables count by their own
+
 Floats = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 Elements = NDArray[np.int32]
@@ -164,7 +167,7 @@ class Certificate(Proof):
         O(sum over factors of arity times size of the table).
         """
         f = as_factor_graph(problem)
-        self._identify(seal_of(self), f.n, fingerprint(f))
+        self._identify(seal_of(self), f.n, fingerprint(f, self.problem))
         if exact:
             proven: float | Fraction = exact_bound(f, self)
         else:
@@ -284,20 +287,38 @@ def _frozen(certificate: Certificate) -> Certificate:
     return certificate
 
 
-def fingerprint(f: FactorGraph) -> str:
-    """SHA-256 of the constant, the domains, the scopes and the tables, kept once made. O(size of all tables)"""
-    key = "fingerprint"
+def fingerprint(f: FactorGraph, like: str = "") -> str:
+    """SHA-256 of the constant, the domains, the scopes and the tables, kept once made. O(size of all tables)
+
+    A table of `LARGE` entries or more counts by its own SHA-256, so that one that many factors share is read once. With
+    `like`, a fingerprint without a prefix, as graphpart 0.2 made them, all entries count.
+    """
+    former = bool(like) and not like.startswith(SECOND)
+    key = "former fingerprint" if former else "fingerprint"
     kept = f._cache.get(key)
     if kept is None or kept[0] != f.constant:  # the constant may be assigned to
         digest = hashlib.sha256(repr((f.n, f.m, float(f.constant))).encode())
-        arrays = (f.domains, f.scope_start, f.scope, f.table_start)
+        starts = f.table_start
+        arrays = (f.domains, f.scope_start, f.scope, starts)
         for array, kind in zip(arrays, ("<i4", "<i8", "<i4", "<i8"), strict=True):
             digest.update(np.ascontiguousarray(array, kind).data)
-        for block in blocks(f):
+        large = np.diff(starts) >= (np.inf if former else LARGE)
+        for block in blocks(f, np.flatnonzero(~large)):
             digest.update(np.ascontiguousarray(block, "<f8").data)
-        kept = f._cache[key] = (f.constant, digest.hexdigest())
+        digest.update(_digests(f, np.flatnonzero(large)))
+        kept = f._cache[key] = (f.constant, digest.hexdigest() if former else SECOND + digest.hexdigest())
     text: str = kept[1]
     return text
+
+
+def _digests(f: FactorGraph, factors: NDArray[np.int64]) -> bytes:
+    """The SHA-256 of the tables of some factors, one after the other."""
+    starts, begins, tables = f.table_start, f._flat()[3][factors], f._flat()[4]
+    entries, sha = np.ascontiguousarray(tables, "<f8").data, hashlib.sha256
+    first, which = np.unique(begins, return_index=True, return_inverse=True)[1:]
+    ends = begins + starts[factors + 1] - starts[factors]
+    digests = [sha(entries[a:b]).digest() for a, b in zip(begins[first].tolist(), ends[first].tolist(), strict=True)]
+    return b"".join([digests[k] for k in which.ravel().tolist()])
 
 
 def message_starts(f: FactorGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -74,11 +74,12 @@ def entries_of(f: FactorTables, factors: NDArray[np.integer[Any]]) -> tuple[Star
     return new, _structure.gather(f._flat()[4], begins[factors], new)
 
 
-def blocks(f: FactorTables) -> Iterator[Floats]:
-    """The entries of all tables in the order of the factors, some at a time."""
-    begins, tables, start = *f._flat()[3:], f.table_start
-    ends = np.searchsorted(start, np.arange(0, f.entries, BLOCK) + BLOCK)
-    for a, b in pairwise([0, *np.unique(np.minimum(ends, f.m)).tolist()]):
+def blocks(f: FactorTables, factors: NDArray[np.integer[Any]]) -> Iterator[Floats]:
+    """The entries of the tables of some factors, one after the other, some at a time."""
+    begins, tables, all_starts = f._flat()[3][factors], f._flat()[4], f.table_start
+    start = _starts(all_starts[factors + 1] - all_starts[factors])
+    ends = np.searchsorted(start, np.arange(0, start[-1], BLOCK) + BLOCK)
+    for a, b in pairwise([0, *np.unique(np.minimum(ends, len(factors))).tolist()]):
         yield _structure.gather(tables, begins[a:b], start[a : b + 1] - start[a])
 
 

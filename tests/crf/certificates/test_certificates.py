@@ -1,6 +1,7 @@
 """Certificates of factor graphs: what random messages prove, in floating point and in rational numbers; alterations."""
 
 import dataclasses
+import hashlib
 import json
 import math
 from fractions import Fraction
@@ -10,8 +11,10 @@ import numpy as np
 import pytest
 from reference_crf import all_energies
 from strategies_crf import random_factor_graph
+from trials import trials
 
 import graphpart as gp
+from graphpart.crf.certificates import certificate
 from graphpart.crf.certificates.certificate import (
     Certificate,
     Extra,
@@ -194,6 +197,40 @@ def test_other_problems_are_refused():
         good.check(gp.FactorGraph.from_arrays([2], []))
     f.add_variable("new")
     assert not good.verify(f)
+
+
+def by_the_definition(f, large):
+    """The SHA-256 of a factor graph, from a list of its tables; those of `large` entries count by their own."""
+    tables = [f.factor(k)[1].astype("<f8").tobytes() for k in range(f.m)]
+    whole = hashlib.sha256(repr((f.n, f.m, float(f.constant))).encode())
+    for array, kind in ((f.domains, "<i4"), (f.scope_start, "<i8"), (f.scope, "<i4"), (f.table_start, "<i8")):
+        whole.update(array.astype(kind).tobytes())
+    whole.update(b"".join(table for table in tables if len(table) < 8 * large))
+    whole.update(b"".join(hashlib.sha256(table).digest() for table in tables if len(table) >= 8 * large))
+    return whole.hexdigest()
+
+
+def test_fingerprints_of_small_and_large_tables(monkeypatch):
+    rng = np.random.default_rng(5)
+    table = rng.normal(size=(16, 16))
+    pairs = [[0, 1], [1, 2], [2, 3]]
+    shared = gp.FactorGraph.from_arrays([16] * 4, [(pairs, np.broadcast_to(table, (3, 16, 16)))], constant=1.0)
+    alone = gp.FactorGraph.from_arrays([16] * 4, [(pairs, [table] * 3)], constant=1.0)
+    assert shared.entries > len(shared._flat()[4])
+    assert fingerprint(shared) == fingerprint(alone) == f"2:{by_the_definition(alone, 256)}"
+    for large in (1, 4, 8, 100):
+        monkeypatch.setattr(certificate, "LARGE", large)
+        for _ in range(trials(20)):
+            f = random_factor_graph(rng)
+            assert fingerprint(f) == f"2:{by_the_definition(f, large)}"
+            assert fingerprint(f, "as before") == by_the_definition(f, math.inf)
+
+
+def test_certificates_with_the_former_fingerprint_are_checked():
+    f, good = good_one()
+    former = sealed(dataclasses.replace(good, problem=by_the_definition(f, math.inf)))
+    assert former.verify(f)
+    assert not former.verify(gp.FactorGraph.from_csr(f.domains, f.scope_start, f.scope, f.tables + 1.0))
 
 
 def with_extra(good, **changes):
