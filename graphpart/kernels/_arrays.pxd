@@ -14,6 +14,7 @@ cdef object zeros_float64(Py_ssize_t n)
 cdef object zeros_float32(Py_ssize_t n)
 cdef object zeros_int8(Py_ssize_t n)
 cdef object zeros_uint8(Py_ssize_t n)
+cdef object zeros_uint64(Py_ssize_t n)
 
 cdef object full_int32(Py_ssize_t n, element_t value)
 cdef object full_int64(Py_ssize_t n, offset_t value)

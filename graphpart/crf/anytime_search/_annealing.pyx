@@ -20,6 +20,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 
 from graphpart.crf.anytime_search._parts cimport Arrays, Graph
+from graphpart.kernels._arrays cimport zeros_float64, zeros_int32, zeros_int64
 from graphpart.kernels.random cimport random_below, random_bits
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -220,15 +221,15 @@ cdef class Annealing:
         cdef cost_t[::1] local, gap, coupling
         self.kept = [arrays]
         self.variates = variates
-        self.label, self.best = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
+        self.label, self.best = zeros_int32(n + 1), zeros_int32(n + 1)
         self.links = np.zeros((count + 1) * sizeof(Link), np.int8)
         s.g, s.binary, s.forbidden = arrays.g, binary, forbidden
         s.links = <Link*>&self.links[0]
         s.label = &self.label[0]
-        local = np.zeros(3 * n + 1 if binary else s.g.first[n] + 1)
-        gap = np.zeros(1 if binary else n + 1)
-        at = np.zeros(1 if binary else m + 1, np.int64)
-        coupling = np.zeros(count + 1 if binary else 1)
+        local = zeros_float64(3 * n + 1 if binary else s.g.first[n] + 1)
+        gap = zeros_float64(1 if binary else n + 1)
+        at = zeros_int64(1 if binary else m + 1)
+        coupling = zeros_float64(count + 1 if binary else 1)
         self.kept += [local, gap, at, coupling]
         s.local, s.gap, s.at, s.coupling = &local[0], &gap[0], &at[0], &coupling[0]
         self.coupled = -1.0
@@ -270,7 +271,7 @@ cdef class Annealing:
         cdef State* s = &self.s
         cdef Py_ssize_t v, n = s.g.n
         cdef offset_t y
-        out = np.zeros(s.g.first[n])
+        out = zeros_float64(s.g.first[n])
         cdef double[::1] result = out
         with nogil:
             self.label[:n] = labels

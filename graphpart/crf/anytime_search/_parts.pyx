@@ -12,6 +12,7 @@ import numpy as np
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
 
+from graphpart.kernels._arrays cimport empty_int32, empty_int64, zeros_int64, zeros_int8
 from graphpart.kernels.random cimport random_below
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
@@ -67,9 +68,9 @@ cdef class Arrays:
         cdef offset_t i, begin, length, shift
         cdef element_t u
         size = min(size, g.n)
-        out = np.empty(max(size, 1), np.int32)
+        out = empty_int32(max(size, 1))
         cdef element_t[::1] found = out
-        cdef char[::1] seen = np.zeros(g.n + 1, np.int8)
+        cdef char[::1] seen = zeros_int8(g.n + 1)
         with nogil:
             found[0] = <element_t>random_below(&seed, g.n)
             seen[found[0]] = True
@@ -101,9 +102,9 @@ cdef class Arrays:
         if g.n == 0:
             return out
         cdef element_t[::1] label = out
-        cdef element_t[::1] region = np.empty(g.n, np.int32)
-        cdef char[::1] seen = np.zeros(g.n, np.int8)
-        cdef char[::1] counted = np.zeros(g.m + 1, np.int8)
+        cdef element_t[::1] region = empty_int32(g.n)
+        cdef char[::1] seen = zeros_int8(g.n)
+        cdef char[::1] counted = zeros_int8(g.m + 1)
         with nogil:
             for v in range(g.n):
                 if seen[v] or one[v] == other[v]:
@@ -199,12 +200,12 @@ def part(whole, const element_t[::1] labels, const element_t[::1] inside, elemen
         for k in range(count):
             place[inside[k]] = -1
         return None
-    start_array, scope_array = np.zeros(kept + 1, np.int64), np.empty(members, np.int32)
-    member_array = np.empty(members, np.int64)
+    start_array, scope_array = zeros_int64(kept + 1), empty_int32(members)
+    member_array = empty_int64(members)
     cdef offset_t[::1] member = member_array
-    begin_array, tables_array = np.zeros(kept + 1, np.int64), np.empty(entries, np.int64)
-    unary_array, first_array = np.empty(sizes, np.int64), np.zeros(count + 1, np.int64)
-    counter_array, stride_array = np.zeros(widest + 1, np.int64), np.zeros(widest + 1, np.int64)
+    begin_array, tables_array = zeros_int64(kept + 1), empty_int64(entries)
+    unary_array, first_array = empty_int64(sizes), zeros_int64(count + 1)
+    counter_array, stride_array = zeros_int64(widest + 1), zeros_int64(widest + 1)
     cdef offset_t[::1] start = start_array, begin = begin_array, counter = counter_array, stride = stride_array
     cdef offset_t[::1] starts = first_array
     cdef element_t[::1] rest = scope_array
@@ -281,7 +282,7 @@ def around(whole, Py_ssize_t size, Py_ssize_t middle, char[::1] seen) -> NDArray
     cdef const offset_t[::1] scope_start = whole.flat.scope_start, rows = whole.rows
     cdef Py_ssize_t count = 1, at = 0, f, k
     cdef offset_t i, j
-    out = np.empty(size, np.int32)
+    out = empty_int32(size)
     cdef element_t[::1] found = out
     with nogil:
         found[0] = <element_t>middle
@@ -315,8 +316,8 @@ def gap_terms(whole, const element_t[::1] labels) -> NDArray[np.int64]:
     cdef offset_t i, j, k, count, size, own
     cdef int64_t least, selected, value
     cdef int64_t[::1] cost = np.array(whole.unary)
-    cdef offset_t[::1] label = np.zeros(max(1, int(np.max(np.diff(flat.scope_start), initial=1))), np.int64)
-    out = np.zeros(n, np.int64)
+    cdef offset_t[::1] label = zeros_int64(max(1, int(np.max(np.diff(flat.scope_start), initial=1))))
+    out = zeros_int64(n)
     cdef int64_t[::1] term = out
     with nogil:
         for f in range(m):

@@ -1,13 +1,12 @@
 """Kernel of sequential reweighted message passing: passes over the variables, and over tight pairs of triplets."""
 
-import numpy as np
-
 from libc.math cimport INFINITY
 from libc.string cimport memcpy
 
 from graphpart.crf.bounds._prepared cimport Prepared, message_of, sizes
 from graphpart.crf.bounds._visits cimport gp_network, gp_run, gp_visit
 from graphpart.crf.problem._view cimport entries_of
+from graphpart.kernels._arrays cimport zeros_float64
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -70,7 +69,7 @@ cdef class Passing(Prepared):
         Threads may visit different parts if there are pairs only, and none between these parts.
         """
         cdef Py_ssize_t left = self.ends[part + 1] - self.ends[part], some, largest = self.given.shape[0]
-        cdef double[::1] room = np.zeros(3 * largest)
+        cdef double[::1] room = zeros_float64(3 * largest)
         cdef gp_network net = self.net
         cdef element_t front = self.front[part]
         cdef double total = 0.0

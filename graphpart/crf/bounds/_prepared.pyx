@@ -17,6 +17,7 @@ from libc.string cimport memcmp
 from graphpart.crf.bounds._tables cimport hash_of, recognise
 from graphpart.crf.bounds._visits cimport GP_GENERAL, GP_LINEAR, gp_network, gp_pair
 from graphpart.crf.problem._view cimport View, entries_of
+from graphpart.kernels._arrays cimport full_int32, full_int64, zeros_float64, zeros_int32, zeros_int64, zeros_int8
 from graphpart.kernels.types cimport element_t, offset_t
 
 cdef enum:
@@ -54,18 +55,18 @@ cdef class Prepared:
         self.table_start, self.tables, self.unary, self.own = table_start, tables, unary, own
         self.n = len(domains)
         self.cap = cap
-        self.ends, self.done_forward, self.front = ends, False, np.full(len(ends) - 1, NOBODY, np.int32)
+        self.ends, self.done_forward, self.front = ends, False, full_int32(len(ends) - 1, NOBODY)
         largest = int(np.max(domains, initial=1))
         smallest = int(np.min(domains, initial=largest))
         self.net.sized = largest if largest == smallest and largest in (2, 4, 6, 8, 16) else 0
-        self.given, self.start = np.zeros(largest), np.zeros(largest)
+        self.given, self.start = zeros_float64(largest), zeros_float64(largest)
         arity = np.diff(scope_start)
         self._take_pairs(np.flatnonzero((arity == 2) & (tight == 0)).astype(np.int32))
         self._take_large(np.flatnonzero((arity > 2) | (tight > 0)).astype(np.int32), np.ascontiguousarray(tight))
         self._take_triplets(np.ascontiguousarray(triplets, np.int32))
         self._weigh()
         cdef offset_t room = max(largest * largest if len(triplets) else largest, self._largest())
-        self.scratch, self.scratch2 = np.zeros(room), np.zeros(room)
+        self.scratch, self.scratch2 = zeros_float64(room), zeros_float64(room)
         self._connect()
 
     cdef offset_t _largest(self):
@@ -94,13 +95,13 @@ cdef class Prepared:
         cdef gp_pair* p
         cdef uint64_t slot
         self.pair_count = count
-        self.pair_bytes = np.zeros(max(1, count) * sizeof(gp_pair), np.int8)
+        self.pair_bytes = zeros_int8(max(1, count) * sizeof(gp_pair))
         self.pairs = <gp_pair*>&self.pair_bytes[0]
-        self.pair_factor = np.zeros(count, np.int32)
-        self.later_start, self.earlier_start = np.zeros(self.n + 1, np.int64), np.zeros(self.n + 1, np.int64)
-        self.earlier = np.zeros(count, np.int32)
-        cdef offset_t[::1] recent = np.full(RECENT, -1, np.int64)
-        cdef offset_t[::1] sharing = np.full(RECENT, -1, np.int64)     # pairs whose factors may share a table with others
+        self.pair_factor = zeros_int32(count)
+        self.later_start, self.earlier_start = zeros_int64(self.n + 1), zeros_int64(self.n + 1)
+        self.earlier = zeros_int32(count)
+        cdef offset_t[::1] recent = full_int64(RECENT, -1)
+        cdef offset_t[::1] sharing = full_int64(RECENT, -1)     # pairs whose factors may share a table with others
         cdef gp_pair* other
         cdef offset_t[::1] later_start = self.later_start, earlier_start = self.earlier_start
         with nogil:
@@ -151,7 +152,7 @@ cdef class Prepared:
                         p.table = at
                     else:
                         recent[slot] = p.table
-        self.messages = np.zeros(max(1, message))
+        self.messages = zeros_float64(max(1, message))
 
     def _take_large(self, const element_t[::1] factors, const unsigned char[::1] tight):
         cdef Py_ssize_t count = factors.shape[0], k, f
@@ -159,10 +160,10 @@ cdef class Prepared:
         cdef element_t v, lowest, highest
         self.large_count = count
         self.large_factor = np.array(factors, np.int32)
-        self.large_first, self.large_last = np.zeros(count, np.int32), np.zeros(count, np.int32)
-        self.large_message = np.zeros(count + 1, np.int64)
-        self.large_table = np.full(count, -1, np.int64)
-        self.large_rows = np.zeros(self.n + 1, np.int64)
+        self.large_first, self.large_last = zeros_int32(count), zeros_int32(count)
+        self.large_message = zeros_int64(count + 1)
+        self.large_table = full_int64(count, -1)
+        self.large_rows = zeros_int64(self.n + 1)
         with nogil:
             for k in range(count):
                 f = factors[k]
@@ -180,10 +181,10 @@ cdef class Prepared:
             self.large_message[count] = message
             for k in range(1, self.n + 1):
                 self.large_rows[k] += self.large_rows[k - 1]
-        self.large_messages = np.zeros(max(1, message))
-        self.pair_tables = np.zeros(max(1, table))
-        self.large_of = np.zeros(max(1, self.large_rows[self.n]), np.int32)
-        self.place_of = np.zeros(max(1, self.large_rows[self.n]), np.int32)
+        self.large_messages = zeros_float64(max(1, message))
+        self.pair_tables = zeros_float64(max(1, table))
+        self.large_of = zeros_int32(max(1, self.large_rows[self.n]))
+        self.place_of = zeros_int32(max(1, self.large_rows[self.n]))
         with nogil:
             for k in range(count - 1, -1, -1):
                 f = factors[k]
@@ -216,12 +217,12 @@ cdef class Prepared:
     def _take_triplets(self, const element_t[:, ::1] factors):
         cdef Py_ssize_t count = factors.shape[0], t, k, e
         cdef offset_t message = 0
-        large = np.full(len(self.scope_start) - 1, -1, np.int32)
+        large = full_int32(len(self.scope_start) - 1, -1)
         large[np.asarray(self.large_factor)] = np.arange(self.large_count)
         self.triplets = np.ascontiguousarray(large[np.asarray(factors)].reshape(-1, 3))
         self.link_message = np.zeros((count, 3), np.int64)
-        self.member_start = np.zeros(self.large_count + 1, np.int64)
-        self.owned_start = np.zeros(self.n + 1, np.int64)
+        self.member_start = zeros_int64(self.large_count + 1)
+        self.owned_start = zeros_int64(self.n + 1)
         for k in range(self.large_count):
             if self.large_table[k] >= 0:
                 self.owned_start[self.large_first[k]] += 1
@@ -230,10 +231,10 @@ cdef class Prepared:
         # by first variable, then by last one
         order = np.lexsort((np.asarray(self.large_last)[pairs], np.asarray(self.large_first)[pairs]))
         self.owned = np.ascontiguousarray(pairs[order].astype(np.int32))
-        owned_start = np.zeros(self.n + 1, np.int64)
+        owned_start = zeros_int64(self.n + 1)
         owned_start[1:] = np.asarray(self.owned_start)[: self.n]
         self.owned_start = owned_start
-        self.member = np.zeros(3 * count, np.int32)
+        self.member = zeros_int32(3 * count)
         with nogil:
             for t in range(count):
                 for e in range(3):
@@ -248,13 +249,13 @@ cdef class Prepared:
                     k = self.triplets[t, e]
                     self.member_start[k] -= 1
                     self.member[self.member_start[k]] = <element_t>(3 * t + e)
-        self.link_messages = np.zeros(max(1, message))
+        self.link_messages = zeros_float64(max(1, message))
 
     def _weigh(self):
         """The share of its belief that a variable sends to each factor: 1 / max(factors ahead, factors behind)."""
         cdef Py_ssize_t v, k
         cdef offset_t i, ahead, behind
-        self.weight = np.zeros(max(1, self.n))
+        self.weight = zeros_float64(max(1, self.n))
         with nogil:
             for v in range(self.n):
                 ahead = self.later_start[v + 1] - self.later_start[v]

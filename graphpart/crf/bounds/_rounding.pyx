@@ -9,6 +9,7 @@ from graphpart.crf.bounds._message_passing cimport Passing
 from graphpart.crf.bounds._prepared cimport sizes
 from graphpart.crf.bounds._visits cimport GP_ANTI_POTTS, GP_POTTS, gp_pair, gp_send
 from graphpart.crf.problem._view cimport entries_of
+from graphpart.kernels._arrays cimport full_int32, zeros_float64, zeros_int64
 from graphpart.kernels.types cimport element_t, offset_t
 
 cdef enum:
@@ -157,7 +158,7 @@ cdef class Network(Passing):
         cdef bint at_later
         cdef double* to_u
         cdef double* to_v
-        cdef double[::1] zero = np.zeros(max(1, self.given.shape[0]))
+        cdef double[::1] zero = zeros_float64(max(1, self.given.shape[0]))
         with nogil:
             for k in range(self.pair_count):
                 p = &self.pairs[k]
@@ -192,13 +193,13 @@ cdef class Network(Passing):
         cdef const double* to_rows
         cdef const double* to_columns
         cdef const double* source
-        large = np.full(len(self.scope_start) - 1, -1, np.int32)
+        large = full_int32(len(self.scope_start) - 1, -1)
         large[np.asarray(self.large_factor)] = np.arange(self.large_count)
         cdef element_t[::1] place = large
-        start_array = np.zeros(count + 1, np.int64)
+        start_array = zeros_int64(count + 1)
         for k in range(count):
             start_array[k + 1] = start_array[k] + entries_of(&self.view.g, factors[k])
-        out_array = np.zeros(max(1, start_array[count]))
+        out_array = zeros_float64(max(1, start_array[count]))
         cdef offset_t[::1] start = start_array
         cdef double[::1] out = out_array
         with nogil:
@@ -246,7 +247,7 @@ cdef class Network(Passing):
         cdef Py_ssize_t k, f, t, e
         cdef gp_pair* p
         cdef offset_t i, size, at = 0
-        cdef double[::1] turned = np.zeros(max(1, self.link_messages.shape[0]))
+        cdef double[::1] turned = zeros_float64(max(1, self.link_messages.shape[0]))
         cdef double* table
         self.done_forward, self.front[:] = False, NOBODY
         with nogil:

@@ -4,6 +4,9 @@ import numpy as np
 
 from libc.math cimport INFINITY
 
+from graphpart.kernels._arrays cimport (
+    empty_float64, empty_int32, empty_int64, full_int32, full_int64, zeros_float64, zeros_int32, zeros_int64, zeros_int8,
+)
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -68,12 +71,12 @@ def squares(const offset_t[::1] start, const element_t[::1] neighbour, const ele
     cdef element_t i, j, k
     scopes_array, pairs_array = np.empty((room, 4), np.int32), np.empty((room, 4), np.int32)
     cdef element_t[:, ::1] scopes = scopes_array, pairs = pairs_array
-    cdef offset_t[::1] head = np.full(n + 1, -1, np.int64)      # the latest path that ends in k; paths are linked
+    cdef offset_t[::1] head = full_int64(n + 1, -1)      # the latest path that ends in k; paths are linked
     for i in range(n):
         widest = max(widest, start[i + 1] - start[i])
     cdef Py_ssize_t path_room = min(largest_degree, widest) * widest + 1
-    cdef offset_t[::1] before = np.empty(path_room, np.int64), first = np.empty(path_room, np.int64)
-    cdef offset_t[::1] second = np.empty(path_room, np.int64)
+    cdef offset_t[::1] before = empty_int64(path_room), first = empty_int64(path_room)
+    cdef offset_t[::1] second = empty_int64(path_room)
     for i in range(n):
         paths = 0
         for a in range(start[i], start[i + 1]):
@@ -184,10 +187,10 @@ def shortest(const offset_t[::1] start, const element_t[::1] neighbour, const el
     cdef offset_t a, b
     cdef element_t i, j, k, w
     cdef bint smaller
-    scope_array, pair_array = np.empty(room, np.int32), np.empty(room, np.int32)
+    scope_array, pair_array = empty_int32(room), empty_int32(room)
     cdef element_t[::1] scope = scope_array, pairs = pair_array
-    cdef element_t[::1] queue = np.empty(n + 1, np.int32), came = np.full(n + 1, -1, np.int32)
-    cdef element_t[::1] by = np.full(n + 1, -1, np.int32), far = np.zeros(n + 1, np.int32)
+    cdef element_t[::1] queue = empty_int32(n + 1), came = full_int32(n + 1, -1)
+    cdef element_t[::1] by = full_int32(n + 1, -1), far = zeros_int32(n + 1)
     starts = [0]
     for i in range(n):
         for a in range(start[i], start[i + 1]):
@@ -255,9 +258,9 @@ def gains(PairCosts costs, const offset_t[::1] cycle_start, const element_t[::1]
     cdef double* now
     cdef double* then
     cdef Py_ssize_t widest = int(np.max(domains, initial=1))
-    out_array = np.zeros(count)
+    out_array = zeros_float64(count)
     cdef double[::1] out = out_array
-    cdef double[::1] one = np.zeros(widest), two = np.zeros(widest)
+    cdef double[::1] one = zeros_float64(widest), two = zeros_float64(widest)
     with nogil:
         for c in range(count):
             if stopping.poll(cost):
@@ -314,12 +317,12 @@ def agreements(const element_t[:, ::1] ends, const element_t[::1] domains, const
     cdef offset_t total = edge_start[count], x, y, a, b, i, j, rows, columns, at
     cdef double same, other, low
     cdef const double* t
-    u_array, v_array, pair_array = np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.int32)
-    value_array = np.empty(total)
+    u_array, v_array, pair_array = empty_int32(total), empty_int32(total), empty_int32(total)
+    value_array = empty_float64(total)
     cdef element_t[::1] u = u_array, v = v_array, pair = pair_array
     cdef double[::1] value = value_array
-    cdef double[::1] first = np.empty(widest), second = np.empty(widest)    # the least entries of each row
-    cdef offset_t[::1] where = np.empty(widest, np.int64)
+    cdef double[::1] first = empty_float64(widest), second = empty_float64(widest)    # the least entries of each row
+    cdef offset_t[::1] where = empty_int64(widest)
     with nogil:
         for k in range(count):
             i, j = min(ends[k, 0], ends[k, 1]), max(ends[k, 0], ends[k, 1])
@@ -387,15 +390,15 @@ def frustrated(const element_t[::1] u, const element_t[::1] v, const element_t[:
     cdef offset_t i, begin
     cdef signed char p
     cdef element_t[::1] parent = np.arange(nodes, dtype=np.int32)
-    cdef signed char[::1] parity = np.zeros(nodes, np.int8)
-    cdef element_t[::1] closing = np.empty(count, np.int32), forest = np.empty(nodes, np.int32)
-    cdef offset_t[::1] rows = np.zeros(nodes + 2, np.int64)
-    cdef element_t[::1] to = np.empty(2 * nodes, np.int32), by = np.empty(2 * nodes, np.int32)
-    cdef element_t[::1] up = np.full(nodes, -1, np.int32), up_pair = np.full(nodes, -1, np.int32)
-    cdef element_t[::1] depth = np.zeros(nodes, np.int32), queue = np.empty(nodes + 1, np.int32)
-    node_array, pair_array = np.empty(room, np.int32), np.empty(room, np.int32)
+    cdef signed char[::1] parity = zeros_int8(nodes)
+    cdef element_t[::1] closing = empty_int32(count), forest = empty_int32(nodes)
+    cdef offset_t[::1] rows = zeros_int64(nodes + 2)
+    cdef element_t[::1] to = empty_int32(2 * nodes), by = empty_int32(2 * nodes)
+    cdef element_t[::1] up = full_int32(nodes, -1), up_pair = full_int32(nodes, -1)
+    cdef element_t[::1] depth = zeros_int32(nodes), queue = empty_int32(nodes + 1)
+    node_array, pair_array = empty_int32(room), empty_int32(room)
     cdef element_t[::1] out = node_array, out_pair = pair_array
-    cdef element_t[::1] tail = np.empty(2 * longest + 4, np.int32), tail_pair = np.empty(2 * longest + 4, np.int32)
+    cdef element_t[::1] tail = empty_int32(2 * longest + 4), tail_pair = empty_int32(2 * longest + 4)
     cdef Py_ssize_t behind
     starts = [0]
     with nogil:

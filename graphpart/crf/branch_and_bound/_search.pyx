@@ -19,6 +19,7 @@ import numpy as np
 
 from graphpart.crf.branch_and_bound._consistency cimport CONFLICT, CONSISTENT, STOPPED, Outcome, first_amounts, propagate, queue_all
 from graphpart.crf.branch_and_bound._store cimport Store, allocate, clear, is_live, last_labels, release, remove, undo
+from graphpart.kernels._arrays cimport zeros_int32
 from graphpart.kernels.growing cimport grow
 from graphpart.kernels.heap cimport Heap, heap_rise, heap_sink
 from graphpart.stopping cimport Stopping
@@ -104,7 +105,7 @@ cdef class Search:
         self.path = <int32_t*>malloc((self.s.first[self.s.n] + 1) * sizeof(int32_t))
         if self.path == NULL:
             raise MemoryError("no memory for the search")
-        self.best = np.zeros(self.s.n, np.int32)
+        self.best = zeros_int32(self.s.n)
         self.root = -1
         for i in range(self.s.n):
             self.s.weight[i] = max(1.0, self.s.near_count[i])

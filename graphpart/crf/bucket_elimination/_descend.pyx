@@ -4,14 +4,13 @@ When a variable's turn comes, all other variables of its bucket have labels. The
 with these labels, for each label of the variable: up to a constant the least energy that is left to attain.
 """
 
-import numpy as np
-
 from libc.math cimport INFINITY, exp
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy
 
 from graphpart.crf.bucket_elimination.walks cimport Forest, forest_of
 from graphpart.crf.problem._view cimport View
+from graphpart.kernels._arrays cimport zeros_float64
 from graphpart.kernels.heap cimport Heap, heap_rise, heap_sink
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -99,7 +98,7 @@ def descend(
     cdef const cost_t* memory = &messages[0] if messages.shape[0] else &none
     cdef offset_t t, y
     cdef element_t v
-    cdef cost_t[::1] line = np.zeros(f.g.largest_domain)
+    cdef cost_t[::1] line = zeros_float64(f.g.largest_domain)
     with nogil:
         t = f.nodes - 1
         while t >= 0:
@@ -126,7 +125,7 @@ def sample(
     cdef offset_t t, y, d, chosen_label
     cdef Py_ssize_t i, rows = labels.shape[0]
     cdef element_t v
-    cdef cost_t[::1] line = np.zeros(f.g.largest_domain)
+    cdef cost_t[::1] line = zeros_float64(f.g.largest_domain)
     if f.g.n == 0:
         return rows
     with nogil:
@@ -236,7 +235,7 @@ def best(View view, plan, const cost_t[::1] messages, cost_t optimum, element_t[
     cdef Deviation one
     cdef Deviations h
     cdef bint stopped = False
-    cdef cost_t[::1] line = np.zeros(f.g.largest_domain)
+    cdef cost_t[::1] line = zeros_float64(f.g.largest_domain)
     if f.g.n == 0 or rows == 0:
         return rows
     h.wanted = rows

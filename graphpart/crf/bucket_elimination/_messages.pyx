@@ -25,6 +25,7 @@ from libc.string cimport memcpy
 
 from graphpart.crf.bucket_elimination.walks cimport AXES, LONG, Forest, Walk, following, forest_of, start, workspace
 from graphpart.crf.problem._view cimport View, place
+from graphpart.kernels._arrays cimport empty_float64, empty_int64, empty_uint8, zeros_float64, zeros_int64
 from graphpart.kernels.memory cimport large_pages
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -50,7 +51,7 @@ def choice_bytes(
 ) -> NDArray[np.int64]:
     """The first byte of the choices of each node, shape (nodes + 1,): multiples of 8. Sizes are below 2^55."""
     cdef Py_ssize_t i
-    begin_array = np.zeros(variable.shape[0] + 1, np.int64)
+    begin_array = zeros_int64(variable.shape[0] + 1)
     cdef offset_t[::1] begin = begin_array
     for i in range(variable.shape[0]):
         begin[i + 1] = begin[i] + (size[i] * bits_for(domains[variable[i]]) + 63) // 64 * 8
@@ -215,7 +216,7 @@ def collect(
     empty; it must be zero before.
     """
     cdef const element_t[::1] schedule = plan.schedule
-    cdef const offset_t[::1] choice_start = plan.choice_start if choices.shape[0] else np.zeros(1, np.int64)
+    cdef const offset_t[::1] choice_start = plan.choice_start if choices.shape[0] else zeros_int64(1)
     cdef Forest f = forest_of(view, plan)
     cdef Walk w
     cdef Py_ssize_t t, done = 0
@@ -229,9 +230,9 @@ def collect(
     cdef int bits
     cdef unsigned char* to
     held = workspace(&w, &f, plan)
-    taken_array = np.zeros(f.nodes)
+    taken_array = zeros_float64(f.nodes)
     cdef cost_t[::1] taken = taken_array
-    cdef unsigned char[::1] pick = np.empty(LONG + 1, np.uint8)
+    cdef unsigned char[::1] pick = empty_uint8(LONG + 1)
     cdef cost_t none = 0.0
     cdef cost_t* memory = &messages[0] if messages.shape[0] else &none
     with nogil:
@@ -383,7 +384,7 @@ def distribute(
 
     The messages, those of `collect`, are overwritten.
     """
-    cdef cost_t[::1] scratch = np.empty(plan.scratch)   # room for all messages that one node uses
+    cdef cost_t[::1] scratch = empty_float64(plan.scratch)   # room for all messages that one node uses
     cdef Forest f = forest_of(view, plan)
     cdef Walk w
     cdef offset_t o, h, d, i, j, used
@@ -398,7 +399,7 @@ def distribute(
     held = workspace(&w, &f, plan)
     vector_array = np.full(view.g.size, initial)
     cdef cost_t[::1] vector = vector_array
-    cdef offset_t[::1] where = np.empty(f.most_tables + 1, np.int64)
+    cdef offset_t[::1] where = empty_int64(f.most_tables + 1)
     with nogil:
         for t in range(f.nodes - 1, -1, -1):
             d = f.g.domains[f.variable[t]]

@@ -9,14 +9,13 @@ those neighbours of either that the other lacks. Adjacency is a hash table of pa
 eliminated variables are removed when the list is next read.
 """
 
-import numpy as np
-
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from graphpart.crf.problem._view cimport Factors, View
+from graphpart.kernels._arrays cimport empty_int32, zeros_int32, zeros_int64
 from graphpart.kernels.growing cimport grow
 from graphpart.kernels.hash_set cimport HashSet, hash_set_add, hash_set_has, hash_set_reserve
 from graphpart.kernels.heap cimport Heap, heap_settle, heap_sink
@@ -343,10 +342,10 @@ def interactions(View view):
     cdef offset_t total = 0, f
     cdef element_t u
     cdef int turn
-    start_array = np.zeros(n + 1, np.int64)
+    start_array = zeros_int64(n + 1)
     cdef offset_t[::1] start = start_array
-    cdef element_t[::1] seen = np.empty(n, np.int32), neighbour
-    neighbour_array = np.empty(0, np.int32)
+    cdef element_t[::1] seen = empty_int32(n), neighbour
+    neighbour_array = empty_int32(0)
     for turn in range(2):
         neighbour = neighbour_array
         seen[:] = -1
@@ -368,7 +367,7 @@ def interactions(View view):
                             total += 1
             start[n] = total
         if turn == 0:
-            neighbour_array = np.empty(total, np.int32)
+            neighbour_array = empty_int32(total)
     return start_array, neighbour_array
 
 
@@ -440,7 +439,7 @@ cdef class VariableGraph:
         cdef double entries = 0.0, largest = 0.0, size
         cdef bint fine, exact = True
         cdef element_t* list
-        order_array = np.empty(n, np.int32)
+        order_array = empty_int32(n)
         cdef element_t[::1] order = order_array
         if n == 0:
             return order_array, 0, 0, 0.0, 0.0, 0
@@ -501,8 +500,8 @@ cdef class VariableGraph:
         cdef Py_ssize_t n = self.domains.shape[0], v, i
         cdef offset_t done = 0, count
         cdef element_t mark = 0, root, turn
-        order_array = np.empty(n, np.int32)
-        cdef element_t[::1] order = order_array, seen = np.zeros(n, np.int32), queue = np.empty(n, np.int32)
+        order_array = empty_int32(n)
+        cdef element_t[::1] order = order_array, seen = zeros_int32(n), queue = empty_int32(n)
         cdef const offset_t* start = &self.start[0]
         cdef const element_t* near = &self.neighbour[0] if self.neighbour.shape[0] else NULL
         with nogil:

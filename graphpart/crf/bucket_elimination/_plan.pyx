@@ -16,6 +16,7 @@ from libc.string cimport memcpy
 
 from graphpart.crf.bucket_elimination.walks cimport BLOCK, LONG, SHORT
 from graphpart.crf.problem._view cimport Factors, View
+from graphpart.kernels._arrays cimport empty_int32, empty_int64, full_int32, zeros_int64, zeros_uint64
 from graphpart.kernels.growing cimport grow
 from graphpart.kernels.types cimport element_t, offset_t
 
@@ -66,7 +67,7 @@ cdef bint open_rows(Rows* r, Py_ssize_t rows, Py_ssize_t values) noexcept nogil:
 
 
 cdef object rows_array(Rows* r):
-    start, value = np.empty(r.rows + 1, np.int64), np.empty(r.used, np.int32)
+    start, value = empty_int64(r.rows + 1), empty_int32(r.used)
     cdef offset_t[::1] s = start
     cdef element_t[::1] v = value
     memcpy(&s[0], r.start, (r.rows + 1) * sizeof(offset_t))
@@ -221,12 +222,12 @@ def make_plan(
     cdef element_t* next_node = NULL
     cdef Py_ssize_t room = 0, next_room = 0
     cdef element_t failed = -1
-    cdef element_t[::1] position = np.empty(n + 1, np.int32)
-    cdef element_t[::1] first = np.empty(m + 1, np.int32), sorted_factors = np.empty(m + 1, np.int32)
-    cdef offset_t[::1] begin = np.zeros(n + 2, np.int64)
-    cdef element_t[::1] head = np.full(n + 1, -1, np.int32)
-    cdef offset_t[::1] stamp = np.zeros(n + 1, np.int64)
-    cdef uint64_t[::1] mask = np.zeros(n + 1, np.uint64)
+    cdef element_t[::1] position = empty_int32(n + 1)
+    cdef element_t[::1] first = empty_int32(m + 1), sorted_factors = empty_int32(m + 1)
+    cdef offset_t[::1] begin = zeros_int64(n + 2)
+    cdef element_t[::1] head = full_int32(n + 1, -1)
+    cdef offset_t[::1] stamp = zeros_int64(n + 1)
+    cdef uint64_t[::1] mask = zeros_uint64(n + 1)
     maker.g = view.g
     maker.position = &position[0]
     maker.stamp = &stamp[0]
@@ -316,8 +317,8 @@ def make_plan(
         axes, tables = rows_array(&maker.axes), rows_array(&maker.tables)
         close(&maker.variable)
         variable = rows_array(&maker.variable)[1]
-        size_array = np.empty(maker.axes.rows, np.int64)
-        parent_array = np.full(maker.axes.rows, -1, np.int32)
+        size_array = empty_int64(maker.axes.rows)
+        parent_array = full_int32(maker.axes.rows, -1)
         if maker.axes.rows:
             fill_in(&maker, size_array, parent_array)
         return axes, tables, variable, size_array, parent_array, divided
@@ -357,12 +358,12 @@ def schedule(const element_t[::1] parent, const offset_t[::1] size) -> tuple[NDA
     cdef Py_ssize_t count = parent.shape[0], i, j, k, t = 0
     cdef offset_t held, most, left = 0, right = 0, highest = 0
     cdef element_t node, child, depth
-    order_array, place_array = np.empty(count, np.int32), np.zeros(count, np.int64)
+    order_array, place_array = empty_int32(count), zeros_int64(count)
     cdef element_t[::1] order = order_array
     cdef offset_t[::1] place = place_array
-    cdef offset_t[::1] begin = np.zeros(count + 3, np.int64), peak = np.zeros(count + 1, np.int64)
-    cdef element_t[::1] children = np.empty(count + 1, np.int32), stack = np.empty(count + 1, np.int32)
-    cdef offset_t[::1] done = np.zeros(count + 1, np.int64)
+    cdef offset_t[::1] begin = zeros_int64(count + 3), peak = zeros_int64(count + 1)
+    cdef element_t[::1] children = empty_int32(count + 1), stack = empty_int32(count + 1)
+    cdef offset_t[::1] done = zeros_int64(count + 1)
     cdef Sized* sibling = <Sized*>malloc((count + 1) * sizeof(Sized))
     if sibling == NULL:
         raise MemoryError

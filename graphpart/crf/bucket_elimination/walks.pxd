@@ -10,6 +10,7 @@
 import numpy as np
 
 from graphpart.crf.problem._view cimport Factors, View
+from graphpart.kernels._arrays cimport empty_float64, empty_int32
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 cdef enum:
@@ -80,7 +81,7 @@ cdef inline Forest forest_of(View view, object plan):
 
 cdef inline object workspace(Walk* w, Forest* f, object plan):
     """Take memory for walking over any node; the returned object must stay alive."""
-    axis, order = np.empty(f.g.n + 1, np.int32), np.empty((2, f.most_tables + 1), np.int32)
+    axis, order = empty_int32(f.g.n + 1), np.empty((2, f.most_tables + 1), np.int32)
     cdef element_t[::1] a = axis
     cdef element_t[:, ::1] o = order
     at, segments = np.empty(f.most_tables + 1, np.uintp), np.empty(f.most_tables + 1, np.intc)
@@ -88,7 +89,7 @@ cdef inline object workspace(Walk* w, Forest* f, object plan):
     cdef int[::1] s = segments
     strides = np.empty((3, f.most_strides + 1), np.int64)
     cdef offset_t[:, ::1] t = strides
-    sums = np.empty(plan.workspace)
+    sums = empty_float64(plan.workspace)
     cdef cost_t[::1] b = sums
     w.f = f
     w.axis, w.sorted, w.level = &a[0], &o[0, 0], &o[1, 0]

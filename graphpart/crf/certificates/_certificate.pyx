@@ -8,6 +8,7 @@ from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY, fabs, isfinite, nextafter
 
 from graphpart.crf.problem._view cimport Factors, View, place
+from graphpart.kernels._arrays cimport empty_float64, zeros_float64, zeros_int32, zeros_int64
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.machine import side_by_side
 
@@ -168,7 +169,7 @@ def unary_minima(View view, const double[::1] messages, const element_t[::1] ext
     cdef const Factors* g = &view.g
     cdef Py_ssize_t n = g.n, m = g.m, f, v, y
     cdef offset_t i, at = 0
-    belief_array, least_array = np.zeros(g.size), np.empty(n)
+    belief_array, least_array = zeros_float64(g.size), empty_float64(n)
     cdef double[::1] belief = belief_array, least = least_array
     with nogil:
         for f in range(m):
@@ -227,7 +228,7 @@ def factor_minima(
     cdef const element_t* domains = view.g.domains
     cdef Py_ssize_t m = scope_start.shape[0] - 1, f, i, middle = 0
     cdef offset_t entries, half = 0, at = 0
-    least_array, size_array = np.empty(m), np.ones(m, np.int64)
+    least_array, size_array = empty_float64(m), np.ones(m, np.int64)
     cdef offset_t[::1] sizes = size_array
     with nogil:
         for f in range(m):
@@ -261,9 +262,9 @@ def _factor_minima(
     cdef Py_ssize_t f, i, j, largest_arity = int(np.max(np.diff(scope_start), initial=1))
     cdef offset_t size, before, after, r, k, c
     cdef element_t d
-    cdef double[::1] low = np.empty(int(np.max(sizes, initial=1)))
-    cdef offset_t[::1] stride = np.zeros(largest_arity, np.int64)
-    cdef element_t[::1] label = np.zeros(largest_arity, np.int32)
+    cdef double[::1] low = empty_float64(int(np.max(sizes, initial=1)))
+    cdef offset_t[::1] stride = zeros_int64(largest_arity)
+    cdef element_t[::1] label = zeros_int32(largest_arity)
     cdef double best
     with nogil:
         for f in range(begin, end):

@@ -1,10 +1,9 @@
 """Kernel of changes of one label, each followed by a local search that may not take it back."""
 
-import numpy as np
-
 from libc.math cimport INFINITY, fabs
 
 from graphpart.crf.problem._view cimport Factors, View, place
+from graphpart.kernels._arrays cimport empty_float64, empty_int32, zeros_uint8
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -92,12 +91,12 @@ def rises(
     cdef element_t v, u, y, best, now, d, old, count
     cdef double delta, tolerance, least
     cdef offset_t largest = g.largest_domain
-    cdef double[::1] sums = np.empty(largest)
-    cdef element_t[::1] forbidding = np.empty(largest, np.int32), near = np.empty(largest, np.int32)
-    cdef unsigned char[::1] settled = np.zeros(n + 1, np.uint8)
-    cdef element_t[::1] waiting = np.empty(n + 1, np.int32)
-    cdef unsigned char[::1] queued = np.zeros(n + 1, np.uint8)
-    cdef element_t[::1] changed = np.empty(looks + 1, np.int32), before = np.empty(looks + 1, np.int32)
+    cdef double[::1] sums = empty_float64(largest)
+    cdef element_t[::1] forbidding = empty_int32(largest), near = empty_int32(largest)
+    cdef unsigned char[::1] settled = zeros_uint8(n + 1)
+    cdef element_t[::1] waiting = empty_int32(n + 1)
+    cdef unsigned char[::1] queued = zeros_uint8(n + 1)
+    cdef element_t[::1] changed = empty_int32(looks + 1), before = empty_int32(looks + 1)
     cdef Py_ssize_t changes
     cdef Queue q
     if n == 0:

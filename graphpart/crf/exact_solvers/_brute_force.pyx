@@ -4,11 +4,10 @@ A factor is added as soon as the last of its variables has a label. A branch is 
 smallest entries of all remaining factors, is not below the best energy known.
 """
 
-import numpy as np
-
 from libc.math cimport INFINITY
 
 from graphpart.crf.problem._view cimport Factors, View, entry_of, table_of
+from graphpart.kernels._arrays cimport zeros_float64, zeros_int32
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -32,9 +31,9 @@ def enumerate_labelings(
     cdef offset_t i, f
     cdef double x, best_cost = INFINITY
     cdef bint completed = True, found = False
-    best_array = np.zeros(n, np.int32)
-    cdef element_t[::1] label = np.zeros(n + 1, np.int32), best = best_array
-    cdef double[::1] energy = np.zeros(n + 1)
+    best_array = zeros_int32(n)
+    cdef element_t[::1] label = zeros_int32(n + 1), best = best_array
+    cdef double[::1] energy = zeros_float64(n + 1)
     energy[0] = constant
     if n == 0:
         return best_array, constant, True

@@ -15,6 +15,7 @@ import numpy as np
 from libc.math cimport INFINITY
 
 from graphpart.crf.problem._view cimport Factors, View, entries_of, labels_of, place
+from graphpart.kernels._arrays cimport empty_float64, empty_int64, empty_uint8, zeros_float64
 from graphpart.kernels.memory cimport large_pages, prefetch
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -95,12 +96,12 @@ def collect(View view, scheme, bint compact, Stopping stopping):
     cdef cost_t* b
     cdef const cost_t* table
     # np.zeros is faster than np.empty and writing zeros: the system provides pages of zeros.
-    belief_array = np.zeros(n if compact else view.g.size)
-    choice_array = np.empty(steps, np.uint8)
+    belief_array = zeros_float64(n if compact else view.g.size)
+    choice_array = empty_uint8(steps)
     cdef cost_t[::1] belief = belief_array
     if belief.shape[0]:
         large_pages(&belief[0], belief.shape[0] * sizeof(cost_t))
-    cdef cost_t[::1] work = np.empty(view.g.largest_table)     # a message, or a table with one axis minimised out
+    cdef cost_t[::1] work = empty_float64(view.g.largest_table)     # a message, or a table with one axis minimised out
     cdef Pass s = pass_over(view, scheme, compact, belief, choice_array)
     cdef Graph* g = &s.g
     cdef offset_t width = g.all.width
@@ -378,7 +379,7 @@ def assign(
     cdef element_t p, c, e
     cdef double total = 0.0
     cdef const cost_t* b
-    cdef offset_t[::1] odometer = np.empty(2 * g.all.largest_arity, np.int64)
+    cdef offset_t[::1] odometer = empty_int64(2 * g.all.largest_arity)
     cdef int first_stride, second_stride, up
     cdef unsigned char bits
     s.labels = &labels[0] if labels.shape[0] else NULL

@@ -22,6 +22,7 @@ import numpy as np
 from libc.math cimport INFINITY, exp, fabs, log
 
 from graphpart.crf.problem._view cimport Factors, View, arity_of, labels_of, place, table_of
+from graphpart.kernels._arrays cimport empty_float64, empty_int64, full_int64, zeros_float64, zeros_uint8
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -66,13 +67,13 @@ def both_ways(
     cdef element_t p
     cdef double total = 0.0, low
     cdef Reading r = Reading(0, NULL, NULL, NULL, 1.0, soft, normalise)
-    belief_array, after_array = np.zeros(g.size), np.zeros(g.size)
+    belief_array, after_array = zeros_float64(g.size), zeros_float64(g.size)
     cdef cost_t[::1] belief = belief_array, after = after_array
-    cdef cost_t[::1] up = np.empty(up_start[steps]), before = np.empty(up_start[steps])
-    to_variable_array, to_factor_array = (np.zeros(edge_first[g.scope_start[g.m]] if keep else 0) for _ in range(2))
+    cdef cost_t[::1] up = empty_float64(up_start[steps]), before = empty_float64(up_start[steps])
+    to_variable_array, to_factor_array = (zeros_float64(edge_first[g.scope_start[g.m]] if keep else 0) for _ in range(2))
     cdef cost_t[::1] to_variable = to_variable_array, to_factor = to_factor_array
-    cdef cost_t[::1] work = np.empty(g.largest_table), whole = np.empty(g.largest_domain)
-    cdef offset_t[::1] sizes = np.empty(g.largest_arity, np.int64), places = np.empty(g.largest_arity, np.int64)
+    cdef cost_t[::1] work = empty_float64(g.largest_table), whole = empty_float64(g.largest_domain)
+    cdef offset_t[::1] sizes = empty_int64(g.largest_arity), places = empty_int64(g.largest_arity)
     r.sizes, r.places, r.work = &sizes[0], &places[0], &work[0]
     with nogil:
         for t in range(steps):
@@ -249,11 +250,11 @@ cdef class LoopyMessages:
     def __init__(self, View view, tables, weight, start, base):
         cdef const Factors* g = &view.g
         self.view, self.tables, self.weight, self.start, self.base = view, tables, weight, start, base
-        self.messages, self.beliefs = np.zeros(start[len(start) - 1]), np.array(base)
+        self.messages, self.beliefs = zeros_float64(start[len(start) - 1]), np.array(base)
         self.message, self.belief = self.messages, self.beliefs
-        self.work = np.empty(g.largest_table)
-        self.rest, self.to = np.empty(g.largest_arity * g.largest_domain), np.empty(g.largest_arity * g.largest_domain)
-        self.sizes, self.at = np.empty(g.largest_arity, np.int64), np.empty(g.largest_arity, np.int64)
+        self.work = empty_float64(g.largest_table)
+        self.rest, self.to = empty_float64(g.largest_arity * g.largest_domain), empty_float64(g.largest_arity * g.largest_domain)
+        self.sizes, self.at = empty_int64(g.largest_arity), empty_int64(g.largest_arity)
         self.r = Reading(0, &self.sizes[0], &self.at[0], &self.work[0], 1.0, True, False)
 
     cdef double gather(self, Py_ssize_t f) noexcept nogil:
@@ -382,7 +383,7 @@ cdef class LoopyMessages:
         cdef offset_t i, y
         cdef double total = 0.0, high, s
         cdef const double* belief
-        cdef double[::1] single = np.empty(g.n)
+        cdef double[::1] single = empty_float64(g.n)
         with nogil:
             for v in range(g.n):
                 belief = &self.belief[place(g, v)]
@@ -415,10 +416,10 @@ def forest(View view, const offset_t[::1] order):
     cdef offset_t i
     cdef element_t v, r
     cdef bint free
-    taken_array = np.zeros(g.m, np.uint8)
+    taken_array = zeros_uint8(g.m)
     cdef unsigned char[::1] taken = taken_array
     cdef element_t[::1] above = np.arange(g.n, dtype=np.int32)
-    cdef offset_t[::1] mark = np.full(g.n, -1, np.int64)
+    cdef offset_t[::1] mark = full_int64(g.n, -1)
     with nogil:
         for k in range(order.shape[0]):
             f = order[k]

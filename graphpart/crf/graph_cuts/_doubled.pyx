@@ -28,6 +28,7 @@ from graphpart.crf.graph_cuts._max_flow cimport Arc, Flow, Network, Node, magnit
 from graphpart.crf.graph_cuts._ordered cimport OrderedCut
 from graphpart.crf.graph_cuts._scaling cimport Wide, sides, wide_add
 from graphpart.crf.problem._view cimport Factors, entries_of
+from graphpart.kernels._arrays cimport empty_int32, empty_int64, full_int32, zeros_float64, zeros_int32, zeros_uint8
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -54,7 +55,7 @@ cdef class DoubledCut(OrderedCut):
         with nogil:
             for f in range(t.m):
                 edges += entries_of(t, f) == 4
-        self.buffer = np.empty(4, np.int64)
+        self.buffer = empty_int64(4)
         self.network = Network(first[t.n], edges, True)
         self.flow = &self.network.flow
         self.ends = &self.network.ends[0] if edges else NULL
@@ -128,7 +129,7 @@ cdef class DoubledCut(OrderedCut):
 
     def strong(self):
         """The label of each variable that all optimal labelings share, -1 if there is none."""
-        out = np.full(self.t.n, -1, np.int32)
+        out = full_int32(self.t.n, -1)
         cdef element_t[::1] label = out
         self.read(label)
         return out
@@ -157,8 +158,8 @@ cdef class DoubledCut(OrderedCut):
 
     cdef uint8_t[::1] marks(self):
         """Which nodes are reached, and strong; the mirror image of a node is next to it. O(n + pairs)"""
-        cdef uint8_t[::1] mark = np.zeros(2 * self.flow.n, np.uint8)
-        cdef int32_t[::1] stack = np.empty(2 * self.flow.n, np.int32)
+        cdef uint8_t[::1] mark = zeros_uint8(2 * self.flow.n)
+        cdef int32_t[::1] stack = empty_int32(2 * self.flow.n)
         with nogil:
             self.reach(mark, stack, REACHED)
             self.reach(mark, stack, STRONG)
@@ -194,10 +195,10 @@ cdef class DoubledCut(OrderedCut):
         cdef int32_t time = 0, components = 0, x, y, place
         cdef Node* nodes = self.flow.nodes
         cdef Arc* arcs = self.flow.arcs
-        cdef int32_t[::1] number = np.zeros(n, np.int32)    # when first seen; 0: not yet
-        cdef int32_t[::1] lowest = np.zeros(n, np.int32)
-        cdef int32_t[::1] component = np.full(n, -1, np.int32)
-        cdef int32_t[::1] stack = np.empty(n, np.int32), path = np.empty(n, np.int32), arc = np.empty(n, np.int32)
+        cdef int32_t[::1] number = zeros_int32(n)    # when first seen; 0: not yet
+        cdef int32_t[::1] lowest = zeros_int32(n)
+        cdef int32_t[::1] component = full_int32(n, -1)
+        cdef int32_t[::1] stack = empty_int32(n), path = empty_int32(n), arc = empty_int32(n)
         cdef uint8_t[::1] mark
         if self.in_doubt():
             mark = self.marks()
@@ -265,11 +266,11 @@ cdef class DoubledCut(OrderedCut):
         cdef Py_ssize_t v
         cdef Flow* flow = self.flow
         self.kept_capacity = np.array(self.network.capacity)
-        self.kept_excess = np.empty(flow.n, np.int64)
+        self.kept_excess = empty_int64(flow.n)
         for v in range(flow.n):
             self.kept_excess[v] = flow.nodes[v].excess
         self.kept_drops = flow.drops
-        self.kept_dropped, self.kept_dropped_excess = np.zeros(2 * self.network.edges, np.uint8), np.zeros(flow.n, np.uint8)
+        self.kept_dropped, self.kept_dropped_excess = zeros_uint8(2 * self.network.edges), zeros_uint8(flow.n)
         for v in range(2 * self.network.edges):
             self.kept_dropped[v] = flow.dropped[v]
         for v in range(flow.n):
@@ -334,7 +335,7 @@ cdef class DoubledCut(OrderedCut):
             if t.scope_start[f + 1] - t.scope_start[f] > 1:
                 for k in range(t.scope_start[f], t.scope_start[f + 1]):
                     size += t.domains[t.scope[k]]
-        out = np.zeros(size)
+        out = zeros_float64(size)
         cdef double[::1] message = out
         with nogil:
             for f in range(t.m):

@@ -35,6 +35,7 @@ import numpy as np
 from libc.math cimport INFINITY
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 
+from graphpart.kernels._arrays cimport empty_int32, empty_int64, empty_int8, zeros_int64, zeros_int8, zeros_uint8
 from graphpart.kernels.memory cimport large_pages
 from graphpart.stopping cimport Stopping
 
@@ -72,8 +73,8 @@ cdef class Network:
         f.known_cost = INFINITY
         f.nodes = <Node*>self.memory((n + 1) * sizeof(Node), True)
         f.arcs = <Arc*>self.memory(2 * edges * sizeof(Arc), False)
-        self.capacity = np.empty(2 * edges, np.int64)
-        self.ends = np.empty(2 * edges, np.int32)
+        self.capacity = empty_int64(2 * edges)
+        self.ends = empty_int32(2 * edges)
         f.capacity = &self.capacity[0] if edges else NULL
         if edges:
             large_pages(f.capacity, 2 * edges * sizeof(int64_t))
@@ -90,7 +91,7 @@ cdef class Network:
         f.dropped_excess = <uint8_t*>self.memory(n, True) if mirrored else NULL
 
     cdef void* memory(self, Py_ssize_t size, bint zero) except NULL:
-        cdef char[::1] view = np.zeros(size + 64, np.int8) if zero else np.empty(size + 64, np.int8)
+        cdef char[::1] view = zeros_int8(size + 64) if zero else empty_int8(size + 64)
         large_pages(&view[0], size)
         self.kept.append(view)
         return <void*>&view[0]
@@ -499,8 +500,8 @@ def max_flow(Py_ssize_t n, const int32_t[:, ::1] ends, const int64_t[:, ::1] cap
     cdef Py_ssize_t e, v, m = ends.shape[0]
     cdef Network network = Network(n, m, mirrored)
     cdef bint finished
-    side = np.zeros(n, np.uint8)
-    left = np.zeros(n, np.int64)
+    side = zeros_uint8(n)
+    left = zeros_int64(n)
     cdef uint8_t[::1] in_source = side
     cdef int64_t[::1] rest = left
     with nogil:

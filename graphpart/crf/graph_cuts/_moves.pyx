@@ -21,6 +21,7 @@ from graphpart.crf.graph_cuts._max_flow cimport Network, Node
 from graphpart.crf.graph_cuts._ordered cimport OrderedCut
 from graphpart.crf.graph_cuts._scaling cimport Wide, rounded, sides, wide_add
 from graphpart.crf.problem._view cimport Factors, place
+from graphpart.kernels._arrays cimport full_int32, full_int64, zeros_float64, zeros_int32, zeros_int64
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -56,9 +57,9 @@ cdef class Moves(OrderedCut):
         cdef offset_t rows, columns
         cdef element_t a, b
         cdef int32_t* other
-        cdef offset_t[::1] began = np.full(SLOTS, -1, np.int64)     # where a recent table begins, and a pair with it
-        cdef int32_t[::1] recent = np.zeros(SLOTS, np.int32)
-        self.first = np.zeros(0, np.int64)                          # not needed any more
+        cdef offset_t[::1] began = full_int64(SLOTS, -1)     # where a recent table begins, and a pair with it
+        cdef int32_t[::1] recent = zeros_int32(SLOTS)
+        self.first = zeros_int64(0)                          # not needed any more
         with nogil:
             for f in range(t.m):
                 k += sides(t, f, &a, &b, &rows, &columns) == 2
@@ -66,7 +67,7 @@ cdef class Moves(OrderedCut):
         self.fusions = 0
         self.read_unary()
         self.kind, self.at, self.weight, self.low = (np.empty(k, one) for one in (np.int32, np.int64, np.int64, float))
-        self.known, self.distinct, self.kinds = np.full(SLOTS, -1, np.int32), 0, 0
+        self.known, self.distinct, self.kinds = full_int32(SLOTS, -1), 0, 0
         self.network = Network(t.n, k)
         self.flow = &self.network.flow
         self.ends = &self.network.ends[0] if k else NULL
@@ -127,7 +128,7 @@ cdef class Moves(OrderedCut):
         cdef offset_t rows, columns, i
         cdef element_t a, b
         cdef double low
-        self.begin, self.least, self.unary = np.full(t.n, -1, np.int64), np.zeros(t.n), np.zeros(0, np.int64)
+        self.begin, self.least, self.unary = full_int64(t.n, -1), zeros_float64(t.n), zeros_int64(0)
         self.summed = False
         with nogil:
             for f in range(t.m):
@@ -142,7 +143,7 @@ cdef class Moves(OrderedCut):
                 self.least[a] = low
         if not self.summed:
             return
-        self.unary, self.least = np.zeros(t.size, np.int64), np.zeros(0)
+        self.unary, self.least = zeros_int64(t.size), zeros_float64(0)
         with nogil:
             for v in range(t.n):
                 self.begin[v] = place(t, v)
@@ -172,7 +173,7 @@ cdef class Moves(OrderedCut):
 
     def best_unary(self):
         """The label of least unary cost of each variable, the first of several."""
-        out = np.zeros(self.t.n, np.int32)
+        out = zeros_int32(self.t.n)
         cdef element_t[::1] label = out
         cdef Py_ssize_t v
         cdef element_t i

@@ -21,6 +21,7 @@ from libc.stdint cimport int32_t, int64_t
 from graphpart.crf.graph_cuts._max_flow cimport Network, Node
 from graphpart.crf.graph_cuts._scaling cimport Scale, Wide, rounded, sides, wide_add
 from graphpart.crf.problem._view cimport Factors, View, entries_of
+from graphpart.kernels._arrays cimport empty_int64, zeros_float64, zeros_int32, zeros_int64
 from graphpart.kernels.fixed cimport fixed, scale_for
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -46,8 +47,8 @@ cdef class OrderedCut:
         cdef int what = -1, exponent = 0
         cdef double total = 0.0, largest = 0.0, magnitude, x
         cdef offset_t most = 1
-        cdef offset_t[::1] first = np.zeros(t.n + 1, np.int64)
-        cdef double[::1] weight = np.zeros(t.n), walls = np.zeros(t.n)
+        cdef offset_t[::1] first = zeros_int64(t.n + 1)
+        cdef double[::1] weight = zeros_float64(t.n), walls = zeros_float64(t.n)
         self.first = first
         s.before = 1.0
         f = self.spans(weight, walls, &total, &what)
@@ -127,7 +128,7 @@ cdef class OrderedCut:
         with nogil:
             for f in range(t.m):
                 largest = max(largest, entries_of(t, f))
-        self.buffer = np.empty(largest, np.int64)
+        self.buffer = empty_int64(largest)
         self.chains = 0
         with nogil:
             for v in range(t.n):
@@ -251,7 +252,7 @@ cdef class OrderedCut:
 
     def labels(self):
         """The labels of the cut; if the flow is not maximum, of the nodes that the source has reached so far."""
-        out = np.zeros(self.t.n, np.int32)
+        out = zeros_int32(self.t.n)
         cdef element_t[::1] label = out
         cdef Py_ssize_t v
         cdef offset_t i
@@ -298,9 +299,9 @@ cdef class OrderedCut:
             if t.scope_start[f + 1] - t.scope_start[f] > 1:
                 for k in range(t.scope_start[f], t.scope_start[f + 1]):
                     size += t.domains[t.scope[k]]
-        out = np.zeros(size)
+        out = zeros_float64(size)
         cdef double[::1] message = out
-        cdef int64_t[::1] step = np.zeros(2 * self.t.largest_domain, np.int64)
+        cdef int64_t[::1] step = zeros_int64(2 * self.t.largest_domain)
         cdef int64_t* row = &step[0]
         cdef int64_t* column = &step[step.shape[0] // 2]
         cdef double slack = self.s.slack

@@ -12,6 +12,7 @@ import numpy as np
 
 from libc.math cimport INFINITY, fabs
 
+from graphpart.kernels._arrays cimport empty_float64, empty_int32, empty_int64, empty_int8, empty_uint8, full_int32
 from graphpart.kernels.heap cimport Heap, heap_settle
 from graphpart.kernels.memory cimport prefetch
 from graphpart.crf.problem._view cimport Factors, View, entry_of, labels_of, place
@@ -321,14 +322,14 @@ def best_first(
     cdef double tolerance
     cdef bint ended = False
     cdef bint pairs = view.g.pairs_only
-    cdef offset_t[::1] at = np.empty(0 if pairs else view.g.m, np.int64)
-    cdef offset_t[::1] row = np.empty(labels.shape[0] + 1, np.int64)
-    cdef unsigned char[::1] bits = np.array(labels, np.uint8) if pairs else np.empty(0, np.uint8)
-    cdef char[::1] link = np.empty(view.g.scope_start[view.g.m] * sizeof(Link), np.int8)
-    cdef cost_t[::1] local = np.empty(size)
-    cdef element_t[::1] forbidden = np.empty(size if has_forbidden else 0, np.int32)
-    cdef char[::1] heap = np.empty(labels.shape[0] * sizeof(Change), np.int8)
-    cdef element_t[::1] where = np.full(labels.shape[0], -1, np.int32)
+    cdef offset_t[::1] at = empty_int64(0 if pairs else view.g.m)
+    cdef offset_t[::1] row = empty_int64(labels.shape[0] + 1)
+    cdef unsigned char[::1] bits = np.array(labels, np.uint8) if pairs else empty_uint8(0)
+    cdef char[::1] link = empty_int8(view.g.scope_start[view.g.m] * sizeof(Link))
+    cdef cost_t[::1] local = empty_float64(size)
+    cdef element_t[::1] forbidden = empty_int32(size if has_forbidden else 0)
+    cdef char[::1] heap = empty_int8(labels.shape[0] * sizeof(Change))
+    cdef element_t[::1] where = full_int32(labels.shape[0], -1)
     set_up(&s, view, labels, row, at, link)
     if s.g.n == 0:
         return
@@ -393,17 +394,17 @@ def sweep(
     cdef Change change
     cdef double tolerance
     cdef bint again = True
-    cdef offset_t[::1] at = np.empty(view.g.m, np.int64)
-    cdef offset_t[::1] row = np.empty(labels.shape[0] + 1, np.int64)
-    cdef char[::1] link = np.empty(view.g.scope_start[view.g.m] * sizeof(Link), np.int8)
+    cdef offset_t[::1] at = empty_int64(view.g.m)
+    cdef offset_t[::1] row = empty_int64(labels.shape[0] + 1)
+    cdef char[::1] link = empty_int8(view.g.scope_start[view.g.m] * sizeof(Link))
     cdef unsigned char[::1] dirty = np.ones(labels.shape[0], np.uint8)
     set_up(&s, view, labels, row, at, link)
     if s.g.n == 0:
         return
     # The sums of one variable at a time, in the place of those of all variables.
     cdef offset_t widest = s.g.largest_domain
-    cdef cost_t[::1] local = np.empty(widest)
-    cdef element_t[::1] forbidden = np.empty(widest, np.int32)
+    cdef cost_t[::1] local = empty_float64(widest)
+    cdef element_t[::1] forbidden = empty_int32(widest)
     with nogil:
         select(&s)
         connect(&s, <offset_t*>s.rows, <Link*>s.links)

@@ -9,6 +9,7 @@ import numpy as np
 from libc.math cimport INFINITY, fabs, fmod, isfinite, isnan
 from libc.string cimport memcpy
 
+from graphpart.kernels._arrays cimport empty_float64, empty_int32, empty_int64, full_int32, zeros_int32, zeros_int64
 from graphpart.kernels.compensated cimport Sum, add, value
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
@@ -24,7 +25,7 @@ def table_starts(const element_t[::1] domains, const offset_t[::1] scope_start, 
     cdef offset_t size, i, j, at = 0
     cdef int what = -1
     cdef double entries
-    out = np.zeros(m + 1 if every else 1, np.int64)
+    out = zeros_int64(m + 1 if every else 1)
     cdef offset_t[::1] start = out
     with nogil:
         for f in range(m):
@@ -79,7 +80,7 @@ def measure(const cost_t[::1] tables) -> tuple[int, int, float]:
 def gather(const cost_t[::1] tables, const offset_t[::1] begins, const offset_t[::1] start):
     """Tables, one after the other: table f has ``start[f + 1] - start[f]`` entries, from ``tables[begins[f]]`` on."""
     cdef Py_ssize_t m = start.shape[0] - 1, f
-    out_array = np.empty(start[m])
+    out_array = empty_float64(start[m])
     cdef cost_t[::1] out = out_array
     with nogil:
         for f in range(m):
@@ -92,9 +93,9 @@ def incidence(Py_ssize_t n, const offset_t[::1] scope_start, const element_t[::1
     """Compressed rows (starts, factors, slots): where each variable occurs; the factors of each variable ascend."""
     cdef Py_ssize_t m = scope_start.shape[0] - 1, f, v
     cdef offset_t i, at
-    start_array = np.zeros(n + 1, np.int64)
-    factor_array = np.empty(scope.shape[0], np.int32)
-    slot_array = np.empty(scope.shape[0], np.int32)
+    start_array = zeros_int64(n + 1)
+    factor_array = empty_int32(scope.shape[0])
+    slot_array = empty_int32(scope.shape[0])
     cdef offset_t[::1] start = start_array
     cdef element_t[::1] factor = factor_array, slot = slot_array
     with nogil:
@@ -232,7 +233,7 @@ def minima(const offset_t[::1] table_start, const offset_t[::1] start, const cos
     cdef offset_t i
     cdef double least = INFINITY
     cdef Sum total = Sum(0.0, 0.0)
-    out = np.empty(m)
+    out = empty_float64(m)
     cdef double[::1] result = out
     with nogil:
         for f in range(m):
@@ -290,9 +291,9 @@ def eliminate(Py_ssize_t n, const offset_t[::1] scope_start, const element_t[::1
     cdef Py_ssize_t m = scope_start.shape[0] - 1, f, last
     cdef offset_t i, arity, proper = 0, t = 0
     cdef element_t u, v
-    degree_array = np.zeros(n, np.int32)
-    cdef element_t[::1] degree = degree_array, link = np.zeros(n, np.int32)
-    cdef element_t[::1] left = np.zeros(m, np.int32), rest = np.zeros(m, np.int32)
+    degree_array = zeros_int32(n)
+    cdef element_t[::1] degree = degree_array, link = zeros_int32(n)
+    cdef element_t[::1] left = zeros_int32(m), rest = zeros_int32(m)
     with nogil:
         for f in range(m):
             arity = scope_start[f + 1] - scope_start[f]
@@ -305,7 +306,7 @@ def eliminate(Py_ssize_t n, const offset_t[::1] scope_start, const element_t[::1
                 rest[f] ^= v
                 degree[v] += 1
                 link[v] ^= <element_t>f
-    order_array, parent_array = np.empty(proper, np.int32), np.empty(proper, np.int32)
+    order_array, parent_array = empty_int32(proper), empty_int32(proper)
     cdef element_t[::1] order = order_array, parent = parent_array
     with nogil:
         for last in range(n - 1, -1, -1):
@@ -337,7 +338,7 @@ def components(Py_ssize_t n, const offset_t[::1] scope_start, const element_t[::
     cdef offset_t i
     cdef element_t a, b, v, count = 0
     cdef element_t[::1] up = np.arange(n, dtype=np.int32)
-    out = np.empty(n, np.int32)
+    out = empty_int32(n)
     cdef element_t[::1] label = out
     with nogil:
         for f in range(m):
@@ -398,8 +399,8 @@ def condition(
             members += arity
             if not shared or arity < scope_start[f + 1] - scope_start[f]:
                 entries += size
-    start_array, scope_array, tables_array = np.zeros(kept + 1, np.int64), np.empty(members, np.int32), np.empty(entries)
-    begins_array = np.empty(kept, np.int64)
+    start_array, scope_array, tables_array = zeros_int64(kept + 1), empty_int32(members), empty_float64(entries)
+    begins_array = empty_int64(kept)
     cdef offset_t[::1] start = start_array, begins = begins_array
     cdef offset_t before = tables.shape[0] if shared else 0
     cdef element_t[::1] rest = scope_array
@@ -467,10 +468,10 @@ def absorb_unary(
     cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, f, g
     cdef offset_t i, j, d, stride, kept = 0, members = 0, entries = 0
     cdef element_t v
-    cdef element_t[::1] host = np.full(n, -1, np.int32)
+    cdef element_t[::1] host = full_int32(n, -1)
     tables_array = np.array(tables)
     cdef cost_t[::1] out = tables_array
-    start_array, scope_array = np.empty(m + 1, np.int64), np.empty(scope.shape[0], np.int32)
+    start_array, scope_array = empty_int64(m + 1), empty_int32(scope.shape[0])
     cdef offset_t[::1] start = start_array
     cdef element_t[::1] rest = scope_array
     with nogil:

@@ -5,8 +5,7 @@ factor f from ``table_start[f]`` on, and its size from the domains of its scope.
 labels of all variables are made here, too.
 """
 
-import numpy as np
-
+from graphpart.kernels._arrays cimport zeros_float64, zeros_int32
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 
@@ -64,7 +63,7 @@ def unary_sums(View view, const cost_t[::1] tables):
     cdef Py_ssize_t f
     cdef element_t v
     cdef offset_t i, at
-    out = np.zeros(g.size)
+    out = zeros_float64(g.size)
     cdef double[::1] total = out
     with nogil:
         for f in range(g.m):
@@ -81,7 +80,7 @@ def least_labels(View view, const double[::1] costs):
     cdef const Factors* g = &view.g
     cdef Py_ssize_t v
     cdef offset_t i, at
-    out = np.zeros(g.n, np.int32)
+    out = zeros_int32(g.n)
     cdef element_t[::1] label = out
     with nogil:
         for v in range(g.n):

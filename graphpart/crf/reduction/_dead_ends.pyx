@@ -19,6 +19,7 @@ from libc.stdint cimport INT64_MAX, int64_t, uint8_t
 
 from graphpart.crf.graph_cuts._scaling cimport Scale, rounded
 from graphpart.crf.problem._view cimport Factors, View, entries_of, labels_of, place, table_of
+from graphpart.kernels._arrays cimport empty_float64, empty_int32, empty_int64, zeros_int32, zeros_int64
 from graphpart.kernels.fixed cimport scale_for
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -57,7 +58,7 @@ def dead_ends(
     cdef Graph g
     if n == 0 or m == 0:
         return -1
-    cdef double[::1] least = np.empty(m)
+    cdef double[::1] least = empty_float64(m)
     cdef element_t[::1] queue = np.arange(n, dtype=np.int32)
     cdef uint8_t[::1] queued = np.ones(n, np.uint8)
     cdef int found
@@ -78,10 +79,10 @@ def dead_ends(
             break
         g.scale.before = 2.0**-256 if total > 1.0 else 2.0**640
     g.scale.scale = scale_for(4.0 * total)
-    cdef offset_t[::1] offsets = np.empty(all.largest_table, np.int64)
-    cdef element_t[::1] counter = np.empty(all.largest_arity, np.int32), candidates = np.empty(CANDIDATES, np.int32)
-    cdef int64_t[::1] sums = np.empty(all.largest_domain, np.int64)
-    cdef int64_t[::1] differences = np.empty(all.largest_domain * CANDIDATES, np.int64)
+    cdef offset_t[::1] offsets = empty_int64(all.largest_table)
+    cdef element_t[::1] counter = empty_int32(all.largest_arity), candidates = empty_int32(CANDIDATES)
+    cdef int64_t[::1] sums = empty_int64(all.largest_domain)
+    cdef int64_t[::1] differences = empty_int64(all.largest_domain * CANDIDATES)
     g.all = view.g
     g.alive, g.low, g.offsets, g.counter = &alive[0], &least[0], &offsets[0], &counter[0]
     g.least, g.differences, g.candidates = &sums[0], &differences[0], &candidates[0]
@@ -263,8 +264,8 @@ def restrict(
     cdef const Factors* g = &view.g
     cdef Py_ssize_t n = g.n, m = g.m, f, kept = 0, none = 0, bad = -1
     cdef offset_t members = 0, entries = 0, size, arity, i, at, k
-    cdef element_t[::1] count = np.zeros(n, np.int32)
-    cdef element_t[::1] counter = np.zeros(g.largest_arity, np.int32)
+    cdef element_t[::1] count = zeros_int32(n)
+    cdef element_t[::1] counter = zeros_int32(g.largest_arity)
     cdef const cost_t* table
     cdef bint good
     cdef Py_ssize_t v
@@ -285,9 +286,9 @@ def restrict(
                     entries += size
             else:
                 none += 1
-    start_array, scope_array = np.zeros(kept + 1, np.int64), np.empty(members, np.int32)
-    tables_array, constants_array, begins_array = np.empty(entries), np.empty(none), np.empty(kept, np.int64)
-    cdef offset_t[::1] start = start_array, begins = begins_array, begin = np.empty(m, np.int64)
+    start_array, scope_array = zeros_int64(kept + 1), empty_int32(members)
+    tables_array, constants_array, begins_array = empty_float64(entries), empty_float64(none), empty_int64(kept)
+    cdef offset_t[::1] start = start_array, begins = begins_array, begin = empty_int64(m)
     cdef element_t[::1] rest = scope_array
     cdef cost_t[::1] out = tables_array
     cdef double[::1] constants = constants_array

@@ -11,6 +11,9 @@ from libc.math cimport INFINITY, isfinite, nextafter
 from libc.stdint cimport uint8_t
 
 from graphpart.crf.problem._view cimport Factors, View, entries_of, labels_of, place
+from graphpart.kernels._arrays cimport (
+    empty_int32, empty_int64, full_float64, full_int32, full_int64, zeros_float64, zeros_int32, zeros_int64, zeros_uint8,
+)
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 
@@ -47,9 +50,9 @@ def differences(
     cdef element_t d, x
     cdef double value, against
     cdef bint amiss = False
-    number_array = np.zeros(mapped.shape[0], np.int32)
+    number_array = zeros_int32(mapped.shape[0])
     cdef element_t[::1] number_of = number_array                 # the numbers of labels
-    cdef element_t[::1] count = np.ones(n, np.int32), index = np.full(n, -1, np.int32)
+    cdef element_t[::1] count = np.ones(n, np.int32), index = full_int32(n, -1)
     cdef element_t variables = 0
     with nogil:
         for v in range(n):
@@ -81,15 +84,15 @@ def differences(
                 for i in range(g.scope_start[f], g.scope_start[f + 1]):
                     if count[g.scope[i]] > 1:
                         carried += count[g.scope[i]]
-    domains_array, start_array = np.empty(variables, np.int32), np.zeros(kept + 1, np.int64)
-    scope_array, tables_array = np.empty(members, np.int32), np.full(entries, INFINITY)
-    origins_array = np.full(carried, -1, np.int64)
+    domains_array, start_array = empty_int32(variables), zeros_int64(kept + 1)
+    scope_array, tables_array = empty_int32(members), full_float64(entries, INFINITY)
+    origins_array = full_int64(carried, -1)
     cdef element_t[::1] new_domains = domains_array, rest = scope_array
     cdef offset_t[::1] start = start_array, origins = origins_array
     cdef cost_t[::1] out = tables_array
-    cdef offset_t[::1] to_image = np.empty(largest, np.int64), to_target = np.empty(largest, np.int64)
-    cdef offset_t[::1] begin = np.empty(most + 1, np.int64)
-    cdef element_t[::1] counter = np.zeros(most, np.int32)
+    cdef offset_t[::1] to_image = empty_int64(largest), to_target = empty_int64(largest)
+    cdef offset_t[::1] begin = empty_int64(most + 1)
+    cdef element_t[::1] counter = zeros_int32(most)
     kept = members = entries = carried = 0
     with nogil:
         for v in range(n):
@@ -195,11 +198,11 @@ def negative(
     cdef offset_t i, k, arity, at, message = 0, best, most = g.largest_arity
     cdef element_t x, d
     cdef double value, rest, least, zero
-    found = np.zeros(g.size, np.uint8)
+    found = zeros_uint8(g.size)
     cdef uint8_t[::1] out = found
-    cdef double[::1] cost = np.zeros(max(1, g.size))
-    cdef element_t[::1] counter = np.zeros(most, np.int32), winner = np.zeros(most, np.int32)
-    cdef offset_t[::1] begin = np.zeros(most, np.int64)
+    cdef double[::1] cost = zeros_float64(max(1, g.size))
+    cdef element_t[::1] counter = zeros_int32(most), winner = zeros_int32(most)
+    cdef offset_t[::1] begin = zeros_int64(most)
     with nogil:
         for f in range(m):
             arity = g.scope_start[f + 1] - g.scope_start[f]

@@ -12,6 +12,7 @@ import numpy as np
 from libc.math cimport fabs
 from libc.string cimport memcpy
 
+from graphpart.kernels._arrays cimport zeros_float64, zeros_int32
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.machine import side_by_side
@@ -214,9 +215,9 @@ cdef class Strips:
         self.width = min(width, rows)
         self.room = 0
         self.largest = int(np.max(domains, initial=1))
-        self.pair = np.zeros(self.largest * self.largest)
-        self.marginal = np.zeros(self.largest * self.largest)
-        self.single = np.zeros(2 * self.largest)
+        self.pair = zeros_float64(self.largest * self.largest)
+        self.marginal = zeros_float64(self.largest * self.largest)
+        self.single = zeros_float64(2 * self.largest)
         self.least = np.full((rows - 2) // (self.width - 1) + 1, -np.inf)
         # room for messages in the rows that two strips have in common
         each = np.zeros((rows, columns), np.int64)
@@ -225,8 +226,8 @@ cdef class Strips:
         each[common, :-1] = sizes[common, :-1] * sizes[common, 1:]
         ends = np.cumsum(each)
         self.message_start = ends - each.ravel()
-        self.messages = np.zeros(int(each.sum()))
-        self.done = np.zeros(3, np.int32)
+        self.messages = zeros_float64(int(each.sum()))
+        self.done = zeros_int32(3)
         self.large = float(rows) * columns * self.largest**self.width >= 2**20      # else threads gain nothing
 
     cdef Strips twin(self):
@@ -307,7 +308,7 @@ cdef class Strips:
         """(the minimum of each strip with the present messages, a bound on the rounding error of their sum)."""
         cdef Py_ssize_t count = self.least.shape[0]
         cdef Strips other = self.twin()
-        least = np.zeros(count)
+        least = zeros_float64(count)
         self.at_once(partial(self.prove, 0, count // 2, least), partial(other.prove, count // 2, count, least))
         return least, self.error + other.error
 
@@ -376,7 +377,7 @@ cdef class Strips:
         cdef Py_ssize_t room = self.largest**width
         if room > self.room:
             self.room = room
-            self.states, self.kept = np.zeros(2 * room), np.zeros(room * self.columns)
+            self.states, self.kept = zeros_float64(2 * room), zeros_float64(room * self.columns)
             self.state, self.other = &self.states[0], &self.states[room]
 
     cdef Strip _strip(self, Py_ssize_t k, bint upwards) noexcept nogil:

@@ -34,6 +34,7 @@ from libc.stdint cimport INT32_MAX, INT64_MAX
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memmove
 
+from graphpart.kernels._arrays cimport empty_int8, zeros_int32
 from graphpart.kernels.connected cimport Base, is_freed, mark_freed, may_leave, take_base
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport groups_fixed
@@ -948,7 +949,7 @@ cdef class Pairs:
             self.s.costs = &costs[0] if costs.shape[0] else NULL
             # A pair is listed once; there is as much room again for elements that enter later.
             self.s.room = max(1, min(costs.shape[0], INT32_MAX))
-            border = np.empty(self.s.room * sizeof(Border), np.int8)
+            border = empty_int8(self.s.room * sizeof(Border))
             linked = np.empty((n + 2) * sizeof(Linked), np.int8)
             self.kept += [border, linked]
             self.s.border, self.s.linked = <Border*>&border[0], <Linked*>&linked[0]
@@ -987,7 +988,7 @@ cdef class Pairs:
         self.s.group = <unsigned char*>&flags[4, 0]
         self.s.divided = divided and self.s.ordered and not self.s.base.any and self.s.room == costs.shape[0]
         if self.s.divided:
-            inside = np.zeros(n + 2, np.int32)
+            inside = zeros_int32(n + 2)
             self.kept.append(inside)
             self.twin.inside = &inside[0]
         for a in range(n + 1):

@@ -23,6 +23,9 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport INT64_MAX, int64_t
 from libc.string cimport memmove
 
+from graphpart.kernels._arrays cimport (
+    empty_float64, empty_int32, empty_uint8, full_int32, full_int64, zeros_int32, zeros_int64, zeros_int8,
+)
 from graphpart.kernels.boxes cimport (
     Boxes, boxes_best, boxes_build, boxes_climb, boxes_free, boxes_make, boxes_put,
 )
@@ -198,13 +201,13 @@ cdef class Level:
         cdef _Arrays arrays = _Arrays(self, labels)
         cdef Subsets* s = &arrays.s
         first = np.arange(n, dtype=np.int32) if waiting_elements is None else waiting_elements
-        waits_array = np.zeros(n, np.int8)
+        waits_array = zeros_int8(n)
         waits_array[first] = 1
         waiting = len(first)
         cdef element_t[::1] queue = np.resize(first, n)
-        cdef char[::1] waits = waits_array, held = np.zeros(n, np.int8)
+        cdef char[::1] waits = waits_array, held = zeros_int8(n)
         cdef bint holds = False
-        cdef element_t[::1] free_subsets = np.empty(n + 1, np.int32)
+        cdef element_t[::1] free_subsets = empty_int32(n + 1)
         if n == 0:
             return 0.0
         with nogil:
@@ -302,7 +305,7 @@ cdef class Level:
         terms = self.terms
         if self.k or any(x is not None for x in (terms.groups, terms.sizes, terms.row_flags)) or terms.most or terms.least > 1:
             return None
-        cdef element_t[::1] was = np.full(n + 1, -1, np.int32), now = np.full(n + 1, -1, np.int32)
+        cdef element_t[::1] was = full_int32(n + 1, -1), now = full_int32(n + 1, -1)
         found = np.zeros(n, np.bool_)
         cdef char[::1] changed = found.view(np.int8)
         with nogil:
@@ -381,9 +384,9 @@ cdef class Level:
         cdef offset_t room = 0, middle = 0, gap
         cdef element_t U, half = 0
         cdef const element_t[::1] label = labels
-        cdef offset_t[::1] ends = np.zeros(subsets + 1, np.int64), most = np.zeros(subsets, np.int64)
-        cdef element_t[::1] members = np.empty(n, np.int32)
-        starts_array = np.zeros(subsets + 1, np.int64)
+        cdef offset_t[::1] ends = zeros_int64(subsets + 1), most = zeros_int64(subsets)
+        cdef element_t[::1] members = empty_int32(n)
+        starts_array = zeros_int64(subsets + 1)
         cdef offset_t[::1] starts = starts_array
         with nogil:
             for a in range(n):
@@ -402,9 +405,9 @@ cdef class Level:
         flags = self.terms.row_flags
         if old is None or len(old[1]) < room:
             old = None      # whose memory is then free
-            old = None, np.empty(room + room // 16, np.int32), np.empty(room + room // 16)    # the next may be larger
+            old = None, empty_int32(room + room // 16), empty_float64(room + room // 16)    # the next may be larger
         _, to, cost = old
-        flag = None if flags is None else np.empty(room, np.uint8)
+        flag = None if flags is None else empty_uint8(room)
         weights = np.zeros((subsets, k), np.int64)
         parts = (0, half, 0), (half, subsets, middle)
         first, end = side_by_side(
@@ -438,7 +441,7 @@ cdef class Level:
         cdef Py_ssize_t i = ends[begin - 1] if begin else 0, t
         cdef offset_t first, j
         cdef element_t a, U, W
-        cdef offset_t[::1] place = np.full(len(ends), -1, np.int64)
+        cdef offset_t[::1] place = full_int64(len(ends), -1)
         cdef const unsigned char[::1] flags = self.terms.row_flags
         cdef bint flagged = flags is not None
         with nogil:
@@ -483,9 +486,9 @@ cdef class _Arrays:
 
     def __cinit__(self, Level level, labels, bint boxed=True):
         cdef Py_ssize_t n = level.n, k = level.k, a, t
-        cdef element_t[::1] label = labels, size = np.zeros(n + 1, np.int32), linked = np.zeros(n + 1, np.int32)
+        cdef element_t[::1] label = labels, size = zeros_int32(n + 1), linked = zeros_int32(n + 1)
         cdef int64_t[::1] total = np.zeros((n + 1) * k + 1, np.int64)
-        cdef int64_t[::1] stamp = np.zeros(n + 1, np.int64), sums = np.zeros(n + 1, np.int64)
+        cdef int64_t[::1] stamp = zeros_int64(n + 1), sums = zeros_int64(n + 1)
         self.kept = [label, size, linked, total, stamp, sums]
         self.s.label = &label[0] if n else NULL
         self.s.size = &size[0]
@@ -513,7 +516,7 @@ cdef class _Arrays:
 
     cdef void pair(self):
         """Make what a second thread needs of its own."""
-        cdef element_t[::1] linked = np.zeros(len(self.kept[1]), np.int32)
+        cdef element_t[::1] linked = zeros_int32(len(self.kept[1]))
         self.kept.append(linked)
         self.other = self.s
         self.other.linked = &linked[0]

@@ -42,6 +42,7 @@ from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from graphpart.kernels._arrays cimport empty_int32, empty_int8, zeros_float64, zeros_int64, zeros_int8
 from graphpart.kernels.clock cimport seconds
 from graphpart.kernels.connected cimport Base, is_freed, mark_freed, may_leave, take_base
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
@@ -924,7 +925,7 @@ cdef class Chains:
         cdef element_t[:, ::1] room = np.zeros((5, n + 1), np.int32)
         cdef element_t[:, ::1] chain = np.zeros((2, 2 * min(n, longest) + 2), np.int32)
         cdef int64_t[:, ::1] wide = np.zeros((3, n + 1), np.int64)
-        cdef char[::1] queued = np.zeros(n + 1, np.int8), stuck = np.zeros(n + 1, np.int8)
+        cdef char[::1] queued = zeros_int8(n + 1), stuck = zeros_int8(n + 1)
         cdef element_t[::1] label
         cdef double[::1] since
         cdef int64_t[::1] moves, known
@@ -957,7 +958,7 @@ cdef class Chains:
         self.tolerance = fixed_tolerance(&self.s.terms, tolerance, self.s.scale)
         self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
         if self.s.terms.k:
-            since = np.zeros(n * self.s.terms.k)
+            since = zeros_float64(n * self.s.terms.k)
             self.kept.append(since)
             self.s.since = &since[0]
             for a in range(self.s.terms.k):
@@ -971,8 +972,8 @@ cdef class Chains:
         if self.s.exact:
             self.s.last, self.s.seen = &counts[1, 0], &counts[2, 0]
         if self.s.terms.groups.entries:
-            moves = np.zeros(len(terms.groups), np.int64)
-            known = np.zeros(self.s.terms.groups.entries, np.int64)
+            moves = zeros_int64(len(terms.groups))
+            known = zeros_int64(self.s.terms.groups.entries)
             self.kept += [moves, known]
             self.s.moves, self.s.known = &moves[0], &known[0]
             self.s.ejects = terms.groups.is_hard and not restless(&self.s)
@@ -1089,8 +1090,8 @@ cdef class Chains:
         """
         cdef State* s = &self.s
         cdef Py_ssize_t room = 2 * (self.batch + self.longest), count, i
-        cdef element_t[::1] taken = np.empty(self.batch, np.int32)
-        cdef char[::1] steps = np.empty(2 * room * sizeof(Step), np.int8)
+        cdef element_t[::1] taken = empty_int32(self.batch)
+        cdef char[::1] steps = empty_int8(2 * room * sizeof(Step))
         cdef list twin = self.begin_twin() if s.length > self.batch and processors() > 1 else None
         cdef fixed_t change
         cdef double begun, spent = 0.0      # seconds for each element, as found in the last batch

@@ -28,6 +28,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
+from graphpart.kernels._arrays cimport empty_float64, empty_int32
 from graphpart.kernels.bits cimport leading_zeros, lowest_bit
 from graphpart.kernels.fixed cimport fixed_t
 from graphpart.kernels.groups cimport groups_between, groups_join, groups_of_pair, take_lists
@@ -660,8 +661,8 @@ def join_sparse(
     fewest = max(fewest, tables.terms.groups.least)
     if attractive == 0 or n <= fewest:
         return labels_array
-    cdef element_t[::1] edges = np.empty(attractive, np.int32)
-    cdef cost_t[::1] first = np.empty(attractive)
+    cdef element_t[::1] edges = empty_int32(attractive)
+    cdef cost_t[::1] first = empty_float64(attractive)
     with nogil:
         made = rank(&u[0], &v[0], &between[0], m, tolerance, attractive, &edges[0], &first[0])
     if not made:

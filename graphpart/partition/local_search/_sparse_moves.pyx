@@ -35,6 +35,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport free, malloc
 
+from graphpart.kernels._arrays cimport empty_int32, zeros_int32, zeros_int64
 from graphpart.kernels.bitset cimport Bitset, bitset_add, bitset_free, bitset_make, bitset_next, bitset_remove
 from graphpart.kernels.boxes cimport Boxes, boxes_best, boxes_build, boxes_climb, boxes_free, boxes_make, boxes_put
 from graphpart.kernels.connected cimport Base, base_only, is_freed, mark_freed, may_leave, take_base
@@ -673,9 +674,9 @@ cdef class _Arrays:
         cdef element_t[::1] label, size, linked, saturated, place
         cdef int64_t[::1] members, stamp, sums, held
         self.labels = np.array(labels, np.int32)
-        label, size, linked = self.labels, np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
-        saturated, place = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
-        members, stamp, sums = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+        label, size, linked = self.labels, zeros_int32(n + 1), zeros_int32(n + 1)
+        saturated, place = zeros_int32(n + 1), zeros_int32(n + 1)
+        members, stamp, sums = zeros_int64(n + 1), zeros_int64(n + 1), zeros_int64(n + 1)
         self.kept = [starts, neighbours, costs, label, size, linked, saturated, place, members, stamp, sums]
         self.s.n = n
         self.s.starts = &starts[0]
@@ -702,7 +703,7 @@ cdef class _Arrays:
         self.kept.append(take_terms(&self.s.terms, terms, n + 1))
         self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
         if self.s.base.any:
-            barred, held = np.zeros((2, n + 1), np.int32), np.zeros(n + 1, np.int64)
+            barred, held = np.zeros((2, n + 1), np.int32), zeros_int64(n + 1)
             self.kept += [barred, held]
             self.s.barred, self.s.beside, self.s.held = &barred[0, 0], &barred[1, 0], &held[0]
         if not self.s.terms.any:
@@ -766,7 +767,7 @@ def kernighan_lin_sequence(
     if n == 0:
         return labels
     cdef _Arrays arrays = _Arrays(starts, neighbours, costs, labels, terms, magnitude, True)
-    cdef element_t[::1] moved = np.empty(n, np.int32), origin = np.empty(n, np.int32)
+    cdef element_t[::1] moved = empty_int32(n), origin = empty_int32(n)
     with nogil:
         start(&arrays.s)
         improve_by_sequence(&arrays.s, tolerance, cost, stopping, &moved[0], &origin[0])
