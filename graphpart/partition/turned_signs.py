@@ -11,9 +11,10 @@ Two numbers tell how well costs suit clusters, each for the given sign and for t
 
 The same numbers are computed after the costs were shuffled among the pairs, which keeps the graph and the numbers, but
 no clusters. Costs that come from clusters suit a partition better than shuffled costs do. If the negated costs do so,
-and the given ones do not, then the sign is probably wrong. Where more signs are wrong, nothing can see clusters: below
-a limit, a network is as if they were not there (Decelle, Krzakala, Moore & Zdeborová 2011). 600 people in five camps
-with 5,000 relations are seen if one of five signs is wrong, and are below the limit with three of ten.
+and the given ones do not, then the sign is probably wrong. But of few pairs, a partition suits nearly all in any case:
+that of the given costs must suit less than that of the negated ones. Where more signs are wrong, nothing can see
+clusters: below a limit, a network is as if they were not there (Decelle, Krzakala, Moore & Zdeborová 2011). 600 people
+in five camps with 5,000 relations are seen if one of five signs is wrong, and are below the limit with three of ten.
 """
 
 from __future__ import annotations
@@ -103,22 +104,32 @@ def by_partitions(part: Callable[[int], Part]) -> bool:
         return False
     given, same = suited(*part(0)[:4]), [suited(*part(k)[:4]) for k in range(1, SHUFFLES + 1)]
     share = (given - math.fsum(same) / len(same)) / (turned - math.fsum(others) / len(others))
-    return min(deviation(given, same) / other, share) < UNCLEAR
+    return given < turned and min(deviation(given, same) / other, share) < UNCLEAR  # few pairs suit any partition
 
 
 def by_eigenvalues(part: Callable[[int], Part]) -> bool:
-    """Whether the largest eigenvalue is beyond those of shuffled costs, and the smallest one hardly."""
-    low, high = extremes(*part(0))
+    """Whether the largest eigenvalue is beyond those of shuffled costs, and the smallest one hardly.
+
+    Elements on the two sides of its eigenvector attract each other then. Those of two tables of records, each without
+    duplicates, are such sides, too, but most of the pairs between them repel.
+    """
+    _, u, v, costs, _ = part(0)
+    low, high, x = extremes(*part(0))
+    between = (x[u] < 0) != (x[v] < 0)
+    if costs[between].sum() >= 0:
+        return False
     lows, highs = [], []
     for k in range(1, SHUFFLES + 1):
-        below, above = extremes(*part(k))
+        below, above, _ = extremes(*part(k))
         narrow = NARROW * part(k)[0] ** (-2 / 3) * above  # by Tracy and Widom; that of few shuffles may be too small
         if high < above + FAR / 2 * narrow:
             return False  # mostly at once
         lows.append(below)
         highs.append(above)
     excess = high - math.fsum(highs) / SHUFFLES
-    return deviation(high, highs, narrow) >= FAR and math.fsum(lows) / SHUFFLES - low < BESIDE * excess
+    if deviation(high, highs, narrow) < FAR or math.fsum(lows) / SHUFFLES - low >= BESIDE * excess:
+        return False
+    return suited(*part(0)[:4]) < suited(*part(0)[:4], -1)  # by small clusters, which eigenvalues do not show
 
 
 def suited(n: int, u: Ends, v: Ends, costs: Costs, sign: int = 1) -> float:
@@ -138,15 +149,17 @@ def share_of(n: int, u: Ends, v: Ends, costs: Costs) -> float:
     return math.fsum(np.abs(costs[suits]).tolist()) / math.fsum(np.abs(costs).tolist())
 
 
-def extremes(n: int, u: Ends, v: Ends, costs: Costs, lifted: NDArray[np.bool_]) -> tuple[float, float]:
-    """The smallest and the largest eigenvalue of the matrix of scaled costs, nearly, by Lanczos' method.
+def extremes(n: int, u: Ends, v: Ends, costs: Costs, lifted: NDArray[np.bool_]) -> tuple[float, float, Costs]:
+    """The smallest and the largest eigenvalue of the matrix of scaled costs, nearly, and the eigenvector of the latter.
+
+    By Lanczos' method.
 
     Lifted pairs and others are at different distances, so each have a mean of their own.
 
     Examples
     --------
     >>> u, v = np.array([0, 0, 1], np.int32), np.array([1, 2, 2], np.int32)
-    >>> low, high = extremes(3, u, v, np.array([3.0, 0.0, 0.0]), np.zeros(3, bool))
+    >>> low, high, _ = extremes(3, u, v, np.array([3.0, 0.0, 0.0]), np.zeros(3, bool))
     >>> round(low, 6), round(high, 6)  # of costs 2, -1 and -1 by their root mean square and two pairs of each
     (-0.707107, 0.965926)
     """
@@ -158,8 +171,9 @@ def extremes(n: int, u: Ends, v: Ends, costs: Costs, lifted: NDArray[np.bool_]) 
     w /= np.sqrt(pairs[u] * pairs[v]) * max(math.sqrt(float((w * w).mean())), 1e-300)
     x, before, step = np.random.default_rng(1).normal(size=n), np.zeros(n), 0.0
     x /= math.sqrt(float((x * x).sum()))
-    diagonal, beside = [], []
+    diagonal, beside, basis = [], [], []
     for _ in range(min(STEPS, n)):
+        basis.append(x)
         y = np.bincount(u, w * x[v], n) + np.bincount(v, w * x[u], n) - step * before
         diagonal.append(float((x * y).sum()))
         y -= diagonal[-1] * x
@@ -168,8 +182,8 @@ def extremes(n: int, u: Ends, v: Ends, costs: Costs, lifted: NDArray[np.bool_]) 
         if step < 1e-9:
             break
         before, x = x, y / step
-    found = np.linalg.eigvalsh(np.diag(diagonal) + np.diag(beside[:-1], -1))  # which reads the lower triangle
-    return float(found[0]), float(found[-1])
+    found, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside[:-1], -1))  # which reads the lower triangle
+    return float(found[0]), float(found[-1]), vectors[:, -1] @ np.array(basis)
 
 
 def deviation(value: float, others: list[float], least: float = SMALLEST) -> float:

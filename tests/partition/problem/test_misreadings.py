@@ -1,5 +1,6 @@
 """Data that is valid, but says probably something else than was meant: pairs listed twice, kinds of names, signs."""
 
+from itertools import combinations
 from pathlib import Path
 
 import networkx as nx
@@ -207,9 +208,10 @@ class TestSigns:
         matrix[u, v] = matrix[v, u] = centred / np.sqrt(pairs[u] * pairs[v] * (centred**2).mean())
         found = np.linalg.eigvalsh(matrix)
         for scale in (1.0, 1e300, 1e-300):
-            low, high = turned_signs.extremes(n, u, v, scale * costs, lifted)
+            low, high, x = turned_signs.extremes(n, u, v, scale * costs, lifted)
+            assert np.abs(matrix @ x - found[-1] * x).max() < 0.1 and np.linalg.norm(x) == pytest.approx(1.0)
             assert low == pytest.approx(found[0], abs=0.01) and high == pytest.approx(found[-1], abs=0.01)
-        assert turned_signs.extremes(n, u, v, np.ones(len(u)), lifted) == pytest.approx((0, 0), abs=1e-9)
+        assert turned_signs.extremes(n, u, v, np.ones(len(u)), lifted)[:2] == pytest.approx((0, 0), abs=1e-9)
 
     def test_random_costs_of_few_elements(self):
         """The largest eigenvalue of random costs varies more than nine shuffles tell."""
@@ -218,6 +220,25 @@ class TestSigns:
             n = int(rng.integers(11, 60))
             u, v = np.triu_indices(n, 1)
             turned_signs.check_sign(gp.SetPartition.from_pairs(n, (u, v), rng.normal(size=len(u)), dense=False))
+
+    @pytest.mark.parametrize("sources", [2, 3])
+    @pytest.mark.parametrize("others", [0.2, 3, 20])
+    def test_records_of_several_sources(self, sources, others):
+        """Records of one source repel each other, as turned camps do, and those of one person attract each other."""
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            n = 150 * sources
+            u, v = rng.integers(n, size=(2, int(others * n)))  # records of several sources, and of one
+            first, second = rng.integers(n, size=(2, 4 * n))
+            same = np.stack([first, first // 150 * 150 + second % 150])
+            person = np.concatenate(
+                [np.stack([np.arange(150) + 150 * k for k in ends]) for ends in combinations(range(sources), 2)], axis=1
+            )
+            pairs = np.concatenate([np.stack([u, v]), same, person], axis=1)
+            pairs = np.unique(np.sort(pairs[:, pairs[0] != pairs[1]], axis=0), axis=1)
+            source, who = pairs // 150, pairs % 150
+            costs = np.where(source[0] == source[1], 2.0, np.where(who[0] == who[1], -2.0, 0.5))
+            turned_signs.check_sign(gp.SetPartition.from_pairs(n, pairs.T, costs + rng.normal(0, 0.5, len(costs))))
 
     def test_a_part_of_random_costs_suits_neither_sign(self):
         rng = np.random.default_rng(0)
