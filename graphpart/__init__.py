@@ -35,7 +35,7 @@ except ImportError as _error:  # NumPy, Python and Cython say in many lines, or 
     if not any(words in str(_error) for words in ("interpreter", "more than once per process")):
         raise
     raise ImportError(
-        "graphpart cannot be imported in a sub-interpreter, as NumPy cannot: use threads or processes"
+        "graphpart cannot be imported in a sub-interpreter, nor NumPy twice in a process: use threads or processes"
     ) from None
 from graphpart.result import LabelingResult, PartitionResult, Result, Status
 from graphpart.solve import solve

@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,15 +25,28 @@ __all__ = ["FactorTables"]
 
 Arrays = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]
 
-MERGING = threading.RLock()  # of all factor graphs, so that they can be pickled: it is held seldom, and not for long
+
+class Stored(NamedTuple):
+    """What a factor graph stores; replaced as one, so that an interrupt or another thread meets all or nothing."""
+
+    arrays: Arrays
+    entries: int  # of a table for each factor of the arrays
+    domains: list[int]  # of variables that were added later, one by one
+    factors: list[tuple[list[int], NDArray[np.float64]]]  # and of factors: scopes and tables
+
+
+def frozen_all(*arrays: NDArray[Any]) -> Any:
+    """Arrays that nothing can change any more."""
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays
 
 
 class FactorTables(Shown):
     """The arrays of a factor graph; see :class:`FactorGraph` for what its attributes mean."""
 
     __slots__ = (
-        "_arrays", "_cache", "_entries", "_functions", "_index", "_names", "_new_domains", "_new_factors", "_owner",
-        "constant", "offset", "sense", "shape",
+        "_cache", "_functions", "_index", "_names", "_owner", "_stored", "constant", "offset", "sense", "shape",
     )  # fmt: skip
 
     constant: float
@@ -42,7 +54,7 @@ class FactorTables(Shown):
     sense: int
     shape: tuple[int, ...] | None
     _names: Sequence[Hashable]
-    _arrays: Arrays
+    _stored: Stored
 
     # ---------------------------------------------------------------------------------------------- construction
 
@@ -92,7 +104,7 @@ class FactorTables(Shown):
         index[name] = len(names)
         names.append(name)
         self._names = names
-        self._new_domains.append(size)
+        self._stored.domains.append(size)
         self._cache.clear()
 
     @known_arguments
@@ -144,7 +156,7 @@ class FactorTables(Shown):
         if not scope:
             self._add_constant(float(table), "a factor with an empty scope")
             return
-        self._new_factors.append((scope, np.array(table.ravel())))
+        self._stored.factors.append((scope, np.array(table.ravel())))
         self._cache.clear()
 
     def _add_constant(self, value: float, origin: str) -> None:
@@ -231,8 +243,6 @@ class FactorTables(Shown):
         self._names = names
         self._index: dict[Hashable, int] | None = None
         self._cache: dict[str, Any] = {}
-        self._new_domains: list[int] = []
-        self._new_factors: list[tuple[list[int], NDArray[np.float64]]] = []
         self._functions: list[Function] = []
         self._owner: Self | None = None
         self.constant, self.shape = 0.0, None
@@ -251,7 +261,7 @@ class FactorTables(Shown):
             )
         if start[-1] != len(tables) and table_start is None:
             raise InvalidProblem(f"the tables have {len(tables)} entries in all: the scopes ask for {start[-1]}")
-        self._entries = int(start[-1])
+        entries = int(start[-1])
         if table_start is not None:
             start = table_start
         empty = np.flatnonzero(scope_start[1:] == scope_start[:-1])
@@ -264,20 +274,18 @@ class FactorTables(Shown):
             self._add_constant(float(values.sum()), "a factor with an empty scope")
             scope_start = np.delete(scope_start, empty)
             start = _structure.table_starts(domains, scope_start, scope)[0]
-            self._entries = int(start[-1])
-        self._arrays = (domains, scope_start, scope, start, tables)
-        for array in self._arrays:
-            array.flags.writeable = False
+            entries = int(start[-1])
+        self._stored = Stored(frozen_all(domains, scope_start, scope, start, tables), entries, [], [])
         self._measure()
 
     def _measure(self) -> int:
         """Check the entries of all tables; return the number of infinite entries."""
-        _, _, _, start, tables = self._arrays
+        _, _, _, start, tables = self._stored.arrays
         at, infinite, total = _structure.measure(tables)
         if at >= 0:
             f = int(np.argmax(np.where(start[:-1] <= at, start[:-1], -1)))
             raise InvalidProblem(f"the table of factor {f} has the entry {tables[at]}: expected a number or inf")
-        if self._entries > len(tables) and math.isinf(total * self.m):
+        if self._stored.entries > len(tables) and math.isinf(total * self.m):
             total = _structure.measure(self.tables)[2]
         if not math.isfinite(total):
             raise InvalidProblem("the sum of absolute costs overflows: expected costs of a smaller magnitude")
@@ -289,32 +297,22 @@ class FactorTables(Shown):
 
         The tables are those that are kept: several factors may have the same, see `shared_tables`.
         """
-        if self._new_domains or self._new_factors:
-            with MERGING:
-                self._merge()
-        return self._arrays
-
-    def _merge(self) -> None:
-        """Append what was added one by one to the arrays, in one thread; others wait until the lists are empty."""
-        new, added = self._new_factors, np.array(self._new_domains, np.int32)
-        if not (len(added) or new):  # another thread has done it
-            return
-        domains, scope_start, scope, start, tables = self._arrays
-        arities = np.array([len(members) for members, _ in new], np.int64)
-        sizes = np.array([len(table) for _, table in new], np.int64)
-        self._entries += int(sizes.sum())
-        self._arrays = (
-            np.concatenate([domains, added]),
-            np.concatenate([scope_start, scope_start[-1] + np.cumsum(arities)]),
-            np.concatenate([scope, np.array([i for members, _ in new for i in members], np.int32)]),
-            np.concatenate([start, start[-1] + np.cumsum(sizes)]),
-            np.concatenate([tables, *(table for _, table in new)]),
-        )
-        for array in self._arrays:
-            array.flags.writeable = False
-        self._cache.clear()
-        self._new_factors, self._new_domains = [], []
-        self._measure()
+        stored = self._stored
+        if stored.domains or stored.factors:
+            domains, scope_start, scope, start, tables = stored.arrays
+            new = stored.factors
+            arities = np.array([len(members) for members, _ in new], np.int64)
+            sizes = np.array([len(table) for _, table in new], np.int64)
+            arrays = frozen_all(
+                np.concatenate([domains, np.array(stored.domains, np.int32)]),
+                np.concatenate([scope_start, scope_start[-1] + np.cumsum(arities)]),
+                np.concatenate([scope, np.array([i for members, _ in new for i in members], np.int32)]),
+                np.concatenate([start, start[-1] + np.cumsum(sizes)]),
+                np.concatenate([tables, *(table for _, table in new)]),
+            )
+            self._stored = Stored(arrays, stored.entries + int(sizes.sum()), [], [])
+            self._measure()
+        return self._stored.arrays
 
     # ---------------------------------------------------------------------------------------------------- looking
 
@@ -324,10 +322,8 @@ class FactorTables(Shown):
 
     @property
     def m(self) -> int:
-        if not self._new_factors:
-            return len(self._arrays[1]) - 1
-        with MERGING:
-            return len(self._arrays[1]) - 1 + len(self._new_factors)
+        stored = self._stored
+        return len(stored.arrays[1]) - 1 + len(stored.factors)
 
     @property
     def variables(self) -> Sequence[Hashable]:
@@ -353,7 +349,7 @@ class FactorTables(Shown):
     @property
     def table_start(self) -> NDArray[np.int64]:
         domains, scope_start, scope, start, tables = self._flat()
-        if self._entries > len(tables):
+        if self._stored.entries > len(tables):
             start = _structure.table_starts(domains, scope_start, scope)[0]
             start.flags.writeable = False
         return start
@@ -361,7 +357,7 @@ class FactorTables(Shown):
     @property
     def tables(self) -> NDArray[np.float64]:
         _, _, _, start, tables = self._flat()
-        if self._entries > len(tables):
+        if self._stored.entries > len(tables):
             tables = _structure.gather(tables, start, self.table_start)
             tables.flags.writeable = False
         return tables
@@ -369,7 +365,7 @@ class FactorTables(Shown):
     @property
     def entries(self) -> int:
         self._flat()
-        return self._entries
+        return self._stored.entries
 
     @property
     def has_forbidden(self) -> bool:
@@ -395,8 +391,8 @@ class FactorTables(Shown):
         return self._index
 
     def _domain_of(self, i: int) -> int:
-        old = len(self._arrays[0])
-        return int(self._arrays[0][i]) if i < old else self._new_domains[i - old]
+        domains = self._stored.arrays[0]
+        return int(domains[i]) if i < len(domains) else self._stored.domains[i - len(domains)]
 
     def factor(self, f: int) -> tuple[tuple[int, ...], NDArray[np.float64]]:
         """Scope (indices of variables) and table (read-only, one axis for each variable) of factor f."""
@@ -460,7 +456,7 @@ class FactorTables(Shown):
         self._flat()
         return {
             "names": self._names,
-            "arrays": self._arrays,
+            "arrays": self._stored.arrays,
             "constant": self.constant,
             "offset": self.offset,
             "sense": self.sense,

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import sys
 
 import networkx as nx
 import numpy as np
@@ -397,3 +398,36 @@ def test_bad_ising_models():
     ]:
         with pytest.raises(gp.InvalidProblem, match=message):
             FactorGraph.from_ising(*arguments)
+
+
+def test_an_interrupt_while_factors_are_merged_leaves_the_factor_graph_as_it_was():
+    """Ctrl-C before each line of the merge, as a trace function raises it."""
+
+    def graph():
+        f = gp.FactorGraph.from_arrays([2], [])
+        for name in "ab":
+            f.add_variable(name, 3)
+        f.add_factor(("a", "b"), np.arange(9.0).reshape(3, 3))
+        f.add_factor(("b",), [0.0, -1.0, 2.0])
+        return f
+
+    code = gp.FactorGraph._flat.__code__
+    whole, interrupted = graph()._flat(), 0
+    for line in sorted({line for _, _, line in code.co_lines() if line is not None}):
+
+        def interrupt(frame, event, _, line=line):
+            if event == "line" and frame.f_lineno == line:
+                raise KeyboardInterrupt
+            return interrupt
+
+        f, before = graph(), sys.gettrace()
+        sys.settrace(lambda frame, *_, interrupt=interrupt: interrupt if frame.f_code is code else None)
+        try:
+            f._flat()
+        except KeyboardInterrupt:
+            interrupted += 1
+        finally:
+            sys.settrace(before)
+        assert (f.n, f.m, f.entries) == (3, 2, 12)
+        assert all((a == b).all() for a, b in zip(f._flat(), whole, strict=True))
+    assert interrupted > 5
