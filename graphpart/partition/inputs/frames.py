@@ -111,11 +111,13 @@ def pairs_of_table(
     Raises
     ------
     InvalidProblem
-        If there is no such column, an identifier or number is missing, an identifier is an empty text, or a row pairs
-        an element with itself; the message names the row.
+        If there is no such column, both identifiers are from one, an identifier or number is missing, an identifier is
+        an empty text, or a row pairs an element with itself; the message names the row.
     """
     for name in (left, right, value):
         check_column(table, name)
+    if left == right:
+        raise InvalidProblem(f"both elements of a pair are from column {left!r}: expected two columns")
     numbers = table.numbers(value)
     if numbers is None:
         numbers = _of_objects(table, value)

@@ -94,7 +94,9 @@ def symmetric(matrix: Any, copy: bool, of: str = "costs") -> tuple[NDArray[np.fl
         if math.isnan(copied[a, b]):
             infinite = "inf (join) or -inf (cut)" if of == "similarities" else "inf (cut) or -inf (join)"
             raise InvalidProblem(f"matrix[{a}, {b}] is nan: expected a number, {infinite}")
-        mean = {"similarities": "(S + S.T) / 2", "distances": "(D + D.T) / 2"}.get(of, "C + C.T")
+        mean = {"similarities": "(S + S.T) / 2", "distances": "(D + D.T) / 2"}.get(
+            of, "C + C.T, or (C + C.T) / 2 where they are two measurements of the same"
+        )
         raise InvalidProblem(
             f"matrix[{a}, {b}] is {copied[a, b]} but matrix[{b}, {a}] is {copied[b, a]}: expected a symmetric "
             f"matrix; if both directions carry evidence, pass {mean}"
