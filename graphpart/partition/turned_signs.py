@@ -82,7 +82,8 @@ def check_sign(p: PairCosts) -> None:
             parts.append(near_each_other(n, u, v, shuffled, lifted))
         return parts[k]
 
-    if by_partitions(part) or by_eigenvalues(part):
+    clear = by_partitions(part) or by_eigenvalues(part)
+    if clear and suited(*part(0)[:4]) < suited(*part(0)[:4], -1):  # of few pairs, any partition suits nearly all
         words = {"probability": "probabilities", "similarity": "similarities", "weight": "weights"}.get(kind, "costs")
         warn(
             f"the {words} suit a partition no better than {words} in random order, but with the opposite sign they do: "
@@ -104,7 +105,7 @@ def by_partitions(part: Callable[[int], Part]) -> bool:
         return False
     given, same = suited(*part(0)[:4]), [suited(*part(k)[:4]) for k in range(1, SHUFFLES + 1)]
     share = (given - math.fsum(same) / len(same)) / (turned - math.fsum(others) / len(others))
-    return given < turned and min(deviation(given, same) / other, share) < UNCLEAR  # few pairs suit any partition
+    return min(deviation(given, same) / other, share) < UNCLEAR
 
 
 def by_eigenvalues(part: Callable[[int], Part]) -> bool:
@@ -113,8 +114,8 @@ def by_eigenvalues(part: Callable[[int], Part]) -> bool:
     Elements on the two sides of its eigenvector attract each other then. Those of two tables of records, each without
     duplicates, are such sides, too, but most of the pairs between them repel.
     """
-    _, u, v, costs, _ = part(0)
-    low, high, x = extremes(*part(0))
+    n, u, v, costs, lifted = part(0)
+    low, high, x = extremes(n, u, v, costs, lifted)
     between = (x[u] < 0) != (x[v] < 0)
     if costs[between].sum() >= 0:
         return False
@@ -127,9 +128,7 @@ def by_eigenvalues(part: Callable[[int], Part]) -> bool:
         lows.append(below)
         highs.append(above)
     excess = high - math.fsum(highs) / SHUFFLES
-    if deviation(high, highs, narrow) < FAR or math.fsum(lows) / SHUFFLES - low >= BESIDE * excess:
-        return False
-    return suited(*part(0)[:4]) < suited(*part(0)[:4], -1)  # by small clusters, which eigenvalues do not show
+    return deviation(high, highs, narrow) >= FAR and math.fsum(lows) / SHUFFLES - low < BESIDE * excess
 
 
 def suited(n: int, u: Ends, v: Ends, costs: Costs, sign: int = 1) -> float:
