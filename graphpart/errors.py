@@ -226,6 +226,12 @@ NO_SMALLEST_SIZE = (
     "clusters have no smallest size here; limit their number instead, by {0}, or join or drop the small clusters of "
     "the result"
 )
+#: Names of what tables of pairs are given for in other libraries, and the line that explains how to write them.
+TRUNCATIONS = ("max_cost", "truncate", "truncated", "truncation")
+TRUNCATED = (
+    "expected truncated linear costs as one table for all pairs: FactorGraph.pairwise(unary=costs, pairwise=weight * "
+    "np.minimum(abs(np.subtract.outer(range(labels), range(labels))), most))"
+)
 #: Names of columns of values in tables, and the line that explains them.
 COLUMNS_OF_VALUES = ("dist", "distance", "distances", "score", "scores", "sim", "value", "values", "weights")
 VALUES = (
@@ -278,6 +284,8 @@ def unknown_argument(what: str, name: str, known: Iterable[str], value: object =
         return InvalidOption(f"{what} takes no {name}: {VALUES}")
     if name in SMALLEST_SIZES and "n_clusters" in known:
         return InvalidOption(f"{what} takes no {name}: {NO_SMALLEST_SIZE.format('n_clusters=(1, most)')}")
+    if name in TRUNCATIONS and {"unary", "weight"}.issubset(known):
+        return InvalidOption(f"{what} takes no {name}: {TRUNCATED}")
     if name == "weight" and {"graph", "cost"}.issubset(known):
         return InvalidOption(f"{what} takes no weight: {ways_of_weights(value)}")
     if name == "answers":

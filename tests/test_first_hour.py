@@ -133,6 +133,7 @@ class TestMessages:
     @pytest.mark.parametrize(
         ("call", "message"),
         [
+            ("gp.crf.potts((3, 3), truncation=2)", r"FactorGraph.pairwise\(unary=costs, pairwise=weight \* np.minimum"),
             ("gp.solve(G, threads=1)", "takes no threads: the environment variable GRAPHPART_THREADS says how many"),
             ("gp.solve(G, timelimit=3)", "method auto takes no timelimit: .* did you mean 'time_limit'"),
             ("gp.solve(G, weight='w')", r"weight belongs to the problem: expected SetPartition.from_similarity\(G"),
