@@ -6,8 +6,11 @@ by all methods that end by themselves. A method is left out if an instance is to
 
 One line for each family and method, and one for each method over all families, says how often the best known value was
 reached, the mean gap, and how many costs were proven optimal. With -v, --json and --csv, there is also a line for each
-run. Ctrl-C ends the benchmark after the running method. In the file of --csv, elements and pairs of a factor graph are
-its variables and factors.
+run. Ctrl-C ends the benchmark with the best results of the running methods. In the file of --csv, elements and pairs of
+a factor graph are its variables and factors.
+
+As many instances are run at the same time as there are processors, a processor each, if there are enough of them. With
+GRAPHPART_THREADS=1 in the environment they are run one after the other.
 """
 
 from __future__ import annotations
@@ -15,9 +18,10 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import os
 import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
 import numpy as np
@@ -30,9 +34,10 @@ from graphpart.cli.interrupt import Interrupt
 from graphpart.cli.kinds import columns, is_factor_graph, is_labeled, size
 from graphpart.cli.manifest import Manifests
 from graphpart.cli.summary import Summary, family_of
-from graphpart.errors import GraphPartWarning, InvalidOption
+from graphpart.errors import GraphPartWarning, InvalidOption, SolverError
 from graphpart.files.source import check_writable
-from graphpart.folders import instances_in, record_of
+from graphpart.folders import in_processes, instances_in, record_of
+from graphpart.machine import processors
 from graphpart.methods import methods_for
 from graphpart.result import Status
 from graphpart.solve import problem_kind, solve
@@ -41,6 +46,7 @@ NAME = "bench"
 HELP = "run methods on a folder of instances and compare the costs with the best known"
 COLUMNS = ["elements", "pairs", "method:", "cost.", "best known.", "gap", "clusters", "seconds"]
 KINDS = ("set partition", "factor graphs")
+WORTH = 8  # seconds that runs may take from which on processes, which take half a second to start, are worth it
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +89,7 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
     families = {file: manifests.family(file) or family_of(file) for file in files}
     files = sorted(files, key=lambda file: list(families.values()).index(families[file]))  # as they first appear
     batch = Batch()
-    warnings.simplefilter("ignore", GraphPartWarning)  # instances have the costs that they mean
+    jobs = processors() if len(files) > 1 and len(files) * args.time_limit >= WORTH else 1
     with ExitStack() as stack:
         table = stack.enter_context(Table(files, COLUMNS)) if args.verbose and not args.json else None
         summary = None
@@ -91,37 +97,81 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
             say(f"{len(files)} instances, each run at most {args.time_limit:g} s: one line for each family and method")
             summary = stack.enter_context(Summary([families[file] for file in files], wait=args.verbose))
         progress = stack.enter_context(Progress(len(files)))
-        for file in files:
-            with batch.guard(file):
-                problem = read_problem(file, args.format)
-                methods = suitable(problem, args.methods)
-                if not methods:
-                    say(f"{file}: left out, it is too large or of another kind for {', '.join(args.methods)}")
-                for method in methods:
-                    with batch.guard(file):
-                        with Interrupt(progress.start(f"{file}  {method}")) as interrupt:
-                            result = solve(
-                                problem, method, time_limit=args.time_limit, seed=args.seed, callback=interrupt
-                            )
-                        facts = record_of(file, result)
-                        best, gap = manifests.compare(file, problem, result.cost)
-                        row = facts | {"elements": problem.n, "pairs": problem.m, "method": method}
-                        row |= {"instance": file, "best known": best, "gap": gap, "family": families[file]}
-                        kind = "labelled partitions" if is_labeled(problem) else KINDS[is_factor_graph(problem)]
-                        row |= {"kind": kind, "history": result.history}
-                        rows.append(row)
-                        if args.json:
-                            emit_json(facts)
-                        if summary is not None:
-                            summary.add(families[file], row)
-                        if table is not None:
-                            row = row | size(problem) | {"gap": percent(gap), "seconds": f"{result.seconds:.3f}"}
-                            table.add(file, row, columns(problem, COLUMNS))
-                        if result.status is Status.INTERRUPTED:
-                            say("interrupted: the remaining runs are left out")
-                            return INTERRUPTED
+        results = stack.enter_context(in_processes(in_worker, [(file, args) for file in files], jobs))
+        interrupt = stack.enter_context(Interrupt(None, results.end)) if jobs > 1 else None
+        for k, file in enumerate(files):
+            if interrupt is None:
+                found: Iterable[dict[str, Any]] = runs(file, args, batch, lambda what: Interrupt(progress.start(what)))
+            else:
+                progress.start(file)
+                found = from_worker(results, k, batch)
+            ended = False
+            for row in found:
+                row["family"] = families[file]
+                rows.append(row)
+                if args.json:
+                    emit_json(row["facts"])
+                if summary is not None:
+                    summary.add(families[file], row)
+                if table is not None:
+                    shown = row["size"] | {"gap": percent(row["gap"]), "seconds": f"{row['seconds']:.3f}"}
+                    table.add(file, row | shown, row["columns"])
+                ended = row["status"] == Status.INTERRUPTED
+            if ended if interrupt is None else interrupt.asked and not results.begun(k + 1):
+                say("interrupted: the remaining runs are left out")
+                return INTERRUPTED
             progress.advance()
     return batch.status
+
+
+def runs(
+    file: str, args: argparse.Namespace, batch: Batch, begin: Callable[[str], AbstractContextManager[Any]]
+) -> Iterator[dict[str, Any]]:
+    """The rows of an instance, by method; `begin` gives the callback of a run. Ctrl-C leaves out the methods after it.
+
+    Errors are reported to `batch`.
+    """
+    with batch.guard(file), warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphPartWarning)  # instances have the costs that they mean
+        problem = read_problem(file, args.format)
+        manifests, methods = Manifests(), suitable(problem, args.methods)
+        if not methods:
+            say(f"{file}: left out, it is too large or of another kind for {', '.join(args.methods)}")
+        for method in methods:
+            with batch.guard(file):
+                with begin(f"{file}  {method}") as callback:
+                    result = solve(problem, method, time_limit=args.time_limit, seed=args.seed, callback=callback)
+                facts = record_of(file, result)
+                best, gap = manifests.compare(file, problem, result.cost)
+                row = facts | {"elements": problem.n, "pairs": problem.m, "method": method}
+                row |= {"instance": file, "best known": best, "gap": gap, "history": result.history, "facts": facts}
+                row["kind"] = "labelled partitions" if is_labeled(problem) else KINDS[is_factor_graph(problem)]
+                yield row | {"size": size(problem), "columns": columns(problem, COLUMNS)}
+                if result.status is Status.INTERRUPTED:
+                    return
+
+
+def in_worker(stop: Any, file: str, args: argparse.Namespace) -> tuple[list[dict[str, Any]], int]:
+    """The rows of an instance and the exit status, in a process that has one processor."""
+    os.environ["GRAPHPART_THREADS"] = "1"
+    batch = Batch()
+    return list(runs(file, args, batch, lambda what: nullcontext(stop))), batch.status
+
+
+def from_worker(results: in_processes, k: int, batch: Batch) -> Sequence[dict[str, Any]]:
+    """The rows of an instance, as soon as a process has them; none if it was not begun."""
+    if not results.begun(k):
+        return []
+    rows: list[dict[str, Any]]
+    try:
+        rows, status = results.next(None)
+    except SolverError as error:
+        text = (
+            "a process ended before its runs, perhaps for lack of memory: GRAPHPART_THREADS=1 runs one after the other"
+        )
+        raise SolverError(text) from error
+    batch.status = max(batch.status, status)
+    return rows
 
 
 def suitable(problem: Any, wanted: Sequence[str] | None) -> list[str]:
