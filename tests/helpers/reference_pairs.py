@@ -146,16 +146,18 @@ def reference(
                         larger = crosses and (x == V).sum() > (x == U).sum()
                         improve(U, V, V if larger else U)
         touched = at_start | changed
-        spare = sum(int((x == U).sum()) - 1 for U in group if group[U] > 1 and U in x)
-        second, unused = unused[:spare], unused[spare:]  # numbers for subsets of the last two groups
+        spare = [sum(int((x == U).sum()) - 1 for U in group if (group[U] > 1) == k and U in x) for k in range(2)]
+        free, shared = unused[::-1], 2 * min(spare)  # numbers are dealt out to the first and the last two groups
+        rest = free[shared:][::-1]
+        dealt = [(rest if spare[k] > min(spare) else []) + free[k:shared:2][::-1] for k in range(2)]
         for U in sorted(set(x.tolist())):
-            numbers = second if group[U] > 1 else unused
+            numbers = dealt[group[U] > 1]
             while U in touched and (x == U).sum() > 1:
                 W = numbers.pop()
                 if not improve(U, W, U):
                     numbers.append(W)
                     break
-        unused = second + unused
+        unused = [U for U in unused if U not in x]
         if not changed:
             return x
 

@@ -32,7 +32,7 @@ from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport INT32_MAX, INT64_MAX
 from libc.stdlib cimport qsort
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcpy, memset
 
 from graphpart.kernels._arrays cimport empty_int8, zeros_int32
 from graphpart.kernels.connected cimport Base, is_freed, mark_freed, may_leave, take_base
@@ -104,8 +104,12 @@ cdef struct State:
     element_t* first            # first element of each subset; a list in both directions
     element_t* next
     element_t* previous
-    element_t* unused           # numbers of subsets without elements
+    Py_ssize_t top              # all numbers of subsets from here on are free, and their entries are not in use
+    element_t* unused           # other numbers of subsets without elements
     Py_ssize_t unuseds
+    Py_ssize_t taken            # of the free numbers, by new subsets of this round
+    Py_ssize_t shared           # number of the free numbers that each thread takes every other one of
+    bint odd                    # whether these are the odd ones
     char* changed               # subsets that changed since this was last cleared
     char* pending               # subsets that changed before this round
     char* near_change           # subsets that changed before this round, or may be linked to one that did
@@ -148,6 +152,27 @@ cdef struct State:
     Linked between              # sums of the two subsets
     element_t* barred
     Py_ssize_t bars
+
+
+# ----------------------------------------------------------------------------------------------------------- numbers
+
+cdef inline Py_ssize_t subsets(State* s) noexcept nogil:
+    return s.top - s.unuseds + s.taken
+
+
+cdef inline element_t free_number(State* s, Py_ssize_t at) noexcept nogil:
+    """A free number: 0 for the one that became free last, the smallest one of those never used after all of these."""
+    return s.unused[s.unuseds - 1 - at] if at < s.unuseds else <element_t>(s.top + at - s.unuseds)
+
+
+cdef inline Py_ssize_t place_of_number(State* s, Py_ssize_t k) noexcept nogil:
+    """The place among the free numbers of the one that a thread takes after k others."""
+    return 2 * k + s.odd if k < s.shared else k + s.shared
+
+
+cdef inline void begin_number(State* s, element_t U) noexcept nogil:
+    s.first[U] = -1
+    s.linked[U].border = UNSEEN
 
 
 # -------------------------------------------------------------------------------------------------------------- heap
@@ -486,6 +511,15 @@ cdef void look_at_border(State* s, element_t U, element_t V) noexcept nogil:
         s.at[b].delta += cost
 
 
+cdef inline Linked* begin_border(State* s, element_t W) noexcept nogil:
+    """The border of the subset at hand with another one, from now on one of those that were begun."""
+    if s.linked[W].border == UNSEEN:
+        s.linked[W] = Linked(LISTING, False, 0, 0)
+        s.close[s.closes] = W
+        s.closes += 1
+    return s.linked + W
+
+
 cdef inline Linked* linked_by(State* s, element_t a, offset_t k) noexcept nogil:
     """The other subset to which a stored (base) pair links an element; NULL if it need not be looked at."""
     cdef element_t W = s.label[s.neighbours[k]], U = s.label[a]
@@ -493,11 +527,7 @@ cdef inline Linked* linked_by(State* s, element_t a, offset_t k) noexcept nogil:
         return NULL
     if (s.base.any and s.base.lifted[k]) or not (s.pending[U] or s.pending[W]):
         return NULL
-    if s.linked[W].border == UNSEEN:
-        s.linked[W] = Linked(LISTING, False, 0, 0)
-        s.close[s.closes] = W
-        s.closes += 1
-    return s.linked + W
+    return begin_border(s, W)
 
 
 cdef void list_border(State* s, element_t a) noexcept nogil:
@@ -539,6 +569,16 @@ cdef bint find_sums(State* s, element_t U, fixed_t tolerance) noexcept nogil:
         else:
             can = True
     return can
+
+
+cdef void sum_borders(State* s, element_t a) noexcept nogil:
+    """Add the pairs of an element to the sums of its subset and others. O(degree)"""
+    cdef element_t W
+    cdef offset_t k
+    for k in range(s.starts[a], s.starts[a + 1]):
+        W = s.label[s.neighbours[k]]
+        if W != s.label[a]:
+            sum_between(s, begin_border(s, W), a, k)
 
 
 cdef void forget_borders(State* s) noexcept nogil:
@@ -802,7 +842,7 @@ cdef fixed_t improve_pair(
     s.waiting[0] = s.waiting[1] = s.touches = s.bars = s.switches = 0
     s.heap[1], s.second = s.heap[0] + s.size[U], V
     s.left[0] = s.left[1] = 0
-    if s.terms.groups.limited and s.size[V] > 0 and s.n + 1 - s.unuseds <= s.terms.groups.least:
+    if s.terms.groups.limited and s.size[V] > 0 and subsets(s) <= s.terms.groups.least:
         s.left[0], s.left[1] = s.size[U], s.size[V]
     if s.bounded and s.size[V] == 0 and largest_gain(s, U) <= tolerance:
         return 0
@@ -904,6 +944,9 @@ cdef class Pairs:
     cost : float
     hub : int
         Elements with more stored pairs switch to the empty set only.
+    bounded : bool
+        Whether there is neither a matrix, nor groups, limits or a background that attracts, and subsets need not be
+        connected.
     """
     cdef State s
     cdef State twin                 # of the second thread, in its own part of what is not of elements or subsets
@@ -911,6 +954,7 @@ cdef class Pairs:
     cdef readonly object labels
     cdef readonly double cost
     cdef readonly offset_t hub
+    cdef readonly bint bounded
     cdef fixed_t tolerance, height
     cdef Py_ssize_t patience, whole
     cdef element_t* stamp
@@ -923,17 +967,16 @@ cdef class Pairs:
         cdef const element_t[::1] neighbours
         cdef const cost_t[::1] costs
         cdef element_t[::1] label
-        cdef char[:, ::1] flags = np.ones((5, n + 2), np.int8)
-        cdef char[::1] border, linked
+        cdef char[:, ::1] flags = np.zeros((5, n + 2), np.int8)
+        cdef char[::1] border, linked = empty_int8((n + 2) * sizeof(Linked))
         cdef element_t[::1] inside
         cdef fixed_t[:, ::1] sums = np.zeros((2, n + 2), np.int64)
         cdef element_t[:, ::1] room = np.zeros((12, n + 2), np.int32)
-        cdef char[::1] at = np.zeros((n + 2) * sizeof(Element), np.int8)
-        cdef char[::1] heap = np.empty((n + 2) * sizeof(Waiting), np.int8)
+        cdef char[::1] at = empty_int8((n + 2) * sizeof(Element)), heap = empty_int8((n + 2) * sizeof(Waiting))
         self.labels = np.array(labels, np.int32)
         label = self.labels
         self.cost = cost
-        self.kept = [label, flags, room, at, heap, sums, matrix, rows]
+        self.kept = [label, flags, room, at, heap, sums, linked, matrix, rows]
         self.patience = patience
         self.whole = whole
         self.s.n = n
@@ -950,11 +993,8 @@ cdef class Pairs:
             # A pair is listed once; there is as much room again for elements that enter later.
             self.s.room = max(1, min(costs.shape[0], INT32_MAX))
             border = empty_int8(self.s.room * sizeof(Border))
-            linked = np.empty((n + 2) * sizeof(Linked), np.int8)
-            self.kept += [border, linked]
-            self.s.border, self.s.linked = <Border*>&border[0], <Linked*>&linked[0]
-            for a in range(n + 1):
-                self.s.linked[a].border = UNSEEN
+            self.kept.append(border)
+            self.s.border = <Border*>&border[0]
             self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
         self.s.scale = scale_for(min(magnitude * n, DBL_MAX))
         self.height = <fixed_t>(min(height, magnitude) * self.s.scale)
@@ -962,7 +1002,7 @@ cdef class Pairs:
         self.tolerance = fixed_tolerance(&self.s.terms, tolerance, self.s.scale)
         self.s.ordered = self.s.matrix == NULL and not self.s.terms.groups.any
         self.s.sided = self.s.ordered and self.s.terms.any
-        self.s.bounded = self.s.ordered and not self.s.base.any and (terms is None or terms.repels)
+        self.bounded = self.s.bounded = self.s.ordered and not self.s.base.any and (terms is None or terms.repels)
         if self.s.terms.k:
             self.find_weights()
         self.s.label = &label[0]
@@ -991,14 +1031,20 @@ cdef class Pairs:
             inside = zeros_int32(n + 2)
             self.kept.append(inside)
             self.twin.inside = &inside[0]
-        for a in range(n + 1):
-            self.s.first[a] = -1
-            self.s.at[a].place = OUT
-        for a in range(n - 1, -1, -1):
-            enlist(&self.s, <element_t>a, label[a])
-        if self.s.matrix == NULL:
-            sum_up(&self.s)
-        self.find_unused()
+        self.s.linked = <Linked*>&linked[0]
+        self.s.taken = self.s.shared = self.twin.taken = 0
+        self.s.odd = False
+        self.s.top = int(self.labels.max(initial=-1)) + 1
+        with nogil:
+            for a in range(self.s.top):
+                begin_number(&self.s, <element_t>a)
+                self.s.changed[a] = True
+            for a in range(n - 1, -1, -1):
+                self.s.at[a].place = OUT
+                enlist(&self.s, <element_t>a, label[a])
+            if self.s.matrix == NULL:
+                sum_up(&self.s)
+            self.find_unused()
 
     cdef void find_weights(self) noexcept nogil:
         """The smallest and the largest weight for each term, and the background of a pair if it is always the same."""
@@ -1015,23 +1061,25 @@ cdef class Pairs:
         s.each = fixed_between(&s.terms, s.terms.weights, s.terms.weights, s.scale)
 
     cdef void find_unused(self) noexcept nogil:
-        """List the free numbers; the smallest one comes first."""
+        """List the free numbers below the largest one in use; the smallest one comes first."""
         cdef Py_ssize_t U
         self.s.unuseds = 0
-        for U in range(self.s.n, -1, -1):
+        for U in range(self.s.top - 1, -1, -1):
             if self.s.size[U] == 0:
                 self.s.unused[self.s.unuseds] = <element_t>U
                 self.s.unuseds += 1
 
     def adopt(self, const element_t[::1] labels, double cost):
         """Take over a partition. A subset gets the old number of its smallest element, unless that is taken."""
-        cdef Py_ssize_t a, free = 0
+        cdef Py_ssize_t a, free = 0, top = self.s.top
         cdef element_t U, V
         cdef State* s = &self.s
         cdef element_t* name = self.s.order
         cdef element_t* taken = self.stamp
         with nogil:
-            for a in range(s.n + 1):
+            for a in range(s.n):
+                top = max(top, labels[a] + 1)
+            for a in range(top):
                 name[a] = -1
                 taken[a] = -1
             for a in range(s.n):
@@ -1046,6 +1094,9 @@ cdef class Pairs:
                         free += 1
                     name[V] = <element_t>free
                     taken[free] = V
+                    if free >= s.top:
+                        begin_number(s, name[V])
+                        s.top = free + 1
                 if name[V] != U:
                     move(s, <element_t>a, name[V])
                     s.changed[U] = s.changed[name[V]] = True
@@ -1055,13 +1106,14 @@ cdef class Pairs:
     def round(self, Stopping stopping):
         """Improve all pairs of linked subsets of which one changed, then split changed subsets; whether that helped."""
         cdef Py_ssize_t U, step
+        cdef fixed_t before
         cdef State* s = &self.s
         cdef int[12] reach = [3, 3, 12, 12, 4, 8, 0, 0, 8, 4, 0, 0]     # of each group, for each step
         s.change, s.crosses = 0, False
         with nogil:
             self.find_pending()
         if not s.divided:
-            s.reach[1] = 2
+            s.reach[0] = 1
             self.improve_pairs(False, stopping)
         else:
             self.divide()
@@ -1069,21 +1121,46 @@ cdef class Pairs:
                 for U in range(GROUPS):
                     s.reach[U] = reach[GROUPS * step + U]
                 s.crosses = step > 0
+                before = s.change
                 self.part(step + 1, False)
                 self.at_once(self.improve_pairs, stopping)
-                self.unite(0)
-                self.find_near()
+                self.unite(False)
+                if s.change != before:
+                    self.find_near()
         with nogil:
-            for U in range(s.n + 1):
+            for U in range(s.top):
                 s.pending[U] = (s.pending[U] or s.changed[U]) and s.size[U] > 0
         if not s.divided:
             self.split(False, stopping)
         else:
-            step = self.part(1, True)
+            self.part(1, True)
             self.at_once(self.split, stopping)
-            self.unite(step)
+            self.unite(True)
+        self.take_numbers()
         self.cost += s.change / s.scale
         return s.change < 0
+
+    def joins_help(self):
+        """Whether to join two subsets, of which one has changed since the last round, lowers the cost.
+
+        Not for a matrix, nor for groups, limits or a background that attracts, nor if subsets have to be connected.
+        """
+        cdef Py_ssize_t U, i
+        cdef element_t a
+        cdef State* s = &self.s
+        cdef bint helps = False
+        with nogil:
+            for U in range(s.top):
+                a = s.first[U] if s.changed[U] else -1
+                while a >= 0:
+                    sum_borders(s, a)
+                    a = s.next[a]
+                for i in range(s.closes):
+                    helps |= change_of_join(s, <element_t>U, s.close[i], s.linked + s.close[i]) < -self.tolerance
+                forget_borders(s)
+                if helps:
+                    break
+        return helps
 
     def at_once(self, work, Stopping stopping):
         side_by_side(partial(work, False, stopping), partial(work, True, stopping.child()))
@@ -1094,7 +1171,7 @@ cdef class Pairs:
         cdef element_t W
         cdef State* s = &self.twin if second else &self.s
         with nogil:
-            for U in range(s.n + 1):
+            for U in range(s.top):
                 if s.size[U] == 0 or not s.near_change[U]:
                     continue
                 if s.divided and not (s.mine >> s.group[U] & 1 and s.reach[s.group[U]]):
@@ -1123,18 +1200,17 @@ cdef class Pairs:
         cdef element_t W
         cdef State* s = &self.twin if second else &self.s
         with nogil:
-            for U in range(s.n + 1):
+            for U in range(s.top):
                 if s.divided and not s.mine >> s.group[U] & 1:
                     continue
                 while s.pending[U] and s.size[U] > 1 and not stopping.poll(self.cost_of(s)):
-                    if s.terms.groups.limited and s.n + 1 - s.unuseds >= s.terms.groups.most:
+                    if s.terms.groups.limited and subsets(s) >= s.terms.groups.most:
                         break
-                    s.unuseds -= 1
-                    W = s.unused[s.unuseds]
+                    W = free_number(s, place_of_number(s, s.taken))
+                    begin_number(s, W)
                     if not self.improve(s, <element_t>U, W, stopping):
-                        s.unuseds += 1
                         break
-                    s.group[W] = s.group[U]
+                    s.taken += 1
 
     cdef void divide(self) noexcept nogil:
         """Divide all subsets into groups."""
@@ -1142,7 +1218,7 @@ cdef class Pairs:
         cdef Py_ssize_t U, i, larges = 0, smalls = 0, before = 0    # elements of small subsets
         cdef element_t* large = self.stamp
         cdef int[4] group = [0, 2, 3, 1]        # so that the largest subsets are on both sides in the first step
-        for U in range(s.n + 1):
+        for U in range(s.top):
             if s.size[U] * SHARE <= s.n:
                 smalls += s.size[U]
                 continue
@@ -1155,25 +1231,28 @@ cdef class Pairs:
         for i in range(larges):                 # time depends on their sizes, and on their number
             U = i % (2 * GROUPS)
             s.group[large[i]] = group[min(U, 2 * GROUPS - 1 - U)]
-        for U in range(s.n + 1):                # and on the number of small ones
+        for U in range(s.top):                  # and on the number of small ones
             if s.size[U] and s.size[U] * SHARE <= s.n:
                 s.group[U] = group[GROUPS * before // smalls]
                 before += s.size[U]
 
-    cdef Py_ssize_t part(self, int other, bint splits) noexcept nogil:
-        """Give the first thread group 0 and another one, the second thread the rest; return the free numbers for it."""
+    cdef void part(self, int other, bint splits) noexcept nogil:
+        """Give the first thread group 0 and another one, the second thread the rest."""
         cdef State* s = &self.s
         cdef element_t* inside = self.twin.inside
-        cdef Py_ssize_t U, first = 0, numbers = 0
+        cdef Py_ssize_t U, first = 0
+        cdef Py_ssize_t[2] numbers = [0, 0]     # each element may need a number
+        cdef bint second
         s.mine = 1 | 1 << other
-        for U in range(s.n + 1):
-            if s.size[U] and s.mine >> s.group[U] & 1:
-                first += s.size[U]
-            elif s.size[U]:
-                numbers += s.size[U] - 1
+        for U in range(s.top):
+            if s.size[U]:
+                second = not s.mine >> s.group[U] & 1
+                numbers[second] += s.size[U] - 1
+                first += 0 if second else s.size[U]
         s.room //= 2                            # a pair is listed by one of its elements only
+        s.shared = min(numbers[0], numbers[1]) if splits else 0
         self.twin = s[0]
-        self.twin.change, self.twin.mine, self.twin.inside = 0, 15 - s.mine, inside
+        self.twin.change, self.twin.mine, self.twin.inside, self.twin.odd = 0, 15 - s.mine, inside, True
         self.twin.border += s.room
         self.twin.heap[0] += first
         self.twin.switched += first
@@ -1181,25 +1260,41 @@ cdef class Pairs:
         self.twin.barred += first
         self.twin.order += first
         self.twin.close += first
-        self.twin.unused, self.twin.unuseds = self.stamp, 0
-        if splits:                              # each element may need a number
-            self.twin.unused, self.twin.unuseds = s.unused, numbers
-            s.unused += numbers
-            s.unuseds -= numbers
-            return numbers
-        return 0
+        if not splits:
+            self.twin.unused, self.twin.unuseds = self.stamp, 0
 
-    cdef void unite(self, Py_ssize_t numbers) noexcept nogil:
-        """Take over what the second thread has changed, and the free numbers."""
+    cdef void unite(self, bint splits) noexcept nogil:
+        """Take over what the second thread has changed."""
         cdef State* s = &self.s
         s.change += self.twin.change
         s.room *= 2
-        if numbers:
-            memmove(self.twin.unused + self.twin.unuseds, s.unused, s.unuseds * sizeof(element_t))
-            s.unused = self.twin.unused
-        else:
+        if not splits:
             memcpy(s.unused + s.unuseds, self.twin.unused, self.twin.unuseds * sizeof(element_t))
-        s.unuseds += self.twin.unuseds
+            s.unuseds += self.twin.unuseds
+
+    cdef void take_numbers(self) noexcept nogil:
+        """Remove the numbers of new subsets from the free ones."""
+        cdef State* s = &self.s
+        cdef State* of
+        cdef Py_ssize_t at, k, most = 0, kept = 0, taken = s.taken + self.twin.taken
+        if taken == 0:
+            return
+        for k in range(2):                      # all free numbers up to the last one that was taken
+            of = &self.twin if k else s
+            if of.taken:
+                most = max(most, place_of_number(of, of.taken - 1) + 1)
+        for at in range(most):
+            of = &self.twin if at < 2 * s.shared and at & 1 else s
+            k = at // 2 if at < 2 * s.shared else at - s.shared
+            if k >= (of.taken if at < 2 * s.shared else max(s.taken, self.twin.taken)):
+                self.stamp[kept] = free_number(s, at)
+                kept += 1
+        s.top += max(0, most - s.unuseds)
+        s.unuseds = max(0, s.unuseds - most)
+        for at in range(kept - 1, -1, -1):
+            s.unused[s.unuseds] = self.stamp[at]
+            s.unuseds += 1
+        s.taken = s.shared = self.twin.taken = 0
 
     cdef void find_near(self) noexcept nogil:
         """Mark the subsets near changes of this round: when `move` did, another thread may have changed labels."""
@@ -1218,12 +1313,13 @@ cdef class Pairs:
         cdef element_t a
         cdef offset_t k
         cdef State* s = &self.s
-        for U in range(s.n + 1):
+        for U in range(s.top):
             s.pending[U] = s.changed[U]
             s.near_change[U] = s.changed[U] or s.matrix != NULL
-            s.changed[U] = s.near[U] = False
+            s.changed[U] = False
         if s.matrix != NULL:
             return
+        memset(s.near, 0, s.n)
         for a in range(<element_t>s.n):
             if s.pending[s.label[a]]:
                 for k in range(s.starts[a], s.starts[a + 1]):
@@ -1246,7 +1342,7 @@ cdef class Pairs:
         cdef Py_ssize_t count = 0, k
         cdef element_t W
         if s.matrix != NULL:
-            for W in range(U + 1, <element_t>(s.n + 1)):
+            for W in range(U + 1, <element_t>s.top):
                 if s.size[W] and (s.pending[U] or s.pending[W]):
                     s.order[count] = W
                     count += 1

@@ -19,7 +19,8 @@ than a 256th of all elements are dealt out, the largest first, to the groups 0, 
 the others, in the order of their numbers, 0, 2, 3 and 1 get those that have a quarter of their elements. First come the
 pairs within 0 and 1, and within 2 and 3; then each subset of 0 with those of 2, and of 1 with those of 3; then of 0
 with those of 3, and of 1 with those of 2. Subsets that are joined after the first step get the number of the larger
-one. Then subsets of 0 and 1, and of 2 and 3 are split; the latter take the numbers that became free first.
+one. Then subsets of 0 and 1, and of 2 and 3 are split. Of the free numbers, the former may take the first, third and so
+on, the latter the second, fourth and so on, as long as both may need one more.
 
 Moves. A chain starts with the best move of one element, to a subset that a stored pair links to it or to the empty set.
 It continues with the best move of an element that a stored pair links to an element that has moved; each element moves
@@ -213,7 +214,9 @@ def _improve_in_turn(p: SetPartition, pairs: Pairs, stopping: Stopping) -> None:
             pairs.adopt(chains.labels, cost)
         if stopping.step(pairs.cost):
             return
-        if divided and not pairs.cost < before and not joins_help(p, canonical(pairs.labels)):
+        if divided and not pairs.cost < before and not (
+            pairs.joins_help() if pairs.bounded else joins_help(p, canonical(pairs.labels))
+        ):
             return
         before = pairs.cost
         _improve_pairs(pairs, stopping)
@@ -244,7 +247,8 @@ def _pairs_of(p: SetPartition, labels: Labels) -> Pairs:
     if p.cost is None:
         return Pairs(p.matrix, None, labels, p._magnitude, p._tolerance, cost, SWITCHES)
     terms = terms_of(p)
-    mean = 2.0 * float(np.abs(p.cost).sum(where=p.cost < np.inf)) / p.n
+    sizes = np.abs(p.cost)
+    mean = 2.0 * float(sizes.sum(where=sizes < np.inf) if p._has_must_cut else sizes.sum()) / p.n
     whole = WHOLE if neighbours_of(p) > MANY else 0
     return Pairs(
         None, p._rows().arrays, labels, p._magnitude, p._tolerance, cost, SWITCHES, HEIGHT * mean, whole, terms,
