@@ -3,7 +3,9 @@
 All other metadata stands in pyproject.toml.
 """
 
+import contextlib
 import fnmatch
+import functools
 import gc
 import os
 import re
@@ -11,7 +13,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
@@ -165,6 +166,13 @@ def mark(source: Path) -> None:
         source.write_text(re.sub(SLOW, lambda part: QUICK + part[0] + ends, text, flags=re.M | re.S), "utf-8")
 
 
+@functools.cache
+def declarations(name: str, kernel: str | None = None) -> str | None:
+    """The file of ours that a kernel cimports by this name, if there is one."""
+    path = name.replace(".", "/") + ".pxd"
+    return path if os.path.exists(path) else None
+
+
 class BuildExtensions(build_ext):
     """Makes C of the kernels when they are compiled: metadata and the source distribution have no need of it."""
 
@@ -172,7 +180,13 @@ class BuildExtensions(build_ext):
         return [source for source in super().get_source_files() if not source.endswith(".c")]
 
     def run(self) -> None:
+        from Cython.Build import cythonize  # here, since metadata have no need of it
+
         gc.set_threshold(100_000)  # Cython makes trees that live until its end: a fifth of its time
+        with contextlib.suppress(ImportError):  # else it looks for each name of each kernel in all folders, for 2 s
+            from Cython.Build.Dependencies import create_dependency_tree
+
+            create_dependency_tree(quiet=True).find_pxd = declarations
         directives = {
             "language_level": 3,
             "boundscheck": False,
@@ -192,6 +206,7 @@ class BuildExtensions(build_ext):
             extension.sources = sources[extension.name]
             if OPTIMISE:
                 mark(Path(extension.sources[0]))
+        self.extensions.sort(key=lambda one: -os.path.getsize(one.sources[0]))  # none of the long ones is left for last
         self.parallel = self.parallel or CORES  # an editable installation forgets the option of `setup`
         super().run()
 
