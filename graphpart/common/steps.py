@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +14,7 @@ __all__ = [
     "ROUNDING",
     "RunningSum",
     "are_multiples",
+    "decimal_scales",
     "decimal_step",
     "least_step",
     "round_up",
@@ -67,20 +68,33 @@ def decimal_step(costs: NDArray[np.float64], times: NDArray[np.float64] | float 
     >>> step, 0 < error < 1e-14
     (0.05, True)
     """
-    few = costs[:1024]
-    for scale in (10.0**k for k in range(DECIMALS + 1)):
-        if np.abs(few * scale - np.rint(few * scale)).max(initial=0.0) > NEAR:  # mostly decided by the first ones
-            continue
-        size = float((np.abs(costs) * times).sum())
+    parts = [slice(at, at + PART) for at in range(0, len(costs), PART)]
+    each = [times[part] if isinstance(times, np.ndarray) else times for part in parts]
+    for scale in decimal_scales(costs):
+        size = math.fsum(float((np.abs(costs[part]) * count).sum()) for part, count in zip(parts, each, strict=True))
         if size * scale >= LARGEST_WHOLE:
             break
-        scaled = costs * scale
-        whole = np.rint(scaled)
-        away = np.abs(scaled - whole)
-        if away.max(initial=0.0) <= NEAR and whole.any():
-            error = float((away * times).sum()) / scale + 2.0**-50 * size  # the last term bounds the error of rounding
-            return float(np.gcd.reduce(np.abs(whole).astype(np.int64))) / scale, error
+        step, error = 0, 0.0
+        for part, count in zip(parts, each, strict=True):
+            scaled = costs[part] * scale
+            whole = np.rint(scaled)
+            away = np.abs(scaled - whole)
+            if away.max(initial=0.0) > NEAR:
+                break
+            step = int(np.gcd.reduce(np.abs(whole).astype(np.int64), initial=step))
+            error += float((away * count).sum())
+        else:
+            if step:  # the last term bounds the error of rounding
+                return step / scale, error / scale + 2.0**-50 * size
     return 0.0, 0.0
+
+
+def decimal_scales(costs: NDArray[np.float64]) -> Iterator[float]:
+    """The powers of ten that make the first costs whole numbers: none for most costs that are not decimal."""
+    few = costs[:1024]
+    for scale in (10.0**k for k in range(DECIMALS + 1)):
+        if np.abs(few * scale - np.rint(few * scale)).max(initial=0.0) <= NEAR:
+            yield scale
 
 
 def least_step(costs: NDArray[np.float64], times: NDArray[np.float64] | float = 1.0) -> tuple[float, float]:

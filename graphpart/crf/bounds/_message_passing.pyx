@@ -69,12 +69,12 @@ cdef class Passing(Prepared):
         Threads may visit different parts if there are pairs only, and none between these parts.
         """
         cdef Py_ssize_t left = self.ends[part + 1] - self.ends[part], some, largest = self.given.shape[0]
-        cdef double[::1] room = zeros_float64(3 * largest)
+        cdef double[::1] room = zeros_float64(4 * largest)
         cdef gp_network net = self.net
         cdef element_t front = self.front[part]
         cdef double total = 0.0
         cdef bint ended = False, forward = self.done_forward
-        net.in_, net.out, net.given = &room[0], &room[largest], &room[2 * largest]
+        net.in_, net.out, net.given, net.wide = &room[0], &room[largest], &room[2 * largest], &room[3 * largest]
         with nogil:
             while left > 0:
                 if self.large_count == 0:

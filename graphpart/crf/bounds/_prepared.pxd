@@ -1,6 +1,6 @@
 """A factor graph made ready for passes, for the kernels that pass, round and export; see `_prepared.pyx`."""
 
-from graphpart.crf.bounds._visits cimport gp_network, gp_pair
+from graphpart.crf.bounds._visits cimport gp_network, gp_pair, gp_table
 from graphpart.crf.problem._view cimport View
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
@@ -14,12 +14,16 @@ cdef class Prepared:
     cdef element_t[::1] front           # the variable of each part that the pass visits next
     cdef const offset_t[::1] ends       # where each part begins, and the number of variables
     cdef const element_t[::1] domains, scope
-    cdef const offset_t[::1] first, scope_start, table_start, own
+    cdef const offset_t[::1] first, scope_start, table_start
     cdef const cost_t[::1] tables
     cdef const double[::1] unary
-    cdef double[::1] messages, given, scratch, scratch2, start
-    cdef char[::1] pair_bytes
+    cdef double[::1] messages, given, scratch, scratch2, start, wide
+    cdef readonly bint narrow           # the messages of pairs are stored as float32
+    cdef float[::1] narrow_messages
+    cdef offset_t[::1] message          # where the message of each pair begins, unless all are equally long
+    cdef char[::1] pair_bytes, table_bytes
     cdef gp_pair* pairs
+    cdef gp_table* kind_of
     cdef element_t[::1] pair_factor
     cdef offset_t _largest(self)
     cdef offset_t[::1] later_start, earlier_start

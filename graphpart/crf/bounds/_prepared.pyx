@@ -15,9 +15,17 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcmp
 
 from graphpart.crf.bounds._tables cimport hash_of, recognise
-from graphpart.crf.bounds._visits cimport GP_GENERAL, GP_LINEAR, gp_network, gp_pair
+from graphpart.crf.bounds._visits cimport GP_GENERAL, GP_LINEAR, gp_network, gp_pair, gp_table
 from graphpart.crf.problem._view cimport View, entries_of
-from graphpart.kernels._arrays cimport full_int32, full_int64, zeros_float64, zeros_int32, zeros_int64, zeros_int8
+from graphpart.kernels._arrays cimport (
+    full_int32,
+    full_int64,
+    zeros_float32,
+    zeros_float64,
+    zeros_int8,
+    zeros_int32,
+    zeros_int64,
+)
 from graphpart.kernels.types cimport element_t, offset_t
 
 cdef enum:
@@ -36,8 +44,6 @@ cdef class Prepared:
         Where the labels of each variable start.
     unary : ndarray of float64
         The sum of the unary tables of each variable.
-    own : ndarray of int64
-        Where the messages of each factor of at least two variables start in the layout of certificates; -1 for others.
     tight : ndarray of uint8
         Pairs that are part of triplets.
     triplets : ndarray of int32, shape (t, 3)
@@ -46,20 +52,24 @@ cdef class Prepared:
         Where each part of the variables begins, and their number.
     cap : float
         No message is larger; the largest number if no entry is infinite.
+    narrow : bool
+        Store the messages of pairs as float32. Sums are of float64 in any case.
     """
 
-    def __init__(self, View view, first, unary, own, tight, triplets, ends, double cap):
+    def __init__(self, View view, first, unary, tight, triplets, ends, double cap, bint narrow):
         domains, scope_start, scope, table_start, tables = view.arrays
         self.view = view
         self.domains, self.first, self.scope_start, self.scope = domains, first, scope_start, scope
-        self.table_start, self.tables, self.unary, self.own = table_start, tables, unary, own
+        self.table_start, self.tables, self.unary = table_start, tables, unary
         self.n = len(domains)
         self.cap = cap
         self.ends, self.done_forward, self.front = ends, False, full_int32(len(ends) - 1, NOBODY)
         largest = int(np.max(domains, initial=1))
         smallest = int(np.min(domains, initial=largest))
-        self.net.sized = largest if largest == smallest and largest in (2, 4, 6, 8, 16) else 0
-        self.given, self.start = zeros_float64(largest), zeros_float64(largest)
+        self.net.even = largest if largest == smallest else 0
+        self.net.sized = largest if self.net.even and not narrow and largest in (2, 4, 6, 8, 16) else 0
+        self.narrow = narrow
+        self.given, self.start, self.wide = zeros_float64(largest), zeros_float64(largest), zeros_float64(largest)
         arity = np.diff(scope_start)
         self._take_pairs(np.flatnonzero((arity == 2) & (tight == 0)).astype(np.int32))
         self._take_large(np.flatnonzero((arity > 2) | (tight > 0)).astype(np.int32), np.ascontiguousarray(tight))
@@ -68,6 +78,8 @@ cdef class Prepared:
         cdef offset_t room = max(largest * largest if len(triplets) else largest, self._largest())
         self.scratch, self.scratch2 = zeros_float64(room), zeros_float64(room)
         self._connect()
+        if narrow:                      # pairs only, to which no triplets are added: nothing reads scopes any more
+            self.scope, self.view = self.scope[:0], None
 
     cdef offset_t _largest(self):
         """The largest number of entries of the table of a factor that stores all its messages."""
@@ -83,17 +95,21 @@ cdef class Prepared:
         net.domains = &self.domains[0] if self.n else NULL
         net.earlier = &self.earlier[0] if self.pair_count else NULL
         net.first, net.later_start, net.earlier_start = &self.first[0], &self.later_start[0], &self.earlier_start[0]
-        net.pairs, net.tables = self.pairs, &self.tables[0] if self.tables.shape[0] else NULL
+        net.pairs, net.kinds = self.pairs, self.kind_of
+        net.tables = &self.tables[0] if self.tables.shape[0] else NULL
         net.unary = &self.unary[0] if self.unary.shape[0] else NULL
-        net.weight, net.messages = &self.weight[0], &self.messages[0]
-        net.in_, net.out, net.given = &self.scratch[0], &self.scratch2[0], &self.given[0]
+        net.weight, net.message = &self.weight[0], &self.message[0]
+        net.messages, net.narrow = &self.messages[0], &self.narrow_messages[0] if self.narrow else NULL
+        net.in_, net.out, net.given, net.wide = &self.scratch[0], &self.scratch2[0], &self.given[0], &self.wide[0]
 
     def _take_pairs(self, const element_t[::1] factors):
         cdef Py_ssize_t count = factors.shape[0], k, f
         cdef element_t a, b, u, v
-        cdef offset_t at, size, message = 0
+        cdef offset_t at, size, message = 0, tables = 0
         cdef gp_pair* p
+        cdef gp_table* t
         cdef uint64_t slot
+        cdef bint even = self.net.even > 0
         self.pair_count = count
         self.pair_bytes = zeros_int8(max(1, count) * sizeof(gp_pair))
         self.pairs = <gp_pair*>&self.pair_bytes[0]
@@ -102,7 +118,6 @@ cdef class Prepared:
         self.earlier = zeros_int32(count)
         cdef offset_t[::1] recent = full_int64(RECENT, -1)
         cdef offset_t[::1] sharing = full_int64(RECENT, -1)     # pairs whose factors may share a table with others
-        cdef gp_pair* other
         cdef offset_t[::1] later_start = self.later_start, earlier_start = self.earlier_start
         with nogil:
             for k in range(count):
@@ -129,30 +144,46 @@ cdef class Prepared:
                 f = self.pair_factor[k]
                 a, b = self.scope[self.scope_start[f]], self.scope[self.scope_start[f] + 1]
                 p.u, p.v, p.flipped = min(a, b), max(a, b), a > b
-                p.message = message
-                message += max(self.domains[a], self.domains[b])
-                p.table = self.table_start[f]
-                slot = <uint64_t>p.table % RECENT
-                if sharing[slot] >= 0 and self.table_start[self.pair_factor[sharing[slot]]] == p.table:
-                    other = &self.pairs[sharing[slot]]
-                    p.table, p.kind, p.same, p.other = other.table, other.kind, other.same, other.other
+                slot = <uint64_t>self.table_start[f] % RECENT
+                if sharing[slot] >= 0 and self.table_start[self.pair_factor[sharing[slot]]] == self.table_start[f]:
+                    p.table = self.pairs[sharing[slot]].table
                     continue
                 sharing[slot] = k
+                p.table = <element_t>tables
+                tables += 1
+        self.table_bytes = zeros_int8(max(1, tables) * sizeof(gp_table))
+        self.kind_of = <gp_table*>&self.table_bytes[0]
+        self.message = zeros_int64(1 if even else count + 1)
+        tables = 0
+        with nogil:
+            for k in range(count):
+                p = &self.pairs[k]
+                if not even:
+                    self.message[k] = message
+                message += max(self.domains[p.u], self.domains[p.v])
+                if p.table < tables:
+                    continue
+                tables += 1
+                f = self.pair_factor[k]
+                a, b = (p.v, p.u) if p.flipped else (p.u, p.v)
+                t = &self.kind_of[p.table]
+                t.start = self.table_start[f]
                 size = <offset_t>self.domains[a] * self.domains[b]
-                p.kind = recognise(&self.tables[p.table], self.domains[a], self.domains[b], &p.same, &p.other)
-                if p.kind == GP_GENERAL or p.kind == GP_LINEAR:
+                t.kind = recognise(&self.tables[t.start], self.domains[a], self.domains[b], &t.same, &t.other)
+                if t.kind == GP_GENERAL or t.kind == GP_LINEAR:
                     # an equal table that was just used is still in the cache
-                    slot = hash_of(&self.tables[p.table], size) % RECENT
+                    slot = hash_of(&self.tables[t.start], size) % RECENT
                     at = recent[slot]
                     if (
                         at >= 0
-                        and at + size <= p.table
-                        and memcmp(&self.tables[at], &self.tables[p.table], 8 * size) == 0
+                        and at + size <= t.start
+                        and memcmp(&self.tables[at], &self.tables[t.start], 8 * size) == 0
                     ):
-                        p.table = at
+                        t.start = at
                     else:
-                        recent[slot] = p.table
-        self.messages = zeros_float64(max(1, message))
+                        recent[slot] = t.start
+        self.messages = zeros_float64(1 if self.narrow else max(1, message))
+        self.narrow_messages = zeros_float32(max(1, message) if self.narrow else 1)
 
     def _take_large(self, const element_t[::1] factors, const unsigned char[::1] tight):
         cdef Py_ssize_t count = factors.shape[0], k, f
@@ -272,5 +303,5 @@ cdef class Prepared:
         cdef Py_ssize_t k
         counts = [0, 0, 0, 0]
         for k in range(self.pair_count):
-            counts[self.pairs[k].kind] += 1
+            counts[self.kind_of[self.pairs[k].table].kind] += 1
         return tuple(counts)

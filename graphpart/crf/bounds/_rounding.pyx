@@ -7,7 +7,19 @@ from libc.string cimport memcpy
 
 from graphpart.crf.bounds._message_passing cimport Passing
 from graphpart.crf.bounds._prepared cimport sizes
-from graphpart.crf.bounds._visits cimport GP_ANTI_POTTS, GP_POTTS, gp_pair, gp_send
+from graphpart.crf.bounds._visits cimport (
+    GP_ANTI_POTTS,
+    GP_POTTS,
+    gp_add_message,
+    gp_answer,
+    gp_below,
+    gp_network,
+    gp_pair,
+    gp_read,
+    gp_slack,
+    gp_table,
+    gp_write,
+)
 from graphpart.crf.problem._view cimport entries_of
 from graphpart.kernels._arrays cimport full_int32, zeros_float64, zeros_int64
 from graphpart.kernels.types cimport element_t, offset_t
@@ -27,26 +39,25 @@ cdef class Network(Passing):
         cdef offset_t i, at, stride
         cdef double* belief = &self.given[0]
         cdef const gp_pair* p
+        cdef const gp_table* t
         cdef const double* table
-        cdef const double* message
         with nogil:
             for v in range(self.n):
                 at = self.first[v]
                 for y in range(self.domains[v]):
                     belief[y] = self.unary[at + y]
                 for i in range(self.later_start[v], self.later_start[v + 1]):
-                    message = &self.messages[self.pairs[i].message]
-                    for y in range(self.domains[v]):
-                        belief[y] += message[y]
+                    gp_add_message(&self.net, i, self.domains[v], belief)
                 for i in range(self.earlier_start[v], self.earlier_start[v + 1]):
                     p = &self.pairs[self.earlier[i]]
                     own = labels[p.u]
-                    if p.kind == GP_POTTS or p.kind == GP_ANTI_POTTS:
+                    t = &self.kind_of[p.table]
+                    if t.kind == GP_POTTS or t.kind == GP_ANTI_POTTS:
                         for y in range(self.domains[v]):
-                            belief[y] += p.same if y == own else p.other
+                            belief[y] += t.same if y == own else t.other
                         continue
                     stride = self.domains[p.u] if p.flipped else 1
-                    table = &self.tables[p.table] + (own if p.flipped else <offset_t>own * self.domains[v])
+                    table = &self.tables[t.start] + (own if p.flipped else <offset_t>own * self.domains[v])
                     for y in range(self.domains[v]):
                         belief[y] += table[y * stride]
                 for i in range(self.large_rows[v], self.large_rows[v + 1]):
@@ -146,8 +157,51 @@ cdef class Network(Passing):
             part += 1
         return v < self.front[part] if self.done_forward else v <= self.front[part]
 
-    def export(self, double[::1] out):
-        """Write the messages in the layout of certificates.
+    def proven(self, Py_ssize_t begin, Py_ssize_t end, double[::1] least):
+        """For each variable a number not above its least cost, with what it is sent, and least entries of its pairs.
+
+        The pairs are those with earlier variables. For pairs only, without infinite entries. Of each pair, the answer
+        to the stored message is made anew where it is needed; `gp_slack` says how far it may be off.
+        """
+        cdef Py_ssize_t largest = self.given.shape[0]
+        cdef double[::1] room = zeros_float64(5 * largest)
+        cdef gp_network net = self.net
+        cdef double* belief = &room[2 * largest]
+        cdef double* m = &room[3 * largest]
+        cdef const double* zero = &room[4 * largest]
+        cdef offset_t i, k, at
+        cdef element_t v, d, y
+        cdef bint at_later
+        cdef double slack, lowest
+        net.in_, net.out = &room[0], &room[largest]
+        with nogil:
+            for v in range(begin, end):
+                d, at, slack = self.domains[v], self.first[v], 0.0
+                for y in range(d):
+                    belief[y] = self.unary[at + y]
+                for k in range(self.later_start[v], self.later_start[v + 1]):
+                    at_later = self._at_later(&self.pairs[k])
+                    gp_read(&net, k, self.domains[self.pairs[k].v] if at_later else d, m)
+                    if at_later:
+                        gp_answer(&net, k, True, zero, m)
+                    for y in range(d):
+                        belief[y] = gp_below(belief[y], m[y])
+                for i in range(self.earlier_start[v], self.earlier_start[v + 1]):
+                    k = self.earlier[i]
+                    at_later = self._at_later(&self.pairs[k])
+                    gp_read(&net, k, d if at_later else self.domains[self.pairs[k].u], m)
+                    slack += gp_slack(&net, k, at_later, m)
+                    if not at_later:
+                        gp_answer(&net, k, False, zero, m)
+                    for y in range(d):
+                        belief[y] = gp_below(belief[y], m[y])
+                lowest = belief[0]
+                for y in range(1, d):
+                    lowest = min(lowest, belief[y])
+                least[v] = gp_below(lowest, -slack)
+
+    def export(self, double[::1] out, const offset_t[::1] own):
+        """Write the messages in the layout of certificates, where those of factor f begin at ``own[f]``.
 
         Only one of the two messages of a pair is stored. The other is the minimum of the table less the stored message.
         """
@@ -158,6 +212,7 @@ cdef class Network(Passing):
         cdef bint at_later
         cdef double* to_u
         cdef double* to_v
+        cdef double* m = &self.wide[0]      # the answer may be longer than the message
         cdef double[::1] zero = zeros_float64(max(1, self.given.shape[0]))
         with nogil:
             for k in range(self.pair_count):
@@ -165,27 +220,18 @@ cdef class Network(Passing):
                 f = self.pair_factor[k]
                 at_later = self._at_later(p)
                 d, e = self.domains[p.u], self.domains[p.v]
-                to_u = &out[self.own[f]] + (e if p.flipped else 0)
-                to_v = &out[self.own[f]] + (0 if p.flipped else d)
-                # gp_send reads and writes one vector, which may be longer than the message
-                if at_later:
-                    memcpy(to_v, &self.messages[p.message], e * sizeof(double))
-                    memcpy(&self.given[0], to_v, e * sizeof(double))
-                    gp_send(e, d, p, &self.tables[0], p.flipped, &zero[0], 0.0, &self.given[0], self.cap,
-                            &self.scratch[0], &self.scratch2[0])
-                    memcpy(to_u, &self.given[0], d * sizeof(double))
-                else:
-                    memcpy(to_u, &self.messages[p.message], d * sizeof(double))
-                    memcpy(&self.given[0], to_u, d * sizeof(double))
-                    gp_send(d, e, p, &self.tables[0], not p.flipped, &zero[0], 0.0, &self.given[0], self.cap,
-                            &self.scratch[0], &self.scratch2[0])
-                    memcpy(to_v, &self.given[0], e * sizeof(double))
+                to_u = &out[own[f]] + (e if p.flipped else 0)
+                to_v = &out[own[f]] + (0 if p.flipped else d)
+                gp_read(&self.net, k, e if at_later else d, m)
+                memcpy(to_v if at_later else to_u, m, (e if at_later else d) * sizeof(double))
+                gp_answer(&self.net, k, at_later, &zero[0], m)
+                memcpy(to_u if at_later else to_v, m, (d if at_later else e) * sizeof(double))
             for k in range(self.large_count):
                 f = self.large_factor[k]
                 for i in range(self.large_message[k + 1] - self.large_message[k]):
-                    out[self.own[f] + i] = self.large_messages[self.large_message[k] + i]
+                    out[own[f] + i] = self.large_messages[self.large_message[k] + i]
 
-    def reduced(self, const double[::1] given, const element_t[::1] factors):
+    def reduced(self, const double[::1] given, const element_t[::1] factors, const offset_t[::1] own):
         """(starts, entries): tables of pairs less messages as in certificates, rows for the smaller variable."""
         cdef Py_ssize_t count = factors.shape[0], k, f
         cdef offset_t begin, x, y, at
@@ -208,7 +254,7 @@ cdef class Network(Passing):
                 begin = self.scope_start[f]
                 a, b = self.scope[begin], self.scope[begin + 1]
                 rows, columns = self.domains[min(a, b)], self.domains[max(a, b)]
-                to_rows = to_columns = &given[self.own[f]]
+                to_rows = to_columns = &given[own[f]]
                 if a < b:
                     to_columns += rows
                 else:
@@ -242,7 +288,7 @@ cdef class Network(Passing):
         k = self.triplets[t - 1, 2]
         return self.link_message[t - 1, 2] + self.domains[self.large_first[k]] * self.domains[self.large_last[k]]
 
-    def load(self, const double[::1] given, const double[::1] links):
+    def load(self, const double[::1] given, const double[::1] links, const offset_t[::1] own):
         """Start from messages in the layout of certificates, and those of the first triplets."""
         cdef Py_ssize_t k, f, t, e
         cdef gp_pair* p
@@ -254,12 +300,11 @@ cdef class Network(Passing):
             for k in range(self.pair_count):
                 p = &self.pairs[k]
                 f = self.pair_factor[k]
-                memcpy(&self.messages[p.message], &given[self.own[f]] + (self.domains[p.v] if p.flipped else 0),
-                       self.domains[p.u] * sizeof(double))
+                gp_write(&self.net, k, self.domains[p.u], &given[own[f]] + (self.domains[p.v] if p.flipped else 0))
             for k in range(self.large_count):
                 f = self.large_factor[k]
                 for i in range(self.large_message[k + 1] - self.large_message[k]):
-                    self.large_messages[self.large_message[k] + i] = given[self.own[f] + i]
+                    self.large_messages[self.large_message[k] + i] = given[own[f] + i]
             for t in range(self.triplets.shape[0]):
                 if at >= links.shape[0]:
                     break

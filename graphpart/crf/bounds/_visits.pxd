@@ -74,11 +74,16 @@ cdef extern from *:
 
     enum { GP_GENERAL, GP_POTTS, GP_ANTI_POTTS, GP_LINEAR };
 
+    /* A table, of one pair or of many. */
     typedef struct {
-        int64_t table, message;
+        int64_t start;
         double same, other;     /* Potts: entries for equal and different labels. Linear: least entry, slope */
-        int32_t u, v;
         int32_t kind;
+    } gp_table;
+
+    typedef struct {
+        int32_t u, v;
+        int32_t table;
         int32_t flipped;        /* the rows of the table belong to v */
     } gp_pair;
 
@@ -101,7 +106,7 @@ cdef extern from *:
     }
 
     /* out[y] = least of table[x][y] + in[x] over x, for one of the two structured kinds; all of size d */
-    GP_ALWAYS void gp_structured(int d, const gp_pair *p, const double *table, const double *in, double *out) {
+    GP_ALWAYS void gp_structured(int d, const gp_table *p, const double *table, const double *in, double *out) {
         double least = gp_least(d, in);
         if (p->kind == GP_POTTS) {
             double most = least + p->other;
@@ -125,10 +130,10 @@ cdef extern from *:
 
     /* The message m of a pair becomes least of table + given - m, less a constant; both variables have d labels, an
        even number up to 16. */
-    GP_ALWAYS void gp_send_sized(int d, const gp_pair *p, const double *tables, int from_rows, const gp_two *given,
+    GP_ALWAYS void gp_send_sized(int d, const gp_table *p, const double *tables, int from_rows, const gp_two *given,
                                  gp_two constant, double *m, gp_two cap) {
         gp_two in[8], out[8];
-        const double *table = tables + p->table;
+        const double *table = tables + p->start;
         const int h = d / 2;
         for (int i = 0; i < h; i++) in[i] = gp_sub(given[i], gp_load(m + 2 * i));
         if (p->kind == GP_POTTS) {
@@ -170,9 +175,9 @@ cdef extern from *:
     }
 
     /* The same for any sizes; scratch has room for both. */
-    static void gp_send(int d, int other, const gp_pair *p, const double *tables, int from_rows, const double *given,
+    static void gp_send(int d, int other, const gp_table *p, const double *tables, int from_rows, const double *given,
                         double constant, double *m, double cap, double *in, double *out) {
-        const double *table = tables + p->table;
+        const double *table = tables + p->start;
         for (int i = 0; i < d; i++) in[i] = given[i] - m[i];
         if (p->kind != GP_GENERAL) {
             gp_structured(d, p, table, in, out);
@@ -200,10 +205,49 @@ cdef extern from *:
         const int32_t *domains, *earlier;
         const int64_t *first, *later_start, *earlier_start;
         const gp_pair *pairs;
+        const gp_table *kinds;
         const double *tables, *unary, *weight;
-        double *messages, *in, *out, *given;
+        int64_t even;                       /* each message has so much room, or 0: it begins at message[k] */
+        const int64_t *message;
+        double *messages;
+        float *narrow;                      /* the messages, if they are stored with fewer digits; else NULL */
+        double *in, *out, *given, *wide;
         double cap;
     } gp_network;
+
+    GP_ALWAYS int64_t gp_message(const gp_network *net, int64_t k) {
+        return net->even ? k * net->even : net->message[k];
+    }
+
+    /* Read, and write, the d numbers of the message of a pair. */
+    CYTHON_UNUSED static void gp_read(const gp_network *net, int64_t k, int d, double *out) {
+        int64_t at = gp_message(net, k);
+        if (net->narrow) for (int i = 0; i < d; i++) out[i] = net->narrow[at + i];
+        else for (int i = 0; i < d; i++) out[i] = net->messages[at + i];
+    }
+
+    CYTHON_UNUSED static void gp_write(const gp_network *net, int64_t k, int d, const double *message) {
+        int64_t at = gp_message(net, k);
+        if (net->narrow) for (int i = 0; i < d; i++) net->narrow[at + i] = (float)message[i];
+        else for (int i = 0; i < d; i++) net->messages[at + i] = message[i];
+    }
+
+    CYTHON_UNUSED static void gp_add_message(const gp_network *net, int64_t k, int d, double *sum) {
+        int64_t at = gp_message(net, k);
+        if (net->narrow) for (int i = 0; i < d; i++) sum[i] += net->narrow[at + i];
+        else for (int i = 0; i < d; i++) sum[i] += net->messages[at + i];
+    }
+
+    /* gp_send with the stored message of a pair. */
+    static void gp_send_stored(const gp_network *net, int64_t k, int d, int other, int from_rows, const double *given,
+                               double constant) {
+        const gp_table *p = &net->kinds[net->pairs[k].table];
+        double *m = net->wide;
+        if (net->narrow) gp_read(net, k, d, m);
+        else m = net->messages + gp_message(net, k);
+        gp_send(d, other, p, net->tables, from_rows, given, constant, m, net->cap, net->in, net->out);
+        if (net->narrow) gp_write(net, k, other, m);
+    }
 
     /* Sum up what comes to a variable, take out the least entry, which is returned, and send shares of the rest on: to
        later variables if forward, else to earlier ones. What was computed last is added last, and the least entry is
@@ -213,18 +257,19 @@ cdef extern from *:
         gp_two sum[8], share[8], least, part, most = gp_both(net->cap), factor = gp_both(net->weight[v]);
         const int h = d / 2;
         const gp_pair *pairs = net->pairs;
+        const gp_table *kinds = net->kinds;
         const int64_t later_end = net->later_start[v + 1], earlier_end = net->earlier_start[v + 1];
         double *messages = net->messages, taken;
         for (int i = 0; i < h; i++) sum[i] = gp_load(start + 2 * i);
         for (int turn = 0; turn < 2; turn++) {
             if (turn == forward) {
                 for (int64_t k = net->earlier_start[v]; k < earlier_end; k++) {
-                    const double *m = messages + pairs[net->earlier[k]].message;
+                    const double *m = messages + (int64_t)net->earlier[k] * d;
                     for (int i = 0; i < h; i++) sum[i] = gp_add(sum[i], gp_load(m + 2 * i));
                 }
             } else {
                 for (int64_t k = net->later_start[v]; k < later_end; k++) {
-                    const double *m = messages + pairs[k].message;
+                    const double *m = messages + k * d;
                     for (int i = 0; i < h; i++) sum[i] = gp_add(sum[i], gp_load(m + 2 * i));
                 }
             }
@@ -237,12 +282,13 @@ cdef extern from *:
         part = gp_mul(least, factor);
         if (forward) {
             for (int64_t k = net->later_start[v]; k < later_end; k++)
-                gp_send_sized(d, &pairs[k], net->tables, !pairs[k].flipped, share, part, messages + pairs[k].message,
+                gp_send_sized(d, &kinds[pairs[k].table], net->tables, !pairs[k].flipped, share, part, messages + k * d,
                               most);
         } else {
             for (int64_t k = net->earlier_start[v]; k < earlier_end; k++) {
                 const gp_pair *p = &pairs[net->earlier[k]];
-                gp_send_sized(d, p, net->tables, p->flipped, share, part, messages + p->message, most);
+                gp_send_sized(d, &kinds[p->table], net->tables, p->flipped, share, part,
+                              messages + (int64_t)net->earlier[k] * d, most);
             }
         }
         if (given)
@@ -251,44 +297,70 @@ cdef extern from *:
         return taken;
     }
 
-    /* The same for any number of labels. */
+    /* The same for any number of labels, and for messages of fewer digits. */
     static double gp_visit_any(const gp_network *net, int64_t v, int forward, const double *start, double *given) {
         const int d = net->domains[v];
         const gp_pair *pairs = net->pairs;
         const int64_t later_end = net->later_start[v + 1], earlier_end = net->earlier_start[v + 1];
-        double *messages = net->messages, least, part;
+        double least, part;
         for (int i = 0; i < d; i++) given[i] = start[i];
         for (int turn = 0; turn < 2; turn++) {
-            if (turn == forward) {
-                for (int64_t k = net->earlier_start[v]; k < earlier_end; k++) {
-                    const double *m = messages + pairs[net->earlier[k]].message;
-                    for (int i = 0; i < d; i++) given[i] += m[i];
-                }
-            } else {
-                for (int64_t k = net->later_start[v]; k < later_end; k++) {
-                    const double *m = messages + pairs[k].message;
-                    for (int i = 0; i < d; i++) given[i] += m[i];
-                }
-            }
+            if (turn == forward)
+                for (int64_t k = net->earlier_start[v]; k < earlier_end; k++)
+                    gp_add_message(net, net->earlier[k], d, given);
+            else
+                for (int64_t k = net->later_start[v]; k < later_end; k++) gp_add_message(net, k, d, given);
         }
         least = gp_least(d, given);
         part = net->weight[v] * least;
         for (int i = 0; i < d; i++) given[i] = gp_less(net->weight[v] * given[i], net->cap);
         if (forward) {
             for (int64_t k = net->later_start[v]; k < later_end; k++)
-                gp_send(d, net->domains[pairs[k].v], &pairs[k], net->tables, !pairs[k].flipped, given, part,
-                        messages + pairs[k].message, net->cap, net->in, net->out);
+                gp_send_stored(net, k, d, net->domains[pairs[k].v], !pairs[k].flipped, given, part);
         } else {
             for (int64_t k = net->earlier_start[v]; k < earlier_end; k++) {
                 const gp_pair *p = &pairs[net->earlier[k]];
-                gp_send(d, net->domains[p->u], p, net->tables, p->flipped, given, part, messages + p->message,
-                        net->cap, net->in, net->out);
+                gp_send_stored(net, net->earlier[k], d, net->domains[p->u], p->flipped, given, part);
             }
         }
         for (int i = 0; i < d; i++) given[i] -= part;
         return least;
     }
 
+    /* What the other end of a pair is sent if one end sent the message m: the least of the table less m, in place. */
+    CYTHON_UNUSED static void gp_answer(const gp_network *net, int64_t k, int from_later, const double *zero,
+                                        double *m) {
+        const gp_pair *p = &net->pairs[k];
+        const int d = net->domains[p->u], e = net->domains[p->v];
+        gp_send(from_later ? e : d, from_later ? d : e, &net->kinds[p->table], net->tables,
+                from_later ? p->flipped : !p->flipped, zero, 0.0, m, net->cap, net->in, net->out);
+    }
+
+    /* Not above x + y, which do not overflow: the sum errs by at most half of what is taken off. */
+    GP_ALWAYS double gp_below(double x, double y) {
+        double sum = x + y;
+        return sum - fabs(sum) * (1.0 / 4503599627370496);
+    }
+
+    /* How far below 0 the least entry of a table less both messages may be if one is the answer to the other, m. Let a
+       be the largest entry without its sign, b that of m. An answer is found by at most d + 4 sums in a row, none above
+       4 a + b, which err by 2^-53 of it. A linear table differs by some 2^-46 a from the function it was taken for. */
+    CYTHON_UNUSED static double gp_slack(const gp_network *net, int64_t k, int from_later, const double *m) {
+        const gp_pair *p = &net->pairs[k];
+        const gp_table *t = &net->kinds[p->table];
+        const double *table = net->tables + t->start;
+        const int d = net->domains[p->u], e = net->domains[p->v];
+        double a = 0.0, b = 0.0;
+        if (t->kind == GP_GENERAL) {
+            for (int64_t i = 0; i < (int64_t)d * e; i++) a = a < fabs(table[i]) ? fabs(table[i]) : a;
+        } else if (t->kind == GP_LINEAR) {
+            a = fabs(table[0]) + fabs(table[d - 1]);
+        } else {
+            a = fabs(t->same) + fabs(t->other);
+        }
+        for (int i = 0; i < (from_later ? e : d); i++) b = b < fabs(m[i]) ? fabs(m[i]) : b;
+        return a * (1.0 / 17592186044416) + (d + 8) * (4.0 * a + b) * (1.0 / 4503599627370496);
+    }
     /* Visit `count` variables from v on, of sizes that the compiler knows; from `start` if it is given, else from what
        they cost alone. One function a size: the compiler takes long for each. */
     #define GP_SIZES GP_SIZE(2) GP_SIZE(4) GP_SIZE(6) GP_SIZE(8) GP_SIZE(16)
@@ -322,11 +394,14 @@ cdef extern from *:
         return total;
     }
     """
-    ctypedef struct gp_pair:
-        offset_t table, message
+    ctypedef struct gp_table:
+        offset_t start
         double same, other
+        element_t kind
+
+    ctypedef struct gp_pair:
         element_t u, v
-        element_t kind, flipped
+        element_t table, flipped
 
     enum:
         GP_GENERAL
@@ -342,16 +417,25 @@ cdef extern from *:
         const offset_t* later_start
         const offset_t* earlier_start
         const gp_pair* pairs
+        const gp_table* kinds
         const double* tables
         const double* unary
         const double* weight
+        offset_t even
+        const offset_t* message
         double* messages
+        float* narrow
         double* in_ "in"
         double* out
         double* given
+        double* wide
         double cap
 
     double gp_visit(const gp_network* net, offset_t v, int forward, const double* start, double* given) noexcept nogil
     double gp_run(const gp_network* net, offset_t v, offset_t count, int forward) noexcept nogil
-    void gp_send(int d, int other, const gp_pair* p, const double* tables, int from_rows, const double* given,
-                 double constant, double* m, double cap, double* in_, double* out) noexcept nogil
+    void gp_read(const gp_network* net, offset_t k, int d, double* out) noexcept nogil
+    void gp_write(const gp_network* net, offset_t k, int d, const double* message) noexcept nogil
+    void gp_add_message(const gp_network* net, offset_t k, int d, double* total) noexcept nogil
+    void gp_answer(const gp_network* net, offset_t k, int from_later, const double* zero, double* m) noexcept nogil
+    double gp_slack(const gp_network* net, offset_t k, int from_later, const double* m) noexcept nogil
+    double gp_below(double x, double y) noexcept nogil

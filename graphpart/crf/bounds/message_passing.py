@@ -23,10 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.finishing import MESSAGES
 from graphpart.common.judge import Judge
-from graphpart.crf.bounds.passes import Passes
+from graphpart.common.steps import round_up
+from graphpart.crf.bounds.passes import LARGE, Passes, messages_of
 from graphpart.crf.bounds.tightening import tighten
-from graphpart.crf.certificates.certificate import Certificate
+from graphpart.crf.certificates.certificate import Certificate, common_step
 from graphpart.crf.certificates.judging import is_far, judge_of_labels
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
@@ -82,7 +84,9 @@ def message_passing(
     LabelingResult
         With status ``optimal`` if bound and energy meet (up to ``2**-36`` of the sum of absolute entries), else
         ``feasible`` with the best labeling and bound. ``info["certificate"]`` is the :class:`Certificate` of the bound,
-        ``info["triplets"]`` the number of triplets added.
+        ``info["triplets"]`` the number of triplets added. The certificate of pairs without forbidden entries has a
+        number for each label of both variables of each pair. If it would take 1 GiB or more, it is None, and
+        :func:`lower_bound` makes it.
 
     Raises
     ------
@@ -94,8 +98,8 @@ def message_passing(
     Notes
     -----
     An iteration takes time linear in the sizes of all tables; for pairs with Potts or truncated linear tables, linear
-    in the number of labels. Memory: for each pair, one number for each label of both variables, and at most 0.5 GB for
-    triplets.
+    in the number of labels. Memory: for each pair, one number for each label of one variable, of 8 bytes, or 4 where
+    the certificate is left out; then the certificate; and at most 0.5 GB for triplets.
 
     Examples
     --------
@@ -114,7 +118,8 @@ def message_passing(
     stopping = Stopping(time_limit, max_iterations, target, callback)
     kept = None  # time for the certificate
     if stopping.remaining is not None:
-        kept = max(stopping.remaining - CERTIFYING * f.entries, 0.75 * stopping.remaining)
+        entries = f.entries if (messages := messages_of(f)) < LARGE else messages
+        kept = max(stopping.remaining - CERTIFYING * entries, 0.75 * stopping.remaining)
     inner = stopping.child(kept, iterations=stopping.max_iterations)
     ascent = Ascent(f, inner, start, tightening)
     ascent.whole = True
@@ -122,12 +127,15 @@ def message_passing(
     stopping.iterations = inner.iterations
     if inner.reason is not None and stopping.reason is None:
         stopping.stop(inner.reason)
-    certificate = ascent.certificate("message-passing", last=True)
-    closed = ascent.judge.meets(certificate.bound, ascent.cost)
+    certificate = None if ascent.passes.narrow else ascent.certificate("message-passing", last=True)
+    bound = round_up(ascent.passes.proven(), common_step(f)) if certificate is None else certificate.bound
+    closed = not is_far(f, bound, ascent.cost) and ascent.judge.meets(bound, ascent.cost)
     info = {"certificate": certificate, "triplets": ascent.triplets}
     status = Status.OPTIMAL if closed else Status.FEASIBLE
     message = None if stopping.reason and not closed else f"{'proven optimal' if closed else 'ended'}: {why}"
-    bound = certificate.bound
+    if certificate is None:
+        size, ended = f"{8e-9 * ascent.passes.size:.1f} GB", message or MESSAGES[stopping.reason or status]
+        message = f"{ended}; its certificate of {size} is left out: gp.crf.lower_bound makes one"
     return finish(f, ascent.labels, stopping, "message-passing", status, message=message, lower_bound=bound, info=info)
 
 

@@ -7,6 +7,10 @@ propagated as they would be by infinite messages.
 Variables are visited in their order. If there are many, and pairs only, and few variables of the second half have a
 pair with the first one, the order is another: the first half, the rest of the second half in reverse, and then these
 few. So both halves can be visited at once, and the result is the same on any number of threads.
+
+The bound of pairs without forbidden entries is proven variable by variable from the messages that are stored, one for
+each pair: the other one is the answer to it. From `LARGE` numbers in both on, messages are stored as float32. Their
+bound holds, too, since it is computed from what is stored, in float64.
 """
 
 from __future__ import annotations
@@ -14,12 +18,13 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.bounds._rounding import Network
+from graphpart.crf.certificates import _certificate
 from graphpart.crf.certificates.certificate import Certificate, Extra, certify, message_starts, proven_bound
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem._view import View, add_sent, unary_sums
@@ -33,6 +38,8 @@ from graphpart.stopping import Stopping
 __all__ = ["PROVING", "Passes", "Structure", "sent"]
 
 Floats = NDArray[np.float64]
+LARGE = 2**27  # numbers in all messages, both of each pair, from which on those of pairs are stored as float32
+FEWEST = 2**17  # variables from which on two threads prove their parts
 PROVING = 2e-7  # seconds of a proof for each entry that triplets send
 Elements = NDArray[np.int32]
 
@@ -78,14 +85,17 @@ class Passes:
     structure : Structure
     proving : float
         Seconds that added triplets take in the proof of the bound.
+    plain : bool
+        Whether there are pairs only, costs are finite and not scaled, and each variable has one table of unary costs,
+        so that the stored messages prove a bound by themselves.
+    narrow : bool
+        Whether messages are stored as float32.
     """
 
     def __init__(self, f: FactorGraph) -> None:
         self.f = f
         domains, tables = f.domains, f._flat()[4]
-        self.several, starts = message_starts(f)
-        self.size = int(starts[-1])
-        self.starts = starts
+        self.size = messages_of(f)
         self.first = np.zeros(f.n + 1, np.int64)
         np.cumsum(domains, out=self.first[1:])
         finite = tables[np.isfinite(tables)] if f.has_forbidden else tables
@@ -99,9 +109,12 @@ class Passes:
         self.cap = sys.float_info.max
         if f.has_forbidden:
             self.cap = 4.0 * absolute_costs(f, tables) + 1.0
+        self.plain = False
         self.unary = self._sum_of_unary()
         self.bound, self.proving = -math.inf, 0.0
         self.structure = Structure.none()
+        self.plain &= int(np.diff(f._flat()[1]).max(initial=0)) <= 2 and not f.has_forbidden and not self.exponent
+        self.narrow = self.plain and self.size >= LARGE and 2.0**-80 < size < 2.0**80
         self.order, self.ends = self._in_halves()
         self.network = self._network()
 
@@ -109,9 +122,10 @@ class Passes:
         """(the variables as they are visited, None if in their order; where parts that are visited begin). O(n + m)"""
         n, (_, scope_start, scope, _, _) = self.f.n, self.f._flat()
         if self.size >= 2**18 and np.diff(scope_start).max() == 2:  # else threads gain nothing
-            pairs = scope[scope_start[self.several][:, None] + np.arange(2)]
+            begin = scope_start[:-1][np.diff(scope_start) == 2]
+            one, other = scope[begin], scope[begin + 1]
             late = np.zeros(n, bool)
-            late[pairs.max(axis=1)[pairs.min(axis=1) < n // 2]] = True
+            late[np.maximum(one, other)[np.minimum(one, other) < n // 2]] = True
             late[: n // 2] = False
             between = np.flatnonzero(late)
             if len(between) <= n // 16:
@@ -129,7 +143,7 @@ class Passes:
             and (scope[scope_start[alone]] == np.arange(self.f.n)).all()
             and (begins - begins[0] == self.first[:-1]).all()
         ):  # they stand as they are wanted
-            total = self.tables[begins[0] : begins[0] + self.first[-1]]
+            total, self.plain = self.tables[begins[0] : begins[0] + self.first[-1]], True
         else:
             total = unary_sums(self.f._view(), self.tables)
         if self.f.has_forbidden and self.f.n:
@@ -150,9 +164,7 @@ class Passes:
             rank = np.empty_like(self.order)
             rank[self.order] = np.arange(len(rank), dtype=np.int32)
             domains, first, scope = domains[self.order], first[self.order], rank[scope]
-        own = np.full(self.f.m, -1, np.int64)
-        own[self.several] = self.starts[:-1]
-        number = self.several
+        number = self.several if len(self.structure.triplets) else np.zeros(0, np.int64)
         if len(added):
             sizes = domains[added].astype(np.int64)
             scope_start = np.concatenate([scope_start, scope_start[-1] + 2 * np.arange(1, len(added) + 1)])
@@ -160,15 +172,27 @@ class Passes:
             entries = sizes.prod(axis=1)
             table_start = np.concatenate([table_start, np.full(len(added), len(tables))])
             tables = np.concatenate([tables, np.zeros(int(entries.max()))])  # one table for all of them
-            own = np.concatenate([own, self.size + np.cumsum(sizes.sum(axis=1)) - sizes.sum(axis=1)])
             number = np.concatenate([number, self.f.m + np.arange(len(added))])
-        tight = np.zeros(len(own), np.uint8)
+        tight = np.zeros(len(scope_start) - 1, np.uint8)
         triplets = number[self.structure.triplets]
         tight[triplets] = 1
         tight[self.f.m :] = 1
         layout = layout_of(domains, scope_start, scope, table_start, self.f.has_forbidden)
         view = View((domains, scope_start, scope, table_start, tables), layout, self.f.has_forbidden)
-        return Network(view, first, self.unary, own, tight, triplets.astype(np.int32), self.ends, self.cap)
+        return Network(view, first, self.unary, tight, triplets.astype(np.int32), self.ends, self.cap, self.narrow)
+
+    @cached_property
+    def several(self) -> NDArray[np.int64]:
+        """The factors of at least two variables."""
+        return np.flatnonzero(np.diff(self.f._flat()[1]) > 1)
+
+    def own(self) -> NDArray[np.int64]:
+        """Where the messages of each factor of at least two variables begin in the layout of certificates; else -1."""
+        own = np.full(self.f.m + len(self.structure.pairs), -1, np.int64)
+        own[self.several] = message_starts(self.f)[1][:-1]
+        each = self.f.domains[self.structure.pairs].sum(axis=1, dtype=np.int64)
+        own[self.f.m :] = self.size + np.cumsum(each) - each
+        return own
 
     def iterate(self, cost: float, stopping: Stopping) -> bool:
         """One pass forward and one in reverse; False if they were stopped in between."""
@@ -196,7 +220,7 @@ class Passes:
             messages = self.messages()
             self.order, self.ends = None, np.array([0, self.f.n])
             self.network = self._network()
-            self.network.load(*messages)
+            self.network.load(*messages, self.own())
 
     def shows_infeasible(self) -> bool:
         """Whether the bound is above all finite energies, up to rounding."""
@@ -214,7 +238,7 @@ class Passes:
         """(messages, those of links) in the unit of the passes; see `Certificate` and `Structure`."""
         extra = int(self.f.domains[self.structure.pairs].sum(dtype=np.int64))
         out = np.zeros(self.size + extra)
-        self.network.export(out)
+        self.network.export(out, self.own())
         return out, self.network.export_links()
 
     def remaining(self, messages: Floats) -> Floats:
@@ -235,7 +259,7 @@ class Passes:
         more = int(self.f.domains[pairs].sum(dtype=np.int64))
         self.proving += PROVING * float(sent(self.f.domains, scopes).sum())
         self.network = self._network()
-        self.network.load(np.concatenate([out, np.zeros(more)]), links)
+        self.network.load(np.concatenate([out, np.zeros(more)]), links, self.own())
 
     def certificate(self, method: str, cost: float | None = None, last: bool = False) -> Certificate:
         """The bound that the messages prove, with its proof; InfeasibleProblem if they show that all is forbidden.
@@ -249,7 +273,13 @@ class Passes:
 
     def proven(self) -> float:
         """The bound alone, not rounded up to a step."""
-        return proven_bound(self.f, *self._proof())
+        if not self.plain or len(self.structure.triplets):
+            return proven_bound(self.f, *self._proof())
+        least = np.empty(self.f.n)
+        half = self.f.n // 2
+        parts = (partial(self.network.proven, *ends, least) for ends in ((0, half), (half, self.f.n)))
+        side_by_side(*parts, worth=self.f.n >= FEWEST)
+        return float(_certificate.sum_down(float(self.f.constant), least))
 
     def _proof(self) -> tuple[Floats, Extra]:
         out, links = self.messages()
@@ -272,3 +302,10 @@ class Passes:
         with np.errstate(over="ignore", under="ignore"):
             messages = np.ldexp(messages, self.exponent)
         return np.clip(messages, -sys.float_info.max, sys.float_info.max)
+
+
+def messages_of(f: FactorGraph) -> int:
+    """The number of messages of a certificate: one for each label of each variable of a factor of at least two."""
+    domains, scope_start, scope, _, _ = f._flat()
+    alone = scope_start[:-1][np.diff(scope_start) == 1]
+    return int(domains[scope].sum(dtype=np.int64) - domains[scope[alone]].sum(dtype=np.int64))

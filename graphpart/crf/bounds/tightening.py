@@ -54,6 +54,8 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
     O(sizes of the tables of pairs + lengths of candidates times labels^3).
     """
     f, s = passes.f, passes.structure
+    if passes.narrow:
+        return False
     domains, scope_start, scope, _, _ = f._flat()
     arity = np.diff(scope_start)[passes.several]
     own = passes.several[arity == 2]
@@ -64,7 +66,7 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
     factor = np.concatenate([own, f.m + np.arange(len(s.pairs))]).astype(np.int32)
     passes.straighten()
     messages, _ = passes.messages()
-    start, tables = passes.network.reduced(messages, factor)
+    start, tables = passes.network.reduced(messages, factor, passes.own())
     unary = passes.remaining(messages)
     rows = _neighbours(f.n, ends)
     if stopping.check(cost):

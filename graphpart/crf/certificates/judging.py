@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.judge import TOLERANCE, Judge, judge_of
-from graphpart.common.steps import decimal_step
-from graphpart.crf.certificates.certificate import common_step, counted_costs
+from graphpart.common.steps import decimal_scales, decimal_step
+from graphpart.crf.certificates.certificate import common_step, counted_costs, finite_costs
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.shared_tables import absolute_costs
 
@@ -43,7 +43,8 @@ def steps_of(f: FactorGraph) -> tuple[float, float]:
     """A step of the energies of all labels, and how far from a multiple they may be; 0 and 0 if there is none."""
     if "steps" not in f._cache:
         step = common_step(f)
-        f._cache["steps"] = (step, 0.0) if step else decimal_step(*counted_costs(f))
+        decimal = not step and next(decimal_scales(finite_costs(f)), None) is not None
+        f._cache["steps"] = decimal_step(*counted_costs(f)) if decimal else (step, 0.0)
     steps: tuple[float, float] = f._cache["steps"]
     return steps
 

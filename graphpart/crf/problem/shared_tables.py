@@ -54,8 +54,15 @@ def absolute_costs(f: FactorTables, values: Floats | None = None) -> float:
     tables = f._flat()[4]
     if values is None and f.entries == len(tables) and "absolute" in f._cache:
         return float(f._cache["absolute"])
-    values = np.abs(tables if values is None else values)
-    return float(by_table(f, np.add, np.where(np.isinf(values), 0.0, values) if f.has_forbidden else values).sum())
+    values = tables if values is None else values
+    first, count = np.unique(f._flat()[3][:-1], return_counts=True)
+    each = np.zeros(len(first))
+    ends = np.searchsorted(first, np.arange(0, len(values), BLOCK) + BLOCK)
+    for a, b in pairwise([0, *np.unique(ends).tolist()]):  # no copy of all entries
+        some = np.abs(values[first[a] : first[b] if b < len(first) else len(values)])
+        some = np.where(np.isinf(some), 0.0, some) if f.has_forbidden else some
+        each[a:b] = np.add.reduceat(some, first[a:b] - first[a])
+    return float((each * count).sum())
 
 
 def times(f: FactorTables) -> Floats | float:

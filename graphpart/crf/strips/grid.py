@@ -185,8 +185,8 @@ def costs_left(passes: Passes) -> tuple[Costs, float]:
     """The costs after message passing, with the same energies up to rounding; and the sum of absolute messages."""
     f, unit = passes.f, passes.exponent
     messages, _ = passes.messages()
-    costs, sent = costs_of(f), np.full(f.m, -1, np.int64)
-    sent[passes.several] = len(costs.tables) + passes.starts[:-1]
+    costs, sent = costs_of(f), passes.own()[: f.m]
+    sent[passes.several] += len(costs.tables)
     unary = np.ldexp(passes.remaining(messages), unit)
     tables = np.concatenate([costs.tables, np.ldexp(messages, unit) if unit else messages])
     return replace(costs, unary=unary, tables=tables, sent=sent), float(np.ldexp(np.abs(messages).sum(), unit))

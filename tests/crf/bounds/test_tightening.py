@@ -158,7 +158,7 @@ def remaining(f):
     messages, _ = passes.messages()
     pairs = np.flatnonzero(np.diff(f.scope_start) == 2).astype(np.int32)
     ends = f.scope[f.scope_start[pairs][:, None] + np.arange(2)]
-    start, tables = passes.network.reduced(messages, pairs)
+    start, tables = passes.network.reduced(messages, pairs, passes.own())
     return passes, ends, start, tables, passes.remaining(messages)
 
 

@@ -1,0 +1,139 @@
+"""The bound that stored messages prove: below the one of their certificate and all energies; messages of float32."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from reference_crf import all_energies
+from trials import trials
+
+import graphpart as gp
+from graphpart.crf.bounds import message_passing as module
+from graphpart.crf.bounds import passes as passes_module
+from graphpart.crf.bounds.passes import Passes
+from graphpart.crf.certificates.certificate import certify
+from graphpart.crf.certificates.exact_check import exact_bound
+from graphpart.stopping import Stopping
+
+
+def table(rng, rows, columns):
+    x, y = np.indices((rows, columns))
+    base, slope = rng.standard_normal(2)
+    kinds = (
+        rng.standard_normal((rows, columns)),
+        base + abs(slope) * (x != y),
+        base + abs(slope) * (x == y),
+        base + abs(slope) * np.minimum(abs(x - y), rng.integers(1, 9)),
+        rng.integers(0, 4) * np.minimum(abs(x - y), rng.integers(1, 9)).astype(float),
+    )
+    return kinds[rng.integers(len(kinds))]
+
+
+def random_pairs(rng):
+    """Pairs over a few variables, in both orders, some twice; costs from 1e-15 to 1e21."""
+    n, most = int(rng.integers(2, 5)), int(rng.choice([2, 3, 4, 6, 7, 8, 9]))
+    domains = np.full(n, most) if rng.random() < 0.6 else rng.integers(1, most + 1, n)
+    scale = float(rng.choice([1.0, 1e-15, 1e-9, 1e12]))
+    unary = [rng.standard_normal(d) for d in domains]
+    if rng.random() < 0.2:
+        unary[0][rng.integers(domains[0])] = 1e9
+    groups = [([[v]], scale * unary[v][None]) for v in range(n)]
+    for _ in range(rng.integers(1, 7)):
+        u, v = rng.choice(n, 2, replace=False)
+        groups.append(([[u, v]], scale * table(rng, domains[u], domains[v])[None]))
+    return gp.FactorGraph.from_arrays(domains, groups, constant=float(rng.choice([0.0, 1.5, 1e5])))
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """Messages are of float32 and certificates are left out from the first one on."""
+    monkeypatch.setattr(passes_module, "LARGE", 0)
+    monkeypatch.setattr(module, "LARGE", 0)
+
+
+def scale_of(f):
+    return float(np.abs(f.tables).sum()) + abs(f.constant)
+
+
+@pytest.mark.parametrize("large", [2**27, 0])
+def test_stored_messages_prove_no_more_than_their_certificate(large, monkeypatch):
+    monkeypatch.setattr(passes_module, "LARGE", large)
+    rng = np.random.default_rng(large % 7)
+    for case in range(trials(500)):
+        f = random_pairs(rng)
+        passes = Passes(f)
+        assert passes.plain and passes.narrow == (large == 0)
+        for half in range(rng.integers(0, 6)):
+            passes.half(half % 2 == 0, np.inf, Stopping())
+        if case % 3 == 0:  # a pass that was stopped after its first variables
+            passes.network.begin(bool(rng.integers(2)))
+            passes.network.visit(0, 0.0, Stopping(max_iterations=0))
+        proven, messages = passes.proven(), passes.messages()[0]
+        exact = exact_bound(f, certify(f, messages, "messages", step=0.0))
+        assert Fraction(proven) <= exact
+        assert float(exact) - proven <= 2.0**-40 * scale_of(f)
+        assert proven <= all_energies(f).min() + 2.0**-50 * scale_of(f)
+        if large == 0:  # messages are numbers of float32, or answers to them
+            stored = messages.astype(np.float32) == messages
+            assert np.count_nonzero(stored) >= len(messages) // 2 or len(set(f.domains)) > 1
+
+
+def test_large_tables_of_one_value_are_no_reason_for_a_bound_that_is_too_high():
+    """Sums with 1e16 lose the digits of the other costs: the bound must fall by them, and not rise."""
+    for low in (0.3, -0.3):
+        unary = ([[0], [1]], [[low, 1e16], [0.1, 0.2]])
+        f = gp.FactorGraph.from_arrays([2, 2], [unary, ([[0, 1]], [[[1e16, 1e16 + 2.0], [3.0, 1e16]]])])
+        passes = Passes(f)
+        for _ in range(3):
+            passes.iterate(np.inf, Stopping())
+        exact = exact_bound(f, certify(f, passes.messages()[0], "messages", step=0.0))
+        assert Fraction(passes.proven()) <= exact
+
+
+@pytest.mark.usefixtures("narrow")
+def test_without_a_certificate(monkeypatch):
+    rng = np.random.default_rng(3)
+    proven = 0
+    for _ in range(trials(200)):
+        f = random_pairs(rng)
+        r = gp.crf.message_passing(f)
+        best = all_energies(f).min()
+        assert r.info["certificate"] is None
+        assert r.message.endswith("GB is left out: gp.crf.lower_bound makes one")
+        assert r.lower_bound <= best + 2.0**-36 * scale_of(f) and r.cost >= best - 2.0**-40 * scale_of(f)
+        if r.status == "optimal":
+            assert r.cost <= best + 2.0**-36 * scale_of(f)
+            proven += 1
+        c = gp.crf.lower_bound(f, max_iterations=5)
+        assert c.verify(f, exact=True)
+    assert proven > trials(200) // 2
+    limited = gp.crf.message_passing(f, max_iterations=1)
+    assert limited.message.startswith(("stopped at the iteration limit; its certificate", "proven optimal"))
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("kind", ["forbidden", "three", "none"])
+def test_other_factor_graphs_keep_their_certificate(kind):
+    groups = [([[0], [1], [2]], [[0.0, 1.0], [2.0, 0.5], [1.0, 0.0]]), ([[0, 1]], [[[0.0, 2.0], [1.0, 0.0]]])]
+    if kind == "forbidden":
+        groups.append(([[1, 2]], [[[0.0, np.inf], [1.0, 0.0]]]))
+    if kind == "three":
+        groups.append(([[0, 1, 2]], np.ones((1, 2, 2, 2))))
+    f = gp.FactorGraph.from_arrays([2, 2, 2], groups if kind != "none" else [])
+    r = gp.crf.message_passing(f)
+    assert r.status == "optimal" and r.info["certificate"].verify(f, exact=True)
+
+
+def test_float32_raises_the_bound_as_far(monkeypatch):
+    rng = np.random.default_rng(5)
+    unary = rng.random((20, 30, 12))
+    f = gp.FactorGraph.pairwise(unary=unary, pairwise=0.2 * np.minimum(abs(np.subtract.outer(*2 * [range(12)])), 3))
+    bounds = []
+    for large in (2**27, 0):
+        monkeypatch.setattr(passes_module, "LARGE", large)
+        passes = Passes(f)
+        for _ in range(30):
+            passes.iterate(np.inf, Stopping())
+        bounds.append((passes.proven(), passes.bound))
+    assert bounds[1][0] == pytest.approx(bounds[0][0], rel=1e-7)
+    assert bounds[1][1] == pytest.approx(bounds[1][0], rel=1e-7)
