@@ -1,5 +1,8 @@
 """The extension modules: every .pyx file below graphpart/ is one, and gets a stub; README.md with absolute links.
 
+To each module, whatever is in it, gcc and Cython give a third of a second. Small kernels of a folder are therefore one
+module, `_kernels`, which includes them: each is a file with the suffix .pxi.
+
 All other metadata stands in pyproject.toml.
 """
 
@@ -111,7 +114,9 @@ def parameter(text: str) -> str:
 def stub(kernel: Path) -> str:
     heads = ["from typing import Any", "import numpy as np", "from numpy.typing import NDArray"]
     members: dict[str, list[str]] = {}  # by class; of the module: ""
-    files = (kernel.with_suffix(".pxd"), kernel)  # the first has the attributes of classes that other kernels use
+    text = kernel.read_text("utf-8")
+    files = [kernel.with_suffix(".pxd"), kernel]  # the first has the attributes of classes that other kernels use
+    files += [kernel.parent / name for name in re.findall(r'^include "(.*)"$', text, re.MULTILINE)]
     for source in (file.read_text("utf-8") for file in files if file.exists()):
         inside = ""
         for found in DECLARATION.finditer(source):

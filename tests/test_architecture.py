@@ -17,6 +17,7 @@ import graphpart
 
 ROOT = Path(graphpart.__file__).parent
 CIMPORT = re.compile(r"^\s*from (graphpart[\w.]*) (?:cimport|import) \(?([\w, ]+)", re.MULTILINE)
+INCLUDE = re.compile(r'^include "(\w+)\.pxi"$', re.MULTILINE)
 
 # What each part of the package may import, beside itself.
 BASE = {"display", "errors", "machine", "result", "stopping", "kernels"}
@@ -125,7 +126,7 @@ ROOMS = {
 
 def modules() -> dict[str, Path]:
     found = {}
-    for path in sorted([*ROOT.rglob("*.py"), *ROOT.rglob("*.pyx"), *ROOT.rglob("*.pxd")]):
+    for path in sorted(path for suffix in ("py", "pyx", "pxd", "pxi") for path in ROOT.rglob(f"*.{suffix}")):
         parts = path.relative_to(ROOT.parent).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         found[name + (".pxd" if path.suffix == ".pxd" and path.with_suffix(".pyx").exists() else "")] = path
@@ -150,6 +151,7 @@ def imported(name: str, path: Path, known: dict[str, Path]) -> set[str]:
                     assert name in {*BY_NAME, *TABLES, *OTHERS}, f"{path} imports what is named elsewhere"
     else:
         pairs = [(module, name.strip()) for module, names in CIMPORT.findall(text) for name in names.split(",")]
+        pairs += [(f"{name.rpartition('.')[0]}.{part}", "") for part in INCLUDE.findall(text)]
     found = set()
     for module, name in pairs:
         if module.split(".")[0] == "graphpart":
@@ -247,5 +249,5 @@ def test_folders_of_tests_are_rooms() -> None:
 
 def test_kernels_know_no_networkx() -> None:
     for name, path in modules().items():
-        if path.suffix in (".pyx", ".pxd"):
+        if path.suffix in (".pyx", ".pxd", ".pxi"):
             assert "networkx" not in path.read_text(), name

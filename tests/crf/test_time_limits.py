@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graphpart as gp
-from graphpart.crf.bucket_elimination import _descend
+from graphpart.crf.bucket_elimination import _kernels
 
 FUNCTIONS = {
     "the m best labelings": lambda f, **options: gp.crf.m_best(f, 5, **options),
@@ -83,12 +83,12 @@ def test_interrupt(what):
 
 def test_all_labelings_in_time_are_returned(monkeypatch):
     """A limit that is over when the last labeling is found does not take it away."""
-    f, best = grid(3), _descend.best
+    f, best = grid(3), _kernels.best
 
     def slow(*arguments):
         rows = best(*arguments)
         arguments[-1].stop(gp.Status.TIME_LIMIT)
         return rows
 
-    monkeypatch.setattr(_descend, "best", slow)
+    monkeypatch.setattr(_kernels, "best", slow)
     assert len(gp.crf.m_best(f, 5, time_limit=60)) == 5

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphpart.crf.bucket_elimination import _order
+from graphpart.crf.bucket_elimination import _kernels
 from graphpart.files._text import Numbers
 from graphpart.stopping import Stopping
 
@@ -37,7 +37,7 @@ def test_heap_and_hash_set(n, m):
     start = np.concatenate([[0], np.cumsum(np.bincount(ends[:, 0], minlength=n))]).astype(np.int64)
     logs, noise = np.full(n, 1 << 16, np.int64), np.zeros(n, np.int64)
     near = np.ascontiguousarray(ends[:, 1])
-    found = _order.VariableGraph(domains, start, near, logs).greedy(noise, rank, 3, 10**12, np.inf, Stopping())
+    found = _kernels.VariableGraph(domains, start, near, logs).greedy(noise, rank, 3, 10**12, np.inf, Stopping())
     assert found[0].tolist() == naive_order(n, pairs.tolist(), rank)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.anytime_search import _parts
-from graphpart.crf.branch_and_bound._search import Search
+from graphpart.crf.branch_and_bound._kernels import Search
 from graphpart.crf.branch_and_bound.flat import BITS, Costs, flat_of
 from graphpart.crf.branch_and_bound.shrinking import FORBIDDEN
 from graphpart.crf.branch_and_bound.solver import ROOM, Units

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.steps import sum_down
 from graphpart.crf.bounds.message_passing import Ascent
-from graphpart.crf.branch_and_bound._search import Search
+from graphpart.crf.branch_and_bound._kernels import Search
 from graphpart.crf.branch_and_bound.cliques import with_cliques
 from graphpart.crf.branch_and_bound.flat import BITS, Flat, flat_of
 from graphpart.crf.branch_and_bound.shrinking import FORBIDDEN, shrunk

@@ -3,7 +3,7 @@
 The pass of `elimination` towards the roots, with all messages kept, gives the energy of the best completion of any
 labels chosen against the order of elimination. So it also gives the best labeling that first differs from a given one
 at a given variable. The set of all labelings is divided by the variable at which they first differ from the best one,
-and each part is divided in the same way: see `_descend.best` (Lawler 1972; Nilsson 1998; Dechter, Flerova & Marinescu
+and each part is divided in the same way: see `_descend.pxi` (Lawler 1972; Nilsson 1998; Dechter, Flerova & Marinescu
 2012).
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.bucket_elimination import _descend
+from graphpart.crf.bucket_elimination import _kernels
 from graphpart.crf.bucket_elimination.inference import _collect, _prepare, ended
 from graphpart.crf.problem import as_factor_graph
 from graphpart.errors import InvalidOption, known_arguments
@@ -128,7 +128,7 @@ def m_best(
     optimum = math.fsum([f.constant, *messages.taken.tolist()])
     few = float(np.log2(f.domains).sum()) < 62
     labels = np.zeros((min(int(m), math.prod(f.domains.tolist())) if few else int(m), f.n), np.int32)
-    rows = _descend.best(f._view(), plan, messages.values, optimum, labels, stopping)
+    rows = _kernels.best(f._view(), plan, messages.values, optimum, labels, stopping)
     if rows < len(labels) and stopping.reason is not None:
         raise ended(stopping, plan, WHAT)
     labels = labels[:rows]

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.steps import LARGEST_WHOLE
-from graphpart.crf.bucket_elimination import _descend
+from graphpart.crf.bucket_elimination import _kernels
 from graphpart.crf.bucket_elimination.order import EliminationOrder, find_order, order_of
 from graphpart.crf.bucket_elimination.plan import (
     Messages,
@@ -195,7 +195,7 @@ def eliminated(f: FactorGraph, found: EliminationOrder, stopping: Stopping) -> F
     used = plan.parent >= 0
     used[used] = done[plan.parent[used]]
     there |= done & ~used
-    _descend.descend(
+    _kernels.descend(
         f._view(), placed(plan, messages), messages.values, there, plan.choice_start, messages.choices, labels
     )
     if messages.done == len(plan.variable):
@@ -244,7 +244,7 @@ def _greedy(f: FactorGraph, plan: Plan, messages: Messages) -> NDArray[np.int32]
     there = (np.arange(len(plan.variable)) < messages.done).astype(np.uint8)
     labels = np.zeros(f.n, np.int32)
     none = np.zeros(1, np.int64)
-    _descend.descend(f._view(), plan, messages.values, there, none, messages.choices, labels)
+    _kernels.descend(f._view(), plan, messages.values, there, none, messages.choices, labels)
     return labels
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.bucket_elimination import _descend, _messages
+from graphpart.crf.bucket_elimination import _kernels
 from graphpart.crf.bucket_elimination.order import order_of
 from graphpart.crf.bucket_elimination.plan import Messages, Plan, collect, memory_of, text_of
 from graphpart.crf.exact_solvers.min_sum import Marginals
@@ -79,7 +79,7 @@ def min_marginals(
     messages = _collect(f, plan, stopping, "min-marginals", soft=False)
     labels = np.zeros(f.n, np.int32)
     there, none = np.ones(len(plan.variable), np.uint8), np.zeros(1, np.int64)
-    _descend.descend(f._view(), plan, messages.values, there, none, messages.choices, labels)
+    _kernels.descend(f._view(), plan, messages.values, there, none, messages.choices, labels)
     values = _distribute_all(f, plan, messages, stopping, "min-marginals", soft=False)
     return LabelVectors(f, values + f.evaluate_labels(labels))
 
@@ -242,7 +242,7 @@ def samples(
     rows = max(1, 2**20 // max(1, f.n))  # random numbers drawn at a time
     for begin in range(0, int(size), rows):
         part = labels[begin : begin + rows]
-        done = _descend.sample(f._view(), plan, messages.values, rng.random(part.shape), part, stopping)
+        done = _kernels.sample(f._view(), plan, messages.values, rng.random(part.shape), part, stopping)
         if done < len(part):
             raise ended(stopping, plan, "samples")
     return labels[:, : f.owner.n]
@@ -299,7 +299,7 @@ def _collect(f: FactorGraph, plan: Plan, stopping: Stopping, what: str, *, soft:
 def _distribute_all(
     f: FactorGraph, plan: Plan, messages: Messages, stopping: Stopping, what: str, *, soft: bool
 ) -> NDArray[np.float64]:
-    values = _messages.distribute(f._view(), plan, messages.values, messages.taken, soft, stopping)
+    values = _kernels.distribute(f._view(), plan, messages.values, messages.taken, soft, stopping)
     if values is None:
         raise ended(stopping, plan, what)
     return values

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.bucket_elimination import _order
+from graphpart.crf.bucket_elimination import _kernels
 from graphpart.crf.bucket_elimination.plan import Plan, make_plan, text_of
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.errors import InvalidOption, InvalidProblem
@@ -123,8 +123,8 @@ def find_order(
     """
     began = stopping.seconds
     logs = np.rint(np.log2(f.domains) * 65536).astype(np.int64)
-    start, neighbour = _order.interactions(f._view(connected=True))
-    graph = _order.VariableGraph(f.domains, start, neighbour, logs)
+    start, neighbour = _kernels.interactions(f._view(connected=True))
+    graph = _kernels.VariableGraph(f.domains, start, neighbour, logs)
     rank, noise = np.arange(f.n, dtype=np.int32), np.zeros(f.n, np.int64)
     order, _, width, first, _, work = graph.greedy(noise, rank, 0, BUDGET, math.inf, stopping)
     best = measured(f, order, width)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.bucket_elimination import _messages, _plan
+from graphpart.crf.bucket_elimination import _kernels
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import named
 from graphpart.crf.problem.shared_tables import by_table
@@ -103,14 +103,14 @@ class Plan:
     def scheduled(self) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
         """(order of nodes, places of messages, entries needed) for minimising."""
         if self.countable:
-            return _plan.schedule(self.parent, self.size)
+            return _kernels.schedule(self.parent, self.size)
         # No machine can run this. In units of 2^24 entries the sums cannot overflow.
-        order, place, entries = _plan.schedule(self.parent, self.size >> 24)
+        order, place, entries = _kernels.schedule(self.parent, self.size >> 24)
         return order, place, entries << 24
 
     @cached_property
     def choice_start(self) -> NDArray[np.int64]:
-        return _messages.choice_bytes(self.domains, self.variable, self.size)
+        return _kernels.choice_bytes(self.domains, self.variable, self.size)
 
     @property
     def bytes_to_minimise(self) -> int:
@@ -149,7 +149,7 @@ def make_plan(f: FactorGraph, order: NDArray[np.int32], limit: int | None = None
     """
     domains = f.domains
     entries = 2**62 - 1 if limit is None else limit
-    made = _plan.make_plan(f._view(), order, entries, limit is not None)
+    made = _kernels.make_plan(f._view(), order, entries, limit is not None)
     if isinstance(made, int):
         return made
     (axes_start, axes), (uses_start, uses), variable, size, parent, divided = made
@@ -157,7 +157,7 @@ def make_plan(f: FactorGraph, order: NDArray[np.int32], limit: int | None = None
     place = np.zeros(len(size), np.int64)
     if size.astype(np.float64).sum() < COUNTABLE:
         place[1:] = np.cumsum(np.where(inner, size, 0))[:-1]
-    measured = _plan.measure(domains, variable, axes_start, axes, uses_start)
+    measured = _kernels.measure(domains, variable, axes_start, axes, uses_start)
     return Plan(
         domains, order, variable, axes_start, axes, uses_start, uses, size, parent, divided, place, *measured
     )  # fmt: skip
@@ -208,7 +208,7 @@ def collect(f: FactorGraph, plan: Plan, stopping: Stopping, *, keep: bool, soft:
     values = np.empty(entries)
     # So that subtracting least entries does not overflow.
     read, normalise = _Placed(plan, place, order), magnitude(f) < 2.0**1000
-    taken, done, failed = _messages.collect(f._view(), read, values, choices, soft, normalise, stopping)
+    taken, done, failed = _kernels.collect(f._view(), read, values, choices, soft, normalise, stopping)
     if failed >= 0:
         raise _no_label(f, plan, failed)
     return Messages(values, taken, done, place, choices)

@@ -307,16 +307,16 @@ def test_width_and_sizes_against_sets():
 
 def test_the_first_order_is_min_fill():
     """Against counts from sets, with the same rule for ties."""
-    from graphpart.crf.bucket_elimination import _order
+    from graphpart.crf.bucket_elimination import _kernels
 
     rng = np.random.default_rng(12)
     for _ in range(trials(300)):
         f = random_factor_graph(rng, n=int(rng.integers(2, 12)), max_arity=3, max_domain=3)
-        start, neighbour = _order.interactions(f._view(connected=True))
+        start, neighbour = _kernels.interactions(f._view(connected=True))
         near = {v: set(neighbour[start[v] : start[v + 1]].tolist()) for v in range(f.n)}
         logs = np.rint(np.log2(f.domains) * 65536).astype(np.int64)
         zero, rank = np.zeros(f.n, np.int64), np.arange(f.n, dtype=np.int32)
-        graph = _order.VariableGraph(f.domains, start, neighbour, logs)
+        graph = _kernels.VariableGraph(f.domains, start, neighbour, logs)
         order = graph.greedy(zero, rank, 0, 10**9, math.inf, Stopping())[0]
         for v in order.tolist():
             missing = {u: sum(b not in near[a] for a, b in itertools.combinations(near[u], 2)) for u in near}

@@ -106,9 +106,6 @@ cdef struct Store:
     double bump
 
 
-cdef void lengthen(Store* s) noexcept nogil
-
-
 cdef inline void save(Store* s, int64_t* p) noexcept nogil:
     if s.trail_size == s.trail_room:
         lengthen(s)
@@ -219,13 +216,3 @@ cdef inline void forbid(Store* s, int i, int a) noexcept nogil:
 cdef inline void send(Store* s, int64_t place, int a, int64_t x) noexcept nogil:
     save(s, &s.delta[place + a])
     s.delta[place + a] += x
-
-
-cdef bint view_of(Store* s, int f, View* v) noexcept nogil
-cdef void remove(Store* s, int i, int a) noexcept nogil
-cdef void clear(Store* s) noexcept nogil
-cdef void allocate(Store* s, costs, const int64_t[::1] delta) except *
-cdef void release(Store* s) noexcept
-cdef void eliminate(Store* s, int x) noexcept nogil
-cdef int join(Store* s, int f) noexcept nogil
-cdef void last_labels(Store* s, int32_t* labels) noexcept nogil

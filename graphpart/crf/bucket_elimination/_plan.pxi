@@ -21,7 +21,7 @@ from graphpart.kernels.growing cimport grow
 from graphpart.kernels.types cimport element_t, offset_t
 
 
-cdef offset_t TOO_LARGE = <offset_t>1 << 62
+cdef offset_t TOO_MANY = <offset_t>1 << 62
 
 cdef enum:
     OPEN = 64           # most mini-buckets that a table may join; a mask has one bit for each
@@ -78,7 +78,7 @@ cdef object rows_array(Rows* r):
 
 cdef inline offset_t times(offset_t size, element_t d) noexcept nogil:
     """The product, but at most 2^62."""
-    return TOO_LARGE if size > TOO_LARGE // d else size * d
+    return TOO_MANY if size > TOO_MANY // d else size * d
 
 
 cdef int larger_first(const void* a, const void* b) noexcept nogil:
@@ -299,7 +299,7 @@ def make_plan(
                         while k < count and bucket[k].size == one_size:
                             k += 1
                         group = &bucket[j]
-                        fine = make_node(&maker, v, group, k - j, TOO_LARGE, &code)
+                        fine = make_node(&maker, v, group, k - j, TOO_MANY, &code)
                         j = k
                 fine = fine and grow(<void**>&next_node, &next_room, maker.axes.rows, sizeof(element_t))
                 if not fine:

@@ -10,12 +10,12 @@ eliminated (Larrosa 2000): two neighbours get a factor over both.
 
 from libc.stdint cimport int64_t
 
-from graphpart.crf.branch_and_bound._store cimport (
-    NARY, Store, add_unary, clear, cost_of, eliminate, forbid, is_live, join, queue_ac, queue_dac, queue_eac,
-    queue_nc, queue_out, remove, save, send,
-)
-from graphpart.crf.branch_and_bound._factors cimport first_of, has_support, project
 from graphpart.stopping cimport Stopping
+
+cdef enum Outcome:
+    CONSISTENT
+    CONFLICT
+    STOPPED
 
 cdef enum:
     WORTH = 1024    # existential consistency ends after a round that raises the bound by less than 1 / WORTH of the gap

@@ -1,4 +1,4 @@
-"""The state of the search (see `_store.pxd`): memory, the trail, removal of labels, elimination of variables.
+"""The state of the search (see `_state.pxi`): memory, the trail, removal of labels, elimination of variables.
 
 Variables with at most two neighbours are minimised out during the search; their labels are computed at its end. With
 one neighbour, the minimum over the labels of the variable becomes a cost of each label of the neighbour. With two

@@ -7,9 +7,6 @@ again.
 
 from libc.stdint cimport int32_t, int64_t
 
-from graphpart.crf.branch_and_bound._store cimport (
-    NARY, Store, View, add_unary, cost_of, entry, forbid, is_live, save, send, turn, view_of,
-)
 
 cdef enum:
     LARGEST_PASSED = 1 << 14  # a factor with more than two undecided variables sends nothing if it has more entries

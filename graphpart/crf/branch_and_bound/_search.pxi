@@ -17,8 +17,6 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from graphpart.crf.branch_and_bound._consistency cimport CONFLICT, CONSISTENT, STOPPED, Outcome, first_amounts, propagate, queue_all
-from graphpart.crf.branch_and_bound._store cimport Store, allocate, clear, is_live, last_labels, release, remove, undo
 from graphpart.kernels._arrays cimport zeros_int32
 from graphpart.kernels.growing cimport grow
 from graphpart.kernels.heap cimport Heap, heap_rise, heap_sink

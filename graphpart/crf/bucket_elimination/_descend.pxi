@@ -189,7 +189,7 @@ cdef inline bint comes_first(void* context, const void* one, const void* other) 
     return by_cost(one, other) < 0
 
 
-cdef inline Heap heap_of(Deviations* h) noexcept nogil:
+cdef inline Heap heap_of_deviations(Deviations* h) noexcept nogil:
     return Heap(h.entry, h.size, sizeof(Deviation), comes_first, NULL, NULL)
 
 
@@ -205,7 +205,7 @@ cdef inline void enter(Deviations* h, Deviation* new) noexcept nogil:
             return
     new.number = h.numbers
     h.numbers += 1
-    heap_rise(heap_of(h), h.size, new)
+    heap_rise(heap_of_deviations(h), h.size, new)
     h.size += 1
 
 
@@ -214,7 +214,7 @@ cdef inline Deviation leave(Deviations* h) noexcept nogil:
     h.size -= 1
     if h.size:
         last = h.entry[h.size]
-        heap_sink(heap_of(h), 0, &last)
+        heap_sink(heap_of_deviations(h), 0, &last)
     return first
 
 

@@ -179,7 +179,7 @@ cdef inline void note_place(void* graph, const void* variable, Py_ssize_t at) no
     (<Graph*>graph).where[(<const element_t*>variable)[0]] = <element_t>at
 
 
-cdef inline Heap heap_of(Graph* g) noexcept nogil:
+cdef inline Heap heap_of_variables(Graph* g) noexcept nogil:
     return Heap(g.heap, g.size, sizeof(element_t), before, note_place, g)
 
 
@@ -188,7 +188,7 @@ cdef inline void take_out(Graph* g, element_t v) noexcept nogil:
     g.size -= 1
     if i < g.size:
         last = g.heap[g.size]
-        heap_settle(heap_of(g), i, &last)
+        heap_settle(heap_of_variables(g), i, &last)
     g.where[v] = -1
 
 
@@ -207,7 +207,7 @@ cdef void use(Graph* g, int criterion) noexcept nogil:
         set_key(g, g.heap[i])
     for i in range(g.size - 1, -1, -1):
         v = g.heap[i]
-        heap_sink(heap_of(g), i, &v)
+        heap_sink(heap_of_variables(g), i, &v)
 
 
 # --------------------------------------------------------------------------------------------------------- the algorithm
@@ -264,7 +264,7 @@ cdef bint eliminate(Graph* g, element_t v) noexcept nogil:
         w = g.touched[i]
         g.touch[w] = 0
         set_key(g, w)
-        heap_settle(heap_of(g), g.where[w], &w)
+        heap_settle(heap_of_variables(g), g.where[w], &w)
     g.touches = 0
     return True
 
@@ -484,7 +484,7 @@ cdef class VariableGraph:
                         g.degree[list[i]] -= 1
                         u = list[i]
                         set_key(&g, u)
-                        heap_settle(heap_of(&g), g.where[u], &u)
+                        heap_settle(heap_of_variables(&g), g.where[u], &u)
                 order[t] = v
                 t += 1
             release(&g)
