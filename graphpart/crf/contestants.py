@@ -20,7 +20,7 @@ from graphpart.binary_quadratic.form import SPARSE
 from graphpart.common.rounds import SERVE
 from graphpart.crf.anytime_search import tasks
 from graphpart.crf.anytime_search.portfolio import Portfolio
-from graphpart.crf.bounds.contestant import Contestant, ContestantParameters, numbers_in
+from graphpart.crf.bounds.contestant import HEAVY, Contestant, ContestantParameters, numbers_in
 from graphpart.crf.bounds.message_passing import WINDOW, Ascent
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.bounds.tightening import CANDIDATES
@@ -309,6 +309,8 @@ class Searching(Contestant):
                 if stopping.seconds >= until:
                     break
         self.take(self.portfolio.labels, self.portfolio.cost)
+        if numbers_in(self.f) >= HEAVY:
+            self.portfolio.rest()
 
     def first_round(self) -> float:
         """Estimated seconds for the preparation and the first round."""

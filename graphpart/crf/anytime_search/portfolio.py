@@ -100,6 +100,10 @@ class Portfolio:
         search.run(stopping, patience, serve)
         self._take_over(search, stopping)
 
+    def rest(self) -> None:
+        """Give back memory between two runs."""
+        self.labeling.operators.rest()
+
     def _take_turn(self, search: LabelingSearch | BinarySearch) -> None:
         if self.cost < search.cost:
             search.offer(self.labels, self.cost)

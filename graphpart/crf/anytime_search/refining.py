@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from graphpart.crf.anytime_search import _parts
 from graphpart.crf.anytime_search.regions import Regions
-from graphpart.crf.bounds.contestant import Contestant, ContestantParameters, numbers_in
+from graphpart.crf.bounds.contestant import HEAVY, Contestant, ContestantParameters, numbers_in
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.problem import FactorGraph
+from graphpart.machine import give_back
 from graphpart.stopping import Stopping
 
 __all__ = ["Refining"]
@@ -71,6 +72,8 @@ class Refining(Contestant):
         if self._regions is None:
             if not self.affords(self.preparing, stopping):
                 return
+            if numbers_in(self.f) >= HEAVY:
+                give_back()
             self._regions = Regions(self.f)
             self._seen = np.zeros(self.f.n, np.int8)
             self._sweep(self._regions)
@@ -105,6 +108,7 @@ class Refining(Contestant):
         passes = self.passes()
         assert passes is not None  # otherwise it has no turn
         if passes.bound != self._bound:
+            regions.sent = None  # gives back its memory
             messages, _ = passes.messages()
             regions.reparametrise(messages[: passes.size], passes.exponent)
             self._bound = passes.bound

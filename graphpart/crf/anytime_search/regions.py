@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from graphpart.crf.anytime_search import _parts
 from graphpart.crf.branch_and_bound._kernels import Search
-from graphpart.crf.branch_and_bound.flat import BITS, Costs, flat_of
+from graphpart.crf.branch_and_bound.flat import BITS, Costs, Flat, flat_of
 from graphpart.crf.branch_and_bound.shrinking import FORBIDDEN
 from graphpart.crf.branch_and_bound.solver import ROOM, Units
 from graphpart.crf.problem import FactorGraph, _structure
@@ -40,25 +40,21 @@ class Regions:
     """
 
     def __init__(self, f: FactorGraph) -> None:
-        self.units = Units(f)
-        domains, scope_start, scope, table_start, tables = f._flat()
-        whole = self.units.whole(tables)
-        tables = np.where(whole >= FORBIDDEN, np.inf, whole.astype(np.float64))
-        self.flat = flat = flat_of(FactorGraph.of_csr(range(f.n), domains, scope_start, scope, tables, table_start))
-        self.unary = np.where(flat.forbidden, FORBIDDEN, flat.unary)
+        if "regions" not in f._cache:
+            f._cache["regions"] = _whole_costs(f)
+        self.units, self.flat, self.unary, self.rows, self.factors = f._cache["regions"]
         self.sent: NDArray[np.int64] | None = None
         self.begin = np.zeros(0, np.int64)  # where the amounts for each entry of the scopes begin in `sent`
-        self.rows, self.factors, _ = _structure.incidence(f.n, flat.scope_start, flat.scope)
 
     def reparametrise(self, messages: NDArray[np.float64], exponent: int) -> None:
         """Begin regions from what factors of several variables send, as in a `Certificate`: fewer nodes are left.
 
-        The unit of the messages is ``2**exponent``.
+        The unit of the messages is ``2**exponent``. Their array is taken over: amounts are written in their place.
         """
         sizes = self.flat.domains[self.flat.scope].astype(np.int64)
         self.begin = np.cumsum(sizes) - sizes
-        sent = np.empty(len(messages), np.int64)
-        for i in range(0, len(sent), BLOCK):  # in parts, which takes less memory
+        sent = messages.view(np.int64)
+        for i in range(0, len(sent), BLOCK):
             sent[i : i + BLOCK] = self.units.amounts(np.ldexp(messages[i : i + BLOCK], exponent))
         self.sent = sent
 
@@ -97,3 +93,15 @@ class Regions:
             labels[inside] = best[-1]
         looked = search.nodes + search.conflicts + 1
         return labels, proven, EACH + looked * (VARIABLE * len(inside) + ENTRY * len(tables))
+
+
+def _whole_costs(f: FactorGraph) -> tuple[Units, Flat, NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    """(units, costs, those of single labels, factors of each variable): what all regions of a factor graph read."""
+    units = Units(f)
+    domains, scope_start, scope, table_start, tables = f._flat()
+    whole = units.whole(tables)
+    tables = np.where(whole >= FORBIDDEN, np.inf, whole.astype(np.float64))
+    flat = flat_of(FactorGraph.of_csr(range(f.n), domains, scope_start, scope, tables, table_start))
+    unary = np.where(flat.forbidden, FORBIDDEN, flat.unary) if f.has_forbidden else flat.unary
+    rows, factors, _ = _structure.incidence(f.n, flat.scope_start, flat.scope)
+    return units, flat, unary, rows, factors

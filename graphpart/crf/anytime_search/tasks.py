@@ -113,6 +113,10 @@ class Operators:
         except Empty:
             return self.model.annealing(exponential_variates())
 
+    def rest(self) -> None:
+        """Give back the memory of kernels that no task uses; they are made anew when they are needed."""
+        self.idle, self.moves = SimpleQueue(), SimpleQueue()
+
     def unit(self, labels: Labels) -> float:
         """A typical cost of changing one label, as unit of temperature: the median, costs weighted by themselves."""
         annealing = self._annealing()

@@ -6,11 +6,12 @@ import tracemalloc
 import networkx as nx
 import numpy as np
 import pytest
+from strategies_crf import random_factor_graph
 from trials import trials
 
 import graphpart as gp
 from graphpart.crf.certificates.certificate import fingerprint
-from graphpart.crf.problem import _structure
+from graphpart.crf.problem import _structure, shared_tables
 from graphpart.crf.problem.derive import merge, simplify, split
 from graphpart.crf.problem.grids import grid_pairs
 from graphpart.crf.problem.labeling import places
@@ -223,3 +224,15 @@ def test_memory_of_a_grid_with_many_labels():
         finally:
             tracemalloc.stop()
         assert (f.tables[: unary.size] == unary.ravel()).all()
+
+
+@pytest.mark.parametrize("block", [1, 7, 50])
+def test_absolute_costs_in_blocks(block, monkeypatch):
+    monkeypatch.setattr(shared_tables, "BLOCK", block)
+    rng = np.random.default_rng(block)
+    for case in range(trials(100)):
+        f = random_factor_graph(rng, max_arity=3, max_domain=4, forbidden=(0.0, 0.2)[case % 2])
+        f._cache.pop("absolute", None)
+        assert shared_tables.absolute_costs(f) == pytest.approx(np.abs(f.tables[np.isfinite(f.tables)]).sum())
+    f = gp.crf.potts((5, 6), unary=rng.standard_normal((5, 6, 3)), weight=0.5)
+    assert shared_tables.absolute_costs(f) == pytest.approx(np.abs(f.tables).sum())
