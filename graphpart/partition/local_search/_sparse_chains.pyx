@@ -36,13 +36,11 @@ from functools import partial
 import numpy as np
 
 from libc.float cimport DBL_MAX
-from libc.limits cimport SHRT_MAX
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport INT64_MAX, int64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from graphpart.kernels._arrays cimport empty_int32, empty_int8, zeros_float64, zeros_int64, zeros_int8
+from graphpart.kernels._arrays cimport empty_int32, empty_int8, full_int32, zeros_float64, zeros_int64, zeros_int8
 from graphpart.kernels.clock cimport seconds
 from graphpart.kernels.connected cimport Base, is_freed, mark_freed, may_leave, take_base
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
@@ -50,7 +48,7 @@ from graphpart.kernels.groups cimport groups_holder, groups_of_pair
 from graphpart.kernels.terms cimport (
     TERMS, Terms, fixed_at, fixed_tolerance, take_terms, terms_clear, terms_move, terms_put, terms_slope,
 )
-from graphpart.kernels.memory cimport large_pages, prefetch, publish, published
+from graphpart.kernels.memory cimport prefetch, publish, published
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.machine import processors, side_by_side
 from graphpart.partition.local_search.floods cimport base_poll
@@ -67,16 +65,20 @@ cdef enum:
     DONE = -2       # place of an element that has moved in this chain
     FETCHED = 64    # most pairs of a row that are fetched beforehand
     AHEAD = 4       # elements of the queue before which the row of one is fetched
+    LINE = 64       # bytes of a line of the cache
+    MANY = 65535    # pairs, or more than these
+    TURNS = 255
 
 
-cdef struct Move:
-    fixed_t delta               # change of cost
+cdef struct Element:            # 32 bytes, what is shared by both threads
+    fixed_t delta               # change of cost by the best move
     fixed_t others              # lower bound on it by a move to another linked subset
-    fixed_t barred              # lower bound on it by a move that is forbidden, NONE if none is
+    int64_t row                 # first of its stored pairs, in bits from 16 on; their number, or MANY, in the others
     element_t target
-    char known
+    char known                  # whether delta, others and target are
     char alone                  # the element was alone when this was computed, so that the empty set was no target
-    short turn                  # of `State` when the element was last forgotten
+    char queued
+    unsigned char turn          # of `State` when the element was last forgotten
 
 
 cdef struct Candidate:
@@ -91,9 +93,12 @@ cdef struct Candidate:
     char idle                   # its best move is neither from nor to a subset that this chain has changed
 
 
-cdef struct Sum:
-    fixed_t cost
+cdef struct Subset:             # 32 bytes
+    fixed_t cost                # of one element to this subset
     int64_t look                # that computed it
+    int64_t visited             # the last chain that changed this subset
+    element_t size
+    element_t members           # exclusive or of the elements: the element, if it is one
 
 
 cdef struct Step:
@@ -111,32 +116,32 @@ cdef struct Half:               # of the elements of a batch
 
 cdef struct State:
     Py_ssize_t n
-    const offset_t* starts
+    const offset_t* starts      # of rows with MANY or more pairs; `at` has the others
     const element_t* neighbours
     const cost_t* costs
     double scale                # fixed-point units in a cost of 1
     offset_t hub                # elements with more pairs have chains of one move
     element_t* label            # subset of each element
-    element_t* size
-    int64_t* members            # sum of the elements of each subset: the element, if it is one
-    element_t* unused           # numbers of subsets without elements
+    Subset* subset
+    Py_ssize_t top              # all numbers of subsets from here on are free, and their entries are 0
+    element_t* unused           # other numbers of subsets without elements
     Py_ssize_t unuseds
-    Move* best                  # of each element in the partition between chains
-    Sum* sums                   # cost of one element to each subset
+    Element* at                 # the best move of each element in the partition between chains
+    fixed_t* barred             # for each element a lower bound on a move that is forbidden, NONE if none is; or NULL
     int64_t look
     element_t* linked           # subsets of its neighbours
+    offset_t most               # pairs that an element has
     Candidate* candidates
     Py_ssize_t waiting
     element_t* place            # of each element among the candidates
     element_t* moved            # the chain
     element_t* origin
     element_t* queue            # a ring: elements from which a chain has to start
-    char* queued
     Py_ssize_t head, length
     Half* half                  # where chains are noted, not applied; NULL if each is applied at once
-    short turn                  # number of the last times that noted chains were applied
+    unsigned char turn          # number of the last times that noted chains were applied
     Base base
-    char* stuck                 # elements whose move was forbidden
+    char* stuck                 # elements whose move was forbidden, if subsets have to be connected
     Py_ssize_t bars             # at least the number of candidates that are barred
     Terms terms
     double* since               # terms.k for each element: `applied` when its best move was found
@@ -149,7 +154,6 @@ cdef struct State:
     int64_t* seen               # for each element: the last of these moves when its best move was found
     bint high                   # whether a chain may rise by as much as a pair repels
     bint narrow                 # whether a chain goes on with moves from or to subsets that it has changed only
-    int64_t* visited            # for each subset: the last chain that changed it
     int64_t chain
     int64_t* moves              # for each group: number of moves of members, times the number that they stand for
     int64_t* known              # for each entry of the rows of groups: `moves` when the element was looked at
@@ -158,6 +162,47 @@ cdef struct State:
     int64_t* version            # for each subset: number of its last change
     int64_t* paid_at            # for each element: the version of its subset for which `paid` is valid; -1 at first
     fixed_t* paid               # cost of each element in its own subset
+
+
+# ---------------------------------------------------------------------------------------------- rows, and numbers
+
+cdef inline offset_t row_begin(State* s, element_t a) noexcept nogil:
+    return s.at[a].row >> 16
+
+
+cdef inline offset_t degree(State* s, element_t a) noexcept nogil:
+    cdef offset_t pairs = s.at[a].row & MANY
+    return pairs if pairs < MANY else s.starts[a + 1] - s.starts[a]
+
+
+cdef inline offset_t row_end(State* s, element_t a) noexcept nogil:
+    return row_begin(s, a) + degree(s, a)
+
+
+cdef inline char* begin_of_line(char[::1] room):
+    """The first address in an array at which a line of the cache begins."""
+    return <char*>((<size_t>&room[0] + LINE - 1) // LINE * LINE)
+
+
+cdef list begin_thread(State* s, Py_ssize_t longest):
+    """Make room for all that belongs to one thread, except the labels; returns what has to be kept alive."""
+    cdef Py_ssize_t n = s.n + 1
+    cdef char[::1] subset = zeros_int8(n * sizeof(Subset) + LINE)
+    cdef char[::1] candidates = empty_int8((min(n, longest * s.hub) + 1) * sizeof(Candidate))
+    cdef element_t[::1] place = full_int32(n, OUT), unused = empty_int32(n), linked = empty_int32(s.most + 1)
+    cdef element_t[:, ::1] chain = np.empty((2, 2 * min(n, longest) + 2), np.int32)
+    s.subset, s.candidates = <Subset*>begin_of_line(subset), <Candidate*>&candidates[0]
+    s.place, s.unused, s.linked = &place[0], &unused[0], &linked[0]
+    s.moved, s.origin = &chain[0, 0], &chain[1, 0]
+    return [subset, candidates, place, unused, linked, chain]
+
+
+cdef inline element_t take_number(State* s) noexcept nogil:
+    if s.unuseds:
+        s.unuseds -= 1
+        return s.unused[s.unuseds]
+    s.top += 1
+    return <element_t>(s.top - 1)
 
 
 # -------------------------------------------------------------------------------------------------------- background
@@ -219,7 +264,7 @@ cdef inline void note_change(State* s, element_t U, element_t W) noexcept nogil:
 
 cdef inline bint is_as_it_was(State* s, element_t b, element_t U) noexcept nogil:
     """Whether a subset is as it was when the best move of b was found."""
-    return U == EMPTY or (s.last[U] <= s.seen[b] and s.visited[U] != s.chain)
+    return U == EMPTY or (s.last[U] <= s.seen[b] and s.subset[U].visited != s.chain)
 
 
 cdef inline void note_subsets(State* s, element_t U, element_t W) noexcept nogil:
@@ -242,30 +287,30 @@ cdef Py_ssize_t gather(State* s, element_t a) noexcept nogil:
     cdef fixed_t old
     cdef Py_ssize_t links = 0
     cdef bint based = s.base.any
-    s.base.work += s.starts[a + 1] - s.starts[a]
+    s.base.work += degree(s, a)
     s.look += 1
-    for k in range(s.starts[a], s.starts[a + 1]):
+    for k in range(row_begin(s, a), row_end(s, a)):
         if based and s.base.lifted[k]:
             continue
         U = s.label[s.neighbours[k]]
         c = s.costs[k]
-        old = s.sums[U].cost & -<fixed_t>(s.sums[U].look == s.look)     # without branches, which would be mispredicted
+        old = s.subset[U].cost & -<fixed_t>(s.subset[U].look == s.look)     # without branches, which would be mispredicted
         s.linked[links] = U
-        links += s.sums[U].look != s.look
-        s.sums[U].look = s.look
+        links += s.subset[U].look != s.look
+        s.subset[U].look = s.look
         if c == INFINITY or old == NONE:
-            s.sums[U].cost = NONE
+            s.subset[U].cost = NONE
         else:
-            s.sums[U].cost = old + fixed(c, s.scale)
+            s.subset[U].cost = old + fixed(c, s.scale)
     if based:
-        for k in range(s.starts[a], s.starts[a + 1]):
+        for k in range(row_begin(s, a), row_end(s, a)):
             U = s.label[s.neighbours[k]]
-            if s.base.lifted[k] and s.sums[U].look == s.look:
+            if s.base.lifted[k] and s.subset[U].look == s.look:
                 c = s.costs[k]
                 if c == INFINITY:
-                    s.sums[U].cost = NONE
-                elif s.sums[U].cost != NONE:
-                    s.sums[U].cost += fixed(c, s.scale)
+                    s.subset[U].cost = NONE
+                elif s.subset[U].cost != NONE:
+                    s.subset[U].cost += fixed(c, s.scale)
     return links
 
 
@@ -275,14 +320,14 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* others, 
     cdef Py_ssize_t i, links = gather(s, a)
     cdef fixed_t low = NONE, second = NONE, own = 0, value, more
     target[0] = EMPTY
-    if s.sums[mine].look == s.look:
-        own = s.sums[mine].cost
+    if s.subset[mine].look == s.look:
+        own = s.subset[mine].cost
     barred[0] = NONE
     if s.terms.any:
         own += fixed_at(&s.terms, a, mine, True, s.scale)
     for i in range(links):
         U = s.linked[i]
-        value = s.sums[U].cost
+        value = s.subset[U].cost
         if U == mine or value == NONE:
             continue
         if s.terms.any:
@@ -297,10 +342,10 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* others, 
             target[0] = U
         else:
             second = min(second, value)
-    if s.size[mine] > 1 and low <= 0:
+    if s.subset[mine].size > 1 and low <= 0:
         second = min(second, 0)
-    elif s.size[mine] > 1:
-        if s.terms.groups.limited and s.n + 1 - s.unuseds >= s.terms.groups.most:
+    elif s.subset[mine].size > 1:
+        if s.terms.groups.limited and s.top - s.unuseds >= s.terms.groups.most:
             barred[0] = min(barred[0], -own)
         else:
             second = low
@@ -309,7 +354,7 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* others, 
     others[0] = second if second == NONE else second - own
     if low == NONE:
         return NONE
-    if s.terms.groups.limited and s.size[mine] == 1 and s.n + 1 - s.unuseds <= s.terms.groups.least:
+    if s.terms.groups.limited and s.subset[mine].size == 1 and s.top - s.unuseds <= s.terms.groups.least:
         barred[0] = min(barred[0], low - own)
         return NONE
     return low - own
@@ -317,20 +362,23 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* others, 
 
 cdef void learn(State* s, element_t a) noexcept nogil:
     """Remember the best move of an element. O(degree)"""
-    cdef Move* best = s.best + a
+    cdef Element* best = s.at + a
     cdef Py_ssize_t t
+    cdef fixed_t barred
     for t in range(s.terms.k):
         s.since[a * s.terms.k + t] = s.applied[t]
     if s.exact:
         s.seen[a] = s.kept
-    best.alone = s.size[s.label[a]] == 1
-    best.delta = look_at(s, a, &best.target, &best.others, &best.barred)
+    best.alone = s.subset[s.label[a]].size == 1
+    best.delta = look_at(s, a, &best.target, &best.others, &barred)
+    if s.barred != NULL:
+        s.barred[a] = barred
     publish(&best.known)
     note_groups(s, a, 0)
 
 
 cdef inline bint is_hub(State* s, element_t a) noexcept nogil:
-    return s.starts[a + 1] - s.starts[a] > s.hub
+    return degree(s, a) > s.hub
 
 
 cdef inline void lower(Candidate* item, fixed_t most, bint opened) noexcept nogil:
@@ -358,7 +406,7 @@ cdef inline void lower_others(Candidate* item, fixed_t most) noexcept nogil:
 cdef Candidate* candidate(State* s, element_t b) noexcept nogil:
     """Make element b a candidate, if it is not one yet; NULL if it must not be one."""
     cdef Candidate* item
-    cdef Move* known = s.best + b
+    cdef Element* known = s.at + b
     cdef bint is_known = published(&known.known)
     cdef Py_ssize_t t
     cdef fixed_t priced = 0
@@ -374,7 +422,7 @@ cdef Candidate* candidate(State* s, element_t b) noexcept nogil:
     item.looked = item.idle = False
     item.delta = known.delta if is_known else -NONE
     item.others = known.others
-    item.barred = known.barred
+    item.barred = NONE if s.barred == NULL else s.barred[b]
     item.target = known.target
     item.loose = not is_known or known.alone or (s.terms.any and not (
         s.exact and is_as_it_was(s, b, s.label[b]) and is_as_it_was(s, b, known.target)
@@ -395,8 +443,8 @@ cdef Candidate* candidate(State* s, element_t b) noexcept nogil:
 
 cdef inline bint concerns(State* s, const Candidate* item) noexcept nogil:
     """Whether the best move of a candidate is only bounded, or from or to a subset that this chain has changed."""
-    return item.loose or s.visited[item.mine] == s.chain or (
-        item.target != EMPTY and s.visited[item.target] == s.chain)
+    return item.loose or s.subset[item.mine].visited == s.chain or (
+        item.target != EMPTY and s.subset[item.target].visited == s.chain)
 
 
 cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
@@ -408,7 +456,7 @@ cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
     if item.delta == NONE or most == NONE:
         item.delta = -NONE                      # no bound is known, so it comes first and is looked at
     elif item.delta != -NONE:
-        if s.size[s.label[b]] <= 2:             # the same if it was alone, or is alone now
+        if s.subset[s.label[b]].size <= 2:             # the same if it was alone, or is alone now
             item.delta = min(item.delta, 0)
         lower(item, most, False)
 
@@ -456,29 +504,45 @@ cdef element_t shift(State* s, element_t a, element_t W) noexcept nogil:
     """Move element a to subset W, whose number is returned: a free one for the empty set. O(1)"""
     cdef element_t U = s.label[a]
     if W == EMPTY:
-        s.unuseds -= 1
-        W = s.unused[s.unuseds]
+        W = take_number(s)
     s.label[a] = W
-    s.size[U] -= 1
-    s.members[U] -= a
-    s.size[W] += 1
-    s.members[W] += a
+    s.subset[U].size -= 1
+    s.subset[U].members ^= a
+    s.subset[W].size += 1
+    s.subset[W].members ^= a
     if s.terms.any:
         terms_move(&s.terms, a, U, W)
         note_groups(s, a, 1)
         note_change(s, U, W)
-    if s.size[U] == 0:
+    if s.subset[U].size == 0:
         s.unused[s.unuseds] = U
         s.unuseds += 1
     return W
 
 
+cdef void transfer(State* s, element_t a, element_t W) noexcept nogil:
+    """Move an element to another subset for good, without regard to free numbers.
+
+    Elements that are alone from then on, or no more, have another best move.
+    """
+    cdef element_t U = s.label[a]
+    s.label[a] = W
+    s.subset[U].size -= 1
+    s.subset[U].members ^= a
+    s.subset[W].size += 1
+    s.subset[W].members ^= a
+    if s.subset[U].size == 1:
+        s.at[s.subset[U].members].known = False
+    if s.subset[W].size == 2:
+        s.at[s.subset[W].members ^ a].known = False
+
+
 cdef inline void fetch_row(State* s, element_t b) noexcept nogil:
     """Fetch the stored pairs of an element, from all lines of the cache that they may take."""
-    cdef offset_t k, end = min(s.starts[b + 1], s.starts[b] + FETCHED)
-    for k in range(s.starts[b], end, 16):
+    cdef offset_t k, begin = row_begin(s, b), end = begin + min(degree(s, b), FETCHED)
+    for k in range(begin, end, 16):
         prefetch(s.neighbours + k)
-    for k in range(s.starts[b], end, 8):
+    for k in range(begin, end, 8):
         prefetch(s.costs + k)
 
 
@@ -494,29 +558,29 @@ cdef void move(State* s, element_t a, element_t W, Py_ssize_t length) noexcept n
     cdef double moved[TERMS]
     cdef double grown[TERMS]
     if not is_hub(s, a):                # all of this is far apart in memory, and comes sooner if it is asked for at once
-        for k in range(s.starts[a], s.starts[a + 1]):
+        for k in range(row_begin(s, a), row_end(s, a)):
             b = s.neighbours[k]
             prefetch(s.place + b)
-            prefetch(s.best + b)
+            prefetch(s.at + b)
             prefetch(s.label + b)
-            prefetch(s.starts + b)
-        for k in range(s.starts[a], s.starts[a + 1]):
+        for k in range(row_begin(s, a), row_end(s, a)):
             b = s.neighbours[k]
-            if s.place[b] == OUT and not published(&s.best[b].known):
+            prefetch(s.subset + s.label[b])
+            if s.place[b] == OUT and not published(&s.at[b].known):
                 fetch_row(s, b)
-    for k in range(s.starts[a], s.starts[a + 1] if (plain or (s.exact and length == 1)) and not is_hub(s, a) else 0):
+    for k in range(row_begin(s, a), row_end(s, a) if (plain or (s.exact and length == 1)) and not is_hub(s, a) else 0):
         b = s.neighbours[k]
-        if s.half != NULL and s.visited[s.label[b]] == s.chain and s.size[s.label[b]] <= length + 1:
+        if s.half != NULL and s.subset[s.label[b]].visited == s.chain and s.subset[s.label[b]].size <= length + 1:
             continue                    # what two threads learn has to be the same: what holds between chains
-        if s.place[b] == OUT and not published(&s.best[b].known) and (
-            s.starts[b + 1] - s.starts[b] > 2 and not is_hub(s, b)
+        if s.place[b] == OUT and not published(&s.at[b].known) and (
+            degree(s, b) > 2 and not is_hub(s, b)
         ):
             # No neighbour has moved in this chain, and with a background no element has, so the best move is valid in
             # later chains, too. On paths this saves no time.
             learn(s, b)
     W = shift(s, a, W)
     if s.narrow:
-        s.visited[U] = s.visited[W] = s.chain
+        s.subset[U].visited = s.subset[W].visited = s.chain
         for i in range(s.waiting):
             item = s.candidates + i
             if item.mine == U or item.mine == W or item.target == U or item.target == W:
@@ -553,13 +617,13 @@ cdef void move(State* s, element_t a, element_t W, Py_ssize_t length) noexcept n
             if item.barred < item.delta and is_freed(&s.base, item.element):
                 s.bars -= 1
                 item.delta, item.barred, item.loose = item.barred, NONE, True
-    if s.size[U] == 1 and s.place[s.members[U]] >= 0:
-        loosen(s, <element_t>s.members[U], 0)
-    if s.size[W] == 2 and s.place[s.members[W] - a] >= 0:
-        loosen(s, <element_t>(s.members[W] - a), 0)
+    if s.subset[U].size == 1 and s.place[s.subset[U].members] >= 0:
+        loosen(s, s.subset[U].members, 0)
+    if s.subset[W].size == 2 and s.place[s.subset[W].members ^ a] >= 0:
+        loosen(s, s.subset[W].members ^ a, 0)
     if is_hub(s, a):
         return
-    for k in range(s.starts[a], s.starts[a + 1]):
+    for k in range(row_begin(s, a), row_end(s, a)):
         b = s.neighbours[k]
         if s.base.any and s.place[b] == OUT:
             if not s.base.lifted[k]:
@@ -569,7 +633,7 @@ cdef void move(State* s, element_t a, element_t W, Py_ssize_t length) noexcept n
             loosen(s, b, NONE)      # U or W may be open to b now
             continue
         c = fixed(s.costs[k], s.scale)
-        if (plain or s.exact) and s.size[s.label[b]] > 1 + (s.label[b] == W):
+        if (plain or s.exact) and s.subset[s.label[b]].size > 1 + (s.label[b] == W):
             correct(s, b, c, U, W)
             if s.narrow and s.place[b] >= 0:
                 item = s.candidates + s.place[b]
@@ -585,18 +649,18 @@ cdef void move(State* s, element_t a, element_t W, Py_ssize_t length) noexcept n
 cdef void move_back(State* s, element_t a, element_t U) noexcept nogil:
     """Undo the last move. O(1)"""
     cdef element_t W = s.label[a]
-    if s.size[U] == 0:
+    if s.subset[U].size == 0:
         s.unuseds -= 1
-    s.size[W] -= 1
-    s.members[W] -= a
-    s.size[U] += 1
-    s.members[U] += a
+    s.subset[W].size -= 1
+    s.subset[W].members ^= a
+    s.subset[U].size += 1
+    s.subset[U].members ^= a
     s.label[a] = U
     if s.terms.any:
         terms_move(&s.terms, a, W, U)
         note_groups(s, a, -1)
         note_change(s, U, W)
-    if s.size[W] == 0:
+    if s.subset[W].size == 0:
         s.unused[s.unuseds] = W
         s.unuseds += 1
 
@@ -643,7 +707,7 @@ cdef fixed_t height_at(State* s, element_t a) noexcept nogil:
     """The largest absolute cost of a pair of an element; unless chains are high, of those that attract."""
     cdef double c, largest = 0.0
     cdef offset_t k
-    for k in range(s.starts[a], s.starts[a + 1]):
+    for k in range(row_begin(s, a), row_end(s, a)):
         c = fabs(s.costs[k]) if s.high else -s.costs[k]
         if c != INFINITY and c > largest:
             largest = c
@@ -652,8 +716,7 @@ cdef fixed_t height_at(State* s, element_t a) noexcept nogil:
 
 cdef inline void fetch_start(State* s, element_t far, element_t near) noexcept nogil:
     """Fetch what the next chains begin with."""
-    prefetch(s.best + far)
-    prefetch(s.starts + far)
+    prefetch(s.at + far)
     fetch_row(s, near)
 
 
@@ -667,7 +730,7 @@ cdef fixed_t improve_by_chain(
     State* s, element_t a, fixed_t tolerance, Py_ssize_t patience, Py_ssize_t longest, double cost, Stopping stopping
 ) noexcept nogil:
     """Apply the best prefix of a chain that starts with the best move of a; the change of cost, 0 if there is none."""
-    cdef Move* first = s.best + a
+    cdef Element* first = s.at + a
     cdef Candidate* item
     cdef Py_ssize_t length = 0, kept = 0, i
     cdef fixed_t sum, smallest = 0, height, limit, priced = 0
@@ -685,7 +748,7 @@ cdef fixed_t improve_by_chain(
         )
     if s.terms.groups.any and (restless(s) or groups_moved(s, a, &priced)):
         first.known = False
-    if not published(&first.known) or first.alone != (s.size[s.label[a]] == 1):
+    if not published(&first.known) or first.alone != (s.subset[s.label[a]].size == 1):
         learn(s, a)
     height = height_at(s, a)
     if first.delta > height:        # NONE, too
@@ -735,7 +798,7 @@ cdef void note_prefix(State* s, Py_ssize_t length, Py_ssize_t kept, fixed_t chan
         move_back(s, s.moved[i], s.origin[i])
         if i < kept:
             steps[i + 1].element = s.moved[i]
-            steps[i + 1].target = W if s.size[W] else -1 - W
+            steps[i + 1].target = W if s.subset[W].size else -1 - W
     if kept:
         steps.element, steps.change = <element_t>kept, change
         s.half.written += kept + 1
@@ -752,10 +815,10 @@ cdef void carry_out(State* s, const Step* steps, Py_ssize_t count) noexcept nogi
                 W = s.label[steps[k].element]
                 break
         W = shift(s, steps[i].element, max(W, EMPTY))
-        if s.size[U] == 1:
-            s.best[s.members[U]].known = False
-        if s.size[W] == 2:
-            s.best[s.members[W] - steps[i].element].known = False
+        if s.subset[U].size == 1:
+            s.at[s.subset[U].members].known = False
+        if s.subset[W].size == 2:
+            s.at[s.subset[W].members ^ steps[i].element].known = False
 
 
 cdef void keep_prefix(State* s, Py_ssize_t length, Py_ssize_t kept) noexcept nogil:
@@ -779,7 +842,7 @@ cdef fixed_t paid_by(State* s, element_t b) noexcept nogil:
     cdef fixed_t sum
     if s.paid_at[b] != s.version[mine]:
         sum = fixed_at(&s.terms, b, mine, True, s.scale)
-        for k in range(s.starts[b], s.starts[b + 1]):
+        for k in range(row_begin(s, b), row_end(s, b)):
             if s.label[s.neighbours[k]] == mine:
                 sum += fixed(s.costs[k], s.scale)
         s.paid[b] = sum
@@ -801,18 +864,18 @@ cdef fixed_t improve_by_ejections(State* s, element_t a, fixed_t tolerance, Py_s
         own = paid_by(s, a)
         links = gather(s, a)
         low, target, out = NONE, EMPTY, -1
-        if s.size[mine] > 1:
+        if s.subset[mine].size > 1:
             low = -own
         for i in range(links):
             U = s.linked[i]
-            if U == mine or s.sums[U].cost == NONE:
+            if U == mine or s.subset[U].cost == NONE:
                 continue
-            value = s.sums[U].cost - own
+            value = s.subset[U].cost - own
             more = fixed_at(&s.terms, a, U, False, s.scale)
             b = -1
             if more == NONE:
                 b = groups_holder(&s.terms.groups, a, U)
-                if b < 0 or s.place[b] == DONE or s.size[U] == 1:
+                if b < 0 or s.place[b] == DONE or s.subset[U].size == 1:
                     continue
                 more = -paid_by(s, b)
             value += more
@@ -826,7 +889,7 @@ cdef fixed_t improve_by_ejections(State* s, element_t a, fixed_t tolerance, Py_s
             sum -= paid_by(s, out)
             shift(s, out, EMPTY)
             gather(s, a)                # compute the exact cost: the two may have a pair, and soft groups may count
-            low = (s.sums[target].cost if s.sums[target].look == s.look else 0) - own + fixed_at(
+            low = (s.subset[target].cost if s.subset[target].look == s.look else 0) - own + fixed_at(
                 &s.terms, a, target, False, s.scale)
         s.moved[length], s.origin[length] = a, mine
         s.place[a] = DONE
@@ -846,23 +909,23 @@ cdef fixed_t improve_by_ejections(State* s, element_t a, fixed_t tolerance, Py_s
 cdef inline void enqueue(State* s, element_t a) noexcept nogil:
     """Let a chain start from an element again."""
     cdef Py_ssize_t at = s.head + s.length
-    if not s.queued[a]:
-        s.queued[a] = True
+    if not s.at[a].queued:
+        s.at[a].queued = True
         s.queue[at if at < s.n else at - s.n] = a
         s.length += 1
 
 
 cdef inline void forget(State* s, element_t a) noexcept nogil:
     """Forget the best move of an element, which may have changed: a chain starts there again."""
-    s.best[a].known = False
-    s.best[a].turn = s.turn
+    s.at[a].known = False
+    s.at[a].turn = s.turn
     enqueue(s, a)
 
 
 cdef void forget_around(State* s, element_t a) noexcept nogil:
     cdef offset_t k
     forget(s, a)
-    for k in range(s.starts[a], s.starts[a + 1]):
+    for k in range(row_begin(s, a), row_end(s, a)):
         forget(s, s.neighbours[k])
 
 
@@ -922,120 +985,125 @@ cdef class Chains:
         Py_ssize_t often=4,
     ):
         cdef Py_ssize_t n = starts.shape[0] - 1, a
-        cdef element_t[:, ::1] room = np.zeros((5, n + 1), np.int32)
-        cdef element_t[:, ::1] chain = np.zeros((2, 2 * min(n, longest) + 2), np.int32)
-        cdef int64_t[:, ::1] wide = np.zeros((3, n + 1), np.int64)
-        cdef char[::1] queued = zeros_int8(n + 1), stuck = zeros_int8(n + 1)
-        cdef element_t[::1] label
+        cdef State* s = &self.s
+        cdef char[::1] at = empty_int8((n + 1) * sizeof(Element) + LINE), stuck
+        cdef element_t[::1] label, queue = empty_int32(n + 1)
         cdef double[::1] since
+        cdef fixed_t[::1] barred
         cdef int64_t[::1] moves, known
         cdef int64_t[:, ::1] versions, counts
         self.labels = np.array(labels, np.int32)
         label = self.labels
-        self.kept = [starts, neighbours, costs, label, room, chain, wide, queued, stuck]
+        self.kept = [starts, neighbours, costs, label, at, queue]
         self.patience = patience
         self.longest = longest
-        self.s.hub = hub
-        self.s.n = n
-        self.s.starts = &starts[0]
-        self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
-        self.s.costs = &costs[0] if costs.shape[0] else NULL
+        s.hub = hub
+        s.n = n
+        s.starts = &starts[0]
+        s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
+        s.costs = &costs[0] if costs.shape[0] else NULL
         # A move changes the cost by at most twice the magnitude; so the sum along a chain stays in range.
-        self.s.scale = scale_for(min(2.0 * longest * magnitude, DBL_MAX))
-        self.s.label = &label[0]
-        self.s.size = &room[0, 0]
-        self.s.unused = &room[1, 0]
-        self.s.linked = &room[2, 0]
-        self.s.place = &room[3, 0]
-        self.s.moved = &chain[0, 0]
-        self.s.origin = &chain[1, 0]
-        self.s.queue = &room[4, 0]
-        self.s.members = &wide[0, 0]
-        self.s.sums = <Sum*>&wide[1, 0]       # rows 1 and 2
-        self.s.queued = &queued[0]
-        self.s.stuck = &stuck[0]
-        self.kept.append(take_terms(&self.s.terms, terms, n + 1))
-        self.tolerance = fixed_tolerance(&self.s.terms, tolerance, self.s.scale)
-        self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
-        if self.s.terms.k:
-            since = zeros_float64(n * self.s.terms.k)
+        s.scale = scale_for(min(2.0 * longest * magnitude, DBL_MAX))
+        s.label, s.queue, s.at = &label[0], &queue[0], <Element*>begin_of_line(at)
+        self.kept.append(take_terms(&s.terms, terms, n + 1))
+        self.tolerance = fixed_tolerance(&s.terms, tolerance, s.scale)
+        self.kept += take_base(&s.base, starts, neighbours, terms, n + 1)
+        s.narrow = not s.base.any
+        if s.base.any:
+            stuck = zeros_int8(n + 1)
+            self.kept.append(stuck)
+            s.stuck = &stuck[0]
+        if s.base.any or s.terms.groups.any:
+            barred = zeros_int64(n + 1)
+            self.kept.append(barred)
+            s.barred = &barred[0]
+        if s.terms.k:
+            since = zeros_float64(n * s.terms.k)
             self.kept.append(since)
-            self.s.since = &since[0]
-            for a in range(self.s.terms.k):
-                self.s.applied[a] = self.s.during[a] = self.s.left[a] = 0.0
-            self.s.exact = terms.repels and not self.s.terms.groups.any and not self.s.base.any
-        self.s.narrow = not self.s.base.any
-        if self.s.narrow:
-            counts = np.zeros((3 if self.s.exact else 1, n + 1), np.int64)
+            s.since = &since[0]
+            for a in range(s.terms.k):
+                s.applied[a] = s.during[a] = s.left[a] = 0.0
+            s.exact = terms.repels and not s.terms.groups.any and not s.base.any
+        if s.exact:
+            counts = np.zeros((2, n + 1), np.int64)
             self.kept.append(counts)
-            self.s.visited = &counts[0, 0]
-        if self.s.exact:
-            self.s.last, self.s.seen = &counts[1, 0], &counts[2, 0]
-        if self.s.terms.groups.entries:
+            s.last, s.seen = &counts[0, 0], &counts[1, 0]
+        if s.terms.groups.entries:
             moves = zeros_int64(len(terms.groups))
-            known = zeros_int64(self.s.terms.groups.entries)
+            known = zeros_int64(s.terms.groups.entries)
             self.kept += [moves, known]
-            self.s.moves, self.s.known = &moves[0], &known[0]
-            self.s.ejects = terms.groups.is_hard and not restless(&self.s)
-        if self.s.ejects:
+            s.moves, s.known = &moves[0], &known[0]
+            s.ejects = terms.groups.is_hard and not restless(s)
+        if s.ejects:
             versions = np.zeros((3, n + 1), np.int64)
             versions[1] = -1
             self.kept.append(versions)
-            self.s.version, self.s.paid_at, self.s.paid = &versions[0, 0], &versions[1, 0], <fixed_t*>&versions[2, 0]
-        self.s.high = self.s.terms.k == 0 or not terms.repels
-        self.s.look = self.s.head = self.s.length = 0
-        self.s.half, self.s.turn = NULL, 0
+            s.version, s.paid_at, s.paid = &versions[0, 0], &versions[1, 0], <fixed_t*>&versions[2, 0]
+        s.high = s.terms.k == 0 or not terms.repels
         self.often = often
-        self.batch = 1 if self.s.terms.any or self.s.base.any else batch
-        self.s.best = <Move*>malloc((n + 1) * sizeof(Move))
-        self.s.candidates = <Candidate*>malloc((min(n, longest * hub) + 1) * sizeof(Candidate))
-        if self.s.best == NULL or self.s.candidates == NULL:
-            raise MemoryError()
-        large_pages(self.s.best, (n + 1) * sizeof(Move))
-        for a in range(n):
-            self.s.place[a] = OUT
-            self.s.best[a].alone, self.s.best[a].turn = False, 0
-            forget(&self.s, <element_t>a)
+        self.batch = 1 if s.terms.any or s.base.any else batch
+        with nogil:
+            for a in range(n):
+                s.at[a] = Element(0, 0, starts[a] << 16 | min(starts[a + 1] - starts[a], MANY), 0, 0, 0, True, 0)
+                queue[a] = <element_t>a
+                s.most = max(s.most, starts[a + 1] - starts[a])
+                s.top = max(s.top, label[a] + 1)
+        s.length = n
+        self.kept += begin_thread(s, longest)
         self.count()
 
-    def __dealloc__(self):
-        free(self.s.best)
-        free(self.s.candidates)
-
     cdef void count(self) noexcept nogil:
-        """Compute sizes and members of all subsets, and list the free numbers; the smallest one comes first."""
+        """Compute sizes and members of all subsets, and list the free numbers."""
         cdef Py_ssize_t a, U
         cdef State* s = &self.s
         terms_clear(&s.terms, s.n + 1)
-        for U in range(s.n + 1):
-            s.size[U] = 0
-            s.members[U] = 0
-            if s.ejects:
-                s.changes += 1
-                s.version[U] = s.changes
+        for U in range(s.top):
+            s.subset[U].size = s.subset[U].members = 0
+        for U in range(s.n + 1 if s.ejects else 0):
+            s.changes += 1
+            s.version[U] = s.changes
         for a in range(s.n):
-            s.size[s.label[a]] += 1
-            s.members[s.label[a]] += a
+            s.subset[s.label[a]].size += 1
+            s.subset[s.label[a]].members ^= <element_t>a
             terms_put(&s.terms, <element_t>a, s.label[a])
+        self.find_unused()
+
+    cdef void find_unused(self) noexcept nogil:
+        """List the free numbers below the largest one in use; the smallest one comes first."""
+        cdef Py_ssize_t U
+        cdef State* s = &self.s
         s.unuseds = 0
-        for U in range(s.n, -1, -1):
-            if s.size[U] == 0:
+        for U in range(s.top - 1, -1, -1):
+            if s.subset[U].size == 0:
                 s.unused[s.unuseds] = <element_t>U
                 s.unuseds += 1
 
     def adopt(self, const element_t[::1] labels):
         """Take over a partition that uses the same numbers for most of its subsets."""
         cdef Py_ssize_t a, t
+        cdef State* s = &self.s
         with nogil:
-            for a in range(self.s.n):
-                if self.s.label[a] != labels[a]:
-                    note_subsets(&self.s, self.s.label[a], labels[a])
-                    self.s.label[a] = labels[a]
-                    forget_around(&self.s, <element_t>a)
-                    for t in range(self.s.terms.k):
-                        self.s.applied[t] += fabs(<double>self.s.terms.weights[a * self.s.terms.k + t])
-                    note_groups(&self.s, <element_t>a, 1)
-            self.count()
+            for a in range(s.n):
+                if s.label[a] != labels[a]:
+                    note_subsets(s, s.label[a], labels[a])
+                    forget_around(s, <element_t>a)
+                    for t in range(s.terms.k):
+                        s.applied[t] += fabs(<double>s.terms.weights[a * s.terms.k + t])
+                    note_groups(s, <element_t>a, 1)
+                    s.top = max(s.top, labels[a] + 1)
+                    transfer(s, <element_t>a, labels[a])
+                    if self.twin.label != NULL:
+                        transfer(&self.twin, <element_t>a, labels[a])
+            if s.terms.any:
+                self.count()
+            self.find_unused()
+            if self.twin.label != NULL:
+                self.copy_numbers()
+
+    cdef void copy_numbers(self) noexcept nogil:
+        """Let the second thread have the free numbers of the first."""
+        self.twin.top, self.twin.unuseds = self.s.top, self.s.unuseds
+        memcpy(self.twin.unused, self.s.unused, self.s.unuseds * sizeof(element_t))
 
     cdef bint find_moves(self, double cost, Stopping stopping) noexcept nogil:
         """Queue all elements whose best move lowers the cost; return whether there are any, and the run may go on."""
@@ -1058,30 +1126,19 @@ cdef class Chains:
             return False
         self.s.high = True
         for a in range(<element_t>self.s.n):
-            self.s.queue[a], self.s.queued[a] = a, True
+            self.s.queue[a], self.s.at[a].queued = a, True
         self.s.head, self.s.length = 0, self.s.n
         return True
 
-    cdef list begin_twin(self):
+    cdef void begin_twin(self):
         """Give the second thread labels of its own, and what it needs to move elements."""
-        cdef Py_ssize_t n = self.s.n + 1
-        cdef element_t[:, ::1] room = np.empty((5, n), np.int32)
-        cdef element_t[:, ::1] chain = np.empty((2, 2 * self.longest + 2), np.int32)
-        cdef int64_t[:, ::1] wide = np.zeros((4, n), np.int64)
-        cdef char[::1] candidates = np.empty((self.longest * self.s.hub + 1) * sizeof(Candidate), np.int8)
+        cdef element_t[::1] label = np.array(self.labels)
         cdef State* s = &self.twin
         s[0] = self.s
-        s.label, s.size, s.unused, s.place, s.linked = (
-            &room[0, 0], &room[1, 0], &room[2, 0], &room[3, 0], &room[4, 0])
-        s.members, s.sums, s.visited = &wide[0, 0], <Sum*>&wide[1, 0], &wide[3, 0]
-        s.moved, s.origin, s.candidates = &chain[0, 0], &chain[1, 0], <Candidate*>&candidates[0]
-        s.look = s.chain = 0
-        memcpy(s.label, self.s.label, self.s.n * sizeof(element_t))
-        memcpy(s.size, self.s.size, n * sizeof(element_t))
-        memcpy(s.unused, self.s.unused, n * sizeof(element_t))
-        memcpy(s.place, self.s.place, n * sizeof(element_t))
-        memcpy(s.members, self.s.members, n * sizeof(int64_t))
-        return [room, chain, wide, candidates]
+        self.kept += [label, *begin_thread(s, self.longest)]
+        s.label = &label[0]
+        memcpy(s.subset, self.s.subset, s.top * sizeof(Subset))
+        self.copy_numbers()
 
     cdef double improve_in_batches(self, double cost, Stopping stopping):
         """As `improve`, but find chains from many elements before those that do not touch each other are applied.
@@ -1092,12 +1149,11 @@ cdef class Chains:
         cdef Py_ssize_t room = 2 * (self.batch + self.longest), count, i
         cdef element_t[::1] taken = empty_int32(self.batch)
         cdef char[::1] steps = empty_int8(2 * room * sizeof(Step))
-        cdef list twin = self.begin_twin() if s.length > self.batch and processors() > 1 else None
         cdef fixed_t change
         cdef double begun, spent = 0.0      # seconds for each element, as found in the last batch
-        for i in range(s.n):
-            s.best[i].known &= s.best[i].alone == (s.size[s.label[i]] == 1)
-        self.two = twin is not None
+        if self.twin.label == NULL and s.length > self.batch and processors() > 1:
+            self.begin_twin()
+        self.two = self.twin.label != NULL
         self.room = room
         self.moves = s.n
         for i in range(2):
@@ -1115,7 +1171,7 @@ cdef class Chains:
                     change = self.one_by_one(&taken[0], count, cost, stopping)
             else:
                 for i in range(count):
-                    s.queued[taken[i]] = False
+                    s.at[taken[i]].queued = False
                 begun = seconds()
                 side_by_side(
                     partial(self.search, False, cost, stopping), partial(self.search, True, cost, stopping.child()),
@@ -1144,7 +1200,7 @@ cdef class Chains:
         self.moves = 0
         for i in range(count):
             half.written = 0
-            self.s.queued[starts[i]] = False
+            self.s.at[starts[i]].queued = False
             if i + 2 * AHEAD < count:
                 fetch_start(&self.s, starts[i + 2 * AHEAD], starts[i + AHEAD])
             improve_by_chain(&self.s, starts[i], self.tolerance, self.patience, self.longest, cost, stopping)
@@ -1178,10 +1234,10 @@ cdef class Chains:
         cdef Py_ssize_t i, h, kept
         cdef fixed_t change = 0
         cdef bint fits
-        if s.turn == SHRT_MAX:
+        if s.turn == TURNS:
             s.turn = 0
             for i in range(s.n):
-                s.best[i].turn = 0
+                s.at[i].turn = 0
         s.turn += 1
         for h in range(2):
             half = &self.halves[h]
@@ -1190,7 +1246,7 @@ cdef class Chains:
                 kept = steps.element
                 fits = True
                 for i in range(1, kept + 1):
-                    fits &= s.best[steps[i].element].turn != s.turn
+                    fits &= s.at[steps[i].element].turn != s.turn
                 if fits:
                     change += steps.change
                     self.moves += kept
@@ -1221,7 +1277,7 @@ cdef class Chains:
                 a = s.queue[s.head]
                 s.head = s.head + 1 if s.head + 1 < s.n else 0
                 s.length -= 1
-                s.queued[a] = False
+                s.at[a].queued = False
                 fetch_next(s)
                 change = improve_by_chain(s, a, self.tolerance, self.patience, self.longest, cost, stopping)
                 if s.ejects and change == 0:
