@@ -79,7 +79,7 @@ cdef class Prepared:
         self.scratch, self.scratch2 = zeros_float64(room), zeros_float64(room)
         self._connect()
         if narrow:                      # pairs only, to which no triplets are added: nothing reads scopes any more
-            self.scope, self.view = self.scope[:0], None
+            self.scope, self.view = zeros_int32(0), None
 
     cdef offset_t _largest(self):
         """The largest number of entries of the table of a factor that stores all its messages."""

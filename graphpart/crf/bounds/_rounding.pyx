@@ -21,11 +21,13 @@ from graphpart.crf.bounds._visits cimport (
     gp_write,
 )
 from graphpart.crf.problem._view cimport entries_of
-from graphpart.kernels._arrays cimport full_int32, zeros_float64, zeros_int64
+from graphpart.kernels._arrays cimport full_int32, zeros_float64, zeros_int64, zeros_uint8
 from graphpart.kernels.types cimport element_t, offset_t
+from graphpart.stopping cimport Stopping
 
 cdef enum:
     NOBODY = -1
+    MOST_SWEEPS = 100
 
 
 cdef class Network(Passing):
@@ -35,12 +37,9 @@ cdef class Network(Passing):
 
     def round(self, element_t[::1] labels):
         """A labeling, after a pass in reverse: each variable takes its best label given the earlier variables."""
-        cdef element_t v, y, best, own
-        cdef offset_t i, at, stride
+        cdef element_t v, y, best
+        cdef offset_t i, at
         cdef double* belief = &self.given[0]
-        cdef const gp_pair* p
-        cdef const gp_table* t
-        cdef const double* table
         with nogil:
             for v in range(self.n):
                 at = self.first[v]
@@ -49,17 +48,7 @@ cdef class Network(Passing):
                 for i in range(self.later_start[v], self.later_start[v + 1]):
                     gp_add_message(&self.net, i, self.domains[v], belief)
                 for i in range(self.earlier_start[v], self.earlier_start[v + 1]):
-                    p = &self.pairs[self.earlier[i]]
-                    own = labels[p.u]
-                    t = &self.kind_of[p.table]
-                    if t.kind == GP_POTTS or t.kind == GP_ANTI_POTTS:
-                        for y in range(self.domains[v]):
-                            belief[y] += t.same if y == own else t.other
-                        continue
-                    stride = self.domains[p.u] if p.flipped else 1
-                    table = &self.tables[t.start] + (own if p.flipped else <offset_t>own * self.domains[v])
-                    for y in range(self.domains[v]):
-                        belief[y] += table[y * stride]
+                    self._add_entries(&self.pairs[self.earlier[i]], True, &labels[0], belief)
                 for i in range(self.large_rows[v], self.large_rows[v + 1]):
                     self._condition(self.large_of[i], v, &labels[0], belief)
                 best = 0
@@ -67,6 +56,65 @@ cdef class Network(Passing):
                     if belief[y] < belief[best]:
                         best = y
                 labels[v] = best
+
+    cdef void _add_entries(self, const gp_pair* p, bint to_later, const element_t* labels, double* belief) noexcept nogil:
+        """Add the entries of the table of a pair for the labels of one end, given the label of the other."""
+        cdef element_t other = labels[p.u if to_later else p.v], y
+        cdef element_t d = self.domains[p.v if to_later else p.u], e = self.domains[p.u if to_later else p.v]
+        cdef const gp_table* t = &self.kind_of[p.table]
+        cdef const double* table = &self.tables[t.start]
+        if t.kind == GP_POTTS or t.kind == GP_ANTI_POTTS:
+            for y in range(d):
+                belief[y] += t.same if y == other else t.other
+        elif to_later == p.flipped:     # the rows are those of the labels
+            for y in range(d):
+                belief[y] += table[<offset_t>y * e + other]
+        else:
+            for y in range(d):
+                belief[y] += table[<offset_t>other * d + y]
+
+    def descend(self, element_t[::1] labels, double cost, Stopping stopping):
+        """Give the variables their best labels one after the other, in place, until none changes. For pairs only.
+
+        Unlike `icm.sweep`, this takes no memory, and looks at all costs of a variable again.
+        """
+        cdef element_t v, y, best
+        cdef offset_t i, at
+        cdef int turn
+        cdef double* belief = &self.given[0]
+        cdef unsigned char[::1] done = zeros_uint8(self.n)
+        cdef bint again = True
+        with nogil:
+            for turn in range(MOST_SWEEPS):     # rounding could make it endless
+                if not again:
+                    break
+                again = False
+                for v in range(self.n):
+                    if done[v]:
+                        continue
+                    done[v] = True
+                    at = self.first[v]
+                    for y in range(self.domains[v]):
+                        belief[y] = self.unary[at + y]
+                    for i in range(self.later_start[v], self.later_start[v + 1]):
+                        self._add_entries(&self.pairs[i], False, &labels[0], belief)
+                    for i in range(self.earlier_start[v], self.earlier_start[v + 1]):
+                        self._add_entries(&self.pairs[self.earlier[i]], True, &labels[0], belief)
+                    best = labels[v]
+                    for y in range(self.domains[v]):
+                        if belief[y] < belief[best]:
+                            best = y
+                    if best == labels[v]:
+                        continue
+                    labels[v] = best
+                    again = True
+                    for i in range(self.later_start[v], self.later_start[v + 1]):
+                        done[self.pairs[i].v] = False
+                    for i in range(self.earlier_start[v], self.earlier_start[v + 1]):
+                        done[self.pairs[self.earlier[i]].u] = False
+                    if stopping.poll(cost):
+                        again = False
+                        break
 
     cdef void _condition(self, Py_ssize_t k, element_t v, const element_t* labels, double* belief) noexcept nogil:
         """Add the minimum of the table less messages over later variables, given the labels of earlier ones."""

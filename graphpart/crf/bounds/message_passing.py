@@ -30,7 +30,6 @@ from graphpart.crf.bounds.passes import LARGE, Passes, messages_of
 from graphpart.crf.bounds.tightening import tighten
 from graphpart.crf.certificates.certificate import Certificate, common_step
 from graphpart.crf.certificates.judging import is_far, judge_of_labels
-from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.given_labels import start_of
 from graphpart.crf.problem.labeling import finish
@@ -213,8 +212,7 @@ class Ascent:
     def round(self) -> None:
         """A labeling by rounding, improved by iterated conditional modes; kept if it is the best."""
         self.rounded = self.iterations
-        labels = self.passes.round()
-        labels, cost = improve(self.f, labels, self.stopping.child(), "sweep")
+        labels, cost = self.passes.rounded(self.stopping.child())
         if cost < self.cost:
             self.labels, self.cost = labels, cost
             self.stopping.record(cost)

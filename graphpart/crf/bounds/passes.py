@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from graphpart.crf.bounds._rounding import Network
 from graphpart.crf.certificates import _certificate
 from graphpart.crf.certificates.certificate import Certificate, Extra, certify, message_starts, proven_bound
+from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem._view import View, add_sent, unary_sums
 from graphpart.crf.problem.labeling import named
@@ -230,8 +231,24 @@ class Passes:
         """A labeling by rounding; only after a pass in reverse."""
         labels = np.zeros(self.f.n, np.int32)
         self.network.round(labels)
-        if self.order is not None:
-            labels[self.order] = labels.copy()
+        return self._in_order(labels)
+
+    def rounded(self, stopping: Stopping) -> tuple[Elements, float]:
+        """The labeling by rounding, improved by iterated conditional modes, and its energy."""
+        if not self.narrow:
+            return improve(self.f, self.round(), stopping, "sweep")
+        labels = np.zeros(self.f.n, np.int32)
+        self.network.round(labels)
+        self.network.descend(labels, self.f.evaluate_labels(self._in_order(labels)), stopping)
+        labels = self._in_order(labels)
+        return labels, self.f.evaluate_labels(labels)
+
+    def _in_order(self, visited: Elements) -> Elements:
+        """Labels in the order of the variables from those in the order of visits."""
+        if self.order is None:
+            return visited
+        labels = np.empty_like(visited)
+        labels[self.order] = visited
         return labels
 
     def messages(self) -> tuple[Floats, Floats]:

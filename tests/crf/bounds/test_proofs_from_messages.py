@@ -137,3 +137,41 @@ def test_float32_raises_the_bound_as_far(monkeypatch):
         bounds.append((passes.proven(), passes.bound))
     assert bounds[1][0] == pytest.approx(bounds[0][0], rel=1e-7)
     assert bounds[1][1] == pytest.approx(bounds[1][0], rel=1e-7)
+
+
+@pytest.mark.usefixtures("narrow")
+def test_rounded_labels_are_a_fixed_point_of_single_changes():
+    rng = np.random.default_rng(6)
+    lower = 0
+    for _ in range(trials(300)):
+        f = random_pairs(rng)
+        passes = Passes(f)
+        for _ in range(rng.integers(1, 4)):
+            passes.iterate(np.inf, Stopping())
+        rounded = passes.round()
+        labels, cost = passes.rounded(Stopping())
+        assert cost == f.evaluate_labels(labels) <= f.evaluate_labels(rounded) + 2.0**-45 * scale_of(f)
+        lower += cost < f.evaluate_labels(rounded)
+        for v in range(f.n):
+            for y in range(f.domains[v]):
+                other = labels.copy()
+                other[v] = y
+                assert f.evaluate_labels(other) >= cost - 2.0**-45 * scale_of(f)
+    assert lower
+
+
+@pytest.mark.usefixtures("narrow")
+def test_labels_and_bounds_where_halves_are_visited_at_once():
+    """Variables are visited in another order then; the reference is float64."""
+    rng = np.random.default_rng(7)
+    unary = rng.random((120, 130, 10))
+    f = gp.FactorGraph.pairwise(unary=unary, pairwise=0.3 * np.minimum(abs(np.subtract.outer(*2 * [range(10)])), 2))
+    passes = Passes(f)
+    assert passes.order is not None and passes.narrow
+    for _ in range(5):
+        passes.iterate(np.inf, Stopping())
+    labels, cost = passes.rounded(Stopping())
+    found = gp.crf.icm(f, initial=labels, order="sweep")
+    assert found.cost == pytest.approx(cost) and passes.proven() == pytest.approx(passes.bound, rel=1e-7)
+    assert passes.proven() <= float(certify(f, passes.messages()[0], "messages").bound)
+    assert passes.proven() <= cost
