@@ -70,7 +70,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     max_size, n_clusters : int, optional
         Limits of the sizes and of the number of clusters, see :class:`graphpart.SetPartition`. Default: none.
     method, time_limit
-        As for :func:`graphpart.solve`, but without a limit, ``"auto"`` proves for no longer than it has searched.
+        As for :func:`graphpart.solve`, but without a limit, ``"auto"`` searches for about a tenth of a second if that
+        finds nothing better, and proves for no longer than it has searched.
     random_state : int, RandomState or None
         For methods that draw random numbers.
     progress : bool

@@ -75,7 +75,8 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         In `predict`, only pairs in which one element is among the nearest neighbours of the other get a cost. Default:
         all pairs.
     method
-        As for :func:`graphpart.solve`, but without a limit, ``"auto"`` proves for no longer than it has searched.
+        As for :func:`graphpart.solve`, but without a limit, ``"auto"`` searches for about a tenth of a second if that
+        finds nothing better, and proves for no longer than it has searched.
     time_limit : float, optional
         Seconds for `fit`, and for each partition of new elements. Half of those of `fit` are for the costs, the others
         for the threshold, which is chosen by as many splits as there is time for, at least one. The attributes of

@@ -196,10 +196,12 @@ def match(
     problem = problem.require(**requirements)
     told = ""
     levels = {name: scored.column(name) for name in scored.column_names if name.startswith("mw_")}
-    if learned and (found := factors_from_clusters(problem, u, v, weight, list(levels.values()))) is not None:
-        factors, weight, problem = found
-        levels = {name: multiply(levels[name], x) for name, x in zip(levels, factors, strict=True)}
-        told = "; weights learned again from the clusters"
+    if learned:
+        found, told = factors_from_clusters(problem, u, v, weight, levels, sources is not None)
+        told = f"; {told}"
+        if found is not None:
+            factors, weight, problem = found
+            levels = {name: multiply(levels[name], x) for name, x in zip(levels, factors, strict=True)}
     start: Any = None
     if answers is not None:
         if "initial" in find_method(method, "partition").options:

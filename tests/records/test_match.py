@@ -14,7 +14,6 @@ from graphpart.cli import main
 from graphpart.records import scoring
 from graphpart.records.columns import Column, blocking_rules, kind_of
 from graphpart.records.scoring import record_table
-from graphpart.records.second_round import _drawn, factors_from_clusters
 
 pytest.importorskip("splink")
 pd = pytest.importorskip("pandas")
@@ -59,33 +58,6 @@ def test_weights_are_learned_again_from_clusters(people, matched):
     for a, b, c in zip(u.tolist(), v.tolist(), cost.tolist(), strict=True):
         one = weights.get((nodes[a], nodes[b]), weights.get((nodes[b], nodes[a])))
         assert c == pytest.approx(-one, abs=1e-9)
-
-
-def test_a_round_that_changes_much_is_not_trusted():
-    """Weak pairs: no factors join the right ones, so weights stay as they are."""
-    rng = np.random.default_rng(0)
-    truth = np.repeat(np.arange(100), 3)
-    pairs = np.array(
-        [(a, b) for a in range(300) for b in range(a + 1, 300) if truth[a] == truth[b] or rng.random() < 0.3], np.int32
-    )
-    same = truth[pairs[:, 0]] == truth[pairs[:, 1]]
-    for noise, trusted in ((0.3, True), (12.0, False)):
-        parts = np.where(same, 4.0, -4.0)[:, None] + rng.normal(0, noise, (len(pairs), 2))
-        weight = parts.sum(axis=1) - 3.0
-        p = gp.SetPartition.from_pairs(300, pairs, -weight)
-        found = factors_from_clusters(p, *pairs.T, weight, parts.T)
-        assert (found is not None) == trusted
-        assert not trusted or found[0].min() > 0.75  # they are not near 0 where few pairs are joined
-    nothing = gp.SetPartition.from_pairs(2, [(0, 1)], [-1.0])
-    assert factors_from_clusters(nothing, *np.array([[0], [1]], np.int32), np.ones(1), np.ones((1, 1))) is None
-
-
-def test_factors_of_many_candidates_are_learned_from_whole_components():
-    u, v = (x.astype(np.int32) for x in np.triu_indices(2001, 1))
-    weight = np.where((u // 3 == v // 3) & (u % 3 < 2), 1.0, -1.0)  # triples attract
-    some = _drawn(2001, u, v, weight)
-    assert 999 <= len(some) <= 1002  # half of two million
-    assert len(np.unique(some // 3)) * 3 == len(some)
 
 
 def test_answers_decide_and_questions_have_records(people, matched, tmp_path):
@@ -326,7 +298,7 @@ def test_weights_are_bounded_by_what_the_counts_support(numbered, by_number):
     frame, person = numbered
     columns = {x: by_number.scores.column(x).to_numpy() for x in by_number.scores.column_names if x[:3] == "mw_"}
     least = np.log2(0.5 / (len(frame) + 2))  # half a pair in as many pairs as records, whatever random pairs have
-    assert all(np.nanmin(part) > least for part in columns.values())
+    assert all(np.nanmin(part) > 1.5 * least for part in columns.values())  # factors are at most this large
     assert by_number.scores.column("match_weight").to_numpy().min() > 4 * least
     found = gp.metrics.compare(person, by_number.labels)
     assert found.joins_precision > 0.98 and found.joins_recall > 0.9

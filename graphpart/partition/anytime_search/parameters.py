@@ -87,6 +87,7 @@ class SearchParameters:
     without: tuple[str, ...] = ()  #: names of strategies that are not used
     tasks: int = 4  #: tasks of a round, for any number of threads, so that results do not depend on it
     work: float = 2e7  #: nanoseconds of a task at first, for strategies that can choose them
+    turn: float = 1e9  #: in `auto` without a time limit, nanoseconds of work of a turn that found something
     pool: int = 12  #: most partitions in the pool
     proofs: float = math.inf  #: in `auto` without a time limit, most time of proofs as a multiple of the time before
     patience: int = 12  #: rounds without improvement after which a run without any limit ends

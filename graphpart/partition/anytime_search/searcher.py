@@ -22,8 +22,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Searcher"]
 
-WORK = 1e9  # nanoseconds of work after which a turn without a limit ends if it has found something
-LEAST = 1e4  # nanoseconds of work for each element and pair before it ends for lack of better partitions, at most WORK
+LEAST = 1e4  # nanoseconds of work for each element and pair before a turn without a limit ends for lack of better ones
 
 
 class Searcher:
@@ -91,8 +90,8 @@ class Searcher:
         """Search until stopped, for some seconds, or until half of all work has found nothing better.
 
         Without a limit, this half has another round of the strategy that found the best partition, if others have left
-        time for it. A turn that has found something also ends after WORK, and a further one goes on. LEAST is worked in
-        any case.
+        time for it. A turn that has found something also ends after the work of a turn, and a further one goes on.
+        LEAST, but no more than that, is worked in any case.
         """
         part = stopping.child()
         part.iterations = self._rounds
@@ -101,7 +100,8 @@ class Searcher:
             status = portfolio.run(until=until, improved=self._improved)
         else:
             status, begun = Status.FEASIBLE, portfolio.worked
-            least = min(WORK, LEAST * (self._left.problem.n + self._left.problem.m))
+            turn = self.parameters.turn
+            least = min(turn, LEAST * (self._left.problem.n + self._left.problem.m))
             while status is Status.FEASIBLE and not stopping.check(portfolio.cost):
                 if portfolio.cost < self._least:
                     self._least, self._found = portfolio.cost, portfolio.worked
@@ -109,7 +109,7 @@ class Searcher:
                 elif portfolio.worked > self._found:
                     self._tried |= portfolio.way == self._finder
                 end = (2.0 if self._tried else 4.0) * self._found
-                most = begun + WORK if self._found > begun else max(begun + WORK, end)  # else no turn may follow
+                most = begun + turn if self._found > begun else max(begun + turn, end)  # else no turn may follow
                 if portfolio.worked > min(max(end, least), most):
                     break
                 status, self._improved = portfolio.run(until=-math.inf, improved=self._improved), True
