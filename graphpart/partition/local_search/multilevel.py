@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from graphpart.common.rounds import check_seed_and_threads
-from graphpart.partition.local_search._levels import Level
+from graphpart.partition.local_search._levels import Level, subset_by_subset
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.limited import has_room
@@ -51,6 +51,7 @@ __all__ = ["improve_by_levels", "multilevel", "start_of_sequences"]
 PATIENCE = 3  # iterations with little gain after which the method ends; for 1, see docs/explanation/tried.md
 SMALLEST = 1e-4  # share of the cost
 AGAIN = 2  # the same, after subsets were divided
+MANY = 2**17  # pairs from which on elements are numbered subset by subset, so that most neighbours are near in memory
 FEW = 2000  # a level has fewer elements than the one below by more than one in so many: others find little
 WORTH = 2e-6  # share of the cost that the moves of a level lower it by, if the next iteration is to reach that level
 
@@ -149,18 +150,23 @@ def improve_by_levels(
 ) -> Labels:
     """Iterations from canonical labels, until `patience` of them in a row have lowered the cost by little."""
     p = as_pairs(p)
-    bottom = Level(*p._rows().arrays, terms_of(p))
-    labels = labels.copy()
-    bottom.move(labels, p._evaluate_labels(labels), stopping)
-    labels = canonical(labels)
     cost = p._evaluate_labels(labels)
+    bottom = Level(*p._rows(p.m < MANY).arrays, terms_of(p))
+    number = None
+    if p.m >= MANY:
+        number = subset_by_subset(labels)
+        bottom = bottom.coarsen(number, p.n)
+    labels = _carried(labels, number)
+    bottom.move(labels, cost, stopping)
+    labels = canonical(labels)
+    cost = p._evaluate_labels(_brought_back(labels, number))
     fruitless, first, most, last = 0, not shuffled, p.n, patience
     rows: list[Any] = []
     while True:
         reached, lowered, height = _iteration(bottom, labels, cost, stopping, None if first else state, most, rows)
         first = False
         if lowered < 0:
-            labels, cost = reached, p._evaluate_labels(reached)
+            labels, cost = reached, p._evaluate_labels(_brought_back(reached, number))
         fruitless = 0 if lowered < -max(bottom.tolerance, SMALLEST * abs(cost)) else fruitless + 1
         most = p.n if fruitless else height + 1
         if stopping.step(cost):
@@ -169,22 +175,37 @@ def improve_by_levels(
             stopping.record(cost)
         if fruitless >= last:
             before = cost
-            labels = _divided(p, bottom, labels, cost, stopping)
-            cost = p._evaluate_labels(labels)
+            labels = _divided(p, bottom, labels, cost, stopping, number)
+            cost = p._evaluate_labels(_brought_back(labels, number))
             if not cost < before - bottom.tolerance:
                 break
             fruitless, first, last = 0, True, min(patience, AGAIN)
-    return labels
+    return _brought_back(labels, number)
 
 
-def _divided(p: SetPartition, bottom: Level, labels: Labels, cost: float, stopping: Stopping) -> Labels:
+def _carried(labels: Labels, number: Labels | None) -> Labels:
+    """A copy of labels, for elements that have these numbers now."""
+    carried = labels.copy()
+    if number is not None:
+        carried[number] = labels
+    return carried
+
+
+def _brought_back(labels: Labels, number: Labels | None) -> Labels:
+    """Canonical labels for the elements that have these numbers now."""
+    return labels if number is None else canonical(labels[number])
+
+
+def _divided(
+    p: SetPartition, bottom: Level, labels: Labels, cost: float, stopping: Stopping, number: Labels | None
+) -> Labels:
     """Connected subsets that no move of an element improves; without a background.
 
     All elements are looked at until none moves, since a queue leaves out neighbours that an element repels in its new
     subset.
     """
     while p.background is None and stopping.reason is None:
-        labels = connected_subsets(p, labels)
+        labels = canonical(_carried(connected_subsets(p, _brought_back(labels, number)), number))
         moved = labels.copy()
         change = bottom.move(moved, cost, stopping)
         if not change < 0:
@@ -215,7 +236,7 @@ def _iteration(
         count = int(labels.max(initial=-1)) + 1
         if level.n - count <= level.n // FEW or stopping.reason is not None:
             break
-        elements = canonical(level.refine(labels, None if state is None else state.permutation(level.n)))
+        elements = level.refine(labels, None if state is None else int(state.integers(2**63)))
         size = int(elements.max()) + 1
         if size == level.n:
             elements, size = labels, count

@@ -412,11 +412,12 @@ class PairCosts(Shown):
         u, v = u[order], v[order]
         return u, v, self.matrix[u, v]
 
-    def _rows(self) -> _pairs.CompressedRows:
+    def _rows(self, keep: bool = True) -> _pairs.CompressedRows:
         """The stored pairs as compressed rows with 2 m entries, kept once made. O(n + m)"""
-        if self._neighbours is None:
-            self._neighbours = _pairs.adjacency(self.n, *self.pairs())
-        return self._neighbours
+        rows = self._neighbours or _pairs.adjacency(self.n, *self.pairs())
+        if keep:
+            self._neighbours = rows
+        return rows
 
     def _flags_of_rows(self) -> NDArray[np.uint8]:
         """For each entry of `_rows` 1 if its pair is lifted, else 0, if subsets have to be connected. O(n + m)"""
