@@ -42,11 +42,11 @@ MACROS += [(f"CYTHON_{name}", "0") for name in ("USE_DICT_VERSIONS", "USE_PYLONG
 # A new kernel is at -O2 until somebody measures it. A pattern without a kernel does no harm.
 LEVELS = {
     "3": """*.images._contacts *._dense_annealing *._dense_joining *._dense_moves *.binary_quadratic.* *._min_sum
-            *._odd_squares *.crf.bounds._message_passing *.exact_solvers._sum_product *.random_fields.* *._strips
+            *.maximum_cut.* *.crf.bounds._message_passing *.crf.exact_solvers._kernels *.random_fields.* *._strips
             *.partition.bounds._cuts""",
-    "1": """graphpart.learn.* graphpart.distributed.* graphpart.io.* *._brute_force *.bucket_elimination.*
-            *.branch_and_bound.* *._cycle_cuts *._primal_dual *.certificates.* *.confidence._subsets *.crf.reduction.*
-            *.pieces.* *.graph_cuts._doubled *.graph_cuts._ordered *._rounding *._prepared *._shared *.stopping""",
+    "1": """graphpart.learn.* graphpart.distributed.* graphpart.io.* *.bucket_elimination.* *.branch_and_bound.*
+            *.certificates.* *.crf.reduction.* *.pieces.* *.graph_cuts._doubled *.graph_cuts._ordered *._prepared
+            *._shared *.stopping""",
 }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.binary_quadratic.form import QuadraticForm
-from graphpart.maximum_cut import _low_degree
+from graphpart.maximum_cut import _kernels
 from graphpart.maximum_cut.reduction import energy_of_spins
 
 __all__ = ["Kernel"]
@@ -44,7 +44,7 @@ class Kernel:
         constant = q.constant + float(q.linear.sum()) / 2 + float(couplings.sum())
         ends = np.stack([u, v], 1)
         self._n = q.n
-        self._order, self._near, self._strengths, alive, _ = _low_degree.eliminate(ends, couplings, fields)
+        self._order, self._near, self._strengths, alive, _ = _kernels.eliminate(ends, couplings, fields)
         eliminated = np.zeros(q.n, bool)
         eliminated[self._order] = True
         self.left = np.flatnonzero(~eliminated)
@@ -59,7 +59,7 @@ class Kernel:
         """Spins of all variables from those of the remaining ones; eliminated variables get their best spins."""
         found = np.ones(self._n + 1, np.int8)
         found[self.left] = spins
-        _low_degree.set_again(self._order, self._near, self._strengths, found)
+        _kernels.set_again(self._order, self._near, self._strengths, found)
         return found[:-1]
 
     def project(self, spins: Spins) -> Spins:

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidProblem
 from graphpart.files.source import Source
 from graphpart.files.text import ROWS, numbers
-from graphpart.io._cfn import CLOSE, END, OPEN, WORD, Functions, Tokens, forbid
+from graphpart.io._kernels import CLOSE, END, OPEN, WORD, Functions, Tokens, forbid
 from graphpart.io.automata import for_format, with_automata
 from graphpart.io.global_functions import Call, add_global, negated
 from graphpart.io.global_parameters import FORMS, Nested, unknown

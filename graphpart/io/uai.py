@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from graphpart.errors import FormatError, InvalidProblem
 from graphpart.files.stream import NumberStream, table_sizes
 from graphpart.files.text import ROWS, numbers
-from graphpart.io._records import counted_records
+from graphpart.io._kernels import counted_records
 from graphpart.kernels.elementary import exp, log
 
 if TYPE_CHECKING:

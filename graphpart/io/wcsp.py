@@ -28,7 +28,7 @@ from graphpart.errors import FormatError, InvalidProblem
 from graphpart.files.source import Source
 from graphpart.files.stream import NumberStream, table_sizes
 from graphpart.files.text import numbers
-from graphpart.io._records import fill_tables, listed_functions
+from graphpart.io._kernels import fill_tables, listed_functions
 from graphpart.io.automata import for_format, with_automata
 from graphpart.io.global_functions import Call, add_global
 from graphpart.io.global_parameters import FORMS, Listed, unknown

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InfeasibleProblem, InvalidProblem
-from graphpart.labeled import _enumeration
+from graphpart.labeled import _kernels
 from graphpart.labeled.finite import trivial_bound
 from graphpart.labeled.labeled_partition import LabeledPartition, as_labeled
 from graphpart.labeled.results import LabeledResult, finish
@@ -95,7 +95,7 @@ def enumerated(q: LabeledPartition, stopping: Stopping) -> tuple[Elements, Eleme
     np.add.at(least, q.v, np.minimum(q.joined, q.parted).min(axis=(1, 2)))
     rest = np.append(np.cumsum(least[::-1])[::-1], 0.0)
     finite = [np.abs(x[np.isfinite(x)]).sum() for x in (q.label_costs, q.joined, q.parted)]
-    found: tuple[Elements, Elements] | None = _enumeration.enumerate_solutions(
+    found: tuple[Elements, Elements] | None = _kernels.enumerate_solutions(
         q.label_costs, tables[0], tables[1], rest, 2.0**-50 * float(sum(finite)), stopping
     )
     return found

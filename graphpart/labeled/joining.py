@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.labeled import _joining
+from graphpart.labeled import _kernels
 from graphpart.labeled.finite import Tables, tables_of
 from graphpart.labeled.labeled_partition import as_labeled
 from graphpart.labeled.results import LabeledResult, finish
@@ -90,7 +90,7 @@ def joined_sets(tables: Tables, labels: Elements, classes: Elements, stopping: S
     if stopping.check(tables.known(cost)):
         return labels, classes
     small = tables.contracted(labels, classes)
-    sets, choices = _joining.join_sets(
+    sets, choices = _kernels.join_sets(
         small.own, small.u, small.v, small.joined, small.parted, small.tolerance, cost, stopping
     )
     found = tables.lifted(labels, classes, sets, choices)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group
-from graphpart.labeled._moving import LocalSearch
+from graphpart.labeled._kernels import LocalSearch
 from graphpart.labeled.finite import Tables, tables_of
 from graphpart.labeled.joining import joined_sets
 from graphpart.labeled.labeled_partition import as_labeled

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.maximum_cut import _odd_walks
+from graphpart.maximum_cut import _kernels
 from graphpart.maximum_cut.bounding import Step
 from graphpart.maximum_cut.odd_cycles import OddCycles, is_steady
 from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
@@ -64,7 +64,7 @@ class CycleBounding:
         fixed[edge] = frustrated
         known = np.flatnonzero(fixed != FREE).astype(np.int32)
         apart = (fixed == 1) ^ (g.negative != 0)
-        side, component = _odd_walks.spanning_sides(g.n, g.u, g.v, apart.astype(np.uint8), known)
+        side, component = _kernels.spanning_sides(g.n, g.u, g.v, apart.astype(np.uint8), known)
         inside = component[g.u] == component[g.v]
         implied = (side[g.u] ^ side[g.v] ^ g.negative)[inside].astype(np.int8)
         if ((fixed[inside] != FREE) & (fixed[inside] != implied)).any():

@@ -27,7 +27,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.maximum_cut import _odd_walks
+from graphpart.maximum_cut import _kernels
 from graphpart.maximum_cut.linear_program import Rows, linear_program
 from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
 from graphpart.stopping import Stopping
@@ -166,7 +166,7 @@ class OddCycles:
         nodes = np.arange(g.n, dtype=np.int32) if self.rounds == 1 else self._sources()
         nodes = self._generator.permutation(nodes)
         for hop, most in INNER if self.program.inner else SEARCHES:
-            ends, edges, broken = _odd_walks.find_odd_walks(
+            ends, edges, broken = _kernels.find_odd_walks(
                 *g.rows, g.negative, self.values, nodes, VIOLATION, hop, SPREAD, most, stopping
             )
             if len(ends) > ENOUGH * g.n:
@@ -198,7 +198,7 @@ class OddCycles:
         g, fractional = self.g, self.fractional
         apart = (self.values > 0.5) ^ (g.negative != 0)
         order = np.flatnonzero(~fractional).astype(np.int32)
-        side, root = _odd_walks.spanning_sides(g.n, g.u, g.v, apart.astype(np.uint8), order)
+        side, root = _kernels.spanning_sides(g.n, g.u, g.v, apart.astype(np.uint8), order)
         wrong = ~fractional & (root[g.u] == root[g.v]) & ((side[g.u] != side[g.v]) != apart)
         walked = np.flatnonzero(fractional | wrong)
         u, v = g.u[walked], g.v[walked]
@@ -210,10 +210,10 @@ class OddCycles:
         g = self.g
         apart = (self.values > 0.5) ^ (g.negative != 0)
         order = np.argsort(np.minimum(self.values, 1.0 - self.values), kind="stable").astype(np.int32)
-        sides: Sides = _odd_walks.spanning_sides(g.n, g.u, g.v, apart.astype(np.uint8), order)[0]
+        sides: Sides = _kernels.spanning_sides(g.n, g.u, g.v, apart.astype(np.uint8), order)[0]
         starts, neighbours, edges = g.rows
         least = 2.0**-50 * float(np.abs(g.weight).sum())
-        _odd_walks.descend(starts, neighbours, g.weight[edges], sides, least)
+        _kernels.descend(starts, neighbours, g.weight[edges], sides, least)
         return sides
 
     @staticmethod

@@ -7,7 +7,7 @@
    some optimum: this end may take the side that the edge wants, which costs no more. Its ends are contracted.
 
 Both are repeated until neither applies (Lange, Andres & Swoboda 2019; Ferizovic, Hespe, Lamm, Mnich, Schulz & Strash
-2020), see _low_degree.pyx. Nodes of very many edges stay. Weights are halved where three neighbours are joined, so
+2020), see _low_degree.pxi. Nodes of very many edges stay. Weights are halved where three neighbours are joined, so
 whole numbers remain exact.
 """
 
@@ -18,7 +18,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.maximum_cut import _low_degree
+from graphpart.maximum_cut import _kernels
 from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
 
 __all__ = ["Reduction", "energy_of_spins"]
@@ -40,7 +40,7 @@ class Reduction:
     def __init__(self, g: SignedGraph) -> None:
         self._n = g.n
         ends, couplings = np.stack([g.u, g.v], 1), g.weight / -2
-        self._order, self._near, self._strengths, alive, rounded = _low_degree.eliminate(ends, couplings, np.zeros(g.n))
+        self._order, self._near, self._strengths, alive, rounded = _kernels.eliminate(ends, couplings, np.zeros(g.n))
         left = np.ones(g.n, bool)
         left[self._order] = False
         self.kept = np.flatnonzero(left)
@@ -57,7 +57,7 @@ class Reduction:
         """Sides of all nodes, at no greater cost than those of the graph that is left. O(n + m)"""
         found = np.ones(self._n + 1, np.int8)
         found[self.kept] = 2 * sides.astype(np.int8) - 1
-        _low_degree.set_again(self._order, self._near, self._strengths, found)
+        _kernels.set_again(self._order, self._near, self._strengths, found)
         return (found[:-1] > 0).astype(np.uint8)
 
     def project(self, sides: Sides) -> Sides:

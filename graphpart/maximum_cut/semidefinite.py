@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.maximum_cut import _odd_squares
+from graphpart.maximum_cut import _kernels
 from graphpart.maximum_cut.signed_graph import SignedGraph
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class Semidefinite:
     def rest(self, rows: OddRows) -> Floats:
         """Z"""
         Z = np.zeros((self.n, self.n))
-        _odd_squares.add_squares(rows.starts, rows.members, rows.numbers, rows.multipliers, Z)
+        _kernels.add_squares(rows.starts, rows.members, rows.numbers, rows.multipliers, Z)
         return np.asarray(self.C - Z)
 
     def round(self, cost: float) -> bool:
@@ -213,7 +213,7 @@ class Semidefinite:
         W = np.ascontiguousarray(inverse / unit, np.float32)  # Z is exact again in the next round
         each, sides = (rows.starts, rows.members, rows.numbers, rows.multipliers), rows.sides(self.clusters)
         for _ in range(12):  # sweeps between two separations, which take as long as some ten sweeps
-            _odd_squares.ascend(W, unit, *each, self.mu / sides, UNCHANGED)
+            _kernels.ascend(W, unit, *each, self.mu / sides, UNCHANGED)
             self.mu *= self.fall
         self.rounds += 1
         value = self._value()
@@ -312,7 +312,7 @@ class Semidefinite:
         n, X = self.n, self.products
         kept[:n] = True
         rows = self.rows.part(kept)
-        triples, signs, sums = _odd_squares.triangles(X, -1.0 - VIOLATED / 2)
+        triples, signs, sums = _kernels.triangles(X, -1.0 - VIOLATED / 2)
         found = [(triples, signs, 3.0 + 2.0 * sums)]
         if self.clusters > 2:
             pairs = np.argwhere(np.triu((1 - self.clusters) * X > 1.0, 1)).astype(np.int32)
@@ -335,7 +335,7 @@ class Semidefinite:
         count = self.n // 2 + 1  # searches
         members = np.argsort(self._generator.random((count, self.n), np.float32), axis=1)[:, :length].astype(np.int32)
         numbers = self._generator.choice(np.array([-1, 1], np.int8), (count, length))
-        sums = _odd_squares.descend_squares(X, members, numbers)
+        sums = _kernels.descend_squares(X, members, numbers)
         order = np.argsort(members, axis=1)
         members, numbers = np.take_along_axis(members, order, 1), np.take_along_axis(numbers, order, 1)
         numbers *= numbers[:, :1]

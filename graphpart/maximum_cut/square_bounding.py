@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.blas import one_thread
-from graphpart.maximum_cut import _odd_walks
+from graphpart.maximum_cut import _kernels
 from graphpart.maximum_cut.bounding import Step
 from graphpart.maximum_cut.semidefinite import OddRows, Semidefinite, half_of, joined_costs, joined_spins, spin_costs
 from graphpart.maximum_cut.signed_graph import Sides, SignedGraph
@@ -102,7 +102,7 @@ class SquareBounding:
                 best = spins[int(np.argmin(((spins @ relaxation.C) * spins).sum(axis=1)))]
         sides: Sides = (self._turned * best[self._to] > 0).astype(np.uint8)
         starts, neighbours, edges = g.rows
-        _odd_walks.descend(starts, neighbours, g.weight[edges], sides, 2.0**-50 * float(np.abs(g.weight).sum()))
+        _kernels.descend(starts, neighbours, g.weight[edges], sides, 2.0**-50 * float(np.abs(g.weight).sum()))
         return sides
 
     def advance(self, cost: float, stopping: Stopping) -> Step:

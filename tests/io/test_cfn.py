@@ -132,7 +132,7 @@ def test_blocks_may_end_anywhere(seed):
         def read(self, size):
             return self.stream.read(min(size, int(rng.integers(1, 4))))
 
-    from graphpart.io._cfn import Tokens
+    from graphpart.io._kernels import Tokens
 
     def all_of(blocks):
         tokens, found = Tokens("x", blocks), []

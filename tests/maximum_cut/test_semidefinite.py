@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from trials import trials
 
-from graphpart.maximum_cut import _odd_squares, semidefinite
+from graphpart.maximum_cut import _kernels, semidefinite
 from graphpart.maximum_cut.semidefinite import OddRows, Semidefinite, half_of, joined_costs, joined_spins, spin_costs
 from graphpart.maximum_cut.signed_graph import SignedGraph
 
@@ -83,7 +83,7 @@ def test_squares_are_made_small():
         return [float(s @ whole[np.ix_(m, m)] @ s) for m, s in zip(members, numbers.astype(float), strict=True)]
 
     before = squares(first, numbers)
-    after = _odd_squares.descend_squares(X, first, numbers)
+    after = _kernels.descend_squares(X, first, numbers)
     assert after == pytest.approx(squares(first, numbers), abs=1e-5)
     assert (after <= np.array(before) + 1e-5).all()
     assert after.min() == pytest.approx(min(before), abs=1e-5)
@@ -106,14 +106,14 @@ def test_ascent_keeps_the_inverse():
         for r in range(len(m)):
             V[r, members[starts[r] : starts[r + 1]]] = numbers[starts[r] : starts[r + 1]]
         Z = np.zeros((n, n))
-        _odd_squares.add_squares(starts, members, numbers, m, Z)
+        _kernels.add_squares(starts, members, numbers, m, Z)
         np.testing.assert_allclose(Z, V.T @ (m[:, None] * V))
         return C - Z
 
     W = (np.linalg.inv(rest()) / 0.25).astype(np.float32)
     for mu in (3.0, 1.0, 0.5):
         before = m @ sides + mu * np.linalg.slogdet(rest())[1]
-        _odd_squares.ascend(W, 0.25, starts, members, numbers, m, mu / sides, 0.0)
+        _kernels.ascend(W, 0.25, starts, members, numbers, m, mu / sides, 0.0)
         assert m @ sides + mu * np.linalg.slogdet(rest())[1] >= before
         np.testing.assert_allclose(np.triu(0.25 * W), np.triu(np.linalg.inv(rest())), rtol=1e-3, atol=1e-5)
         assert (m[n:] >= 0).all()
@@ -124,7 +124,7 @@ def test_the_most_violated_triangles():
     for n in (1, 2, 3, 4, 11, 20):
         X = rng.uniform(-1, 1, (n, n)).astype(np.float32)
         X = np.triu(X, 1) + np.triu(X, 1).T
-        members, signs, sums = _odd_squares.triangles(X, -1.0)
+        members, signs, sums = _kernels.triangles(X, -1.0)
         found = {(i, j): x for (i, j, _), x in zip(members.tolist(), sums.tolist(), strict=True)}
         for (i, j, k), (r, s, t), x in zip(members.tolist(), signs.tolist(), sums.tolist(), strict=True):
             assert i < j < k and r == 1

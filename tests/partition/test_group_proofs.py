@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 import graphpart as gp
 from graphpart.partition import beforehand, default, proving, races, within_limits
-from graphpart.partition.bounds import _matching, _packing, lower_bound
+from graphpart.partition.bounds import _kernels, lower_bound
 from graphpart.partition.bounds.assignment import assign, sides_of
 from graphpart.partition.bounds.group_stars import GroupStars
 from graphpart.partition.certificates.certificate import Certificate, proven_bound
@@ -102,7 +102,7 @@ def test_multipliers_of_group_stars_prove_what_they_say():
         assert close(stars.value(attraction) - attraction.sum(), proven_bound(p, *stars.found()))
         values = [stars.value(attraction)]
         for k in range(5):  # each sweep gains what it says
-            gained = _packing.sweep_group_stars(
+            gained = _kernels.sweep_group_stars(
                 stars.starts, stars.pair, attraction, stars.multipliers, stars.load, k % 2 == 0, Stopping()
             )
             values.append(stars.value(attraction))
@@ -120,7 +120,7 @@ def test_matching_against_scipy():
         rows, columns = np.nonzero(weights)
         starts = np.searchsorted(rows, np.arange(left + 1)).astype(np.int64)
         each = weights[rows, columns].astype(float)
-        mate, u, v = _matching.matching(starts, columns.astype(np.int32), each, right, Stopping())
+        mate, u, v = _kernels.matching(starts, columns.astype(np.int32), each, right, Stopping())
         matched = np.flatnonzero(mate >= 0)
         assert len(np.unique(mate[matched])) == len(matched)
         assert (u >= 0).all() and (v >= 0).all() and (u[rows] + v[columns] >= each).all()

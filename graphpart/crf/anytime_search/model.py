@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import distinct
-from graphpart.crf.anytime_search._annealing import Annealing
-from graphpart.crf.anytime_search._parts import Arrays
+from graphpart.crf.anytime_search._kernels import Annealing, Arrays
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem._view import least_labels, unary_sums
 from graphpart.crf.problem.derive import condition_on, merge

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.anytime_search import _parts
+from graphpart.crf.anytime_search import _kernels
 from graphpart.crf.anytime_search.regions import Regions
 from graphpart.crf.bounds.contestant import HEAVY, Contestant, ContestantParameters, numbers_in
 from graphpart.crf.bounds.passes import Passes
@@ -92,7 +92,7 @@ class Refining(Contestant):
                 if not self._places:
                     self.done = True
                     break
-            inside = _parts.around(self._regions, self._size, self._places.pop(), self._seen)
+            inside = _kernels.around(self._regions, self._size, self._places.pop(), self._seen)
             self._covered[inside[: self._size // 2]] = True
             found, _, took = self._regions.improved(labels, inside, stopping)
             self._gained |= found is not labels
@@ -112,7 +112,7 @@ class Refining(Contestant):
             messages, _ = passes.messages()
             regions.reparametrise(messages[: passes.size], passes.exponent)
             self._bound = passes.bound
-        terms = _parts.gap_terms(regions, self.labels).astype(np.float64)
+        terms = _kernels.gap_terms(regions, self.labels).astype(np.float64)
         order = np.argsort(terms, kind="stable")
         most = np.cumsum(terms[order[::-1]])
         count = int(np.searchsorted(most, COVERED * most[-1])) + 1 if most[-1] > 0 else 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.anytime_search import _parts
+from graphpart.crf.anytime_search import _kernels
 from graphpart.crf.branch_and_bound._kernels import Search
 from graphpart.crf.branch_and_bound.flat import BITS, Costs, Flat, flat_of
 from graphpart.crf.branch_and_bound.shrinking import FORBIDDEN
@@ -62,7 +62,7 @@ class Regions:
         """Better labels within a region, or None; whether they are proven best; the approximate nanoseconds."""
         flat = self.flat
         place = np.full(len(labels), -1, np.int32)
-        found = _parts.part(self, labels, inside, place, ENTRIES)
+        found = _kernels.part(self, labels, inside, place, ENTRIES)
         if found is None:
             return labels, False, EACH
         start, scope, table_start, tables, unary, value, members = found

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.variates import exponential_variates
-from graphpart.crf.anytime_search._annealing import Annealing
+from graphpart.crf.anytime_search._kernels import Annealing
 from graphpart.crf.anytime_search.model import Model
 from graphpart.crf.anytime_search.parameters import LabelingParameters
 from graphpart.crf.anytime_search.regions import Regions

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from graphpart.crf.approximate_inference.upper_bound import Reweighted, forests_of, upper_bound
-from graphpart.crf.exact_solvers import _sum_product
+from graphpart.crf.exact_solvers import _kernels
 from graphpart.crf.exact_solvers.min_sum import Marginals
 from graphpart.crf.problem import as_factor_graph
 from graphpart.crf.problem.labeling import LabelVectors, least_entries, places
@@ -173,7 +173,7 @@ def approximate_marginals(
         weight[larger] = np.bincount(np.concatenate(forests), minlength=f.m)[larger] / len(forests)
     edge_first = np.zeros(len(scope) + 1, np.int64)
     np.cumsum(np.where(np.repeat(arity, arity) > 1, domains[scope], 0), out=edge_first[1:])
-    passes = _sum_product.LoopyMessages(f._view(), tables, weight, edge_first, base)
+    passes = _kernels.LoopyMessages(f._view(), tables, weight, edge_first, base)
     change = passes.run(float(damping), float(tol), stopping)
     converged, beliefs = change <= tol, passes.beliefs
     log_z = passes.log_z() - f.constant

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.exact_solvers import _sum_product
+from graphpart.crf.exact_solvers import _kernels
 from graphpart.crf.exact_solvers.min_sum import marginals
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.shared_tables import rows_of
@@ -50,7 +50,7 @@ def forests_of(f: FactorGraph, larger: NDArray[np.int64], seed: int | None) -> l
         # Factors that are in the fewest forests come first, in random order among equals.
         shuffled = rng.permutation(larger)
         order = shuffled[np.argsort(times[shuffled], kind="stable")]
-        found.append(_sum_product.forest(f._view(), order))
+        found.append(_kernels.forest(f._view(), order))
         times[found[-1]] += 1
         if len(found) == 1 and len(found[0]) == len(larger):  # it is a forest
             break

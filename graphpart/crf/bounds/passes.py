@@ -23,7 +23,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.bounds._rounding import Network
+from graphpart.crf.bounds._kernels import Network
 from graphpart.crf.certificates import _certificate
 from graphpart.crf.certificates.certificate import Certificate, Extra, certify, message_starts, proven_bound
 from graphpart.crf.local_search.icm import improve

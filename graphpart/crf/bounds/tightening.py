@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.bounds import _tightening
+from graphpart.crf.bounds import _kernels
 from graphpart.crf.bounds.passes import PROVING, Passes, sent
 from graphpart.stopping import Stopping
 
@@ -71,8 +71,8 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
     rows = _neighbours(f.n, ends)
     if stopping.check(cost):
         return False
-    left = _tightening.PairCosts(domains, passes.first, unary, start, tables)
-    _tightening.spread(left, *rows, SPREAD)
+    left = _kernels.PairCosts(domains, passes.first, unary, start, tables)
+    _kernels.spread(left, *rows, SPREAD)
     gap = max(cost - passes.bound, 0.0) if cost < np.inf else abs(passes.bound)
     least = float(np.ldexp(1e-9 * gap, -passes.exponent))  # smaller gains are rounding
     keys, at = np.unique(_keys(f.n, *np.sort(ends, axis=1).T), return_index=True)
@@ -87,7 +87,7 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
             if stopping.check(cost):
                 return False
             cycles = kind(rows)
-            gains = _tightening.gains(left, *cycles, cost, stopping)
+            gains = _kernels.gains(left, *cycles, cost, stopping)
             listed.append((cycles, gains))
         seconds = stopping.remaining
         room = ROOM if seconds is None else min(ROOM, int(0.5 * seconds / PROVING))
@@ -175,17 +175,17 @@ def _cut(cycle: list[int]) -> Iterator[tuple[int, int, int]]:
 
 
 def _triangles(rows: Rows) -> Cycles:
-    scopes, pairs = _tightening.triangles(*rows, CANDIDATES)
+    scopes, pairs = _kernels.triangles(*rows, CANDIDATES)
     return 3 * np.arange(len(scopes) + 1), scopes.ravel(), pairs.ravel()
 
 
 def _squares(rows: Rows) -> Cycles:
-    scopes, pairs = _tightening.squares(*rows, CANDIDATES, BUSY)
+    scopes, pairs = _kernels.squares(*rows, CANDIDATES, BUSY)
     return 4 * np.arange(len(scopes) + 1), scopes.ravel(), pairs.ravel()
 
 
 def _shortest(rows: Rows) -> Cycles:
-    return _tightening.shortest(*rows, LONGEST, REACH, ALL)
+    return _kernels.shortest(*rows, LONGEST, REACH, ALL)
 
 
 def _frustrated(ends: Elements, domains: Elements, start: Offsets, tables: Floats, least: float) -> Cycles:
@@ -197,10 +197,10 @@ def _frustrated(ends: Elements, domains: Elements, start: Offsets, tables: Float
     nothing = (np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
     if edge_start[-1] > ROOM // 4:
         return nothing
-    u, v, pair, value = _tightening.agreements(np.ascontiguousarray(ends), domains, node, start, tables, edge_start)
+    u, v, pair, value = _kernels.agreements(np.ascontiguousarray(ends), domains, node, start, tables, edge_start)
     order = np.argsort(-np.abs(value), kind="stable")
     order = order[: np.count_nonzero(np.abs(value) > least)]
-    starts, nodes, pairs = _tightening.frustrated(
+    starts, nodes, pairs = _kernels.frustrated(
         u[order], v[order], pair[order], value[order], int(counts.sum()), LONGEST, MOST
     )
     variable = np.repeat(np.arange(len(domains)), counts)[nodes].tolist()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphpart.crf.exact_solvers import _brute_force
+from graphpart.crf.exact_solvers import _kernels
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import Found, finish, least_entries, trivial_bound
 from graphpart.errors import InfeasibleProblem, InvalidProblem
@@ -86,7 +86,7 @@ def enumerated(f: FactorGraph, stopping: Stopping) -> Found:
     rest = np.zeros(f.n)
     rest[:-1] = np.cumsum(later[:0:-1])[::-1]
     size = abs(f.constant) + float(np.abs(f.tables[np.isfinite(f.tables)]).sum())
-    labels, _, completed = _brute_force.enumerate_labelings(
+    labels, _, completed = _kernels.enumerate_labelings(
         f._view(), starts, due, rest, 2.0**-50 * size, f.constant, stopping
     )
     if labels is None and completed:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.exact_solvers import _min_sum, _sum_product
+from graphpart.crf.exact_solvers import _kernels, _min_sum
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import LabelVectors, finish, named, places, trivial_bound
 from graphpart.crf.problem.shared_tables import rows_of
@@ -240,7 +240,7 @@ def _both_ways(f: FactorGraph, soft: bool, normalise: bool, keep: bool) -> tuple
         np.cumsum(domains[scope], out=edges[1:])
     up = np.zeros(len(steps) + 1, np.int64)
     np.cumsum(domains[parents], out=up[1:])
-    belief, total, to_variable, to_factor, factor = _sum_product.both_ways(
+    belief, total, to_variable, to_factor, factor = _kernels.both_ways(
         f._view(), steps, parents, up, edges, soft, normalise
     )
     if factor >= 0:

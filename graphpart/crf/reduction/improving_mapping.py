@@ -35,7 +35,7 @@ from graphpart.crf.certificates.certificate import Extra, common_step, proven_bo
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import places
 from graphpart.crf.problem.shared_tables import by_table, selected
-from graphpart.crf.reduction import _improving_mapping
+from graphpart.crf.reduction import _kernels
 from graphpart.stopping import Stopping
 
 __all__ = ["improving_mapping"]
@@ -120,7 +120,7 @@ class _Search:
             # If no place is below this, the bound is above half of the required one, up to rounding.
             tolerance = (self.step or self.slack) / (2.0 * (g.n + g.m))
             first = places(g)
-            leave = _improving_mapping.negative(g._view(), messages, tolerance)
+            leave = _kernels.negative(g._view(), messages, tolerance)
             if not leave.any():
                 return False
             leave = np.delete(leave, first[:-1])  # the mapped labels remain, in order
@@ -148,7 +148,7 @@ class _Search:
         """(g, positions of its messages among those of f); None if no label is mapped any more."""
         while self.mapped.any():
             stays = np.zeros_like(self.mapped)
-            domains, start, scope, tables, origins, amiss = _improving_mapping.differences(
+            domains, start, scope, tables, origins, amiss = _kernels.differences(
                 self.f._view(), self.labels, self.mapped, stays, self.slack
             )
             if not amiss:

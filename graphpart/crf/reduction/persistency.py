@@ -29,7 +29,7 @@ from graphpart.common.reduction import Reduction
 from graphpart.crf.graph_cuts.roof_duality import RoofDuality, roof_dual
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import least_entries, named, places
-from graphpart.crf.reduction import _dead_ends
+from graphpart.crf.reduction import _kernels
 from graphpart.crf.reduction.contraction import contraction
 from graphpart.crf.reduction.improving_mapping import improving_mapping
 from graphpart.display import Shown, plural
@@ -211,7 +211,7 @@ def dead_end_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.
         alive[:] = not weak
         alive[first[:-1]] = 1
         return alive
-    bad = _dead_ends.dead_ends(g._view(connected=True), alive, weak, stopping)
+    bad = _kernels.dead_ends(g._view(connected=True), alive, weak, stopping)
     if bad >= 0:
         raise InfeasibleProblem(f"every labeling is forbidden: no label of variable {g.variables[bad]!r} is possible")
     return alive
@@ -347,7 +347,7 @@ class State:
         if alive.all() and not always:
             return False
         first = places(g)
-        start, scope, begins, tables, constants, bad = _dead_ends.restrict(g._view(), alive, _alike(g, alive, first))
+        start, scope, begins, tables, constants, bad = _kernels.restrict(g._view(), alive, _alike(g, alive, first))
         if bad >= 0:
             raise InfeasibleProblem(f"every labeling is forbidden: what is left of {named(g, bad)} forbids it")
         counts = np.diff(np.concatenate([[0], np.cumsum(alive, dtype=np.int64)])[first])

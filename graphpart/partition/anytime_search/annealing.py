@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.variates import exponential_variates
 from graphpart.kernels.elementary import exp, geometric, log
-from graphpart.partition.anytime_search import _dense_annealing, _sparse_annealing
+from graphpart.partition.anytime_search import _dense_annealing, _kernels
 from graphpart.partition.local_search.sums import Terms, terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.groups import Groups
@@ -121,7 +121,7 @@ class Annealer:
             if p._has_must_cut and p._evaluate_labels(out) == np.inf:  # integers too coarse for pairs that attract less
                 return start
         else:
-            sparse = _sparse_annealing.Annealing(*p._rows().arrays, p._tolerance, self.terms)
+            sparse = _kernels.Annealing(*p._rows().arrays, p._tolerance, self.terms)
             out, _ = sparse.run(start, sweeps, hot, cold, exponential_variates(), seed, cost, stopping)
         return canonical(out)
 
@@ -129,7 +129,7 @@ class Annealer:
         """Canonical labels after `work` nanoseconds of localised evolution near some elements; they cost no more."""
         p, start = self.p, canonical(start)
         self.spent += RUN + work
-        sparse = _sparse_annealing.Annealing(*p._rows().arrays, p._tolerance, self.terms)
+        sparse = _kernels.Annealing(*p._rows().arrays, p._tolerance, self.terms)
         out, _ = sparse.evolve(start, elements, int(work / STEP), seed, p._evaluate_labels(start), stopping)
         return canonical(out)
 
@@ -138,7 +138,7 @@ class Annealer:
     ) -> Labels:
         """Canonical labels after a share of some elements is mutated, and all of them propagate labels in sweeps."""
         p, start = self.p, canonical(start)
-        sparse = _sparse_annealing.Annealing(*p._rows().arrays, p._tolerance, self.terms)
+        sparse = _kernels.Annealing(*p._rows().arrays, p._tolerance, self.terms)
         out, steps = sparse.propagate(start, elements, share, sweeps, seed, p._evaluate_labels(start), stopping)
         self.spent += RUN + STEP * steps
         return canonical(out)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.variates import exponential_variates
-from graphpart.partition.anytime_search._exchanges import Exchanges
+from graphpart.partition.anytime_search._kernels import Exchanges
 from graphpart.partition.anytime_search.recombination import CONTRACTION
 from graphpart.partition.anytime_search.strategy import Found, Task, Turn
 from graphpart.partition.problem import Labels, SetPartition, canonical

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.groups import group as grouped
 from graphpart.common.steps import LARGEST_WHOLE, round_up
-from graphpart.partition.bounds import _matching
+from graphpart.partition.bounds import _kernels
 from graphpart.partition.certificates.certificate import common_step, proven_bound
 from graphpart.partition.certificates.inequalities import GROUP_STAR, Inequalities
 from graphpart.partition.problem import Labels, SetPartition, canonical
@@ -114,7 +114,7 @@ def assign(p: SetPartition, stopping: Stopping) -> Assignment | None:
     largest = float(weight.max())
     unit = step if step and largest / step < LARGEST_WHOLE else float(np.ldexp(1 / LARGEST_WHOLE, np.frexp(largest)[1]))
     order, starts = grouped(left, p.n)
-    found = _matching.matching(starts, right[order].astype(np.int32), np.rint(weight[order] / unit), p.n, stopping)
+    found = _kernels.matching(starts, right[order].astype(np.int32), np.rint(weight[order] / unit), p.n, stopping)
     if found is None:
         return None
     mate, prices, others = found

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 from graphpart.common.steps import ROUNDING
 from graphpart.kernels import _pairs
-from graphpart.partition.bounds import _matching, _packing
-from graphpart.partition.bounds._implicit_packing import ImplicitPairs
+from graphpart.partition.bounds import _kernels
+from graphpart.partition.bounds._kernels import ImplicitPairs
 from graphpart.partition.bounds.cycle_packing import STAGES, pack_pairs
 from graphpart.partition.bounds.group_stars import GroupStars
 from graphpart.partition.bounds.message_passing import LITTLE, SWEEPS
@@ -166,7 +166,7 @@ class ImplicitPacking:
     def share(self) -> None:
         """Redistribute capacities, if this raises the value."""
         worth, shared = self._worth(), self.amounts.copy()
-        _packing.share(self._ends, self._terms, self._capacity(), worth, shared, SWEEPS, self.stopping)
+        _kernels.share(self._ends, self._terms, self._capacity(), worth, shared, SWEEPS, self.stopping)
         if float((shared * worth).sum()) > float((self.amounts * worth).sum()):
             self.amounts = shared
 
@@ -203,7 +203,7 @@ def centres(
     The former come in descending order of their degrees. O(m sqrt(n)); all shares are a half if it is stopped.
     """
     starts, neighbours, _ = _pairs.adjacency(n, u, v).arrays
-    twice = _matching.cover(starts, neighbours, stopping)
+    twice = _kernels.cover(starts, neighbours, stopping)
     if twice is None:
         return np.zeros(0, np.int32), np.arange(n, dtype=np.int32)
     degree = np.diff(starts)

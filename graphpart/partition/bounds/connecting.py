@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.groups import group
 from graphpart.kernels._pairs import adjacency
-from graphpart.partition.bounds import _separators
+from graphpart.partition.bounds import _kernels
 from graphpart.partition.certificates.inequalities import CUT, Inequalities
 from graphpart.partition.problem import SetPartition
 from graphpart.stopping import Stopping
@@ -66,7 +66,7 @@ class Connecting:
         """Cuts that the wanted variables violate at the point y, and the violation of each."""
         chosen = np.flatnonzero(wanted & ~self.links & (y > tolerance))
         begin = int(self._turn * len(chosen)) % max(1, len(chosen))
-        starts, elements, amounts, turn = _separators.cuts(
+        starts, elements, amounts, turn = _kernels.cuts(
             self._starts, self._neighbours, self._mate, y[self._variables],
             self._rows, self._others, y[self._pairs],
             self._u[chosen], self._v[chosen], y[chosen], tolerance, begin, limit, int(min(work, 2.0**62)), stopping,

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.partition.bounds import _packing
+from graphpart.partition.bounds import _kernels
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
 from graphpart.partition.problem import SetPartition
 from graphpart.stopping import Stopping
@@ -53,14 +53,14 @@ def pack_matrix(matrix: Floats, stopping: Stopping) -> tuple[Inequalities, Float
     stars, amounts, rest, best = Inequalities.none(), np.zeros(0), matrix, -1.0
     for leaves in LEAVES if n <= DENSE_UP_TO else LEAVES[-1:]:
         left = matrix.copy()
-        starts, elements, some = _packing.pack_stars(left, mean * np.array(SHARES), leaves, stopping)
+        starts, elements, some = _kernels.pack_stars(left, mean * np.array(SHARES), leaves, stopping)
         # An upper bound on the gain by triangles of the rest: half of its attraction.
         gain = float(some @ (np.diff(starts) - 2)) - 0.5 * float(left[left < 0].sum()) / 2
         if gain > best:
             kinds, splits = np.full(len(some), TWO_PARTITION, np.uint8), np.ones(len(some), np.int32)
             stars, amounts, rest, best = Inequalities(kinds, starts, elements, splits), some, left, gain
     rest = rest.copy()
-    starts, elements, some = _packing.pack_triangles(rest, stopping)
+    starts, elements, some = _kernels.pack_triangles(rest, stopping)
     u, v = (index.astype(np.int32) for index in np.triu_indices(n, 1))
     left = rest[u, v]
     used = np.flatnonzero(left)
@@ -79,5 +79,5 @@ def pack_pairs(
     """Packing for pairs with costs."""
     attractive = (cost < 0).view(np.uint8)
     lengths = np.array([length for length in stages if length < n] + [n], np.int64)
-    starts, elements, amounts = _packing.pack_cycles(n, u, v, attractive, np.abs(cost), lengths, stopping)
+    starts, elements, amounts = _kernels.pack_cycles(n, u, v, attractive, np.abs(cost), lengths, stopping)
     return Inequalities.cycles(starts, elements), amounts

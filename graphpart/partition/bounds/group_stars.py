@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.partition.bounds import _packing
+from graphpart.partition.bounds import _kernels
 from graphpart.partition.bounds.message_passing import LITTLE, SWEEPS
 from graphpart.partition.certificates.inequalities import GROUP_STAR, Inequalities
 from graphpart.partition.problem.groups import Groups
@@ -71,7 +71,7 @@ class GroupStars:
         """Raise the bound, with the given part of the attraction of each pair for group stars."""
         whole = float(attraction.sum())
         for k in range(sweeps):
-            gained = _packing.sweep_group_stars(
+            gained = _kernels.sweep_group_stars(
                 self.starts, self.pair, attraction, self.multipliers, self.load, k % 2 == 0, stopping
             )
             if gained <= LITTLE * whole or stopping.check(np.inf):

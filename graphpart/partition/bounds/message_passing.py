@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.steps import ROUNDING
-from graphpart.partition.bounds import _packing
+from graphpart.partition.bounds import _kernels
 from graphpart.partition.bounds.cycle_packing import DENSE_UP_TO, STAGES, pack, pack_matrix, pack_pairs
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition
@@ -70,7 +70,7 @@ def rounds_of_messages(
         pairs = np.searchsorted(keys, terms)
         capacity = np.abs(cost)
         shared = amounts.copy()
-        _packing.share(starts, pairs, capacity, worth, shared, SWEEPS, stopping)
+        _kernels.share(starts, pairs, capacity, worth, shared, SWEEPS, stopping)
         if shared @ worth > before:
             amounts = shared
         load = np.bincount(pairs, np.repeat(amounts, np.diff(starts)), len(cost))

@@ -39,8 +39,8 @@ from numpy.typing import NDArray
 
 from graphpart.common.groups import group
 from graphpart.kernels._pairs import CompressedRows
-from graphpart.partition.bounds import _cuts, _cycle_cuts
-from graphpart.partition.bounds._primal_dual import Program
+from graphpart.partition.bounds import _cuts, _kernels
+from graphpart.partition.bounds._kernels import Program
 from graphpart.partition.bounds.connecting import Connecting
 from graphpart.partition.bounds.message_passing import pass_messages
 from graphpart.partition.bounds.rows import Rows
@@ -361,7 +361,7 @@ class Relaxation:
         cuts, closing = self._closing(cuts)
         paths = CompressedRows(starts, others[order], length[np.concatenate([joins, joins])][order])
         closed = CompressedRows(closing, self.v[cuts], length[cuts])
-        found = _cycle_cuts.cycles(paths, closed, tolerance, PARAMETERS.reach, self.stopping)
+        found = _kernels.cycles(paths, closed, tolerance, PARAMETERS.reach, self.stopping)
         self.violation = float(found[2].max(initial=0.0))
         return Inequalities.cycles(found[0], found[1])
 
@@ -398,7 +398,7 @@ class Relaxation:
         tails, heads = tails[arcs], heads[arcs]
         by_cluster, closing = group(cluster[self.u[cuts]], count)
         cuts = cuts[by_cluster]
-        begins, elements, amounts, self._turn = _cycle_cuts.far_cycles(
+        begins, elements, amounts, self._turn = _kernels.far_cycles(
             cluster, within, beside, starts, cluster[heads], length[across][arcs % max(1, len(across))], tails, heads,
             closing, self.u[cuts], self.v[cuts], length[cuts], tolerance - PARAMETERS.nothing,
             int(self._turn * count) % max(1, count), int(PARAMETERS.far * len(self.cost)) + 100,

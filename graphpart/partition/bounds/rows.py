@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.partition.bounds import _primal_dual
+from graphpart.partition.bounds import _kernels
 from graphpart.partition.certificates.inequalities import Inequalities
 
 __all__ = ["Rows"]
@@ -69,7 +69,7 @@ class Rows:
         """Add new inequalities, with multipliers or 0; return their number. Multipliers of the same one add up."""
         starts, keys, signs, rhs = found.terms(self.n)
         pairs = self._positions(keys).astype(np.int32)  # which may make variables, and grow
-        middles, pairs, hashes = _primal_dual.arrange(starts, pairs, signs, self._words)
+        middles, pairs, hashes = _kernels.arrange(starts, pairs, signs, self._words)
         _, at, same = np.unique(hashes, return_index=True, return_inverse=True)
         given = np.zeros(len(found))
         if multipliers is not None:
@@ -128,7 +128,7 @@ class Rows:
             return order, starts, middles, pairs, self.rhs[order]
         place = np.full(self.m, -1, np.int32)
         place[free] = np.arange(len(free), dtype=np.int32)
-        starts, middles, pairs, taken = _primal_dual.compressed(self.starts, self.middles, self.pairs, place, y)
+        starts, middles, pairs, taken = _kernels.compressed(self.starts, self.middles, self.pairs, place, y)
         order, starts, middles, pairs = self._sorted(starts, middles, pairs)
         return order, starts, middles, pairs, (self.rhs - taken)[order]
 
@@ -138,7 +138,7 @@ class Rows:
         lengths, pluses = np.minimum(np.diff(starts), 127), np.minimum(middles - starts[:-1], 127)
         kinds = (lengths * 128 + pluses + (self.multipliers == 0) * 16384).astype(np.uint16)
         order = np.argsort(kinds, kind="stable")
-        return order, *_primal_dual.reordered(order, starts, middles, pairs)
+        return order, *_kernels.reordered(order, starts, middles, pairs)
 
     def signs(self) -> Floats:
         """1 or -1 for each term."""
@@ -147,11 +147,11 @@ class Rows:
 
     def left(self, y: Floats) -> Floats:
         """The left-hand sides at a point."""
-        return _primal_dual.left(self.starts, self.middles, self.pairs, y) if len(self.pairs) else np.zeros(len(self))
+        return _kernels.left(self.starts, self.middles, self.pairs, y) if len(self.pairs) else np.zeros(len(self))
 
     def reduced(self, cost: Floats, multipliers: Floats) -> Floats:
         """Reduced costs: costs plus the terms that multipliers add to them."""
         out = cost.copy()
         if len(self.pairs):
-            _primal_dual.add_rows(self.starts, self.middles, self.pairs, multipliers, out)
+            _kernels.add_rows(self.starts, self.middles, self.pairs, multipliers, out)
         return out

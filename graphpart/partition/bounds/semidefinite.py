@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.blas import one_thread
-from graphpart.partition.bounds._primal_dual import Program
+from graphpart.partition.bounds._kernels import Program
 from graphpart.partition.bounds.cycle_packing import DENSE_UP_TO
 from graphpart.partition.bounds.message_passing import pass_messages
 from graphpart.partition.bounds.relaxation import PARAMETERS, Relaxation

@@ -32,8 +32,7 @@ from numpy.typing import NDArray
 from graphpart.common.groups import group
 from graphpart.kernels import _pairs
 from graphpart.partition.confidence import pieces
-from graphpart.partition.confidence._cheapest import Sums
-from graphpart.partition.confidence._subsets import SmallGroups
+from graphpart.partition.confidence._kernels import SmallGroups, Sums
 from graphpart.partition.confidence.trees import tree_partings
 from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.local_search import _sparse_joining

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import distinct, group
-from graphpart.partition.confidence._subsets import SmallGroups
+from graphpart.partition.confidence._kernels import SmallGroups
 from graphpart.partition.inputs.arrays import keys_of_pairs
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.background import pairs_within

@@ -17,7 +17,7 @@ import numpy as np
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.bounds.trivial_bound import trivial_bound
-from graphpart.partition.exact_solvers import _brute_force
+from graphpart.partition.exact_solvers import _kernels
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import Labels, SetPartition, as_problem
 from graphpart.partition.problem.forms import cut_huge, matrix_of
@@ -113,7 +113,7 @@ def enumerated(p: SetPartition, stopping: Stopping) -> Labels:
         most_elements = int(weight.sum()) if limits.max_size is None else limits.max_size
         most = p.n if limits.most is None else limits.most
         matrix = matrix_of(q)
-        found = _brute_force.enumerate_partitions(
+        found = _kernels.enumerate_partitions(
             matrix, q._tolerance, stopping, weight, most_elements, min(limits.least, most), most,
             np.ascontiguousarray(np.stack(q._links(), 1)) if q._connected else None,
         )  # fmt: skip

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from graphpart.common.groups import group
 from graphpart.kernels._pairs import CompressedRows
 from graphpart.kernels.elementary import exp, log
-from graphpart.partition.exact_solvers import _pricing
+from graphpart.partition.exact_solvers import _kernels
 from graphpart.partition.exact_solvers.subset_rows import Prices
 from graphpart.stopping import Stopping
 
@@ -102,7 +102,7 @@ class Pricing:
         found = np.ascontiguousarray(starts)
         first, left, right, penalty, _ = self._by_element(prices)
         triples = CompressedRows(first, left, penalty)
-        _pricing.descend(self.finite, -prices.elements, triples, right, found, STEPS, stopping)
+        _kernels.descend(self.finite, -prices.elements, triples, right, found, STEPS, stopping)
         return found
 
     def below(
@@ -130,7 +130,7 @@ class Pricing:
         tails, heads = np.nonzero(linked)
         keys = tails * np.int64(n) + heads
         attracting = attraction[tails, heads]
-        return _pricing.examine(
+        return _kernels.examine(
             self.cost, self.weight, -prices.elements, group(tails, n)[1], heads.astype(np.int32),
             np.searchsorted(keys, heads * np.int64(n) + tails), attracting, 0.5 * attracting, first, left, right,
             penalty, np.searchsorted(keys, left * np.int64(n) + right), penalty + np.append(shares.ravel()[of], 0.0),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.proof_tree import units, whole
-from graphpart.maximum_cut import _odd_walks
+from graphpart.maximum_cut import _kernels
 from graphpart.maximum_cut.odd_cycles import OddCycles
 from graphpart.partition.exact_solvers.two_clusters import signed_graph_of
 from graphpart.partition.problem import SetPartition
@@ -59,7 +59,7 @@ class SidesBounding:
         v = np.concatenate([first, cuts[:, 1]])
         apart = np.repeat(np.array([0, 1], np.uint8), [g.n, len(cuts)])
         order = np.arange(len(u), dtype=np.int32)
-        side, root = _odd_walks.spanning_sides(g.n, u, v, apart, order)
+        side, root = _kernels.spanning_sides(g.n, u, v, apart, order)
         known = root[g.u] == root[g.v]
         frustrated = (side[g.u] ^ side[g.v] ^ g.negative).astype(np.float64)
         self.relaxation.confine(np.where(known, frustrated, 0.0), np.where(known, frustrated, 1.0))

@@ -25,7 +25,7 @@ cdef inline int name_of_move(int l) noexcept nogil:
     return EDGE if l < 2 else PAIR if l == 3 else NEIGHBOURHOOD
 
 
-cdef inline double most(double x, double y, int l) noexcept nogil:
+cdef inline double most_lost(double x, double y, int l) noexcept nogil:
     """The largest loss of moves number l at an element with costs x to a and y to b, which is with a, b, or neither."""
     cdef double worst = 0.0, loss
     if x < INFINITY and not (y == INFINITY and TO_A[l] > 0):
@@ -55,7 +55,7 @@ cdef inline int judge_third(
         for l in range(MOVES):
             if sums[l] == INFINITY:
                 continue
-            worst = sums[l] - most(x, y, l)
+            worst = sums[l] - most_lost(x, y, l)
             elsewhere |= worst <= room
             if x < INFINITY:
                 with_a |= worst - (TO_B[l] + PAIR_OUT[l]) * x + (TO_A[l] * y if TO_A[l] else 0.0) <= room

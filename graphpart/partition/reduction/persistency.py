@@ -70,7 +70,7 @@ from graphpart.partition.problem import Labels, SetPartition, as_problem, canoni
 from graphpart.partition.problem.derived import connected
 from graphpart.partition.problem.forms import with_matrix
 from graphpart.partition.problem.rules import Rules
-from graphpart.partition.reduction import _persistency
+from graphpart.partition.reduction import _kernels
 from graphpart.stopping import Stopping
 
 __all__ = ["PartitionReduction", "Persistency", "persistency", "reduce", "reduced"]
@@ -199,7 +199,7 @@ def reduced(p: SetPartition, stopping: Stopping) -> PartitionReduction:
     starts, neighbours, costs = q._rows().arrays
     largest = min(LARGEST_SET, max(q.n, 1))
     exact = common_step(p) > 0
-    joins, cuts = _persistency.persistent(q.n, starts, neighbours.copy(), costs.copy(), exact, largest, stopping)
+    joins, cuts = _kernels.persistent(q.n, starts, neighbours.copy(), costs.copy(), exact, largest, stopping)
     merged = connected(q.n, joins[0], joins[1])
     labels = merged[classes]
     small, cut, cut_criteria = _cut(p, p._contract(labels), labels, merged[cuts[0]], merged[cuts[1]], cuts[2])
@@ -232,7 +232,7 @@ def _with_background(p: SetPartition, q: SetPartition, classes: Labels, stopping
             beta.append(abs(b))
             g.append(np.abs(first))
             h.append(np.abs(second))
-    joins, _ = _persistency.persistent(
+    joins, _ = _kernels.persistent(
         q.n, starts, neighbours.copy(), costs.copy(), common_step(q) > 0, min(LARGEST_SET, max(q.n, 1)), stopping,
         (beta, np.stack(g, 1), np.stack(h, 1)), None if groups is None else (
             groups.starts, groups.group, groups.count, groups.price

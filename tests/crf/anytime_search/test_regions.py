@@ -8,7 +8,7 @@ import pytest
 from trials import trials
 
 import graphpart as gp
-from graphpart.crf.anytime_search import _parts, refining
+from graphpart.crf.anytime_search import _kernels, refining
 from graphpart.crf.anytime_search.model import Model
 from graphpart.crf.anytime_search.refining import Refining
 from graphpart.crf.anytime_search.regions import Regions
@@ -113,7 +113,7 @@ def test_terms_of_the_gap():
         for v in range(f.n):
             terms[v] += unary[v][labels[v]] - min(unary[v])
         if max(terms) < 2**59:  # allowed
-            assert _parts.gap_terms(regions, labels).tolist() == terms, trial
+            assert _kernels.gap_terms(regions, labels).tolist() == terms, trial
 
 
 def test_variables_around_a_place():
@@ -132,7 +132,7 @@ def test_variables_around_a_place():
             for u in sorted(near[v] - distance.keys()):
                 distance[u] = distance[v] + 1
                 queue.append(u)
-        found = _parts.around(regions, size, middle, seen).tolist()
+        found = _kernels.around(regions, size, middle, seen).tolist()
         assert len({*found}) == len(found) == min(size, len(distance)) and not seen.any()
         assert [distance[v] for v in found] == sorted(distance.values())[: len(found)]
 
@@ -156,7 +156,7 @@ def test_refining_never_raises_the_cost_and_ends_at_the_best_of_small_problems(s
         one.run(Stopping(), None if trial % 2 else 60.0)
         assert one.done and one.cost == f.evaluate_labels(one.labels) <= cost, trial
         better += one.cost < cost
-        connected = len(_parts.around(Regions(f), f.n, 0, np.zeros(f.n, np.int8))) == f.n
+        connected = len(_kernels.around(Regions(f), f.n, 0, np.zeros(f.n, np.int8))) == f.n
         if sizes[0] >= f.n and connected:
             assert one.cost <= gp.crf.brute_force(f).cost + 1e-9 * max(1.0, abs(cost)), trial
     assert better > 15

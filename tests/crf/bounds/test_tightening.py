@@ -9,7 +9,7 @@ from reference_crf import all_energies
 from trials import trials
 
 import graphpart as gp
-from graphpart.crf.bounds import _tightening, tightening
+from graphpart.crf.bounds import _kernels, tightening
 from graphpart.crf.bounds.lower_bound import lower_bound
 from graphpart.crf.bounds.message_passing import message_passing
 from graphpart.crf.bounds.passes import Passes
@@ -100,7 +100,7 @@ def test_candidates_are_all_triangles_and_chordless_squares():
             continue
         rows = _neighbours(n, pairs)
         edges = {frozenset(pair): k for k, pair in enumerate(pairs.tolist())}
-        scopes, members = _tightening.triangles(*rows, 10**6)
+        scopes, members = _kernels.triangles(*rows, 10**6)
         expected = [t for t in combinations(range(n), 3) if all(frozenset(e) in edges for e in combinations(t, 2))]
         assert sorted(map(tuple, scopes.tolist())) == expected
         around = set()
@@ -109,10 +109,10 @@ def test_candidates_are_all_triangles_and_chordless_squares():
                 ring = all(frozenset(e) in edges for e in ((i, j), (j, k), (k, m), (m, i)))
                 if ring and frozenset((i, k)) not in edges and frozenset((j, m)) not in edges:
                     around.add((i, frozenset((j, m)), k))
-        squares, sides = _tightening.squares(*rows, 10**6, 64)
+        squares, sides = _kernels.squares(*rows, 10**6, 64)
         assert len(squares) == len(around)
         assert {(i, frozenset((j, m)), k) for i, j, k, m in squares.tolist()} == around
-        starts, variables, ring = _tightening.shortest(*rows, 24, 10**6, 10**6)
+        starts, variables, ring = _kernels.shortest(*rows, 24, 10**6, 10**6)
         cycles = [variables[a:b].tolist() for a, b in pairwise_of(starts)]
         listed = [ring[a:b].tolist() for a, b in pairwise_of(starts)]
         every = [
@@ -139,15 +139,15 @@ def _components(n, pairs):
 
 def test_limits_of_candidates():
     rows = _neighbours(9, np.array(list(combinations(range(9), 2)), np.int32))
-    assert len(_tightening.triangles(*rows, 10)[0]) == 10
+    assert len(_kernels.triangles(*rows, 10)[0]) == 10
     rows = _neighbours(60, np.array(list(product(range(30), range(30, 60))), np.int32))
-    assert len(_tightening.squares(*rows, 5000, 64)[0]) == 5000
-    assert len(_tightening.squares(*rows, 10**6, 64)[0]) == (30 * 29 // 2) ** 2
-    assert len(_tightening.squares(*rows, 10**6, 10)[0]) == 0
+    assert len(_kernels.squares(*rows, 5000, 64)[0]) == 5000
+    assert len(_kernels.squares(*rows, 10**6, 64)[0]) == (30 * 29 // 2) ** 2
+    assert len(_kernels.squares(*rows, 10**6, 10)[0]) == 0
     ring = _neighbours(30, np.column_stack([np.arange(30), (np.arange(30) + 1) % 30]).astype(np.int32))
-    assert len(_tightening.shortest(*ring, 24, 10**6, 10**6)[0]) == 1
-    assert len(_tightening.shortest(*ring, 30, 10**6, 10**6)[0]) == 3  # by either edge of variable 0
-    assert len(_tightening.shortest(*ring, 30, 5, 10**6)[0]) == 1
+    assert len(_kernels.shortest(*ring, 24, 10**6, 10**6)[0]) == 1
+    assert len(_kernels.shortest(*ring, 30, 10**6, 10**6)[0]) == 3  # by either edge of variable 0
+    assert len(_kernels.shortest(*ring, 30, 5, 10**6)[0]) == 1
 
 
 def remaining(f):
@@ -181,7 +181,7 @@ def test_what_remains_after_messages_and_spreading_is_the_same_energy():
         before = unary.sum() * 0 + sum(m.min() for m in np.split(unary, passes.first[1:-1]))
         before += sum(t.min() for t in np.split(tables[: start[-1]], start[1:-1]))
         for sweeps in (0, 1, 4):
-            _tightening.spread(_tightening.PairCosts(f.domains, passes.first, unary, start, tables), *rows, sweeps)
+            _kernels.spread(_kernels.PairCosts(f.domains, passes.first, unary, start, tables), *rows, sweeps)
             for y in labels:
                 left = energy_left(f, ends, start, tables, unary, passes.first, y)
                 assert left + f.constant == pytest.approx(f.evaluate_labels(np.array(y, np.int32)), abs=1e-9)
@@ -197,8 +197,8 @@ def test_gains_are_the_least_sum_around_a_cycle_less_the_sum_of_least_ones():
             ring = [(i, (i + 1) % n)[:: rng.choice([-1, 1])] for i in range(n)]
             f = pairwise(rng, n, ring)
             passes, ends, start, tables, unary = remaining(f)
-            gains = _tightening.gains(
-                _tightening.PairCosts(f.domains, passes.first, unary, start, tables),
+            gains = _kernels.gains(
+                _kernels.PairCosts(f.domains, passes.first, unary, start, tables),
                 np.array([0, n]), np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32), np.inf, Stopping(),
             )  # fmt: skip
             least = min(
@@ -223,7 +223,7 @@ def test_agreements_are_differences_of_least_entries():
         node = np.cumsum(counts) - counts
         edges = np.cumsum([0, *counts[ends].prod(axis=1)])
         flat = np.concatenate([t.ravel() for t in tables])
-        u, v, pair, value = _tightening.agreements(ends, domains, node, start, flat, edges)
+        u, v, pair, value = _kernels.agreements(ends, domains, node, start, flat, edges)
         at = 0
         for k, table in enumerate(tables):
             i, j = sorted(ends[k].tolist())
@@ -252,7 +252,7 @@ def test_cycles_that_contradict_themselves():
         m = len(ends)
         value = rng.choice([-1.0, 1.0], m) * np.sort(rng.random(m))[::-1] if m else np.zeros(0)
         u, v = np.ascontiguousarray(ends[:, 0]), np.ascontiguousarray(ends[:, 1])
-        starts, nodes, pairs = _tightening.frustrated(u, v, np.arange(m, dtype=np.int32), value, n, 24, 10**6)
+        starts, nodes, pairs = _kernels.frustrated(u, v, np.arange(m, dtype=np.int32), value, n, 24, 10**6)
         for a, b in pairwise_of(starts.tolist()):
             some, by = nodes[a:b].tolist(), pairs[a:b].tolist()
             assert len(set(some)) == len(some) >= 3
@@ -270,7 +270,7 @@ def test_cycles_that_contradict_themselves():
             else None
         )
         assert consistent is None or consistent == (len(starts) == 1)
-        assert len(_tightening.frustrated(u, v, u, value, n, 24, 1)[0]) <= 2
+        assert len(_kernels.frustrated(u, v, u, value, n, 24, 1)[0]) <= 2
     assert met > 100
 
 

@@ -15,7 +15,7 @@ from graphpart.crf.problem import _structure, shared_tables
 from graphpart.crf.problem.derive import merge, simplify, split
 from graphpart.crf.problem.grids import grid_pairs
 from graphpart.crf.problem.labeling import places
-from graphpart.crf.reduction import _dead_ends
+from graphpart.crf.reduction import _kernels
 from graphpart.crf.reduction.persistency import _alike
 from graphpart.methods import methods_for
 
@@ -128,10 +128,8 @@ def test_reduction_shares_the_tables_that_are_left():
             assert equal(one.problem, other.problem) and (one.labels == other.labels).all()
         alive = (rng.random(int(f.domains.sum())) < 0.8).astype(np.uint8)
         alive[np.cumsum(f.domains) - rng.integers(1, f.domains + 1)] = 1
-        own = _dead_ends.restrict(copied(f)._view(), alive, np.arange(f.m, dtype=np.int32))
-        start, scope, begins, tables, constants, bad = _dead_ends.restrict(
-            f._view(), alive, _alike(f, alive, places(f))
-        )
+        own = _kernels.restrict(copied(f)._view(), alive, np.arange(f.m, dtype=np.int32))
+        start, scope, begins, tables, constants, bad = _kernels.restrict(f._view(), alive, _alike(f, alive, places(f)))
         assert (start == own[0]).all() and (scope == own[1]).all() and (constants == own[4]).all() and bad == own[5]
         assert (_structure.gather(tables, begins, np.append(own[2], len(own[3]))) == own[3]).all()
         shared += len(tables) < len(own[3])

@@ -11,7 +11,7 @@ from strategies_crf import random_factor_graph
 from trials import trials
 
 import graphpart as gp
-from graphpart.crf.reduction import _improving_mapping
+from graphpart.crf.reduction import _kernels
 from graphpart.crf.reduction import persistency as module
 from graphpart.crf.reduction.improving_mapping import improving_mapping
 from graphpart.crf.reduction.persistency import improving_mapping_step, reduce
@@ -67,9 +67,7 @@ def test_differences_by_definition():
         mapped[first[:-1] + labels] = 0
         stays = np.zeros_like(mapped)
         slack = 0.25 if trial % 3 else 0.0
-        domains, start, scope, tables, _, amiss = _improving_mapping.differences(
-            f._view(), labels, mapped, stays, slack
-        )
+        domains, start, scope, tables, _, amiss = _kernels.differences(f._view(), labels, mapped, stays, slack)
         count = np.add.reduceat(mapped, first[:-1]) + 1
         members = np.flatnonzero(count > 1)
         assert domains.tolist() == count[members].tolist()

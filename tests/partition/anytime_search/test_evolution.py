@@ -8,7 +8,7 @@ from trials import trials
 
 import graphpart as gp
 from graphpart.generate.networks import clustered_network
-from graphpart.partition.anytime_search._sparse_annealing import Annealing
+from graphpart.partition.anytime_search._kernels import Annealing
 from graphpart.partition.anytime_search.annealing import Annealer, has_plateaus
 from graphpart.partition.anytime_search.drifting import PropagationRounds, ReheatingRounds
 from graphpart.partition.anytime_search.evolution import EvolutionRounds, by_neighbourhood

@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 import graphpart as gp
 from graphpart.common.variates import exponential_variates
 from graphpart.partition.anytime_search import exchanges
-from graphpart.partition.anytime_search._exchanges import Exchanges
+from graphpart.partition.anytime_search._kernels import Exchanges
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.exchanges import ExchangeRounds
 from graphpart.partition.anytime_search.parameters import SearchParameters

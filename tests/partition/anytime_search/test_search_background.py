@@ -11,7 +11,7 @@ import graphpart as gp
 from graphpart.common.variates import exponential_variates
 from graphpart.generate.networks import clustered_network, community_network, scored_pairs
 from graphpart.partition import default
-from graphpart.partition.anytime_search._sparse_annealing import Annealing
+from graphpart.partition.anytime_search._kernels import Annealing
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.fusion import LevelRounds, fused
 from graphpart.partition.anytime_search.levels import polished, proposal_by_levels

@@ -5,7 +5,7 @@ import pytest
 
 import graphpart as gp
 from graphpart.common.variates import exponential_variates
-from graphpart.partition.anytime_search._sparse_annealing import Annealing
+from graphpart.partition.anytime_search._kernels import Annealing
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import canonical
 from graphpart.stopping import Stopping

@@ -13,7 +13,7 @@ from trials import trials
 import graphpart as gp
 from graphpart.errors import InvalidCertificate, InvalidProblem
 from graphpart.generate.networks import clustered_network
-from graphpart.partition.bounds import _packing
+from graphpart.partition.bounds import _kernels
 from graphpart.partition.bounds.background_packing import ImplicitPacking, centres
 from graphpart.partition.bounds.bounding import Bounding
 from graphpart.partition.bounds.trivial_bound import trivial_bound
@@ -390,7 +390,7 @@ def test_messages_between_inequalities_stay_within_capacities_and_end_once_two_s
         value = 0.0
         for sweeps in range(1, 9):
             amounts = np.zeros(count)
-            done = _packing.share(starts, pairs, capacity, worth, amounts, sweeps, Stopping())
+            done = _kernels.share(starts, pairs, capacity, worth, amounts, sweeps, Stopping())
             load = np.bincount(pairs, np.repeat(amounts, np.diff(starts)), m)
             assert amounts.min() >= 0 and (load <= capacity + 1e-12).all()
             assert amounts @ worth >= value - 1e-12  # no sweep loses

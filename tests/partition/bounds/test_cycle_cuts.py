@@ -10,7 +10,7 @@ from trials import trials
 import graphpart as gp
 from graphpart.common.groups import group
 from graphpart.kernels._pairs import CompressedRows
-from graphpart.partition.bounds import _cycle_cuts
+from graphpart.partition.bounds import _kernels
 from graphpart.partition.bounds.relaxation import PARAMETERS, Relaxation, solve_relaxation
 from graphpart.partition.certificates.certificate import certify
 from graphpart.partition.certificates.exact_check import check_certificate
@@ -27,7 +27,7 @@ def kernel(n, u, v, y, path, closing, tolerance, reach):
     lengths = np.concatenate([length[path]] * 2)[order]
     others = others[order].astype(np.int32)
     paths, closed = CompressedRows(starts, others, lengths), CompressedRows(first, v[closing], length[closing])
-    found = _cycle_cuts.cycles(paths, closed, tolerance, reach, Stopping())
+    found = _kernels.cycles(paths, closed, tolerance, reach, Stopping())
     return found, closing
 
 

@@ -7,7 +7,7 @@ from trials import trials
 
 import graphpart as gp
 from graphpart.generate import cluster_editing, planted_partition, sparse_random
-from graphpart.partition.bounds import _primal_dual
+from graphpart.partition.bounds import _kernels
 from graphpart.partition.bounds.relaxation import Relaxation, rounds_of
 from graphpart.stopping import Stopping
 
@@ -93,7 +93,7 @@ def test_iterations_are_those_of_the_formula(seed):
     pair_steps, row_steps = 1 / np.maximum(np.abs(signs).sum(axis=0), 1), 1 / np.abs(signs).sum(axis=1)
     y, multipliers = rng.random(m) * upper, np.where(rng.random(k) < 0.9, rng.random(k), 0.0) + 1e-9  # no row rests
     expected = reflected(signs, rhs, cost, lower, upper, pair_steps, row_steps, y, multipliers, iterations)
-    program = _primal_dual.Program(starts, middles, pairs, rhs, lower, upper)
+    program = _kernels.Program(starts, middles, pairs, rhs, lower, upper)
     done = program.reflect(1.0, y, multipliers, cost + signs.T @ multipliers, iterations, Stopping())
     assert done == iterations
     np.testing.assert_allclose(y, expected[0], atol=1e-9)

@@ -8,7 +8,7 @@ import pytest
 from trials import trials
 
 import graphpart as gp
-from graphpart.partition.bounds import _cuts, _primal_dual
+from graphpart.partition.bounds import _cuts, _kernels
 from graphpart.partition.bounds.relaxation import Relaxation
 from graphpart.partition.bounds.rows import Rows
 from graphpart.partition.bounds.semidefinite import Semidefinite, factor, project, whole_numbers
@@ -198,7 +198,7 @@ def test_sweeps_end_at_the_projection():
         given = 3.0 * rng.normal(size=m)
         point, multipliers, rest = given.copy(), np.zeros(len(rows)), np.zeros(len(rows), np.uint8)
         lower, upper = np.zeros(m), (rng.random(m) < 0.9).astype(float)
-        program = _primal_dual.Program(rows.starts, rows.middles, rows.pairs, rows.rhs, lower, upper)
+        program = _kernels.Program(rows.starts, rows.middles, rows.pairs, rows.rhs, lower, upper)
         for _ in range(2000):
             program.project(step, point, multipliers, rest)
         y = np.clip(point, lower, upper)

@@ -11,7 +11,7 @@ from trials import trials
 import graphpart as gp
 from graphpart.common.groups import group
 from graphpart.partition import proving
-from graphpart.partition.bounds import _cycle_cuts, relaxation
+from graphpart.partition.bounds import _kernels, relaxation
 from graphpart.partition.bounds.message_passing import pass_messages
 from graphpart.partition.bounds.relaxation import Relaxation
 from graphpart.partition.exact_solvers import regions as regions_module
@@ -226,7 +226,7 @@ def test_far_cycles_are_as_short_as_those_of_networkx(seed):
     cuts = cuts[by_cluster]
     given = (cluster, within, beside, starts, cluster[heads], lengths, tails, heads)
     given += (closing, u[cuts], v[cuts], length[cuts], 0.01)
-    begins, elements, amounts, _ = _cycle_cuts.far_cycles(*given, 0, 10**6, 10**9, Stopping())
+    begins, elements, amounts, _ = _kernels.far_cycles(*given, 0, 10**6, 10**9, Stopping())
     graph = nx.Graph()
     graph.add_nodes_from(range(n))
     graph.add_weighted_edges_from(zip(u[joins].tolist(), v[joins].tolist(), length[joins].tolist(), strict=True))
@@ -247,7 +247,7 @@ def test_far_cycles_are_as_short_as_those_of_networkx(seed):
     # some at a time, in turns: nothing is left out
     turn, seen = 0, set()
     for _ in range(count + 1):
-        begins, elements, amounts, turn = _cycle_cuts.far_cycles(*given, turn, 1, 10**9, Stopping())
+        begins, elements, amounts, turn = _kernels.far_cycles(*given, turn, 1, 10**9, Stopping())
         for k in range(len(amounts)):
             seen.add(frozenset((int(elements[begins[k]]), int(elements[begins[k + 1] - 1]))))
     assert seen == expected.keys()

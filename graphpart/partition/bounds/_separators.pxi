@@ -228,7 +228,3 @@ def cuts(const offset_t[::1] starts, const element_t[::1] neighbours, const offs
             begins.append(begins[len(begins) - 1] + size)
             amounts.append(wanted[k] - total)
     return np.array(begins, np.int64), _joined(elements), np.array(amounts, np.float64), begin
-
-
-def _joined(elements):
-    return np.concatenate(elements) if elements else zeros_int32(0)

@@ -19,7 +19,6 @@ import numpy as np
 from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 
-from graphpart.crf.anytime_search._parts cimport Arrays, Graph
 from graphpart.kernels._arrays cimport zeros_float64, zeros_int32, zeros_int64
 from graphpart.kernels.random cimport random_below, random_bits
 from graphpart.kernels.types cimport cost_t, element_t, offset_t

@@ -2,7 +2,7 @@
 
 The statement of each criterion, and why it holds, is in `persistency.py`.
 
-With a background that repels, in channels (see _pair_criteria.pxd), the kernel only joins pairs and sets. Joining
+With a background that repels, in channels (see _pair_criteria.pxi), the kernel only joins pairs and sets. Joining
 elements adds their weights, and the background within a set follows from the weights of its members. At an element x in
 neither row, a weighted mean of moves loses at most the maximum of 0 and three linear functions of the backgrounds
 between x and the two elements. So the loss at all such x is at most the sum of the losses that each channel alone would
@@ -24,16 +24,12 @@ from graphpart.kernels.minimum_cut cimport minimum_cut
 from graphpart.kernels.ring cimport Ring, pop, push
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.partition.reduction._criteria cimport CUT_SET, SUBGRAPH
-from graphpart.partition.reduction._moves cimport MOVES, TO_A, TO_B, judge_third, most as most_lost, name_of_move
-from graphpart.partition.reduction._pair_criteria cimport (
-    Scratch, background, finite_prices, judge_cut, judge_join, paid_by, paid_with, put_memberships, weight_of,
-)
+from graphpart.partition.reduction._moves cimport MOVES, TO_A, TO_B, judge_third, most_lost, name_of_move
 from graphpart.stopping cimport Stopping
 
 cdef enum:
     HOPELESS = 2                # give up a set that must outweigh more than this multiple of its seed's costs
 
-cdef double ROUNDING = 2.0**-51
 
 
 cdef struct Cut:

@@ -55,7 +55,7 @@ cdef inline int32_t neighbours(const Graph* g, element_t i) noexcept nogil:
     return g.degrees[i] + (g.fields[i] != 0)
 
 
-cdef inline void push(Stack* stacks, const Graph* g, element_t i) noexcept nogil:
+cdef inline void put_on(Stack* stacks, const Graph* g, element_t i) noexcept nogil:
     """Put a spin on the stack of those with fewer than three neighbours, with three, or with more."""
     cdef int32_t count = neighbours(g, i)
     cdef Stack* stack = stacks + (0 if count < 3 else 1 if count == 3 else 2)
@@ -65,7 +65,7 @@ cdef inline void push(Stack* stacks, const Graph* g, element_t i) noexcept nogil
         stack.size += 1
 
 
-cdef inline element_t pop(Stack* stack) noexcept nogil:
+cdef inline element_t take_off(Stack* stack) noexcept nogil:
     cdef element_t i
     stack.size -= 1
     i = stack.items[stack.size]
@@ -189,7 +189,7 @@ cdef bint eliminated(
         couple(g, halves[1], near[2], edges[1], triangle[1])
         couple(g, halves[2], near[0], edges[2], triangle[2])
     for k in range(count):
-        push(stacks, g, near[k])
+        put_on(stacks, g, near[k])
     return True
 
 
@@ -232,11 +232,11 @@ cdef bint decided(
             add_field(g, c, J)
         elif half != top:
             couple(g, half ^ 1, b, edge, J)
-        push(stacks, g, c)
+        put_on(stacks, g, c)
         half = following
     if top >= 0:
         add_field(g, b, -g.fields[i] if strength[0] > 0 else g.fields[i])
-        push(stacks, g, b)
+        put_on(stacks, g, b)
     return True
 
 
@@ -293,10 +293,10 @@ def eliminate(element_t[:, ::1] ends, double[::1] couplings, double[::1] fields)
             heads[i] = <element_t>e
             degrees[i] += 1
         for e in range(n - 1, -1, -1):
-            push(stacks, &g, <element_t>e)
+            put_on(stacks, &g, <element_t>e)
         while stacks[0].size or stacks[1].size or stacks[2].size:
             k = 0 if stacks[0].size else 1 if stacks[1].size else 2
-            i = pop(&stacks[k])
+            i = take_off(&stacks[k])
             if gone[i]:
                 continue
             if neighbours(&g, i) <= 3:

@@ -33,7 +33,7 @@ cdef enum:
     AT_ONCE = 1024          # steps between two looks at the clock, all of one temperature
 
 
-cdef struct State:
+cdef struct Table:
     Py_ssize_t n
     Py_ssize_t columns      # subsets that there may be
     const offset_t* starts
@@ -59,19 +59,19 @@ cdef struct State:
     uint64_t random
 
 
-cdef inline double pair_cost(const State* s, element_t a, element_t b) noexcept nogil:
+cdef inline double pair_cost(const Table* s, element_t a, element_t b) noexcept nogil:
     """The cost of a pair, 0 if it is not stored: in a row of all elements at the first look."""
     cdef offset_t low = max(s.starts[a], s.starts[a + 1] - (s.n - b)), high = min(s.starts[a + 1], s.starts[a] + b)
     cdef offset_t k = first_not_below(s.neighbours, low, high, b)
     return s.costs[k] if k < s.starts[a + 1] and s.neighbours[k] == b else 0.0
 
 
-cdef inline element_t* cuts_with(const State* s, element_t a, element_t V) noexcept nogil:
+cdef inline element_t* cuts_with(const Table* s, element_t a, element_t V) noexcept nogil:
     """The number of members of a subset that an element must be apart from, and their exclusive or."""
     return s.cuts + 2 * (a * s.columns + V)
 
 
-cdef inline double change(const State* s, element_t a, element_t b, element_t V) noexcept nogil:
+cdef inline double change_with(const Table* s, element_t a, element_t b, element_t V) noexcept nogil:
     """The change of cost if an element moves to a subset, and b, if it is at least 0, from there to that of the element.
 
     inf if this is not allowed.
@@ -101,7 +101,7 @@ cdef inline double change(const State* s, element_t a, element_t b, element_t V)
     return of_a[V] - of_a[U] + of_b[U] - of_b[V] - 2.0 * pair
 
 
-cdef void tell(State* s, element_t a, element_t U, element_t V) noexcept nogil:
+cdef void tell(Table* s, element_t a, element_t U, element_t V) noexcept nogil:
     """Tell the neighbours of an element that it is in V, no longer in U. O(degree)"""
     cdef offset_t k
     cdef element_t b
@@ -120,15 +120,15 @@ cdef void tell(State* s, element_t a, element_t U, element_t V) noexcept nogil:
             row[V] += s.costs[k]
 
 
-cdef inline void enter(State* s, element_t a, element_t V, element_t place) noexcept nogil:
+cdef inline void enter(Table* s, element_t a, element_t V, element_t place) noexcept nogil:
     s.members[V * s.room + place] = a
     s.place[a] = place
     s.label[a] = V
     s.load[V] += s.sizes[a]
 
 
-cdef void make(State* s, element_t a, element_t b, element_t V, double delta) noexcept nogil:
-    """Make a change, see `change`. An empty subset V is the last one of the unused."""
+cdef void make(Table* s, element_t a, element_t b, element_t V, double delta) noexcept nogil:
+    """Make a change, see `change_with`. An empty subset V is the last one of the unused."""
     cdef element_t U = s.label[a], place = s.place[a], last
     s.cost += delta
     s.load[U] -= s.sizes[a]
@@ -150,7 +150,7 @@ cdef void make(State* s, element_t a, element_t b, element_t V, double delta) no
     tell(s, a, U, V)
 
 
-cdef inline double propose(State* s, element_t* a, element_t* b, element_t* V) noexcept nogil:
+cdef inline double propose(Table* s, element_t* a, element_t* b, element_t* V) noexcept nogil:
     """A random change, and what it costs; inf if it is not allowed."""
     cdef uint64_t draw = random_bits(&s.random)
     cdef element_t cuts
@@ -178,10 +178,10 @@ cdef inline double propose(State* s, element_t* a, element_t* b, element_t* V) n
         b[0] = s.members[V[0] * s.room + <Py_ssize_t>random_below(&s.random, s.count[V[0]])]
     else:
         b[0] = -1
-    return change(s, a[0], b[0], V[0])
+    return change_with(s, a[0], b[0], V[0])
 
 
-cdef bint improve(State* s, element_t a, double tolerance) noexcept nogil:
+cdef bint improve(Table* s, element_t a, double tolerance) noexcept nogil:
     """Make the best change of an element that lowers the cost, if there is one. O(n log n) with sizes, else O(n)"""
     cdef element_t U = s.label[a], V, b, cuts, chosen = -1, target = -1
     cdef Py_ssize_t i
@@ -189,7 +189,7 @@ cdef bint improve(State* s, element_t a, double tolerance) noexcept nogil:
     s.work += s.n if s.sized else s.columns
     if s.used < s.columns and s.count[U] > 1:
         V = s.unused[s.columns - s.used - 1]
-        delta = change(s, a, -1, V)
+        delta = change_with(s, a, -1, V)
         if delta < least:
             least, target = delta, V
     for V in range(<element_t>s.columns):
@@ -199,12 +199,12 @@ cdef bint improve(State* s, element_t a, double tolerance) noexcept nogil:
         if cuts > 1:
             continue
         if cuts == 0:
-            delta = change(s, a, -1, V)
+            delta = change_with(s, a, -1, V)
             if delta < least:
                 least, target, chosen = delta, V, -1
         for i in range(1 if cuts else s.count[V] if s.sized else 0):
             b = cuts_with(s, a, V)[1] if cuts else s.members[V * s.room + i]
-            delta = change(s, a, b, V)
+            delta = change_with(s, a, b, V)
             if delta < least:
                 least, target, chosen = delta, V, b
     if target < 0:
@@ -229,7 +229,7 @@ cdef class Exchanges:
         Fewest and most subsets. There is a column of the table for each of the most.
     tolerance : float
     """
-    cdef State s
+    cdef Table s
     cdef list kept
     cdef element_t[::1] label
     cdef cost_t[::1] table
@@ -260,7 +260,7 @@ cdef class Exchanges:
         self.s.cuts = &self.cuts[0] if self.cuts.shape[0] else NULL
 
     cdef void start(self, const element_t[::1] labels) noexcept nogil:
-        cdef State* s = &self.s
+        cdef Table* s = &self.s
         cdef Py_ssize_t a, U
         cdef offset_t k
         self.table[:] = 0.0
@@ -313,7 +313,7 @@ cdef class Exchanges:
         A run that is stopped early gives the labels of that moment. `variates` are exponential variates; their number
         is a power of 2. The cost of the start serves `stopping` only.
         """
-        cdef State* s = &self.s
+        cdef Table* s = &self.s
         cdef element_t a = 0, b = -1, V = 0
         cdef Py_ssize_t i
         cdef long long t, times = max(1, steps // AT_ONCE), moves = 1

@@ -1,0 +1,4 @@
+"""The anytime search in one module."""
+
+include "_parts.pxi"
+include "_annealing.pxi"
