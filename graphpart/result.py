@@ -43,9 +43,15 @@ def relative_gap(cost: float, lower_bound: float) -> float:
 
 
 def sizes_of(labels: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """The size of the cluster of each element. O(n log n)"""
+    """The size of the cluster of each element. O(n) if clusters have small numbers, else O(n log n)"""
+    if _are_small(labels):
+        return np.bincount(labels)[labels]
     _, place, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     return np.asarray(sizes[place], np.int64)
+
+
+def _are_small(labels: NDArray[np.integer[Any]]) -> bool:
+    return len(labels) > 0 and int(labels.min()) >= 0 and int(labels.max()) <= 2 * len(labels)
 
 
 ROWS = 10  # of clusters or labels that a notebook shows
@@ -218,6 +224,8 @@ class PartitionResult(Result):
     @property
     def n_clusters(self) -> int:
         """The number of clusters."""
+        if _are_small(self.labels):
+            return int(np.count_nonzero(np.bincount(self.labels)))
         return len(np.unique(self.labels))
 
     @property

@@ -24,7 +24,7 @@ from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.compensated cimport Sum, add, value
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.kernels.union_find cimport number_sets, unite
-from graphpart.machine import side_by_side
+from graphpart.machine import processors, side_by_side
 
 ctypedef fused index_t:
     element_t
@@ -59,6 +59,7 @@ cdef extern from *:
 
 cdef enum:
     BLOCK = 64      # number of columns of a matrix that are compared with their mirror image at once
+    MANY = 1 << 18  # pairs from which on two threads make rows
 
 
 cdef class CompressedRows:
@@ -485,24 +486,57 @@ def symmetrise(cost_t[:, ::1] matrix, double tolerance, double rounding=0.0):
 def adjacency(
     Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost=None
 ) -> CompressedRows:
-    """The compressed rows of sorted pairs, without costs if none are given; neighbours ascend in each row. O(n + m)"""
-    cdef Py_ssize_t m = u.shape[0], k, a
-    cdef bint priced = cost is not None
+    """The compressed rows of sorted pairs, without costs if none are given; neighbours ascend in each row. O(n + m)
+
+    Of many pairs, two threads take half each: in each row, the entries of the second half follow those of the first.
+    """
+    cdef Py_ssize_t m = u.shape[0], a, half = m // 2 if m >= MANY and processors() > 1 else m
+    cdef bint two = half < m
     starts_array = zeros_int64(n + 1)
-    neighbours_array = empty_int32(2 * m)
-    costs_array = empty_float64(2 * m if priced else 0)
-    cdef offset_t[::1] starts = starts_array, place = empty_int64(n + 1)
-    cdef element_t[::1] neighbours = neighbours_array
-    cdef cost_t[::1] costs = costs_array
+    neighbours = empty_int32(2 * m)
+    costs = empty_float64(2 * m if cost is not None else 0)
+    cdef offset_t[::1] starts = starts_array, first = zeros_int64(n + 1), second = zeros_int64(n + 1 if two else 0)
+    cdef offset_t at = 0, counted
+    side_by_side(partial(_count, u, v, 0, half, first), partial(_count, u, v, half, m, second), worth=two)
+    with nogil:
+        for a in range(n):
+            counted = first[a]
+            starts[a] = first[a] = at
+            at += counted
+            if two:
+                counted = second[a]
+                second[a] = at
+                at += counted
+        starts[n] = at
+    side_by_side(
+        partial(_fill, u, v, cost, 0, half, first, neighbours, costs),
+        partial(_fill, u, v, cost, half, m, second, neighbours, costs),
+        worth=two,
+    )
+    return CompressedRows(starts_array, neighbours, costs)
+
+
+def _count(
+    const element_t[::1] u, const element_t[::1] v, Py_ssize_t begin, Py_ssize_t end, offset_t[::1] counts
+) -> None:
+    """Count the pairs of each element."""
+    cdef Py_ssize_t k
+    with nogil:
+        for k in range(begin, end):
+            counts[u[k]] += 1
+            counts[v[k]] += 1
+
+
+def _fill(
+    const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost, Py_ssize_t begin, Py_ssize_t end,
+    offset_t[::1] place, element_t[::1] neighbours, cost_t[::1] costs,
+) -> None:
+    """Write pairs into the rows of both elements, where each has its next place."""
+    cdef Py_ssize_t k
+    cdef bint priced = cost is not None
     cdef offset_t at
     with nogil:
-        for k in range(m):
-            starts[u[k] + 1] += 1
-            starts[v[k] + 1] += 1
-        for a in range(n):
-            starts[a + 1] += starts[a]
-        place[:] = starts
-        for k in range(m):
+        for k in range(begin, end):
             at = place[u[k]]
             place[u[k]] += 1
             neighbours[at] = v[k]
@@ -513,7 +547,6 @@ def adjacency(
             neighbours[at] = u[k]
             if priced:
                 costs[at] = cost[k]
-    return CompressedRows(starts_array, neighbours_array, costs_array)
 
 
 def spread(

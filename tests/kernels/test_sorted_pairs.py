@@ -59,3 +59,16 @@ def test_rows_are_the_same_without_costs():
         every = np.arange(n, dtype=np.int32)
         order = _pairs.spread(_pairs.CompressedRows(starts, neighbours, costs), 4, False, every)
         assert _pairs.spread(bare, 4, False, every).tolist() == order.tolist()
+
+
+def test_rows_are_the_same_on_any_number_of_threads(monkeypatch):
+    n, m = 1000, 2**18 + 5
+    u, v = (side.astype(np.int32)[:m] for side in np.triu_indices(n, 1))
+    costs = np.random.default_rng(4).normal(size=m)
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("GRAPHPART_THREADS", threads)
+        starts, neighbours, values = _pairs.adjacency(n, u, v, costs).arrays
+        order = np.lexsort((np.r_[v, u], np.r_[u, v]))
+        assert starts.tolist() == np.r_[0, np.cumsum(np.bincount(np.r_[u, v], minlength=n))].tolist()
+        assert neighbours.tolist() == np.r_[v, u][order].tolist()
+        assert values.tolist() == np.r_[costs, costs][order].tolist()

@@ -51,7 +51,7 @@ __all__ = ["improve_by_levels", "multilevel", "start_of_sequences"]
 PATIENCE = 3  # iterations with little gain after which the method ends; for 1, see docs/explanation/tried.md
 SMALLEST = 1e-4  # share of the cost
 AGAIN = 2  # the same, after subsets were divided
-MANY = 2**17  # pairs from which on elements are numbered subset by subset, so that most neighbours are near in memory
+MANY = 2**17  # pairs from which on elements are numbered subset by subset, for neighbours to be near in memory
 FEW = 2000  # a level has fewer elements than the one below by more than one in so many: others find little
 WORTH = 2e-6  # share of the cost that the moves of a level lower it by, if the next iteration is to reach that level
 
@@ -151,9 +151,10 @@ def improve_by_levels(
     """Iterations from canonical labels, until `patience` of them in a row have lowered the cost by little."""
     p = as_pairs(p)
     cost = p._evaluate_labels(labels)
-    bottom = Level(*p._rows(p.m < MANY).arrays, terms_of(p))
+    numbered = p.m >= MANY and stopping.max_iterations > 1  # it takes about as long as one iteration gains by it
+    bottom = Level(*p._rows(not numbered).arrays, terms_of(p))
     number = None
-    if p.m >= MANY:
+    if numbered:
         number = subset_by_subset(labels)
         bottom = bottom.coarsen(number, p.n)
     labels = _carried(labels, number)
