@@ -41,12 +41,11 @@ MACROS += [(f"CYTHON_{name}", "0") for name in ("USE_DICT_VERSIONS", "USE_PYLONG
 #   what plans, builds or checks once for each problem.
 # A new kernel is at -O2 until somebody measures it. A pattern without a kernel does no harm.
 LEVELS = {
-    "3": """*.images._contacts *._dense_annealing *._dense_joining *._dense_moves *.binary_quadratic.* *._min_sum
+    "3": """*.images._contacts *._dense_annealing *.partition.local_search._kernels *.binary_quadratic.* *._min_sum
             *.maximum_cut.* *.crf.bounds._message_passing *.crf.exact_solvers._kernels *.random_fields.* *._strips
             *.partition.bounds._cuts""",
     "1": """graphpart.learn.* graphpart.distributed.* graphpart.io.* *.bucket_elimination.* *.branch_and_bound.*
-            *.certificates.* *.crf.reduction.* *.pieces.* *.graph_cuts._doubled *.graph_cuts._ordered *._prepared
-            *._shared *.stopping""",
+            *.certificates.* *.crf.reduction.* *.pieces.* *.graph_cuts._kernels *._prepared *._shared *.stopping""",
 }
 
 

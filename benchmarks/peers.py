@@ -199,7 +199,7 @@ def solve_many(arrays: Arrays) -> Run:
 
 def kernels_many(arrays: Arrays) -> Run:
     """What solve_many cannot do without: its calls of kernels are recorded first, and replayed when measured."""
-    from graphpart.partition.local_search import _dense_joining, _dense_moves
+    from graphpart.partition.local_search import _kernels
 
     calls: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
 
@@ -207,8 +207,8 @@ def kernels_many(arrays: Arrays) -> Run:
         return lambda *given: calls.append((kernel, given)) or kernel(*given)
 
     with (
-        mock.patch.object(_dense_joining, "join_dense", recorded(_dense_joining.join_dense)),
-        mock.patch.object(_dense_moves, "kernighan_lin", recorded(_dense_moves.kernighan_lin)),
+        mock.patch.object(_kernels, "join_dense", recorded(_kernels.join_dense)),
+        mock.patch.object(_kernels, "kernighan_lin", recorded(_kernels.kernighan_lin)),
     ):
         solve_many(arrays)()
     if len(calls) != 2 * len(arrays["matrices"]):

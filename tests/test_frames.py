@@ -37,7 +37,7 @@ class Kernel:
 @pytest.mark.parametrize("dense", [True, False])
 def test_eight_frames_for_a_partition(monkeypatch, dense):
     kernel = Kernel("join_dense" if dense else "join_sparse")
-    monkeypatch.setattr(greedy_joining, "_dense_joining" if dense else "_sparse_joining", kernel)
+    monkeypatch.setattr(greedy_joining, "_kernels" if dense else "_sparse_joining", kernel)
     C = np.random.default_rng(0).normal(size=(40, 40))
     with pytest.raises(Reached):
         gp.solve(gp.SetPartition.from_matrix(np.triu(C, 1) + np.triu(C, 1).T, dense=dense))

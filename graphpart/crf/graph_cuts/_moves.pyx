@@ -18,7 +18,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 from graphpart.crf.graph_cuts._max_flow cimport Network, Node
-from graphpart.crf.graph_cuts._ordered cimport OrderedCut
+from graphpart.crf.graph_cuts._kernels cimport OrderedCut
 from graphpart.crf.graph_cuts._scaling cimport Wide, rounded, sides, wide_add
 from graphpart.crf.problem._view cimport Factors, place
 from graphpart.kernels._arrays cimport full_int32, full_int64, zeros_float64, zeros_int32, zeros_int64

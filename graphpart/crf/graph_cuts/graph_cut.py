@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.graph_cuts._ordered import OrderedCut
+from graphpart.crf.graph_cuts._kernels import OrderedCut
 from graphpart.crf.graph_cuts.cut_bound import bound_below
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import Found, finish, named

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.graph_cuts._doubled import DoubledCut
+from graphpart.crf.graph_cuts._kernels import DoubledCut
 from graphpart.crf.graph_cuts.cut_bound import bound_below
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.partition.local_search import _dense_joining, _sparse_joining
+from graphpart.partition.local_search import _kernels, _sparse_joining
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any
 from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.limited import few_enough
@@ -110,7 +110,7 @@ def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     r = as_pairs(cut_huge(q))
     tolerance = p._tolerance if r is q else r._tolerance
     if r.matrix is not None:
-        joined = _dense_joining.join_dense(r.matrix, tolerance, cost, stopping)
+        joined = _kernels.join_dense(r.matrix, tolerance, cost, stopping)
     elif any_subset_attracts(r):
         joined = join_any(r, r._must_join_classes(), cost, stopping)
     else:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.partition.local_search import _dense_moves, _sparse_moves
+from graphpart.partition.local_search import _kernels, _sparse_moves
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, move_to_any
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import improve
@@ -94,7 +94,7 @@ def move(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     p = as_pairs(p)
     cost = p._evaluate_labels(labels)
     if p.matrix is not None:
-        return _dense_moves.greedy_moving(p.matrix, labels, p._magnitude, p._tolerance, p._has_must_cut, cost, stopping)
+        return _kernels.greedy_moving(p.matrix, labels, p._magnitude, p._tolerance, p._has_must_cut, cost, stopping)
     if any_subset_attracts(p):
         return move_to_any(p, labels, cost, stopping)
     return _sparse_moves.greedy_moving(

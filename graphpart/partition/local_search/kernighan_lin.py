@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.partition.local_search import _dense_moves, _sparse_moves
+from graphpart.partition.local_search import _kernels, _sparse_moves
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native
 from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
@@ -94,7 +94,7 @@ def improve_by_sequences(p: SetPartition, labels: Labels, stopping: Stopping) ->
     p = as_pairs(p)
     cost = p._evaluate_labels(labels)
     if p.matrix is not None:
-        return _dense_moves.kernighan_lin(p.matrix, labels, p._magnitude, p._tolerance, p._has_must_cut, cost, stopping)
+        return _kernels.kernighan_lin(p.matrix, labels, p._magnitude, p._tolerance, p._has_must_cut, cost, stopping)
     if any_subset_attracts(p):
         return improve_by_pairs(p, labels, stopping)
     return _by_listed_pairs(p, labels, cost, stopping)

@@ -71,7 +71,7 @@ from typing import Any
 
 import numpy as np
 
-from graphpart.partition.local_search import _dense_moves
+from graphpart.partition.local_search import _kernels
 from graphpart.partition.local_search._kernighan_lin_pairs import Pairs
 from graphpart.partition.local_search._sparse_chains import Chains
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any, move_to_any
@@ -201,7 +201,7 @@ def _improve_in_turn(p: SetPartition, pairs: Pairs, stopping: Stopping) -> None:
     while True:
         before = pairs.cost
         if p.is_dense:
-            moved = _dense_moves.kernighan_lin(
+            moved = _kernels.kernighan_lin(
                 p.matrix, pairs.labels, p._magnitude, p._tolerance, p._has_must_cut, before, stopping,
                 p.n // 10 + REST, LONG * p.n,
             )  # fmt: skip
@@ -214,8 +214,10 @@ def _improve_in_turn(p: SetPartition, pairs: Pairs, stopping: Stopping) -> None:
             pairs.adopt(chains.labels, cost)
         if stopping.step(pairs.cost):
             return
-        if divided and not pairs.cost < before and not (
-            pairs.joins_help() if pairs.bounded else joins_help(p, canonical(pairs.labels))
+        if (
+            divided
+            and not pairs.cost < before
+            and not (pairs.joins_help() if pairs.bounded else joins_help(p, canonical(pairs.labels)))
         ):
             return
         before = pairs.cost

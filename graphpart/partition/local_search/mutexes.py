@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graphpart.methods import find_method
-from graphpart.partition.local_search import _mutex_watershed
+from graphpart.partition.local_search import _kernels
 from graphpart.partition.pieces.contraction import Contraction
 from graphpart.partition.problem import SetPartition, as_problem, canonical
 from graphpart.partition.problem.forms import with_matrix
@@ -86,7 +86,7 @@ def mutex_watershed(
     contraction = Contraction(p)
     q: SetPartition = contraction.problem
     u, v, cost = q.pairs()
-    found, looked = _mutex_watershed.mutex_watershed(q.n, u, v, cost, stopping)
+    found, looked = _kernels.mutex_watershed(q.n, u, v, cost, stopping)
     stopping.iterations += looked
     labels = canonical(contraction.lift(canonical(found)))
     return finish(p, labels, stopping, "mutex-watershed", Status.FEASIBLE, message="every pair has been looked at")

@@ -17,7 +17,7 @@ from strategies import partitions
 from trials import trials
 
 import graphpart as gp
-from graphpart.partition.local_search import _dense_moves
+from graphpart.partition.local_search import _kernels
 from graphpart.partition.local_search import kernighan_lin_pairs as module
 from graphpart.partition.local_search._kernighan_lin_pairs import Pairs
 from graphpart.partition.local_search._sparse_chains import Chains
@@ -321,7 +321,7 @@ def reference_sequences(p: gp.SetPartition, labels: np.ndarray, rest: int, patie
 def test_same_long_sequences_as_the_reference(p: gp.SetPartition) -> None:
     for labels in starts(p)[: p.n]:
         for rest, patience in ((1, 5), (3, 12)):
-            found = _dense_moves.kernighan_lin(
+            found = _kernels.kernighan_lin(
                 p.matrix,
                 labels,
                 p._magnitude,
@@ -343,7 +343,7 @@ def test_long_sequences_keep_apart_what_must_be(seed: int) -> None:
     cuts = [pairs[k] for k in rng.choice(len(pairs), 6, replace=False)]
     p = gp.SetPartition.from_pairs(n, pairs, rng.integers(-9, 10, len(pairs)), must_cut=cuts, dense=True)
     labels = np.arange(n, dtype=np.int32)
-    found = _dense_moves.kernighan_lin(p.matrix, labels, p._magnitude, p._tolerance, True, 0.0, Stopping(), 3, 30)
+    found = _kernels.kernighan_lin(p.matrix, labels, p._magnitude, p._tolerance, True, 0.0, Stopping(), 3, 30)
     assert canonical(found).tolist() == naive.canonical(reference_sequences(p, labels, 3, 30))
     assert math.isfinite(p.evaluate(canonical(found)))
 

@@ -142,7 +142,7 @@ cdef struct Side:
     uint64_t* hash
 
 
-cdef struct State:
+cdef struct Joining:
     const cost_t* matrix
     Py_ssize_t n                # its size
     cost_t* collected           # the entries of one row, without joined subsets
@@ -164,7 +164,7 @@ cdef struct State:
 
 # -------------------------------------------------------------------------------------------------------------- ties
 
-cdef inline void offer(State* s, Side* side, Py_ssize_t row, element_t name) noexcept nogil:
+cdef inline void offer_row(Joining* s, Side* side, Py_ssize_t row, element_t name) noexcept nogil:
     """Let a row lead to subset `name`, at its smallest cost, if this precedes the present one (-1: none) on ties."""
     cdef element_t mine = side.name[row]
     cdef uint64_t sizes = pack_sizes(s.elements[mine], s.elements[name]), hash = scramble_pair(mine, name)
@@ -178,17 +178,17 @@ cdef inline void offer(State* s, Side* side, Py_ssize_t row, element_t name) noe
 
 
 cdef void offer_singles(
-    State* s, Side* side, Py_ssize_t row, const cost_t* costs, Py_ssize_t first, Py_ssize_t end
+    Joining* s, Side* side, Py_ssize_t row, const cost_t* costs, Py_ssize_t first, Py_ssize_t end
 ) noexcept nogil:
     """Offer all elements of a range that are alone and have the smallest cost of the row."""
     cdef Py_ssize_t k = next_equal(end, costs, side.low[row], first)
     while k < end:
         if s.dead[k] == 0.0:
-            offer(s, side, row, s.single.name[k])
+            offer_row(s, side, row, s.single.name[k])
         k = next_equal(end, costs, side.low[row], k + 1)
 
 
-cdef inline const cost_t* row_of_single(State* s, Py_ssize_t k, Py_ssize_t first) noexcept nogil:
+cdef inline const cost_t* row_of_single(Joining* s, Py_ssize_t k, Py_ssize_t first) noexcept nogil:
     """Costs of an element that is alone to single ones from `first` on, at their places; valid until the next call."""
     cdef const cost_t* row = s.matrix + s.single.name[k] * s.n
     if s.single.n == s.n:
@@ -197,7 +197,7 @@ cdef inline const cost_t* row_of_single(State* s, Py_ssize_t k, Py_ssize_t first
     return s.collected
 
 
-cdef void scan_single(State* s, Py_ssize_t k) noexcept nogil:
+cdef void scan_single(Joining* s, Py_ssize_t k) noexcept nogil:
     """Find the smallest cost of an element that is alone to later elements that are alone."""
     cdef Side* side = &s.single
     cdef Py_ssize_t n = side.n
@@ -210,7 +210,7 @@ cdef void scan_single(State* s, Py_ssize_t k) noexcept nogil:
         offer_singles(s, side, k, costs, k + 1 + place.first, k + 1 + place.end)
 
 
-cdef void finish_scan(State* s, Py_ssize_t i, Place place) noexcept nogil:
+cdef void finish_scan(Joining* s, Py_ssize_t i, Place place) noexcept nogil:
     """Find the smallest cost of a subset with several elements, given that to elements that are alone."""
     cdef Side* side = &s.several
     cdef Py_ssize_t k
@@ -226,11 +226,11 @@ cdef void finish_scan(State* s, Py_ssize_t i, Place place) noexcept nogil:
     if other.least == side.low[i]:
         k = next_equal(other.end, costs, other.least, other.first)
         while k < other.end:
-            offer(s, side, i, side.name[k])
+            offer_row(s, side, i, side.name[k])
             k = next_equal(other.end, costs, other.least, k + 1)
 
 
-cdef void consider(State* s, Side* side, Place place, Side** first, Py_ssize_t* row) noexcept nogil:
+cdef void consider(Joining* s, Side* side, Place place, Side** first, Py_ssize_t* row) noexcept nogil:
     """Search each row again of which only this bound is known. Keep the first row with this cost on ties."""
     cdef cost_t low = place.least
     cdef Py_ssize_t k = next_equal(place.end, side.low, low, place.first)
@@ -249,7 +249,7 @@ cdef void consider(State* s, Side* side, Place place, Side** first, Py_ssize_t* 
         k = next_equal(place.end, side.low, low, k + 1)
 
 
-cdef cost_t best(State* s, element_t* a, element_t* b) noexcept nogil:
+cdef cost_t best_pair(Joining* s, element_t* a, element_t* b) noexcept nogil:
     """The smallest cost of all, and its two subsets."""
     cdef cost_t low = INFINITY
     cdef Py_ssize_t row = -1
@@ -272,7 +272,7 @@ cdef cost_t best(State* s, element_t* a, element_t* b) noexcept nogil:
 
 # ------------------------------------------------------------------------------------------------------------- joins
 
-cdef bint add_row_of_several(State* s) noexcept nogil:
+cdef bint add_row_of_several(Joining* s) noexcept nogil:
     """Add a subset with several elements; False if there is no memory."""
     cdef Py_ssize_t i = s.several.n, capacity, width, k
     cdef cost_t* table
@@ -303,7 +303,7 @@ cdef bint add_row_of_several(State* s) noexcept nogil:
     return True
 
 
-cdef void remove_row_of_several(State* s, Py_ssize_t i) noexcept nogil:
+cdef void remove_row_of_several(Joining* s, Py_ssize_t i) noexcept nogil:
     """Remove a subset with several elements; the last one takes its place."""
     cdef Side* side = &s.several
     cdef Py_ssize_t last, k
@@ -336,7 +336,7 @@ cdef inline void loosen(Side* side, element_t a, element_t b) noexcept nogil:
         k = next_named(side.n, side.nearest, a, b, k + 1)
 
 
-cdef void join_subsets(State* s, element_t a, element_t b) noexcept nogil:
+cdef void join_subsets(Joining* s, element_t a, element_t b) noexcept nogil:
     """Join two subsets, of which the first has the smaller name."""
     cdef Side* side = &s.several
     cdef Py_ssize_t n = s.single.n, width = s.width, i, j, k, t
@@ -395,7 +395,7 @@ cdef void join_subsets(State* s, element_t a, element_t b) noexcept nogil:
     finish_scan(s, i, place)
 
 
-cdef void compact(State* s) noexcept nogil:
+cdef void compact(Joining* s) noexcept nogil:
     """Drop the columns of elements that are no longer alone; the order stays."""
     cdef Side* side = &s.single
     cdef Py_ssize_t m = s.alive, i, j = 0, k
@@ -445,7 +445,7 @@ cdef void free_side(Side* side) noexcept nogil:
     free(side.hash)
 
 
-cdef bint make(State* s, const cost_t* matrix, Py_ssize_t n) noexcept nogil:
+cdef bint make(Joining* s, const cost_t* matrix, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t k
     cdef bint made
     s.failed = False
@@ -479,7 +479,7 @@ cdef bint make(State* s, const cost_t* matrix, Py_ssize_t n) noexcept nogil:
     return True
 
 
-cdef void free_all(State* s) noexcept nogil:
+cdef void free_all(Joining* s) noexcept nogil:
     cdef Py_ssize_t k
     if s.rows != NULL:
         for k in range(s.several.n):
@@ -503,7 +503,7 @@ def join_dense(const cost_t[:, ::1] matrix, double tolerance, double cost, Stopp
     """Labels of the fixed point. O(n^2) expected time; at most about one matrix of further memory, mostly far less."""
     cdef Py_ssize_t n = matrix.shape[0], k
     cdef element_t a = 0, b = 0, swap
-    cdef State s
+    cdef Joining s
     cdef cost_t low
     cdef bint made
     labels_array = np.arange(n, dtype=np.int32)
@@ -513,7 +513,7 @@ def join_dense(const cost_t[:, ::1] matrix, double tolerance, double cost, Stopp
     with nogil:
         made = make(&s, &matrix[0, 0], n)
         while made and not s.failed:
-            low = best(&s, &a, &b)
+            low = best_pair(&s, &a, &b)
             if not low < -tolerance:
                 break
             if b < a:

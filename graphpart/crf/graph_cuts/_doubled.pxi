@@ -25,7 +25,6 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from graphpart.crf.graph_cuts._max_flow cimport Arc, Flow, Network, Node, magnitude
-from graphpart.crf.graph_cuts._ordered cimport OrderedCut
 from graphpart.crf.graph_cuts._scaling cimport Wide, sides, wide_add
 from graphpart.crf.problem._view cimport Factors, entries_of
 from graphpart.kernels._arrays cimport empty_int32, empty_int64, full_int32, zeros_float64, zeros_int32, zeros_uint8
