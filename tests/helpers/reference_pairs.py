@@ -19,7 +19,12 @@ from graphpart.stopping import Stopping
 
 
 def improve_pairs_alone(
-    p: gp.SetPartition, labels: np.ndarray, stopping: Stopping, patience: int | None = None, divided: bool = False
+    p: gp.SetPartition,
+    labels: np.ndarray,
+    stopping: Stopping,
+    patience: int | None = None,
+    divided: bool = False,
+    parts: tuple[int, int] = (10**6, 8),
 ) -> np.ndarray:
     """The fixed point of pairs alone, without moves; `patience` replaces all rules about the ends of sequences."""
     if p.n == 0:
@@ -28,9 +33,12 @@ def improve_pairs_alone(
     if patience is not None:
         rows, terms = (p._rows().arrays, terms_of(p)) if p.matrix is None else (None, None)
         cost = p._evaluate_labels(labels)
-        pairs = Pairs(p.matrix, rows, labels, p._magnitude, p._tolerance, cost, patience, terms=terms, divided=divided)
-    while pairs.round(stopping) and not stopping.step(pairs.cost):
-        pass
+        pairs = Pairs(
+            p.matrix, rows, labels, p._magnitude, p._tolerance, cost, patience, 0.0, 0, terms, divided, *parts
+        )
+    while pairs.round(stopping) or (pairs.owes and pairs.round(stopping, True)):
+        if stopping.step(pairs.cost):
+            break
     return pairs.labels
 
 
@@ -72,6 +80,7 @@ def reference(
     height: float = 0.0,
     whole: int = 0,
     divided: bool = False,
+    parts: tuple[int, int] = (10**6, 8),
 ) -> np.ndarray:
     """The statement of the module, literally."""
     C, stored = cost_matrix(p)
@@ -84,11 +93,14 @@ def reference(
     def linked(a: int, W: int) -> bool:
         return bool((stored[a] & (x == W)).any())
 
-    def improve(U: int, V: int, together: int) -> bool:
+    def improve(U: int, V: int, together: int, pairs: np.ndarray | None = None) -> bool:
+        """With `pairs`, only their elements may switch at first."""
         start = x.copy()
-        waiting = [a for a in range(n) if x[a] in (U, V) and (linked(a, V if x[a] == U else U) or V not in start)]
+        first = stored if pairs is None else pairs
+        ends = [(a, V if x[a] == U else U) for a in range(n) if x[a] in (U, V)]
+        waiting = [a for a, W in ends if (first[a] & (x == W)).any() or V not in start]
         joined = np.where((x == U) | (x == V), together, x)
-        join = total(C, joined) - total(C, x) if waiting or not base.any else math.inf
+        join = total(C, joined) - total(C, x) if pairs is None and (waiting or not base.any) else math.inf
         smallest, sum_, kept, sequence, done = 0.0, 0.0, 0, [], set()
         both = int(((x == U) | (x == V)).sum())
         most = max(patience, both // 2) if both <= whole else patience
@@ -115,12 +127,15 @@ def reference(
                 smallest, kept = sum_, len(sequence)
         x[:] = start
         if V in start and join < -tolerance and join <= smallest:
+            sequence, kept = np.flatnonzero(x != joined).tolist(), -1
             x[:] = joined
         elif kept:
             for a in sequence[:kept]:
                 x[a] = V if x[a] == U else U
         else:
             return False
+        for a in sequence[: kept if kept >= 0 else None]:
+            now.update([a, *np.flatnonzero(stored[a]).tolist()])
         for W in (U, V):
             changed.discard(W)
             if W in x:
@@ -129,23 +144,37 @@ def reference(
                 unused.append(W)
         return True
 
-    changed = set(range(n + 1))
+    changed, now, owed, wholly = set(range(n + 1)), set[int](), set[int](), True
     # rows of subsets, and the groups of those to pair them with, step by step
     steps = [((0, 1), (0, 1)), ((2, 3), (2, 3)), *(((a,), (b,)) for a, b in ((0, 2), (1, 3), (0, 3), (1, 2)))]
     while True:
-        at_start, changed = changed, set()
+        at_start, close, changed, now = changed, now, set(), set()
+        size = {U: int((x == U).sum()) for U in set(x.tolist())}
+        partly = {
+            U for U in at_start
+            if not wholly and size[U] >= parts[0] and parts[1] * sum(x[a] == U for a in close) <= size[U]
+        }  # fmt: skip
+        at_start = at_start - partly | (owed if wholly else set())
+        owed = (owed | partly) - at_start
+        moved = np.array([a in close for a in range(n)], bool)
+        by_change = stored & (moved[:, None] | moved[None, :])
         group = groups_of(x, divided)
         for mine, others in steps:
             crosses = len(mine) == 1
             for U in range(n + 1):
                 if group.get(U) not in mine or U not in x:
                     continue
-                near = {int(x[b]) for a in range(n) for b in range(n) if stored[a, b] and x[a] == U}
+                near = {int(x[b]) for b in np.flatnonzero(stored[x == U].any(axis=0))}
+                close_to = {int(x[b]) for b in np.flatnonzero(by_change[x == U].any(axis=0))}
                 for V in sorted(V for V in near if V != U and group[V] in others and (crosses or U < V)):
-                    if (U in at_start or V in at_start) and U in x and V in x:
-                        larger = crosses and (x == V).sum() > (x == U).sum()
+                    larger = crosses and (x == V).sum() > (x == U).sum()
+                    if U not in x or V not in x:
+                        continue
+                    if U in at_start or V in at_start:
                         improve(U, V, V if larger else U)
-        touched = at_start | changed
+                    elif V in close_to and (U in partly or V in partly):
+                        improve(U, V, U, by_change)
+        touched = at_start | {U for U in changed if wholly or (x == U).sum() < parts[0]}
         spare = [sum(int((x == U).sum()) - 1 for U in group if (group[U] > 1) == k and U in x) for k in range(2)]
         free, shared = unused[::-1], 2 * min(spare)  # numbers are dealt out to the first and the last two groups
         rest = free[shared:][::-1]
@@ -158,8 +187,9 @@ def reference(
                     numbers.append(W)
                     break
         unused = [U for U in unused if U not in x]
-        if not changed:
+        if not changed and not (owed := owed & set(x.tolist())):
             return x
+        wholly = not changed
 
 
 def reference_chains(

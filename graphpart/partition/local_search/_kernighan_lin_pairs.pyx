@@ -62,7 +62,12 @@ cdef enum:
     GROUPS = 4      # of subsets
     AHEAD = 8       # what is far apart in memory is asked for so many turns before
     SHARE = 256     # larger subsets than this share of all elements are divided first
-    NOW = 2         # an element is near a change of this round
+    WHOLLY = 1      # bits of `pending`
+    PARTLY = 2
+    LINKED = 1      # bits of `near`: a stored pair links the element to a subset that changed wholly before this round;
+    NOW = 2         # it, or a neighbour, has moved in this round,
+    CLOSE = 4       # or before this round;
+    AROUND = 8      # it is CLOSE, or a neighbour is
 
 
 cdef struct Element:
@@ -111,9 +116,11 @@ cdef struct State:
     Py_ssize_t shared           # number of the free numbers that each thread takes every other one of
     bint odd                    # whether these are the odd ones
     char* changed               # subsets that changed since this was last cleared
-    char* pending               # subsets that changed before this round
+    char* pending               # subsets that changed before this round, wholly or partly
+    char* owed                  # subsets that changed partly, and have not been pending wholly since
     char* near_change           # subsets that changed before this round, or may be linked to one that did
-    char* near                  # elements that a stored pair links to a subset that changed before this round, or NOW
+    char* near                  # see the bits
+    bint partial                # whether only pairs near a change link the two subsets at hand
     bint divided                # whether subsets are divided into groups
     unsigned char* group        # group of each subset
     int reach[GROUPS]           # groups of subsets with which those of a group are improved now, as bits
@@ -339,7 +346,7 @@ cdef void look_at(State* s, element_t a, element_t other) noexcept nogil:
     s.at[a].cuts = s.at[a].links = 0
     for k in range(s.starts[a], s.starts[a + 1]):
         account(s, a, s.costs[k], s.label[s.neighbours[k]], other)
-        s.at[a].links += s.label[s.neighbours[k]] == other and not s.base.lifted[k]
+        s.at[a].links += s.label[s.neighbours[k]] == other and not (s.base.any and s.base.lifted[k])
 
 
 cdef void look_at_all(State* s, element_t U, element_t V) noexcept nogil:
@@ -366,10 +373,10 @@ cdef void look_at_all(State* s, element_t U, element_t V) noexcept nogil:
 
 
 cdef inline void touch(State* s, element_t a, element_t other) noexcept nogil:
-    """Compute the change of cost if a switches; unless subsets are connected, without pairs to the other subset."""
+    """Compute the change of cost if a switches; without pairs to the other subset if all of these are counted after."""
     s.touched[s.touches] = a
     s.touches += 1
-    if s.base.any:
+    if s.base.any or s.partial:
         look_at(s, a, other)
     else:
         s.at[a].delta = -s.at[a].own
@@ -499,7 +506,7 @@ cdef void look_at_border(State* s, element_t U, element_t V) noexcept nogil:
         if s.at[b].place == OUT:
             s.at[b].place = LISTED
             touch(s, b, U)
-        if s.base.any:
+        if s.base.any or s.partial:
             continue
         sum_between(s, &s.between, a, k)
         if s.costs[k] == INFINITY:
@@ -525,7 +532,9 @@ cdef inline Linked* linked_by(State* s, element_t a, offset_t k) noexcept nogil:
     cdef element_t W = s.label[s.neighbours[k]], U = s.label[a]
     if (W <= U and not s.crosses) or not s.reach[s.group[U]] >> s.group[W] & 1:
         return NULL
-    if (s.base.any and s.base.lifted[k]) or not (s.pending[U] or s.pending[W]):
+    if (s.base.any and s.base.lifted[k]) or not (s.pending[U] | s.pending[W]):
+        return NULL
+    if not (s.pending[U] | s.pending[W]) & WHOLLY and not (s.near[a] | s.near[s.neighbours[k]]) & CLOSE:
         return NULL
     return begin_border(s, W)
 
@@ -554,7 +563,7 @@ cdef bint find_sums(State* s, element_t U, fixed_t tolerance) noexcept nogil:
     if gain > tolerance:
         return True
     while a >= 0:
-        for k in range(s.starts[a], s.starts[a + 1] if s.pending[U] or s.near[a] else 0):
+        for k in range(s.starts[a], s.starts[a + 1] if s.pending[U] & WHOLLY or s.near[a] else 0):
             linked = linked_by(s, a, k)
             if linked != NULL:
                 sum_between(s, linked, a, k)
@@ -562,7 +571,7 @@ cdef bint find_sums(State* s, element_t U, fixed_t tolerance) noexcept nogil:
     for i in range(s.closes):
         W = s.close[i]
         linked = s.linked + W
-        if change_of_join(s, U, W, linked) >= -tolerance and (
+        if (s.pending[U] | s.pending[W]) & WHOLLY and change_of_join(s, U, W, linked) >= -tolerance and (
             gain - linked.attracting + largest_gain(s, W) <= tolerance
         ):
             linked.border = CANNOT_GAIN
@@ -599,10 +608,10 @@ cdef void list_borders(State* s, element_t U) noexcept nogil:
             if s.next[c] >= 0:
                 prefetch(s.next + s.next[c])
                 prefetch(s.starts + s.next[c])
-        if b >= 0 and (s.pending[U] or s.near[b]):
+        if b >= 0 and (s.pending[U] & WHOLLY or s.near[b]):
             for k in range(s.starts[b], s.starts[b + 1]):
                 prefetch(s.label + s.neighbours[k])
-        if s.pending[U] or s.near[a]:
+        if s.pending[U] & WHOLLY or s.near[a]:
             list_border(s, a)
         a, b = b, c
 
@@ -694,7 +703,7 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
                 if stays(s, b, V):
                     s.at[b].place = DONE
                     continue
-                if not s.base.any:
+                if not s.base.any and not s.partial:
                     correct(s, b, cost, from_subset)
                 let_wait(s, b)
             continue
@@ -751,10 +760,11 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
         return
     s.at[a].own = 0
     s.near_change[U] = s.near_change[W] = True
-    s.near[a] = NOW
+    s.near[a] |= NOW
     for k in range(s.starts[a], s.starts[a + 1]):
         V, neighbour = s.label[s.neighbours[k]], s.at + s.neighbours[k]
-        s.near_change[V], s.near[s.neighbours[k]] = True, NOW
+        s.near_change[V] = True
+        s.near[s.neighbours[k]] |= NOW
         if (V != U and V != W) or s.costs[k] == INFINITY:
             continue
         cost = fixed(s.costs[k], s.scale)
@@ -846,12 +856,13 @@ cdef fixed_t improve_pair(
         s.left[0], s.left[1] = s.size[U], s.size[V]
     if s.bounded and s.size[V] == 0 and largest_gain(s, U) <= tolerance:
         return 0
+    s.partial = s.matrix == NULL and s.size[V] > 0 and not (s.pending[U] | s.pending[V]) & WHOLLY
     if s.matrix != NULL:
         look_at_all(s, U, V)
     else:
         look_at_border(s, U, V)
-    join = join_delta(s, U, V) if s.size[V] > 0 and s.left[0] == 0 else 0
-    if s.bounded:
+    join = join_delta(s, U, V) if s.size[V] > 0 and s.left[0] == 0 and not s.partial else 0
+    if s.bounded and not s.partial:
         least = s.between.attracting - largest_gain(s, U) - largest_gain(s, V)
     for k in range(s.touches if least < min(join, -tolerance) else 0):
         if k + AHEAD < s.touches:
@@ -936,6 +947,10 @@ cdef class Pairs:
         Of a background, groups and sizes, see `graphpart.partition.local_search.sums`.
     divided : bool
         Whether subsets are divided into groups, on which two threads may work; not for a matrix, nor for constraints.
+    large : int
+        Subsets with fewer elements are always looked at wholly;
+    few : int
+        others only if more than one of so many elements, and its neighbours, have moved.
 
     Attributes
     ----------
@@ -956,18 +971,20 @@ cdef class Pairs:
     cdef readonly offset_t hub
     cdef readonly bint bounded
     cdef fixed_t tolerance, height
-    cdef Py_ssize_t patience, whole
+    cdef Py_ssize_t patience, whole, large, few
+    cdef bint begun                 # whether there was a round
     cdef element_t* stamp
 
     def __cinit__(self, matrix, rows, labels, double magnitude, double tolerance, double cost, Py_ssize_t patience,
-                  double height=0.0, Py_ssize_t whole=0, terms=None, bint divided=False):
+                  double height=0.0, Py_ssize_t whole=0, terms=None, bint divided=False,
+                  Py_ssize_t large=2**31 - 1, Py_ssize_t few=8):
         cdef Py_ssize_t n = len(labels), a
         cdef const cost_t[:, ::1] dense
         cdef const offset_t[::1] starts
         cdef const element_t[::1] neighbours
         cdef const cost_t[::1] costs
         cdef element_t[::1] label
-        cdef char[:, ::1] flags = np.zeros((5, n + 2), np.int8)
+        cdef char[:, ::1] flags = np.zeros((6, n + 2), np.int8)
         cdef char[::1] border, linked = empty_int8((n + 2) * sizeof(Linked))
         cdef element_t[::1] inside
         cdef fixed_t[:, ::1] sums = np.zeros((2, n + 2), np.int64)
@@ -979,6 +996,8 @@ cdef class Pairs:
         self.kept = [label, flags, room, at, heap, sums, linked, matrix, rows]
         self.patience = patience
         self.whole = whole
+        self.large, self.few = large, few
+        self.begun = False
         self.s.n = n
         self.s.matrix = NULL
         if matrix is not None:
@@ -1026,6 +1045,7 @@ cdef class Pairs:
         self.s.close = &room[10, 0]
         self.s.inside = &room[11, 0]
         self.s.group = <unsigned char*>&flags[4, 0]
+        self.s.owed = &flags[5, 0]
         self.s.divided = divided and self.s.ordered and not self.s.base.any and self.s.room == costs.shape[0]
         if self.s.divided:
             inside = zeros_int32(n + 2)
@@ -1103,15 +1123,29 @@ cdef class Pairs:
             self.find_unused()
         self.cost = cost
 
-    def round(self, Stopping stopping):
-        """Improve all pairs of linked subsets of which one changed, then split changed subsets; whether that helped."""
+    @property
+    def owes(self):
+        """Whether subsets that changed partly have not been looked at wholly."""
+        cdef Py_ssize_t U
+        for U in range(self.s.top):
+            if self.s.owed[U] and self.s.size[U]:
+                return True
+        return False
+
+    def round(self, Stopping stopping, bint wholly=False):
+        """Improve all pairs of linked subsets of which one changed, then split changed subsets; whether that helped.
+
+        With `wholly`, subsets that changed partly are looked at wholly, also those of earlier rounds.
+        """
         cdef Py_ssize_t U, step
         cdef fixed_t before
         cdef State* s = &self.s
         cdef int[12] reach = [3, 3, 12, 12, 4, 8, 0, 0, 8, 4, 0, 0]     # of each group, for each step
         s.change, s.crosses = 0, False
+        wholly |= not self.begun or not s.bounded
+        self.begun = True
         with nogil:
-            self.find_pending()
+            self.find_pending(wholly)
         if not s.divided:
             s.reach[0] = 1
             self.improve_pairs(False, stopping)
@@ -1129,7 +1163,8 @@ cdef class Pairs:
                     self.find_near()
         with nogil:
             for U in range(s.top):
-                s.pending[U] = (s.pending[U] or s.changed[U]) and s.size[U] > 0
+                s.pending[U] = s.size[U] > 0 and (
+                    s.pending[U] & WHOLLY or (s.changed[U] and (wholly or s.size[U] < self.large)))
         if not s.divided:
             self.split(False, stopping)
         else:
@@ -1301,29 +1336,40 @@ cdef class Pairs:
         cdef Py_ssize_t a
         cdef State* s = &self.s
         for a in range(s.n):
-            if s.near[a] == NOW:
+            if s.near[a] & NOW:
                 s.near_change[s.label[a]] = True
 
     cdef inline double cost_of(self, State* s) noexcept nogil:
         return self.cost + s.change / s.scale
 
-    cdef void find_pending(self) noexcept nogil:
+    cdef void find_pending(self, bint wholly) noexcept nogil:
         """Find the subsets that changed before this round, and elements near them. Only these have pairs to improve."""
         cdef Py_ssize_t U
         cdef element_t a
         cdef offset_t k
         cdef State* s = &self.s
+        cdef element_t* close = self.stamp      # number of elements of each subset that are close to a change
+        cdef bint partly = False
+        memset(close, 0, s.top * sizeof(element_t))
+        for a in range(0 if wholly else <element_t>s.n):
+            close[s.label[a]] += s.near[a] & NOW
         for U in range(s.top):
-            s.pending[U] = s.changed[U]
-            s.near_change[U] = s.changed[U] or s.matrix != NULL
+            s.pending[U] = WHOLLY if s.changed[U] or (wholly and s.owed[U]) else 0
+            if s.changed[U] and not wholly and s.size[U] >= self.large and close[U] * self.few <= NOW * s.size[U]:
+                s.pending[U] = PARTLY
+                partly = True
+            s.owed[U] = s.pending[U] == PARTLY or (s.owed[U] and not s.pending[U])
+            s.near_change[U] = s.pending[U] or s.matrix != NULL
             s.changed[U] = False
         if s.matrix != NULL:
             return
-        memset(s.near, 0, s.n)
         for a in range(<element_t>s.n):
-            if s.pending[s.label[a]]:
+            s.near[a] = CLOSE if partly and s.near[a] & NOW else 0
+        for a in range(<element_t>s.n):
+            if s.pending[s.label[a]] & WHOLLY or s.near[a] & CLOSE:
                 for k in range(s.starts[a], s.starts[a + 1]):
-                    s.near[s.neighbours[k]] = True
+                    s.near[s.neighbours[k]] |= (
+                        (LINKED if s.pending[s.label[a]] & WHOLLY else 0) | (AROUND if s.near[a] & CLOSE else 0))
         for a in range(<element_t>s.n):
             if s.near[a]:
                 s.near_change[s.label[a]] = True

@@ -13,6 +13,14 @@ way, with the empty set as V and with all elements allowed to switch, as long as
 end when a round changes nothing, or lowers the cost by less than a tenth of what the best of them did: moves do more
 in the same time then, and the next rounds come after them.
 
+A subset with PARTLY or more elements has changed partly if at most one of FEW of its elements has moved, or has a
+stored pair with one that has moved, since the last round began. Such a subset is not split. If one of two subsets has
+changed partly and none wholly, they are not joined, and their sequence begins at those stored pairs between them of which an
+element, or one that a stored pair links to it, has moved. When nothing else helps, a round looks wholly at all subsets
+that have changed partly. It also splits subsets with PARTLY or more elements that change in this round, as the first
+round does; others split smaller ones only. With a matrix, a background that attracts, groups or limits, or if subsets
+have to be connected, subsets always change wholly.
+
 From DIVIDED elements on, unless there is a matrix, groups of elements, limits, or subsets have to be connected, a round
 has another order, in which two threads may work. It divides the subsets into four groups, 0 to 3: subsets with more
 than a 256th of all elements are dealt out, the largest first, to the groups 0, 2, 3, 1, 1, 3, 2, 0, 0, 2 and so on. Of
@@ -93,6 +101,7 @@ HEIGHT = 0.75  # largest rise of a sequence above its best prefix, in mean absol
 MANY, WHOLE = 8, 400  # mean stored pairs per element above which pairs come first; most elements of two small subsets
 CHAIN = 7  # moves without a new best prefix after which a chain ends
 DIVIDED = 2**15  # number of elements from which rounds have an order for two threads
+PARTLY, FEW = 1000, 8  # elements of a subset that is looked at partly if less than one of FEW is near a change
 LARGE, BATCHES = 2**18, 256  # elements from which chains start in batches; the number of batches of all elements
 LONGEST = 256  # most moves of a chain, whose time is quadratic in its length; the next one goes on from there
 REST, LONG = 5, 5  # on small problems, n / 10 is too little
@@ -219,7 +228,10 @@ def _improve_in_turn(p: SetPartition, pairs: Pairs, stopping: Stopping) -> None:
             and not pairs.cost < before
             and not (pairs.joins_help() if pairs.bounded else joins_help(p, canonical(pairs.labels)))
         ):
-            return
+            if not _improve_wholly(pairs, stopping):
+                return
+            divided = False
+            continue
         before = pairs.cost
         _improve_pairs(pairs, stopping)
         if stopping.reason is not None:
@@ -230,9 +242,12 @@ def _improve_in_turn(p: SetPartition, pairs: Pairs, stopping: Stopping) -> None:
             continue
         labels = canonical(pairs.labels)
         pieces = labels if p.is_dense or p.background is not None else connected_subsets(p, labels)
-        if pieces.max() == labels.max():
+        if pieces.max() > labels.max():
+            pairs.adopt(pieces, pairs.cost)
+        elif _improve_wholly(pairs, stopping):
+            divided = False
+        else:
             return
-        pairs.adopt(pieces, pairs.cost)
 
 
 def _patience(p: SetPartition) -> int:
@@ -254,7 +269,7 @@ def _pairs_of(p: SetPartition, labels: Labels) -> Pairs:
     whole = WHOLE if neighbours_of(p) > MANY else 0
     return Pairs(
         None, p._rows().arrays, labels, p._magnitude, p._tolerance, cost, SWITCHES, HEIGHT * mean, whole, terms,
-        p.n >= DIVIDED,
+        p.n >= DIVIDED, PARTLY, FEW,
     )  # fmt: skip
 
 
@@ -269,3 +284,11 @@ def _improve_pairs(pairs: Pairs, stopping: Stopping) -> None:
         if gain < least:
             return
         before, least = pairs.cost, max(least, 0.1 * gain)
+
+
+def _improve_wholly(pairs: Pairs, stopping: Stopping) -> bool:
+    """A round over subsets that so far were looked at partly; whether it helped, and the run may go on."""
+    if not pairs.owes or not pairs.round(stopping, True) or stopping.step(pairs.cost):
+        return False
+    stopping.record(pairs.cost)
+    return True

@@ -80,9 +80,25 @@ def test_groups_of_small_subsets_in_the_order_of_the_reference(seed: int) -> Non
     assert canonical(found).tolist() == canonical(reference(p, labels, 3, divided=True)).tolist()
 
 
+@pytest.mark.parametrize("divided", [False, True])
+@pytest.mark.parametrize("seed", range(30))
+def test_subsets_that_changed_partly_as_the_reference(seed: int, divided: bool) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(8, 26))
+    pairs = [(a, b) for a in range(n) for b in range(a) if rng.random() < rng.choice([0.1, 0.3])]
+    costs = rng.integers(-2, 3, len(pairs)) if seed % 2 else rng.normal(size=len(pairs))
+    p = gp.SetPartition.from_pairs(n, pairs, costs, missing=0.1 * (seed % 3 == 0), dense=False)
+    labels = canonical(rng.integers(0, rng.integers(2, 6), n).astype(np.int32))
+    for parts in ((0, 0), (3, 1), (4, 2)):
+        found = improve_pairs_alone(p, labels, Stopping(), 3, divided, parts)
+        expected = reference(p, labels, 3, divided=divided, parts=parts)
+        assert canonical(found).tolist() == canonical(expected).tolist()
+
+
 @pytest.mark.parametrize("kind", ["normal", "signs", "background"])
 def test_the_same_on_any_number_of_threads(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "DIVIDED", 0)
+    monkeypatch.setattr(module, "PARTLY", 20)
     n, m = 2000, 8000
     rng = np.random.default_rng(len(kind))
     a, b = rng.integers(0, n, m), rng.integers(1, n, m)
