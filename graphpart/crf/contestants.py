@@ -20,7 +20,7 @@ from graphpart.binary_quadratic.form import SPARSE
 from graphpart.common.rounds import SERVE
 from graphpart.crf.anytime_search import tasks
 from graphpart.crf.anytime_search.portfolio import Portfolio
-from graphpart.crf.bounds.contestant import HEAVY, Contestant, ContestantParameters, numbers_in
+from graphpart.crf.bounds.contestant import HEAVY, MOST, Contestant, ContestantParameters, numbers_in
 from graphpart.crf.bounds.message_passing import WINDOW, Ascent
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.bounds.tightening import CANDIDATES
@@ -40,6 +40,7 @@ __all__ = ["Expanding", "Passing", "Relaxing", "Searching"]
 
 Labels = NDArray[np.int32]
 BEGIN = 1.2  # time of the preparation of message passing and of its first iteration, in estimated iterations
+GAIN = 0.1  # share of the gap that another bound has left, by which it must be raised at least
 FAR = 0.25  # share of the first gap; a bound that would leave more of it is far
 
 
@@ -50,7 +51,7 @@ class Passing(Contestant):
     ----------
     other : callable
         Returns the bound of a contestant before it. Without a time limit, message passing ends once its bound would not
-        come up to this one at its latest pace, or would remain far from the cost.
+        be above this one by `GAIN` of its gap at its latest pace, or would remain far from the cost.
     """
 
     name = "message passing"
@@ -102,6 +103,7 @@ class Passing(Contestant):
         left, before = self.parameters.passed, -1
         least = self.other()
         if self.cost < math.inf:
+            least += GAIN * max(0.0, self.cost - least) if math.isfinite(least) else 0.0
             least = max(least, self.cost - FAR * (self.cost - trivial_bound(self.f)))
         while left > 0 and ascent.iterations > before and not stopping.check(self.cost):
             ascent.stopping, before, bound = stopping.child(iterations=WINDOW), ascent.iterations, ascent.passes.bound
@@ -234,6 +236,8 @@ class Searching(Contestant):
         self.seed = seed
         self.portfolio: Portfolio | None = None
         self._needs = self.first_round()
+        pairs = int(np.diff(f._flat()[1]).max(initial=0)) <= 2 < int(f.domains.max(initial=0))
+        self.done = pairs and numbers_in(f) > MOST  # it would take several times the memory of expansion
         self._early: tuple[Future[Portfolio], Stopping] | None = None
 
     @property
@@ -253,7 +257,7 @@ class Searching(Contestant):
 
     def begin(self, stopping: Stopping) -> None:
         """Begin a first annealing in another thread, if there is a processor for it."""
-        if self.begun or not self._anneals_first() or processors() < 2:
+        if self.done or self.begun or not self._anneals_first() or processors() < 2:
             return
         inner = stopping.child(plus=math.inf)
 

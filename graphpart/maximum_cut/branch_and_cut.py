@@ -128,7 +128,7 @@ class BranchAndCut:
             self._begin()
         bounding = self._bounding
         last = math.inf if work is None else bounding.work + work
-        bounding.limit(math.inf if work is None else bounding.work + 2 * work)
+        bounding.limit(math.inf if work is None else bounding.work + 1.25 * work)
         self.needs = 0.0
         while not self.done and bounding.work < last and not stopping.check(self.cost):
             if stopping.remaining is not None and bounding.needs > stopping.remaining:

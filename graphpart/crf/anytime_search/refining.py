@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from graphpart.crf.anytime_search import _kernels
 from graphpart.crf.anytime_search.regions import Regions
-from graphpart.crf.bounds.contestant import HEAVY, Contestant, ContestantParameters, numbers_in
+from graphpart.crf.bounds.contestant import HEAVY, MOST, Contestant, ContestantParameters, numbers_in
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.problem import FactorGraph
 from graphpart.machine import give_back
@@ -28,7 +28,6 @@ Labels = NDArray[np.int32]
 PREPARE = 5.0  # time of the preparation and of the terms, in steps that read all tables once
 SMALLEST, LARGEST = 40, 640  # numbers of variables of regions in the first sweep and in the last ones
 COVERED = 0.99  # share of the gap whose terms get a region
-MOST = 2**27  # numbers in a factor graph (see `numbers_in`); regions of larger ones take too much memory
 WORK = 5e9  # nanoseconds of regions without a time limit, about
 
 

@@ -13,9 +13,10 @@ from graphpart.crf.certificates.judging import is_far, judge_of_labels
 from graphpart.crf.problem import FactorGraph
 from graphpart.stopping import Stopping
 
-__all__ = ["HEAVY", "Contestant", "ContestantParameters", "numbers_in"]
+__all__ = ["HEAVY", "MOST", "Contestant", "ContestantParameters", "numbers_in"]
 
 Labels = NDArray[np.int32]
+MOST = 2**27  # numbers in a factor graph (see `numbers_in`), above which some contestants would take too much memory
 HEAVY = 2**20  # numbers in a factor graph (see `numbers_in`) from which on memory is given back between turns
 
 
