@@ -88,6 +88,8 @@ cdef class Level:
         Compressed rows; the latter two may be longer.
     terms : Terms
         Of a background, groups and sizes, see `graphpart.partition.local_search.sums`.
+    listed : float, optional
+        The largest sum of absolute finite costs of a row, if that is known, and there is no background.
     """
 
     cdef readonly Py_ssize_t n, k
@@ -103,7 +105,7 @@ cdef class Level:
     cdef double scale
     cdef object terms
 
-    def __init__(self, starts, neighbours, costs, terms):
+    def __init__(self, starts, neighbours, costs, terms, listed=None):
         self.terms = terms
         self.rows = starts, neighbours, costs
         self.starts, self.neighbours, self.costs = starts, neighbours, costs
@@ -113,20 +115,24 @@ cdef class Level:
         self.k = self.weights.shape[1]
         if self.k > TERMS:
             raise ValueError(f"{self.k} terms of a background: expected at most {TERMS}")
-        self._measure()
+        self._measure(-1.0 if listed is None else listed)
 
-    cdef void _measure(self):
-        """Set scale and tolerance from the largest sums of absolute costs of an element, of stored pairs and in all."""
-        cdef Py_ssize_t a, t
+    cdef void _measure(self, double listed):
+        """Set scale and tolerance from the largest sums of absolute costs of an element, of stored pairs and in all.
+
+        The former is `listed`, if it is known, and there are no terms then.
+        """
+        cdef Py_ssize_t a, t, n = self.n if listed < 0.0 else 0
         cdef offset_t i
-        cdef double sum, listed = 0.0, magnitude = 0.0
+        cdef double sum, magnitude = max(0.0, listed)
         cdef double total[TERMS]
+        listed = magnitude
         with nogil:
             for t in range(self.k):
                 total[t] = 0.0
-                for a in range(self.n):
+                for a in range(n):
                     total[t] += fabs(<double>self.weights[a, t])
-            for a in range(self.n):
+            for a in range(n):
                 sum = 0.0
                 for i in range(self.starts[a], self.starts[a + 1]):
                     if self.costs[i] != INFINITY:
@@ -535,14 +541,15 @@ cdef class Level:
                 middle += most[half]
                 half += 1
         flags = self.terms.row_flags
-        if old is None or len(old[1]) < room:
+        fresh = old is None         # later levels like this one are to have room in its memory
+        if fresh or len(old[1]) < room:
             old = None      # whose memory is then free
             old = None, empty_int32(room + room // 16), empty_float64(room + room // 16)    # the next may be larger
         _, to, cost = old
         flag = None if flags is None else empty_uint8(room)
         weights = np.zeros((subsets, k), np.int64)
         parts = (0, half, 0), (half, subsets, middle)
-        first, end = side_by_side(
+        (first, most_here), (end, most_there) = side_by_side(
             *(partial(self._join, *part, labels, ends, members, to, cost, flag, starts_array, weights)
               for part in parts),
             worth=half < subsets,
@@ -550,7 +557,7 @@ cdef class Level:
         gap = middle - first
         for array in (to, cost) if flag is None else (to, cost, flag):
             move_down(array.view(np.uint8), array.itemsize * middle, array.itemsize * end, array.itemsize * gap)
-            if end - gap < room - room // 4:
+            if fresh and end - gap < room - room // 4:
                 array.resize(end - gap, refcheck=False)     # in place
         with nogil:
             for U in range(half, subsets):
@@ -563,20 +570,24 @@ cdef class Level:
             groups=None if groups is None else groups.contract(labels, subsets),
             sizes=None if sizes is None else np.bincount(labels, sizes, subsets).astype(np.int64),
         )
-        return Level(starts_array, to, cost, terms)
+        return Level(starts_array, to, cost, terms, max(most_here, most_there) if k == 0 else None)
 
     def _join(
         self, element_t begin, element_t stop, offset_t size, const element_t[::1] label, const offset_t[::1] ends,
         const element_t[::1] members, element_t[::1] to, cost_t[::1] cost, unsigned char[::1] flag,
         offset_t[::1] starts, int64_t[:, ::1] weights,
     ):
-        """Make the rows of the subsets from `begin` to `stop`, from an entry on; the entry behind the last."""
+        """Make the rows of the subsets from `begin` to `stop`, from an entry on.
+
+        Returns the entry behind the last, and the largest sum of absolute costs of a row.
+        """
         cdef Py_ssize_t i = ends[begin - 1] if begin else 0, t
         cdef offset_t first, j
         cdef element_t a, U, W
         cdef offset_t[::1] place = full_int64(len(ends), -1)
         cdef const unsigned char[::1] flags = self.terms.row_flags
         cdef bint flagged = flags is not None
+        cdef double sum, most = 0.0
         with nogil:
             for U in range(begin, stop):
                 starts[U] = first = size
@@ -602,7 +613,12 @@ cdef class Level:
                             cost[place[W]] += self.costs[j]
                             if flagged:
                                 flag[place[W]] &= flags[j]
-        return size
+                sum = 0.0
+                for j in range(first, size):
+                    if cost[j] != INFINITY:
+                        sum += fabs(cost[j])
+                most = max(most, sum)
+        return size, most
 
 
 cdef void sort_by_subset(const element_t[::1] labels, element_t[::1] ends, element_t[::1] sequence):
