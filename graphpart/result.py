@@ -45,7 +45,7 @@ def relative_gap(cost: float, lower_bound: float) -> float:
 def sizes_of(labels: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """The size of the cluster of each element. O(n) if clusters have small numbers, else O(n log n)"""
     if _are_small(labels):
-        return np.bincount(labels)[labels]
+        return np.asarray(np.bincount(labels)[labels], np.int64)
     _, place, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     return np.asarray(sizes[place], np.int64)
 

@@ -89,6 +89,8 @@ def _connected_by_background(p: PairCosts, labels: Labels) -> Labels:
     weighted = np.zeros(p.n, bool)
     for x, y in p.background.vectors:
         weighted |= (x != 0) | (y != 0)
+    if weighted.all():
+        return canonical(labels)
     elements = np.flatnonzero(weighted).astype(np.int32)
     first = np.full(p.n, -1, np.int32)  # of each subset, the last element with a weight
     first[labels[elements]] = elements
