@@ -1,6 +1,6 @@
 cdef class Stopping:
     cdef readonly double started          # monotonic clock, seconds; of the whole run
-    cdef readonly double deadline         # the same clock; inf without a time limit
+    cdef readonly double deadline         # the same clock, its own, not that of its parents; inf without a time limit
     cdef readonly double target
     cdef readonly double plus             # cost of the parts that a child does not know; inf if its costs do not count
     cdef readonly double incumbent        # the least cost so far, of the whole problem; the root's
@@ -15,6 +15,8 @@ cdef class Stopping:
     cdef unsigned long thread             # the thread of the root, which serves signals and the callback
     cdef long countdown, quiet            # polls that only count down: left until the next look, and between two looks
     cdef double looked                    # when the clock was last looked at,
+    cdef double patience, began           # seconds of patience if it has any, and when they began
+    cdef double took, worked              # seconds that tasks took since, and that they worked
     cdef double served                    # when signals and the callback were last served
     cdef int why                          # the reason to end, as a number; 0 while the run may go on
 

@@ -41,6 +41,7 @@ cdef double SERVICE = 0.05     # seconds between two looks at signals and callba
 cdef double SELDOM = 5e-3      # seconds between two looks at the clock: above this fewer polls only count,
 cdef double OFTEN = 1e-3       # below this more,
 cdef long LONGEST = 4096       # at most this number
+cdef double LONGER = 8.0       # times its seconds that patience may take where threads and programs share processors
 
 
 cdef class Stopping:
@@ -110,6 +111,12 @@ cdef class Stopping:
         self.incumbent, self.bound = INFINITY, -INFINITY
         self.history, self.bounds = [], []
 
+    def patient(self, double seconds):
+        """A child that has so many seconds of a processor that is not shared: more where tasks are `delayed`."""
+        cdef Stopping one = self.child(seconds)
+        one.patience, one.began = seconds, one.looked
+        return one
+
     def child(self, seconds=None, iterations=None, plus=0.0):
         """An object for an inner run: the same clock, interruption, callback and record, and narrower limits.
 
@@ -133,9 +140,9 @@ cdef class Stopping:
         one.parent, one.thread = self, self.thread
         one.started, one.served = self.started, self.served
         one.looked = now()
-        one.deadline = self.deadline
+        one.deadline = INFINITY
         if seconds is not None:
-            one.deadline = min(self.deadline, one.looked + max(0.0, <double>seconds))
+            one.deadline = one.looked + max(0.0, <double>seconds)
         one.max_iterations = 2**62
         if iterations is not None:
             one.max_iterations = min(2**62, <object>iterations)
@@ -168,7 +175,26 @@ cdef class Stopping:
     @property
     def remaining(self):
         """Seconds left, or None without a time limit; never negative."""
-        return None if self.deadline == INFINITY else max(0.0, self.deadline - now())
+        cdef Stopping one = self
+        cdef double least = INFINITY
+        while one is not None:
+            least = min(least, one.deadline)
+            one = one.parent
+        return None if least == INFINITY else max(0.0, least - now())
+
+    def delayed(self, double seconds, double worked):
+        """Tell how long tasks took that worked so many seconds of a processor, and move the end of patience.
+
+        Of the objects from this one to the root, those with `patience` end later by as much as all tasks took longer.
+        """
+        cdef Stopping one = self
+        while one is not None:
+            if one.patience > 0.0:
+                one.took += seconds
+                one.worked += worked
+                if one.worked > 0.0:
+                    one.deadline = one.began + one.patience * min(LONGER, max(1.0, one.took / one.worked))
+            one = one.parent
 
     def record(self, double cost):
         """Record a cost that was reached. If it is the least so far, add it to the history, and call the callback."""

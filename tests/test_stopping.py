@@ -1,6 +1,7 @@
 """Stopping, the protocol of every long run, and Result, what every run returns."""
 
 import dataclasses
+import importlib
 import math
 import pickle
 import signal
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import graphpart as gp
-from graphpart.stopping import interruptible
+from graphpart.stopping import Stopping, interruptible
 
 
 def test_iterations():
@@ -139,9 +140,51 @@ def test_a_child_ends_with_its_root_and_not_the_other_way():
 
 def test_a_child_has_no_more_time_than_its_root():
     root = gp.Stopping(time_limit=100)
-    assert root.child().deadline == root.child(1000.0).deadline == root.deadline
+    assert root.child().remaining <= 100 and root.child(1000.0).child(2000.0).remaining <= 100
     assert root.child(1.0).remaining <= 1.0 and gp.Stopping().child().remaining is None
     assert root.child(-1.0).remaining == 0
+
+
+def test_patience_lasts_longer_where_tasks_share_processors():
+    whole = Stopping(time_limit=1000.0)
+    part = whole.patient(5.0)
+    inner, short = part.child(plus=1.0), part.child(seconds=0.5)
+    inner.delayed(3.0, 1.0)
+    inner.delayed(3.0, 1.0)
+    assert 14.9 < part.remaining <= 15.0 and 14.9 < inner.remaining <= 15.0 and short.remaining <= 0.5
+    inner.delayed(100.0, 1.0)
+    assert 39.9 < inner.remaining <= 40.0  # at most eight times as long
+    assert whole.remaining > 999.0  # a time limit is not
+    fast = whole.patient(5.0)
+    fast.delayed(1.0, 2.0)
+    assert 4.9 < fast.remaining <= 5.0
+    short = Stopping(time_limit=1.0).patient(5.0)
+    short.delayed(8.0, 1.0)
+    assert short.remaining <= 1.0
+
+
+def test_tasks_of_searches_tell_how_long_they_took(monkeypatch):
+    """Each task sleeps for as long as it works, as if another thread used the processor."""
+    from graphpart.common.rounds import RoundSearch
+
+    patience, timed = [], RoundSearch._timed
+
+    def slow(self, task, stopping):
+        found, took, worked = timed(self, task, stopping)
+        time.sleep(worked)
+        return found, took + worked, worked
+
+    class Kept(Stopping):
+        def patient(self, seconds):
+            patience.append(super().patient(seconds))
+            return patience[-1]
+
+    monkeypatch.setattr(RoundSearch, "_timed", slow)
+    monkeypatch.setattr(importlib.import_module("graphpart.partition.default"), "Stopping", Kept)
+    rng = np.random.default_rng(0)
+    u, v = np.triu_indices(40, 1)
+    r = gp.solve(gp.SetPartition.from_pairs(40, np.stack([u, v], 1), rng.normal(size=len(u))))
+    assert patience[0].deadline - patience[0].started > 9.0 and r.seconds < 9.0
 
 
 def test_other_threads_end_runs_and_record_nothing():

@@ -151,14 +151,16 @@ class RoundSearch(ABC, Generic[Task, Found]):
         All tasks are stopped as soon as the whole run has to end, or one of them has reached its target.
         """
         children = [self.stopping.child(plus=self.plus) for _ in tasks]
-        futures = [executor.submit(self.perform, task, child) for task, child in zip(tasks, children, strict=True)]
+        futures = [executor.submit(self._timed, task, child) for task, child in zip(tasks, children, strict=True)]
         improved, found = False, list[Found]()
         while len(found) < len(tasks):
             try:
                 future = futures[len(found)]
                 if not wait([future], timeout=SERVE).not_done:
-                    found.append(future.result())
-                    improved |= self.take(tasks[len(found) - 1], found[-1])
+                    one, took, worked = future.result()
+                    found.append(one)
+                    self.stopping.delayed(took, worked)
+                    improved |= self.take(tasks[len(found) - 1], one)
                 ended = self._ended()
             except KeyboardInterrupt:
                 self.stopping.stop(Status.INTERRUPTED)
@@ -172,6 +174,12 @@ class RoundSearch(ABC, Generic[Task, Found]):
                     child.stop(self.stopping.reason or Status.TARGET)
         self.learn(tasks, found)
         return improved
+
+    def _timed(self, task: Task, stopping: Stopping) -> tuple[Found, float, float]:
+        """The result of a task, the seconds that it took, and those of a processor among them."""
+        began, worked = time.monotonic(), time.thread_time()
+        found = self.perform(task, stopping)
+        return found, time.monotonic() - began, time.thread_time() - worked
 
     def _ended(self) -> bool:
         """Whether the run has to end; the caller is served."""

@@ -329,6 +329,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self.threshold_, _ = chosen(None, points(X, self.metric), self.metric)
         else:
             self._choose(values)
+        if self.kind != "cost":
+            np.fill_diagonal(values, 0.0)  # squares of lengths, of some kernels
         return SetPartition.from_matrix(self._costs(values), dense=True, copy=False)
 
     @property

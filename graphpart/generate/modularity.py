@@ -97,4 +97,5 @@ def modularity(graph: nx.Graph | str, weight: str | None = "weight", resolution:
     null = np.outer(out, into)
     costs = resolution * (null + null.T) - (weights + weights.T) / total
     offset = math.fsum(np.diagonal(weights)) / total - resolution * math.fsum(out * into)
+    np.fill_diagonal(costs, 0.0)  # which is in the offset
     return Instance(SetPartition.from_matrix(costs, list(graph), offset=offset, sense=-1), None)

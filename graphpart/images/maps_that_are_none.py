@@ -12,6 +12,9 @@ from graphpart.images.photographs import SAMPLE, filters_of_scikit_image
 
 __all__ = ["check_values", "warn_of_one_region"]
 
+WIDE = 11  # pixels: lines between segments are narrower
+SIDE = {2: 512, 3: 64}  # of the middle of a picture or volume, which is looked at
+
 
 def faint(heights: NDArray[np.float32]) -> tuple[float, str]:
     """(Otsu's threshold of a boundary map, what to do if its values are no probabilities).
@@ -30,6 +33,21 @@ def faint(heights: NDArray[np.float32]) -> tuple[float, str]:
     return best, f"; if high values are boundaries all the same, pass {scaled}, which is 1/2 where they begin"
 
 
+def fills_areas(heights: NDArray[np.float32]) -> bool:
+    """Whether high values fill areas, as in photographs, rather than lines, as in boundary maps.
+
+    A tenth of the picture has to keep more than three eighths of its range where lines narrower than `WIDE` pixels are
+    taken away. Of 15 photographs in grey, 12 keep 0.4 to 0.94, the others 0.04 to 0.31. Of boundary maps and Sobel
+    filters of them whose median is above 0.2, with noise and without, all keep at most 0.28.
+    """
+    from scipy import ndimage
+
+    middle = tuple(slice(max(0, (k - SIDE[heights.ndim]) // 2), (k + SIDE[heights.ndim]) // 2) for k in heights.shape)
+    part = heights[middle]
+    low, high = np.quantile(part, (0.01, 0.99))
+    return bool(np.quantile(ndimage.grey_opening(part, size=WIDE), 0.9) - low > 0.375 * (high - low))
+
+
 def warn_of_one_region(heights: NDArray[np.float32]) -> None:
     low, high = (f"{float(x):.4g}" for x in (heights.min(), heights.max()))
     found = f"has the value {low} everywhere" if low == high else f"has values from {low} to {high}, but no ridge"
@@ -42,12 +60,13 @@ def warn_of_one_region(heights: NDArray[np.float32]) -> None:
 def check_values(heights: NDArray[np.float32], graph: RegionGraph, segments: int, is_map: bool) -> None:
     """Warn if all regions are joined, or if a boundary map is probably none, or its values are no probabilities.
 
-    Of boundary maps of photographs the median is at most 0.2, of maps turned round at least 0.8. Values are no
-    probabilities if hardly any is near 1, and if for a tenth of all contacts or more the value that decides is below
-    1/2, so that the regions attract, although it is high beside the values of the whole map.
+    Of most boundary maps the median is at most 0.2, of maps turned round at least 0.8. A photograph may be between, but
+    its high values fill areas. Values are no probabilities if hardly any is near 1, and if for a tenth of all contacts
+    or more the value that decides is below 1/2, so that the regions attract, although it is high beside the values of
+    the whole map.
     """
     middle = float(np.median(heights.ravel()[:: max(1, heights.size // SAMPLE)])) if is_map and graph.n > 1 else 0.0
-    if middle > 0.55:
+    if middle > 0.55 or (middle > 0.2 and fills_areas(heights)):
         warn(
             f"half of the values of the boundary map are above {middle:.2g}: expected low values within segments, and "
             "high ones on the lines between them; turn an inverted map by 1 - boundary; pass a photograph as image="

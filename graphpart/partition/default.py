@@ -9,8 +9,9 @@
 2. With a background and several components, a packing of stars and cycles in all of them: a first bound. Then the
    components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time
    limit, all of it is used until all is proven. Without, search goes on until half of its work has found nothing
-   better, and proofs as long as they are near, in turns, 5 seconds in all. So the results of components that are open
-   by then depend on the speed of the machine.
+   better, and proofs as long as they are near, in turns, 5 seconds in all, or up to eight times as many where other
+   threads or programs use the processors, too. So the results of components that are open by then depend on the speed
+   of the machine.
 3. A subset in which no non-zero pair connects one part with the rest is divided, which costs nothing. If a move or a
    join then lowers the cost, local search goes on from there (as in all methods, see problem/finish.py).
 """
@@ -82,7 +83,8 @@ def auto(
         The partition to start from; the result is not worse. Elements that it leaves out start alone.
     time_limit : float, optional
         Seconds, all of which are used unless the result is proven before. Without a limit, local search runs to its
-        end, and search and proofs have at most about 5 seconds in all, less if these gain little. Where a proof is not
+        end, and search and proofs have at most about 5 seconds in all, less if these gain little, and more if other
+        threads or programs use the processors, too. Where a proof is not
         complete, two runs may differ.
     target : float, optional
         Stop as soon as the cost is at most this.
@@ -143,7 +145,7 @@ def auto(
         result = finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=bound)
         return saved(given, replace(result, problem=given), checkpoint)
     first = _first_bound(given, stopping)
-    patience = stopping if stopping.remaining is not None else stopping.child(seconds=PATIENCE)
+    patience = stopping if stopping.remaining is not None else stopping.patient(PATIENCE)
     saver = None
     if checkpoint is not None:
         saver = Saver(

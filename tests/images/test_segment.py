@@ -2,6 +2,7 @@
 
 import json
 import os
+import warnings
 
 import numpy as np
 import pytest
@@ -357,6 +358,20 @@ def test_a_boundary_map_that_is_turned_round_is_warned_of():
     boundary, _ = gp.images.cells((60, 80), size=24, noise=0.02)
     with pytest.warns(gp.GraphPartWarning, match=r"half of the values .*turn an inverted map by 1 - boundary"):
         gp.images.segment(1 - boundary)
+
+
+def test_a_photograph_of_floats_is_warned_of_where_a_noisy_boundary_map_is_not():
+    rng = np.random.default_rng(0)
+    boundary, truth = gp.images.cells((150, 200), size=24)
+    grey = rng.uniform(0.05, 0.75, truth.max() + 1)[truth] + rng.normal(0, 0.02, truth.shape)
+    raised = np.clip(0.25 + 0.75 * boundary + rng.normal(0, 0.08, truth.shape), 0, 1)
+    assert 0.2 < np.median(grey) < 0.55 and 0.2 < np.median(raised) < 0.55
+    with pytest.warns(gp.GraphPartWarning, match=r"half of the values .*pass a photograph as image="):
+        gp.images.segment(np.clip(grey, 0, 1))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        gp.images.segment(raised)
+    assert not [one for one in caught if "half of the values" in str(one.message)]
 
 
 def test_arguments_by_position_and_by_name():

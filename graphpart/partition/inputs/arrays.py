@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from graphpart import machine
 from graphpart.display import plural
-from graphpart.errors import NO_PROBLEM, InvalidProblem
+from graphpart.errors import NO_PROBLEM, InvalidProblem, warn
 from graphpart.kernels import LARGEST_INDEX, _pairs
 
 if TYPE_CHECKING:
@@ -88,6 +88,25 @@ def check_pairs(n: int, u: NDArray[Any], v: NDArray[Any], costs: NDArray[np.floa
             )[wrong]
         )
     return is_sorted
+
+
+def check_cancelled(u: NDArray[Any], v: NDArray[Any], costs: NDArray[np.float64], n: int) -> None:
+    """Warn if most pairs are listed with opposite costs, as those of a directed table are, and name the first rows."""
+    keys, which = np.unique(keys_of_pairs(u, v, n), return_inverse=True)
+    if 2 * len(costs) < 3 * len(keys) or not np.isfinite(costs).all():
+        return
+    zero = (np.bincount(which, costs) == 0) & (np.bincount(which, costs != 0) > 0)
+    if 2 * np.count_nonzero(zero) > len(keys):
+        rows = np.flatnonzero(zero[which] & (costs != 0))
+        one = int(rows[0])
+        other = int(rows[which[rows] == which[one]][1])
+        order = "" if u[one] == u[other] else ", the other way round,"
+        many = plural(int(np.count_nonzero(zero)), "pair")
+        warn(
+            f"pair {other} is ({u[other]}, {v[other]}), as pair {one} is{order} with costs {costs[one]:g} and "
+            f"{costs[other]:g}: costs of equal pairs add up, and those of {many} "
+            "add up to 0, so that they decide nothing; list each pair once"
+        )
 
 
 def rows_of_pairs(pairs: Any, what: str = "") -> NDArray[Any]:

@@ -138,6 +138,7 @@ def pairs_of_table(
         row = _first(u == v)
         raise InvalidProblem(f"row {row} pairs {names[int(u[row])]!r} with itself: expected two different elements")
     _check_kinds(names, left, right)
+    _check_spelling(names, left, right)
     if nodes is None:
         if isinstance(names, list) and set(map(type, names)) == {int}:  # of a column of objects, for instance
             nodes = sorted(names)  # type: ignore[type-var]
@@ -241,6 +242,25 @@ def _check_kinds(names: Sequence[Hashable], left: Hashable, right: Hashable) -> 
                 "elements: if they mean one, make both columns text, such as frame.astype({...: str})"
             )
             return
+
+
+def _check_spelling(names: Sequence[Hashable], left: Hashable, right: Hashable) -> None:
+    """Warn if two texts differ in spaces at their ends or in capitals only."""
+    if not isinstance(names, list) or not names or set(map(type, names)) != {str}:
+        return
+    whole = "\n".join(names)
+    if " " not in whole and whole == whole.casefold():  # mostly decided without a look at each name
+        return
+    alike = list(map(str.strip, map(str.casefold, names)))
+    if len(set(alike)) == len(names):
+        return
+    seen: dict[str, str] = {}
+    one, other = next((seen[a], b) for a, b in zip(alike, names, strict=True) if seen.setdefault(a, b) != b)
+    how, made = ("capitals", "casefold") if one.strip() != other.strip() else ("spaces", "strip")
+    warn(
+        f"columns {left!r} and {right!r} have {one!r} and {other!r}, which differ in {how} only and are two elements: "
+        f"if they mean one, make them equal, such as by frame[{left!r}].str.{made}()"
+    )
 
 
 def _first(mask: NDArray[np.bool_]) -> int:

@@ -16,7 +16,7 @@ from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import check_mirrored, check_square, float_array, is_own
 from graphpart.partition.inputs.frames import is_frame, library
 
-__all__ = ["matrix_and_names", "sparse_pairs", "symmetric"]
+__all__ = ["check_diagonal", "matrix_and_names", "sparse_pairs", "symmetric"]
 
 SINGLE = 1e-5  # relative difference between C[a, b] and C[b, a] that counts as rounding, if they have 24 bits or fewer
 UNITS = 64  # rounding errors of the largest entry, too, that an entry may differ by: small ones may be differences
@@ -65,6 +65,31 @@ def tolerances(dtype: Any, largest: float) -> tuple[float, float]:
     return max(ROUNDING, SINGLE if precision > 1e-12 else 0.0, 8 * precision), UNITS * precision * largest
 
 
+def check_diagonal(matrix: Any) -> None:
+    """Warn if entries of the diagonal differ and half of them are larger than all others: they may be meant as costs.
+
+    A constant diagonal is that of similarities, and one of the same size as other entries comes from a formula.
+    """
+    diagonal = np.asarray(matrix.diagonal(), np.float64)
+    if not len(diagonal) or np.isnan(diagonal).any():
+        return
+    low, high = float(diagonal.min()), float(diagonal.max())
+    if not high - low > SINGLE * max(abs(low), abs(high)):
+        return
+    if isinstance(matrix, np.ndarray):
+        sizes = np.abs(matrix)
+        np.fill_diagonal(sizes, 0.0)
+    else:
+        coo = matrix.tocoo()
+        sizes = np.abs(coo.data[coo.row != coo.col])
+    if np.median(np.abs(diagonal)) > sizes.max(where=np.isfinite(sizes), initial=0.0):
+        warn(
+            f"the diagonal of the matrix is ignored, since it pairs elements with themselves, but has entries from "
+            f"{low:.4g} to {high:.4g}, larger than all others: if they are costs of elements, they do not count; else "
+            "set them to 0"
+        )
+
+
 def symmetric(matrix: Any, copy: bool, of: str = "costs") -> tuple[NDArray[np.float64], int]:
     """A dense matrix, made exactly symmetric with zero diagonal, and its number of non-zero entries above it.
 
@@ -85,6 +110,8 @@ def symmetric(matrix: Any, copy: bool, of: str = "costs") -> tuple[NDArray[np.fl
             f"matrix[{a}, {a}] is nan, other entries of the diagonal are numbers: the diagonal is ignored, but what "
             f"computed the matrix may have failed for element {a}"
         )
+    if of == "costs":
+        check_diagonal(copied)
     rounding = 0.0
     a, b, nonzeros = _pairs.symmetrise(copied, ROUNDING)
     if a >= 0 and isinstance(dtype, np.dtype):  # only now is the largest entry looked for

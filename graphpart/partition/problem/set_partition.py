@@ -20,6 +20,7 @@ from graphpart.partition.inputs.arrays import (
     Places,
     advice,
     arrays_of_graph,
+    check_cancelled,
     names_of,
     node_attribute,
     pairs_and_costs,
@@ -187,6 +188,11 @@ class SetPartition(FromOthers, metaclass=Hinting):
         InvalidProblem
             If the matrix is not square, not symmetric, or contains NaN; the message names the first such entry.
 
+        Warns
+        -----
+        GraphPartWarning
+            If entries of the diagonal differ and are larger than all others.
+
         Notes
         -----
         O(n^2); one copy of the matrix is made, unless `copy` is false.
@@ -196,10 +202,11 @@ class SetPartition(FromOthers, metaclass=Hinting):
         >>> SetPartition.from_matrix([[0, -1], [-1, 0]]).evaluate([0, 0])
         -1.0
         """
-        from graphpart.partition.inputs.matrices import matrix_and_names, sparse_pairs, symmetric
+        from graphpart.partition.inputs.matrices import check_diagonal, matrix_and_names, sparse_pairs, symmetric
 
         if hasattr(matrix, "tocoo"):
             n, pairs = sparse_pairs(matrix)
+            check_diagonal(matrix)
             p = cls.__new__(cls)._build(names_of(nodes, n), pairs, options)._in_units(offset, sense)
             check_requirements(p, pairs[2])
             return p
@@ -257,6 +264,11 @@ class SetPartition(FromOthers, metaclass=Hinting):
         InvalidProblem
             If an index is out of range, a pair is a self-loop, or a cost is NaN; the message names the first such pair.
 
+        Warns
+        -----
+        GraphPartWarning
+            If most pairs are listed with opposite costs, which add up to 0.
+
         Notes
         -----
         O(n + m).
@@ -286,6 +298,8 @@ class SetPartition(FromOthers, metaclass=Hinting):
         if (other := options.get("lifted")) is not None:
             lifted = lifted_pairs(other, len(names), None)
         p = cls.__new__(cls)._build(names, listed, options, lifted)._in_units(offset, sense)
+        if lifted is None and (p.is_dense or 2 * len(listed[2]) >= 3 * p.m):
+            check_cancelled(*listed, len(names))
         check_requirements(p, listed[2])
         return p
 

@@ -1,11 +1,13 @@
 """Data that is valid, but says probably something else than was meant: pairs listed twice, kinds of names, signs."""
 
+import warnings
 from itertools import combinations
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse
 
 import graphpart as gp
 from graphpart.cli import main
@@ -288,3 +290,42 @@ def test_one_cost_above_all_others_is_no_reason_to_warn(large):
     p = gp.SetPartition.from_pairs(12, np.triu_indices(12, 1), costs)
     r = gp.solve(p)
     assert r.status == "optimal" and (r.labels[0] == r.labels[1]) == (large < 0)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+def test_a_diagonal_of_different_entries_is_ignored_with_a_word(kind):
+    matrix = np.array([[1.0, -1.0, 2.0], [-1.0, 1.0, 3.0], [2.0, 3.0, 1.0]])
+    one = gp.SetPartition.from_matrix(kind(matrix))  # without a warning, as of similarities with each other
+    with pytest.warns(gp.GraphPartWarning, match=r"diagonal of the matrix is ignored.* from 7 to 9, larger"):
+        other = gp.SetPartition.from_matrix(kind(matrix + np.diag([6.0, 7.0, 8.0])))
+    gp.SetPartition.from_matrix(kind(matrix + np.diag([0.0, 0.5, 1.0])))
+    assert other.evaluate([0, 0, 0]) == one.evaluate([0, 0, 0]) == 4.0
+
+
+def test_costs_of_pairs_that_cancel_each_other_are_named():
+    """As those of a table with a row for each direction of a flow."""
+    told = (
+        r"pair 2 is \(2, 1\), as pair 1 is, the other way round, with costs 3 and -3: .* those of 2 pairs add up to 0"
+    )
+    with pytest.warns(gp.GraphPartWarning, match=told):
+        p = gp.SetPartition.from_pairs(4, [(0, 3), (1, 2), (2, 1), (0, 1), (1, 0)], [-2.0, 3.0, -3.0, 1.0, -1.0])
+    assert p.evaluate([0, 0, 0, 0]) == -2.0
+    gp.SetPartition.from_pairs(3, [(0, 1), (1, 0), (1, 2), (0, 2)], [1.0, -1.0, 1.0, 2.0])  # one by chance
+    gp.SetPartition.from_pairs(3, [(0, 1), (1, 0)], [-1.0, -1.0])  # which add up, as documented
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["x", "x ", "y"], "'x' and 'x ', which differ in spaces only"),
+        (["Ann", "bob", "ann"], "'Ann' and 'ann', which differ in capitals only"),
+        (["Ann", "Bob ", "ann b"], None),
+    ],
+)
+def test_names_that_are_nearly_the_same_are_warned_of(names, told):
+    frame = {"left": names, "right": ["a", "a", "a"], "p": [0.9, 0.8, 0.7]}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        p = gp.SetPartition.from_frame(frame, "left", "right", probability="p")
+    assert p.n == 4
+    assert [told in str(one.message) for one in caught] == ([] if told is None else [True])
