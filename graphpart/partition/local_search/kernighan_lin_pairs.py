@@ -15,11 +15,11 @@ in the same time then, and the next rounds come after them.
 
 A subset with PARTLY or more elements has changed partly if at most one of FEW of its elements has moved, or has a
 stored pair with one that has moved, since the last round began. Such a subset is not split. If one of two subsets has
-changed partly and none wholly, they are not joined, and their sequence begins at those stored pairs between them of which an
-element, or one that a stored pair links to it, has moved. When nothing else helps, a round looks wholly at all subsets
-that have changed partly. It also splits subsets with PARTLY or more elements that change in this round, as the first
-round does; others split smaller ones only. With a matrix, a background that attracts, groups or limits, or if subsets
-have to be connected, subsets always change wholly.
+changed partly and none wholly, they are not joined, and their sequence begins at those stored pairs between them of
+which an element, or one that a stored pair links to it, has moved. When nothing else helps, a round looks wholly at all
+subsets that have changed partly. It also splits subsets with PARTLY or more elements that change in this round, as the
+first round does; others split smaller ones only. With a matrix, a background that attracts, groups or limits, or if
+subsets have to be connected, subsets always change wholly.
 
 From DIVIDED elements on, unless there is a matrix, groups of elements, limits, or subsets have to be connected, a round
 has another order, in which two threads may work. It divides the subsets into four groups, 0 to 3: subsets with more
