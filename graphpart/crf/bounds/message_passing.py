@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.judge import Judge
 from graphpart.common.steps import round_up
-from graphpart.crf.bounds.passes import LARGE, Passes, messages_of
+from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.bounds.tightening import tighten
 from graphpart.crf.certificates.certificate import Certificate, common_step
 from graphpart.crf.certificates.judging import is_far, judge_of_labels
@@ -115,12 +115,12 @@ def message_passing(
     f = as_factor_graph(problem)
     start = None if initial is None else start_of(f, initial)
     stopping = Stopping(time_limit, max_iterations, target, callback)
+    ascent = Ascent(f, stopping.child(iterations=stopping.max_iterations), start, tightening)
     kept = None  # time for the certificate
     if stopping.remaining is not None:
-        entries = f.entries if (messages := messages_of(f)) < LARGE else messages
+        entries = ascent.passes.size if ascent.passes.narrow else f.entries
         kept = max(stopping.remaining - CERTIFYING * entries, 0.75 * stopping.remaining)
-    inner = stopping.child(kept, iterations=stopping.max_iterations)
-    ascent = Ascent(f, inner, start, tightening)
+    ascent.stopping = inner = stopping.child(kept, iterations=stopping.max_iterations)
     ascent.whole = True
     why = ascent.run()
     stopping.iterations = inner.iterations

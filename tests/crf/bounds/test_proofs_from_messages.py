@@ -8,7 +8,6 @@ from reference_crf import all_energies
 from trials import trials
 
 import graphpart as gp
-from graphpart.crf.bounds import message_passing as module
 from graphpart.crf.bounds import passes as passes_module
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.certificates.certificate import certify
@@ -48,7 +47,6 @@ def random_pairs(rng):
 def narrow(monkeypatch):
     """Messages are of float32 and certificates are left out from the first one on."""
     monkeypatch.setattr(passes_module, "LARGE", 0)
-    monkeypatch.setattr(module, "LARGE", 0)
 
 
 def scale_of(f):
