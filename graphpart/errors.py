@@ -203,6 +203,7 @@ ATTRIBUTES = {
     "compare": "metrics.compare(truth, labels), or changes() of a result",
     "LinearChainCRF": "estimators.ChainCRF",
     "SequenceLabeler": "estimators.ChainCRF",
+    "draw": "plot() of a result, or of what segment returns",
     "extend": "partition.extend(problem, old)",
     "from_csv": "gp.read(path, ...), or SetPartition.from_frame",
     "from_dataframe": "SetPartition.from_frame",
@@ -216,6 +217,7 @@ ATTRIBUTES = {
     "m_best": "predict_k_best",
     "plot": "plot() of a problem or a result",
     "predict_proba": "predict_marginals",
+    "segments": "labels",
     "restore": "FactorGraph.potts(unary=...) and solve",
 }
 #: What to do with a result that does not hold its problem.

@@ -304,5 +304,7 @@ def test_columns_are_those_of_tables_only(folder, capsys):
     assert set(found) == {"p0.json", "p1.json", "p2.json", "t.csv"} and set(found.values()) == {("optimal", False)}
     assert main(["solve", str(folder), "--left", "x", "--right", "y", "--probability", "s", "--json"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 4
-    with pytest.raises(gp.InvalidOption, match="format json has no columns: expected csv, or no left"):
+    with pytest.raises(
+        gp.InvalidOption, match="format json has no columns: expected a table, CSV or Parquet, or no left"
+    ):
         gp.read(folder / "p0.json", left="x", cost="s")

@@ -63,7 +63,7 @@ from typing import Any
 from graphpart.cli import arguments, demands, distributed
 from graphpart.cli.bench import write_table
 from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say, say_warning
-from graphpart.cli.display import Progress, Table, percent
+from graphpart.cli.display import Progress, Table
 from graphpart.cli.files import (
     check_reports,
     is_folder,
@@ -331,7 +331,7 @@ def described(found: Found, options: dict[str, Any]) -> Found:
     facts = record_of(found.file, result)
     found.facts = facts | ({MIN_MARGINALS: vectors(result)} if options.get(MIN_MARGINALS) else {})
     best = manifests.compare(found.file, problem, result.cost)[0]
-    row = facts | size(problem) | {"best known": best, "gap": percent(result.gap)}
+    row = facts | size(problem) | {"best known": best, "gap": result._gap()}
     found.row = row | {"seconds": f"{result.seconds:.3f}"}
     found.columns = columns(problem, table_columns(manifests, [found.file], result.objective != result.cost))
     return found

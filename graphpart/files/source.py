@@ -91,6 +91,11 @@ class _Xz:
         return data
 
 
+def _is_text(letters: bytes) -> bool:
+    """Whether bytes are letters, digits or signs that text begins with."""
+    return letters.isascii() and letters.decode().isprintable()
+
+
 class Source:
     """The bytes of a file, decompressed if they are gzip or xz, without a byte order mark, with a name for messages.
 
@@ -126,11 +131,13 @@ class Source:
         if self.head(3) == BOM:
             self._stream.read(3)
         head = self.head(4)
-        if (head[:2], head[2:].find(b"\0")) in UTF_16:
+        bare = next((c for c, k in (("le", 0), ("be", 1)) if head[1 - k :: 2] == b"\0\0" and _is_text(head[k::2])), "")
+        if bare or (head[:2], head[2:].find(b"\0")) in UTF_16:
+            code = f"utf-16{bare and '-'}{bare}"
             raise self.error(
                 None,
-                "the text is UTF-16: expected UTF-8, as `iconv -f UTF-16 -t UTF-8` writes it, or a table of "
-                'pandas.read_csv(path, encoding="utf-16")',
+                f"the text is UTF-16: expected UTF-8, as `iconv -f {code.upper()} -t UTF-8` writes it, or a table of "
+                f'pandas.read_csv(path, encoding="{code}")',
             )
 
     def __fspath__(self) -> str:

@@ -77,4 +77,9 @@ def check_text(source: Source, line: int, field: str) -> None:
         try:
             field.encode()
         except UnicodeEncodeError:
+            if field.startswith("ARROW1"):
+                raise source.error(
+                    None,
+                    "a Feather file: expected CSV or Parquet, as pandas.read_feather(path).to_parquet(other) writes",
+                ) from None
             raise source.error(line, f"found {field[:40]!a}: expected UTF-8 text") from None

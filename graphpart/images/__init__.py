@@ -6,6 +6,7 @@
 `cells` generates volumes.
 """
 
+from graphpart.errors import NoAttribute
 from graphpart.images.blockwise import BlockSegmentation, segment_blocks
 from graphpart.images.flooding import watershed
 from graphpart.images.graph import RegionGraph, region_graph
@@ -24,6 +25,11 @@ __all__ = [
     "segment_blocks",
     "watershed",
 ]
+
+
+def __getattr__(name: str) -> None:
+    """Say what does that here; nothing is imported later."""
+    raise NoAttribute(f"module {__name__!r}", name, __all__)
 
 
 def __dir__() -> list[str]:

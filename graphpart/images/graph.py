@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.common.columns import Columns
-from graphpart.display import plural
+from graphpart.display import html_of, plural
 from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem, known_arguments
 from graphpart.images._contacts import Contacts, count_pieces
 from graphpart.images.checks import (
@@ -120,6 +120,14 @@ class RegionGraph:
 
     def __repr__(self) -> str:
         return f"RegionGraph({plural(self.n, 'region')}, {plural(self.m, 'pair')} that touch, shape {self.shape})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the regions that touch most, with the boundary value that decides."""
+        title = f"RegionGraph: {plural(self.n, 'region')}, {plural(self.m, 'pair')} that touch"
+        facts = {"shape": " x ".join(map(str, self.shape)), "to make a problem": "problem()"}
+        most = np.argsort(-self.weights, kind="stable")[:10]
+        rows = [(*self.pairs[k].tolist(), float(self.weights[k]), float(self.columns[DECIDES][k])) for k in most]
+        return html_of(title, facts, ("region", "region", "length", DECIDES), rows)
 
     @property
     def m(self) -> int:

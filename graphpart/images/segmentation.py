@@ -16,7 +16,7 @@ import io
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.answers.applying import answered
 from graphpart.common.columns import Columns
 from graphpart.display import html_of, plural
-from graphpart.errors import InvalidOption, InvalidProblem, warn
+from graphpart.errors import InvalidOption, InvalidProblem, NoAttribute, warn
 from graphpart.images.answers import by_region
 from graphpart.images.between import SHADES, picture_between, places_between
 from graphpart.images.checks import affinities_of, mask_of, probabilities_of, spacing_of
@@ -112,6 +112,11 @@ class Segmentation:
     def n_segments(self) -> int:
         """The number of segments."""
         return self.result.n_clusters
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise NoAttribute(type(self).__name__, name, [*dir(type(self)), *self.__dict__])
 
     def __repr__(self) -> str:
         counts = f"{plural(self.n_segments, 'segment')} of {plural(self.graph.n, 'region')}"

@@ -192,7 +192,10 @@ def read(path: PathOrStream, format: str | None = None, *, missing: float | None
     if columns:
         if not may_have_columns(path, format):
             named = _by_suffix(path)[0].name if format is None else format
-            raise InvalidOption(f"format {named} has no columns: expected csv, or no {next(iter(columns))}")
+            raise InvalidOption(
+                f"format {named} has no columns: expected a table, CSV or Parquet, or no {next(iter(columns))}, for a "
+                "file that holds a problem"
+            )
         if missing is not None:
             columns["missing"] = missing
         return read_pairs(path, **columns)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import warnings
 
 import numpy as np
@@ -372,6 +373,22 @@ def test_a_photograph_of_floats_is_warned_of_where_a_noisy_boundary_map_is_not()
         warnings.simplefilter("always")
         gp.images.segment(raised)
     assert not [one for one in caught if "half of the values" in str(one.message)]
+
+
+def test_attributes_that_one_may_look_for_are_explained():
+    s = gp.images.segment(gp.images.cells((30, 40), size=12)[0])
+    with pytest.raises(AttributeError, match="Segmentation has no attribute 'segments'; did you mean labels"):
+        s.segments  # noqa: B018
+    with pytest.raises(AttributeError, match=r"module 'graphpart\.images' has no attribute 'draw'; did you mean plot"):
+        gp.images.draw  # noqa: B018
+    copied = pickle.loads(pickle.dumps(s))
+    assert np.array_equal(copied.labels, s.labels)
+
+
+def test_a_region_graph_in_a_notebook():
+    graph = gp.images.segment(gp.images.cells((30, 40), size=12)[0]).graph
+    shown = graph._repr_html_()
+    assert f"{graph.n} regions" in shown and shown.count("<tr") > min(10, graph.m)
 
 
 def test_arguments_by_position_and_by_name():

@@ -208,12 +208,19 @@ def test_no_header_makes_memory(name: str) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 << 10  # KiB
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_a_feather_file_is_no_table_of_texts(tmp_path):
+    (tmp_path / "pairs.feather").write_bytes(b"ARROW1\0\0\xff\xff\xff\xff\x88\x03")
+    with pytest.raises(gp.FormatError, match=r"a Feather file: expected CSV or Parquet, as pandas\.read_feather"):
+        gp.read(tmp_path / "pairs.feather", left="a", right="b", cost="c")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-16-le"])
 @pytest.mark.parametrize("columns", [{}, {"probability": "p"}])
 def test_other_encodings_and_lists_name_the_way_out(tmp_path, encoding: str, columns: dict[str, str]) -> None:
     path = tmp_path / "pairs.csv"
-    path.write_bytes("\ufeff".encode(encoding) * (encoding != "utf-16") + "a,b,p\nx,y,0.9\n".encode(encoding))
-    with pytest.raises(gp.FormatError, match=r"is UTF-16: expected UTF-8.*pandas.read_csv\(path, encoding=.utf-16.\)"):
+    mark = "\ufeff".encode(encoding) * (encoding == "utf-16-be")
+    path.write_bytes(mark + "a,b,p\nx,y,0.9\n".encode(encoding))
+    with pytest.raises(gp.FormatError, match=r"is UTF-16: expected UTF-8.*pandas.read_csv\(path, encoding=.utf-16"):
         gp.read(path, **columns)
 
 

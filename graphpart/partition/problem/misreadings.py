@@ -115,6 +115,9 @@ def check_values(p: PairCosts) -> None:
         if costs.max() <= 1:
             found = "all costs lie in [0, 1], as similarities and probabilities do"
         few = p._limits is not None and p._limits.most is not None
+        if known := _beside_threshold(p, float(finite.min()), "largest"):
+            warn(f"all {known}, so {'pairs join only because of limits' if few else 'nothing joins'}")
+            return
         so = "pairs join only because the number of clusters is limited" if few else "nothing joins"
         warn(
             f"{found}; a positive cost keeps a pair apart, so {so}: if large values shall join, read them as "
@@ -123,10 +126,25 @@ def check_values(p: PairCosts) -> None:
     elif p._limits is None and not np.isposinf(costs).any():  # limits and required cuts keep apart what attracts
         if np.count_nonzero(np.bincount(components(p)) > 1) > 1:  # clusters, all the same
             return
+        if known := _beside_threshold(p, float(finite.max()), "smallest"):
+            warn(f"all {known}, so all that they connect joins")
+            return
         warn(
             f"all {m} costs other than 0 are negative, so all that they connect joins: what shall stay apart needs a "
             "positive cost; for similarities a threshold makes both"
         )
+
+
+def _beside_threshold(p: PairCosts, cost: float, which: str) -> str:
+    """On which side of their threshold all scores are, if costs come from scores; the one with this cost is nearest."""
+    origin = p._origin
+    scores = None if origin is None else origin.scores(np.array([cost]))
+    if origin is None or scores is None or origin.kind not in ("similarity", "probability"):
+        return ""
+    side = "below" if cost > 0 else "above"
+    if origin.kind == "probability":
+        return f"probabilities are {side} that at which a pair joins (the {which} is {scores[0]:.4g})"
+    return f"similarities are {side} the threshold {origin.threshold:g} (the {which} is {scores[0]:.4g})"
 
 
 def check_unread_signs(graph: Any, weight: Hashable) -> None:

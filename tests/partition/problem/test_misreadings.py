@@ -329,3 +329,18 @@ def test_names_that_are_nearly_the_same_are_warned_of(names, told):
         p = gp.SetPartition.from_frame(frame, "left", "right", probability="p")
     assert p.n == 4
     assert [told in str(one.message) for one in caught] == ([] if told is None else [True])
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"similarity": "s", "threshold": 0.95}, r"similarities are below the threshold 0\.95 \(the largest is 0\.8\)"),
+        ({"similarity": "s", "threshold": 0.1}, r"similarities are above the threshold 0\.1 \(the smallest is 0\.6\)"),
+        ({"probability": "s", "threshold": 0.9}, r"all probabilities are below .* \(the largest is 0\.8\), so nothing"),
+    ],
+)
+def test_scores_on_one_side_of_their_threshold_are_called_by_their_name(given, told):
+    frame = {"a": ["x", "y", "z"], "b": ["y", "z", "x"], "s": [0.7, 0.8, 0.6]}
+    p = gp.SetPartition.from_frame(frame, "a", "b", **given)
+    with pytest.warns(gp.GraphPartWarning, match=told):
+        gp.solve(p)
