@@ -100,7 +100,10 @@ def _whole_costs(f: FactorGraph) -> tuple[Units, Flat, NDArray[np.int64], NDArra
     units = Units(f)
     domains, scope_start, scope, table_start, tables = f._flat()
     whole = units.whole(tables)
-    tables = np.where(whole >= FORBIDDEN, np.inf, whole.astype(np.float64))
+    tables = whole.astype(np.float64)
+    if f.has_forbidden:
+        tables[whole >= FORBIDDEN] = np.inf
+    del whole
     flat = flat_of(FactorGraph.of_csr(range(f.n), domains, scope_start, scope, tables, table_start))
     unary = np.where(flat.forbidden, FORBIDDEN, flat.unary) if f.has_forbidden else flat.unary
     rows, factors, _ = _structure.incidence(f.n, flat.scope_start, flat.scope)

@@ -105,15 +105,17 @@ def flat_of(p: FactorGraph) -> Flat:
     several = np.flatnonzero(arity > 1)
     sums = unary_sums(p._view(), p._flat()[4])
     forbidden = np.isinf(sums)
-    unary = np.where(forbidden, 0.0, sums).astype(np.int64)
+    unary = (np.where(forbidden, 0.0, sums) if p.has_forbidden else sums).astype(np.int64)
+    del sums
     scope_start, scope, tables, table_start = selected(p, several)
     if table_start is None:
         table_start = _starts(np.diff(p.table_start)[several])
     costs = p._flat()[4]
-    costs = by_table(p, np.maximum, np.where(np.isfinite(costs), costs, -(2.0**BITS)))
+    costs = by_table(p, np.maximum, np.where(np.isfinite(costs), costs, -(2.0**BITS)) if p.has_forbidden else costs)
     highest = int(costs[several].astype(np.int64).sum())
     if p.n:
-        highest += int(np.maximum.reduceat(np.where(forbidden, -(2**BITS), unary), first[:-1]).sum())
+        allowed = np.where(forbidden, -(2**BITS), unary) if p.has_forbidden else unary
+        highest += int(np.maximum.reduceat(allowed, first[:-1]).sum())
     return Flat(p.domains, unary, scope_start, scope, table_start, _whole(tables), first, forbidden, highest)
 
 

@@ -76,9 +76,16 @@ class Units:
     def whole(self, costs: NDArray[np.float64]) -> Wholes:
         """Costs in units, rounded down; infinite costs become FORBIDDEN."""
         finite = np.isfinite(costs)
-        given = np.where(finite, costs, 0.0)
-        scaled = np.rint(given / self.step) * self.parts if self.step else np.floor(np.ldexp(given, self.exponent))
-        return np.where(finite, scaled, float(FORBIDDEN)).astype(np.int64)
+        given = costs if finite.all() else np.where(finite, costs, 0.0)
+        if self.step:
+            scaled = np.rint(given / self.step)
+            scaled *= self.parts
+        else:
+            scaled = np.ldexp(given, self.exponent)
+            np.floor(scaled, out=scaled)
+        whole = scaled.astype(np.int64)
+        whole[~finite] = FORBIDDEN
+        return whole
 
     def amounts(self, messages: NDArray[np.float64]) -> Wholes:
         """What factors send, in units, rounded."""
