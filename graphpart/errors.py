@@ -290,6 +290,11 @@ def unknown_argument(what: str, name: str, known: Iterable[str], value: object =
         return InvalidOption(f"{what} takes no {name}: {TRUNCATED}")
     if name == "weight" and {"graph", "cost"}.issubset(known):
         return InvalidOption(f"{what} takes no weight: {ways_of_weights(value)}")
+    if name == "cmap" and "labeling" in known:
+        return InvalidOption(
+            f"{what} takes no cmap, each label has a colour of its own: matplotlib.pyplot.imshow(result.to_array(), "
+            "cmap='gray') draws labels that are grey values"
+        )
     if name == "answers":
         return InvalidOption(f"{what} takes no answers: expected a problem with them, gp.answers.answered(p, answers)")
     if name == "threads":

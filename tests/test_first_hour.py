@@ -134,6 +134,10 @@ class TestMessages:
         ("call", "message"),
         [
             ("gp.crf.potts((3, 3), truncation=2)", r"FactorGraph.pairwise\(unary=costs, pairwise=weight \* np.minimum"),
+            (
+                "gp.solve(gp.crf.potts(unary=[[[0, 1]]], weight=1)).plot(cmap='gray')",
+                r"plot takes no cmap.*imshow\(result.to_array\(\), cmap='gray'\)",
+            ),
             ("gp.solve(G, threads=1)", "takes no threads: the environment variable GRAPHPART_THREADS says how many"),
             ("gp.solve(G, timelimit=3)", "method auto takes no timelimit: .* did you mean 'time_limit'"),
             ("gp.solve(G, weight='w')", r"weight belongs to the problem: expected SetPartition.from_similarity\(G"),

@@ -269,7 +269,7 @@ def segment(
         With `blocks` only.
     **requirements
         What segments must obey, as :meth:`graphpart.SetPartition.require` takes it; the elements are regions, numbered
-        from 0. Not with `blocks`.
+        from 0, so that `max_size` counts regions, not pixels. Not with `blocks`.
 
     Returns
     -------
