@@ -15,6 +15,8 @@ from graphpart.crf.problem.shared_tables import absolute_costs
 
 __all__ = ["is_far", "judge_of_labels", "selected_entries", "steps_of"]
 
+BLOCK = 2**20  # factors whose selected entries are looked at at once
+
 
 def is_far(f: FactorGraph, bound: float, cost: float) -> bool:
     """Whether a bound does not meet the cost, whatever the labels are. O(1) after the first call"""
@@ -51,17 +53,25 @@ def steps_of(f: FactorGraph) -> tuple[float, float]:
 
 def _made(f: FactorGraph, labels: NDArray[np.int32]) -> Judge:
     step, error = steps_of(f)
-    entries = f._flat()[4][selected_entries(f, labels)]
-    paid = float(np.abs(entries[np.isfinite(entries)]).sum())
-    return judge_of(step, error, TOLERANCE * math.fsum([abs(f.constant), paid]))
+    paid = [abs(f.constant)]
+    for begin in range(0, f.m, BLOCK):
+        entries = f._flat()[4][selected_entries(f, labels, begin, min(begin + BLOCK, f.m))]
+        paid.append(float(np.abs(entries[np.isfinite(entries)]).sum()))
+    return judge_of(step, error, TOLERANCE * math.fsum(paid))
 
 
-def selected_entries(f: FactorGraph, labels: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The entry that labels select from the table of each factor, as a place in the tables that are kept."""
+def selected_entries(
+    f: FactorGraph, labels: NDArray[np.int32], begin: int = 0, end: int | None = None
+) -> NDArray[np.int64]:
+    """The entry that labels select from the table of each factor, as a place in the tables that are kept.
+
+    With `begin` and `end`, of these factors only.
+    """
     domains, start, scope, table_start, _ = f._flat()
-    at = table_start[:-1].copy()
+    end = f.m if end is None else end
+    at, start = table_start[begin:end].copy(), start[begin : end + 1]
     arity = np.diff(start)
-    within = np.zeros(f.m, np.int64)
+    within = np.zeros(end - begin, np.int64)
     for j in range(int(arity.max(initial=0))):
         some = np.flatnonzero(arity > j)
         v = scope[start[some] + j]

@@ -14,7 +14,8 @@ from strategies_crf import random_factor_graph
 from trials import trials
 
 import graphpart as gp
-from graphpart.crf.certificates import certificate
+from graphpart.common.judge import TOLERANCE
+from graphpart.crf.certificates import certificate, judging
 from graphpart.crf.certificates.certificate import (
     Certificate,
     Extra,
@@ -343,3 +344,18 @@ def test_links_between_pairs_and_triplets_close_a_frustrated_cycle():
     c = certify(f, np.zeros(18), "triplet", extra=extra)
     assert c.bound == all_energies(f).min() == 1.0
     assert c.verify(f) and c.verify(f, exact=True)
+
+
+@pytest.mark.parametrize("block", [1, 3, 1000])
+def test_the_entries_that_labels_select_in_blocks(block, monkeypatch):
+    monkeypatch.setattr(judging, "BLOCK", block)
+    rng = np.random.default_rng(block)
+    for case in range(trials(60)):
+        f = random_factor_graph(rng, max_arity=3, max_domain=4, forbidden=(0.0, 0.3)[case % 2])
+        labels = rng.integers(f.domains, dtype=np.int32)
+        own = [table[tuple(labels[list(scope)])] for scope, table in map(f.factor, range(f.m))]
+        assert f._flat()[4][judging.selected_entries(f, labels)].tolist() == own
+        some = judging.selected_entries(f, labels, f.m // 3, f.m)
+        assert f._flat()[4][some].tolist() == own[f.m // 3 :]
+        paid = sum(abs(x) for x in own if x < np.inf) + abs(f.constant)
+        assert judging._made(f, labels).tolerance == pytest.approx(TOLERANCE * paid)
