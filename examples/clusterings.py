@@ -50,7 +50,8 @@ def records(n: int, seed: int) -> dict[str, Any]:
     for limit in (0.5, 0.95):
         row[f"components at {limit}"] = f1(person, components(n, u[p >= limit], v[p >= limit]))
     limits = np.quantile(w, np.linspace(0, 1, 120))
-    row["components, best in hindsight"] = max(f1(person, components(n, u[w >= x], v[w >= x])) for x in limits)
+    best = max(f1(person, components(n, u[w >= x], v[w >= x])) for x in limits)
+    row["components, best in hindsight"] = max(best, row["components at 0.5"], row["components at 0.95"])
     return row | {"seconds": seconds}
 
 
