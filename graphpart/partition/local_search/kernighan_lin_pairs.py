@@ -264,13 +264,18 @@ def _pairs_of(p: SetPartition, labels: Labels) -> Pairs:
     if p.cost is None:
         return Pairs(p.matrix, None, labels, p._magnitude, p._tolerance, cost, SWITCHES)
     terms = terms_of(p)
-    sizes = np.abs(p.cost)
-    mean = 2.0 * float(sizes.sum(where=sizes < np.inf) if p._has_must_cut else sizes.sum()) / p.n
+    mean = 2.0 * _sum_of_sizes(p) / p.n
     whole = WHOLE if neighbours_of(p) > MANY else 0
     return Pairs(
         None, p._rows().arrays, labels, p._magnitude, p._tolerance, cost, SWITCHES, HEIGHT * mean, whole, terms,
         p.n >= DIVIDED, PARTLY, FEW,
     )  # fmt: skip
+
+
+def _sum_of_sizes(p: SetPartition) -> float:
+    """The sum of the absolute costs of the stored pairs that need not be cut."""
+    sizes = np.abs(p.cost)
+    return float(sizes.sum(where=sizes < np.inf) if p._has_must_cut else sizes.sum())
 
 
 def _improve_pairs(pairs: Pairs, stopping: Stopping) -> None:
