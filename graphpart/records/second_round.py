@@ -11,7 +11,7 @@ decisions of the clusters:
    decisions about unsure candidates do not feed on themselves. Factors stay near 1, and near 0 for what rare values
    add, since names are rare together, and the constant near the present one, unless many candidates say otherwise.
 3. The weighted parts are the new weights, and it begins again, until fewer than a thousandth of the decisions to join
-   change, 40 times at most. More records take more rounds: 3 to 5 for 2,000 generated people, 10 for 100,000.
+   change, 40 times at most. More records take more rounds: 4 to 7 for 2,000 generated people.
 
 With sources, at most one record of each in a cluster, the prior is known well (see `matching`). So the constant keeps
 the expected number of pairs of one entity, and decisions count in full. Without, columns that depend on each other
