@@ -16,12 +16,14 @@ does not follow the numbering of the elements, and is the same on every machine,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from graphpart.partition.local_search import _kernels, _sparse_joining
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any
 from graphpart.partition.local_search.improve import improve
+from graphpart.partition.local_search.join_by_parts import join_by_parts
 from graphpart.partition.local_search.limited import few_enough
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition
@@ -114,6 +116,12 @@ def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     elif any_subset_attracts(r):
         joined = join_any(r, r._must_join_classes(), cost, stopping)
     else:
-        joined = _sparse_joining.join_sparse(r.n, r.u, r.v, r.cost, terms_of(r), tolerance, cost, stopping)
+        plain = r.background is None and r._limits is None and r.lifted is None
+        watched = stopping.max_iterations < 2**62 or stopping.target > -math.inf or stopping.callback is not None
+        by_parts = join_by_parts(r, tolerance, stopping) if plain and not watched else None
+        if by_parts is None:
+            joined = _sparse_joining.join_sparse(r.n, r.u, r.v, r.cost, terms_of(r), tolerance, cost, stopping)
+        else:
+            joined = by_parts
     found = joined if q is p else joined[labels]
     return few_enough(p, found, stopping) if stopping.reason is None else found
