@@ -18,6 +18,9 @@ not stay connected, the element is barred until a switch may have freed it. All 
 exact, in fixed point (see kernels/fixed.pxd). So a sequence that only exchanges the two subsets is never an improvement
 by rounding.
 
+Between two large subsets of which little changed, only pairs near a change are listed. Then elements are looked at when
+they are touched, since not all of their pairs with the other subset are listed, and joins are left to a later round.
+
 What two subsets become depends on no other ones. So on many elements, a round has an order of pairs (see
 kernighan_lin_pairs.py) in which two threads work on two groups of subsets each. A thread also reads labels of elements
 that the other one moves, but it does not matter in which of the other's two groups an element is. Elements near a move
