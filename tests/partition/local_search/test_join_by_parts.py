@@ -27,6 +27,7 @@ def problem(rng: np.random.Generator, n: int, share: float, ties: bool) -> gp.Se
 def test_the_same_as_of_the_whole(ties, monkeypatch):
     monkeypatch.setattr(parts, "MANY", 1)
     monkeypatch.setattr(parts, "CUT", 1.0)
+    monkeypatch.setattr(parts, "MOST", 1.0)
     whole_joins = parts.join_sparse
     rng, own = np.random.default_rng(int(ties)), 0
 
@@ -80,3 +81,7 @@ def test_where_it_does_not_pay(monkeypatch):
     assert parts.join_by_parts(p, p._tolerance, Stopping()) is None  # many between both parts
     star = gp.SetPartition.from_pairs(9, (np.zeros(8, int), np.arange(1, 9)), -np.ones(8), dense=False)
     assert parts.join_by_parts(star, star._tolerance, Stopping()) is None  # one element has most pairs
+    path = gp.SetPartition.from_pairs(900, (np.arange(899), np.arange(1, 900)), np.ones(899), dense=False)
+    assert parts.join_by_parts(path, path._tolerance, Stopping()) is not None
+    path = gp.SetPartition.from_pairs(900, (np.arange(899), np.arange(1, 900)), -np.ones(899), dense=False)
+    assert parts.join_by_parts(path, path._tolerance, Stopping()) is None  # one cluster
