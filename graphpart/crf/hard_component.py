@@ -120,22 +120,28 @@ class HardComponent:
         """Continue the race, then certify the bounds; return whether any contestant had a turn."""
         remaining = stopping.remaining
         self._prepare(stopping)
-        passed = self.parameters.entry * numbers_in(self.f) + self.parameters.proof * self.f.entries
         if remaining is not None:
-            needed = passed + (0.0 if self.stripping.grid is None else self.stripping.proving)
+            needed = self._passed() + (0.0 if self.stripping.grid is None else self.stripping.proving)
             remaining -= min(needed, remaining / 4)
         self._within = stopping.child(remaining)
         turns = self._run(self._within)
         if not self.race.proven:  # however the race ended
             self.searching.collect()
             self.race.take(self.searching)
-        if self._may_end(passed, stopping):
+        if self._may_end(self._passed(), stopping):
             self.passing.certify()
         if self.stripping.bound > self.passing.certified and self._may_end(self.stripping.proving, stopping):
             self.stripping.certify()
         if self.searching.portfolio is None and self.race.proven:
             self.close()
         return turns
+
+    def _passed(self) -> float:
+        """Estimated seconds of the proof of what message passing has found."""
+        passes = self.passing.passes
+        pairs = not self.f.has_forbidden and int(np.diff(self.f.scope_start).max(initial=0)) <= 2
+        read = 0 if (pairs if passes is None else passes.streams) else self.f.entries
+        return self.parameters.entry * numbers_in(self.f) + self.parameters.proof * read
 
     def _may_end(self, seconds: float, stopping: Stopping) -> bool:
         """Whether a proof that takes this number of seconds ends in time or a little late."""

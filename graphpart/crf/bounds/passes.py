@@ -288,9 +288,14 @@ class Passes:
             del self.network
         return certify(self.f, messages, method, extra=extra, cost=cost, copy=False)
 
+    @property
+    def streams(self) -> bool:
+        """Whether the stored messages prove the bound by themselves, in the time of a pass."""
+        return self.plain and not len(self.structure.triplets)
+
     def proven(self) -> float:
         """The bound alone, not rounded up to a step."""
-        if not self.plain or len(self.structure.triplets):
+        if not self.streams:
             return proven_bound(self.f, *self._proof())
         least = np.empty(self.f.n)
         half = self.f.n // 2
