@@ -47,7 +47,7 @@ cdef inline void touch(State* s, element_t a, element_t other) noexcept nogil:
     """Compute the change of cost if a switches; without pairs to the other subset if all of these are counted after."""
     s.touched[s.touches] = a
     s.touches += 1
-    if s.base.any or s.partial:
+    if s.base.any or (s.partial and not stays(s, a, other)):     # one that stays may have very many pairs
         look_at(s, a, other)
     else:
         s.at[a].delta = -s.at[a].own
