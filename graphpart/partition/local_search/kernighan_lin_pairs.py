@@ -274,7 +274,7 @@ def _pairs_of(p: SetPartition, labels: Labels) -> Pairs:
 
 def _sum_of_sizes(p: SetPartition) -> float:
     """The sum of the absolute costs of the stored pairs that need not be cut."""
-    sizes = np.abs(p.cost)
+    sizes = np.abs(np.asarray(p.cost))
     return float(sizes.sum(where=sizes < np.inf) if p._has_must_cut else sizes.sum())
 
 
