@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -458,6 +459,8 @@ ENDED = (
     'a process of jobs= ended before its file was solved: a script has to call this below if __name__ == "__main__":, '
     "since each process reads the script again; if it does, memory is short: expected fewer jobs"
 )
+ENDING = (signal.SIGINT, signal.SIGTERM)
+
 _asked: Any = None  # the event of a process that solves
 
 
@@ -486,8 +489,13 @@ class in_processes:
             context = multiprocessing.get_context("spawn")
             self._event = context.Event()
             self._pool = ProcessPoolExecutor(self._jobs, context, _begin, (self._event,))
-            for _ in range(self._jobs):
-                self._submit()
+            try:
+                with _deferred():
+                    for _ in range(self._jobs):
+                        self._submit()
+            except BaseException:  # Ctrl-C meanwhile
+                self.__exit__()
+                raise
         return self
 
     def _submit(self, done: Any = None) -> None:
@@ -540,10 +548,23 @@ class in_processes:
         return self._pool is None or not self._event.is_set() or k < len(self._futures)
 
 
+@contextmanager
+def _deferred() -> Iterator[None]:
+    """Ctrl-C and SIGTERM wait until the end. Processes that start meanwhile inherit that, and leave both to this."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _begin(event: Any) -> None:
     global _asked
     _asked = event
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in ENDING:
         signal.signal(number, signal.SIG_IGN)
 
 

@@ -89,7 +89,8 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
     families = {file: manifests.family(file) or family_of(file) for file in files}
     files = sorted(files, key=lambda file: list(families.values()).index(families[file]))  # as they first appear
     batch = Batch()
-    jobs = processors() if len(files) > 1 and len(files) * args.time_limit >= WORTH else 1
+    many = len(files) > 1 and len(files) * args.time_limit >= WORTH
+    jobs = processors() if many and "-" not in files else 1  # others have no standard input
     with ExitStack() as stack:
         table = stack.enter_context(Table(files, COLUMNS)) if args.verbose and not args.json else None
         summary = None

@@ -1,6 +1,7 @@
 """`graphpart bench` by processes: the same tables as without, Ctrl-C, a process that is killed."""
 
 import csv
+import io
 import os
 import re
 import signal
@@ -52,6 +53,9 @@ def test_runs_that_end_at_once_need_no_processes(run, folder, monkeypatch):
     for argv in (["--time-limit", "1"], ["--time-limit", "60"], [folder / "p0.npz", "--time-limit", "60"]):
         assert run("bench", *(argv if len(argv) > 2 else [folder, *argv]), "--method", "greedy-joining")[0] == 0
     assert jobs == [1, 2, 1]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((folder / "p0.npz").read_bytes())))
+    argv = ["-", folder / "p1.npz", "--time-limit", "60", "--method", "greedy-joining"]
+    assert run("bench", *argv)[0] == 0 and jobs[3:] == [1]  # processes have no standard input
 
 
 def workers(process):
@@ -68,24 +72,28 @@ def workers(process):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="lists processes by /proc")
-@pytest.mark.parametrize("ends", ["interrupted", "killed"])
+@pytest.mark.parametrize("ends", ["at the start", "interrupted", "killed"])
 def test_the_end_of_processes(folder, tmp_path, ends):
     table = tmp_path / "table.csv"
     argv = [*BENCH, folder, "--method", "search", "--time-limit", "300", "--csv", table]
     environment = os.environ | {"GRAPHPART_THREADS": "2"}
     with child(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
         end = time.monotonic() + 120
-        while len(workers(process)) < 2 or min(seconds(pid) for pid in workers(process)) < 0.5:
+        least = 0.0 if ends == "at the start" else 0.5
+        while len(workers(process)) < 2 or min(seconds(pid) for pid in workers(process)) < least:
             assert time.monotonic() < end and process.poll() is None
-            time.sleep(0.05)
-        if ends == "interrupted":
-            process.send_signal(signal.SIGINT)
+            time.sleep(0.05 if least else 0.0)
+        if ends != "killed":
+            for pid in [*workers(process), process.pid]:  # as a terminal does
+                os.kill(pid, signal.SIGINT)
         else:
             os.kill(workers(process)[0], signal.SIGKILL)
         out, err = process.communicate(timeout=100)
     assert "Traceback" not in err
     rows = table.read_text().splitlines()[1:]
-    if ends == "interrupted":
+    if ends == "at the start":
+        assert process.returncode == 130 and "interrupted" in err and "process ended" not in err
+    elif ends == "interrupted":
         assert process.returncode == 130 and err.endswith("interrupted: the remaining runs are left out\n")
         assert len(rows) == 2 and "all families" in out
     else:

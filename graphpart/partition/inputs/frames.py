@@ -256,10 +256,12 @@ def _check_spelling(names: Sequence[Hashable], left: Hashable, right: Hashable) 
         return
     seen: dict[str, str] = {}
     one, other = next((seen[a], b) for a, b in zip(alike, names, strict=True) if seen.setdefault(a, b) != b)
-    how, made = ("capitals", "casefold") if one.strip() != other.strip() else ("spaces", "strip")
+    spaces, capitals = one != one.strip() or other != other.strip(), one.strip() != other.strip()
+    how = " and ".join(["capitals"] * capitals + ["spaces"] * spaces)
+    made = "".join([".str.casefold()"] * capitals + [".str.strip()"] * spaces)
     warn(
         f"columns {left!r} and {right!r} have {one!r} and {other!r}, which differ in {how} only and are two elements: "
-        f"if they mean one, make them equal, such as by frame[{left!r}].str.{made}()"
+        f"if they mean one, make them equal, such as by frame[{left!r}]{made}"
     )
 
 

@@ -319,6 +319,11 @@ def test_costs_of_pairs_that_cancel_each_other_are_named():
     [
         (["x", "x ", "y"], "'x' and 'x ', which differ in spaces only"),
         (["Ann", "bob", "ann"], "'Ann' and 'ann', which differ in capitals only"),
+        (
+            ["Ann ", "bob", "ann"],
+            "which differ in capitals and spaces only and are two elements: if they mean one, make "
+            "them equal, such as by frame['left'].str.casefold().str.strip()",
+        ),
         (["Ann", "Bob ", "ann b"], None),
     ],
 )
