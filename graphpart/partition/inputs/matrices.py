@@ -66,15 +66,28 @@ def tolerances(dtype: Any, largest: float) -> tuple[float, float]:
 
 
 def check_diagonal(matrix: Any) -> None:
-    """Warn if entries of the diagonal differ and half of them are larger than all others: they may be meant as costs.
+    """Warn if the diagonal says that entries may not be costs of pairs.
 
-    A constant diagonal is that of similarities, and one of the same size as other entries comes from a formula.
+    If its entries differ and half of them are larger than all others, they may be meant as costs. If all are 1
+    and hardly any other entry is as large, the matrix may be one of similarities, where large entries mean
+    alike. A diagonal of the same size as other entries comes from a formula.
     """
     diagonal = np.asarray(matrix.diagonal(), np.float64)
     if not len(diagonal) or np.isnan(diagonal).any():
         return
     low, high = float(diagonal.min()), float(diagonal.max())
     if not high - low > SINGLE * max(abs(low), abs(high)):
+        most, n = 1 + SINGLE, len(diagonal)
+        others = matrix if isinstance(matrix, np.ndarray) else matrix.tocoo().data
+        signs = (
+            abs(high - 1) <= SINGLE and -most <= others.min() < 0 and others.max() <= most and (others > 0).sum() > n
+        )
+        if signs and (np.abs(others) >= 1 - SINGLE).sum() <= 2 * n:  # not those of a graph, all of one size
+            warn(
+                "each entry of the diagonal of the matrix is 1 and none is larger, as in a matrix of "
+                "similarities or correlations, but a positive cost keeps a pair apart: if large entries shall join, "
+                "read them by SetPartition.from_similarity, with a threshold"
+            )
         return
     if isinstance(matrix, np.ndarray):
         sizes = np.abs(matrix)

@@ -191,7 +191,8 @@ class SetPartition(FromOthers, metaclass=Hinting):
         Warns
         -----
         GraphPartWarning
-            If entries of the diagonal differ and are larger than all others.
+            If entries of the diagonal differ and are larger than all others, or are equal and as large as those of
+            similarities.
 
         Notes
         -----

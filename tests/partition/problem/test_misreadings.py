@@ -302,6 +302,16 @@ def test_a_diagonal_of_different_entries_is_ignored_with_a_word(kind):
     assert other.evaluate([0, 0, 0]) == one.evaluate([0, 0, 0]) == 4.0
 
 
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+def test_a_matrix_of_correlations_is_no_matrix_of_costs(kind):
+    values = np.random.default_rng(0).normal(size=(12, 5))
+    matrix = np.corrcoef(values)
+    with pytest.warns(gp.GraphPartWarning, match=r"diagonal of the matrix is 1 and none is larger, as in .*similar"):
+        gp.SetPartition.from_matrix(kind(matrix))
+    gp.SetPartition.from_matrix(kind(-matrix))  # without a warning
+    gp.SetPartition.from_matrix(kind(matrix - np.diag(np.diag(matrix))))
+
+
 def test_costs_of_pairs_that_cancel_each_other_are_named():
     """As those of a table with a row for each direction of a flow."""
     told = (
