@@ -223,7 +223,7 @@ def frustration(
         least = max(least, several.lower_bound)
     friends = float(-costs[costs < 0].sum())
     together = two.labels[a] == two.labels[b]
-    frustrated = np.flatnonzero(together == (costs > 0))
+    frustrated = np.flatnonzero((costs != 0) & (together == (costs > 0)))
     names = p.nodes
     return Frustration(
         friends + two.cost,

@@ -99,6 +99,13 @@ def test_a_matrix_of_signs_and_what_is_not_proven():
     assert shown == r.groups_index if proven else shown.startswith("at most")
 
 
+def test_neutral_pairs_are_never_frustrated():
+    frame = {"u": ["a", "b", "a", "c", "c"], "v": ["b", "c", "c", "d", "e"], "sign": [1, -1, 0, 0, 0]}
+    found = gp.frustration(frame, "u", "v")
+    assert found.index == 0 and found.pairs == [] and found.balanced
+    assert found.to_frame()["frustrated"].tolist() == [0] * 5
+
+
 def test_the_limit_is_kept():
     graph = nx.gnm_random_graph(3000, 15_000, seed=2)
     for k, edge in enumerate(graph.edges):

@@ -272,8 +272,12 @@ def test_small_components_beside_a_large_one_have_a_proof_and_a_short_search() -
     together = next(part for part in races._parts if part.count > 1)
     alone = next(part for part in races._parts if part.count == 1 and 30 <= part.problem.n < 100)
     for part in (together, alone):
-        assert races._solve(part, 1e-3)  # shares by pairs: the large component has nearly all of them
-        assert part.cost < part.problem.evaluate(np.arange(part.problem.n))
+        alone_cost = part.problem.evaluate(np.arange(part.problem.n))
+        for _ in range(100):  # beside other work, a share may be over before anything was done
+            assert races._solve(part, 1e-3)  # shares by pairs: the large component has nearly all of them
+            if part.cost < alone_cost:
+                break
+        assert part.cost < alone_cost
     assert together.prover is not None and alone.prover is None
     (searcher,) = (one.contestant for one in alone.race._records if not one.contestant.proves)
     assert searcher.parameters.work == LEAST_WORK < SearchParameters().work
