@@ -8,6 +8,9 @@ costs of several magnitudes.
 
 from __future__ import annotations
 
+import weakref
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,6 +33,13 @@ VARIABLE, ENTRY = 130.0, 0.7  # nanoseconds at a node, for each variable and for
 Labels = NDArray[np.int32]
 
 
+class _Whole:
+    """The whole costs of a factor graph, kept for all of its `Regions` for as long as there are any."""
+
+    def __init__(self, costs: tuple[Any, ...]) -> None:
+        self.costs = costs
+
+
 class Regions:
     """Regions of one factor graph, with whole costs; several threads may use it.
 
@@ -40,9 +50,12 @@ class Regions:
     """
 
     def __init__(self, f: FactorGraph) -> None:
-        if "regions" not in f._cache:
-            f._cache["regions"] = _whole_costs(f)
-        self.units, self.flat, self.unary, self.rows, self.factors = f._cache["regions"]
+        kept = f._cache.get("regions", lambda: None)()
+        if kept is None:
+            kept = _Whole(_whole_costs(f))
+            f._cache["regions"] = weakref.ref(kept)
+        self._kept = kept
+        self.units, self.flat, self.unary, self.rows, self.factors = kept.costs
         self.sent: NDArray[np.int64] | None = None
         self.begin = np.zeros(0, np.int64)  # where the amounts for each entry of the scopes begin in `sent`
 

@@ -42,7 +42,7 @@ __all__ = ["Ascent", "message_passing"]
 WINDOW = 10  # number of iterations over which the rise of the bound is measured
 LITTLE = 0.01  # rise over a window, as a share of the gap, below which the bound is tightened
 LEAST = 0.001  # rise over a window, as a share of the gap, below which the run ends if no cycle is left to add
-CERTIFYING = 5e-8  # seconds to make the certificate, for each table entry; at most a quarter of the time limit
+CERTIFYING = 5e-8  # seconds to make the certificate, for each entry or message; at most a quarter of the time limit
 DENSE, EVERY = 16, 8  # rounding after the first 1, 2, 4, 6, ... iterations, then with this period
 
 
@@ -83,9 +83,10 @@ def message_passing(
     LabelingResult
         With status ``optimal`` if bound and energy meet (up to ``2**-36`` of the sum of absolute entries), else
         ``feasible`` with the best labeling and bound. ``info["certificate"]`` is the :class:`Certificate` of the bound,
-        ``info["triplets"]`` the number of triplets added. The certificate of pairs without forbidden entries has a
-        number for each label of both variables of each pair. If it would take 1 GiB or more, it is None, and
-        :func:`lower_bound` makes it.
+        ``info["triplets"]`` the number of triplets added. A certificate has a number for each label of both variables
+        of each pair. If it would take 1 GiB or more, it is None, and :func:`lower_bound` makes it, where all factors
+        are pairs without forbidden entries, and each variable has one factor of its own; ``optimal`` is hardly ever
+        reached then, since messages are rounded to 4 bytes.
 
     Raises
     ------
@@ -118,7 +119,7 @@ def message_passing(
     ascent = Ascent(f, stopping.child(iterations=stopping.max_iterations), start, tightening)
     kept = None  # time for the certificate
     if stopping.remaining is not None:
-        entries = ascent.passes.size if ascent.passes.narrow else f.entries
+        entries = ascent.passes.size if ascent.passes.narrow else max(f.entries, ascent.passes.size)
         kept = max(stopping.remaining - CERTIFYING * entries, 0.75 * stopping.remaining)
     ascent.stopping = inner = stopping.child(kept, iterations=stopping.max_iterations)
     ascent.whole = True
@@ -180,7 +181,7 @@ class Ascent:
             if not passes.iterate(self.cost, stopping):
                 break
             self.bounds.append((stopping.seconds, passes.bound))
-            if self.whole:
+            if self.whole and not passes.narrow:
                 stopping.raise_bound(passes.bound)
             if passes.shows_infeasible():
                 self.certificate("message-passing")  # this raises InfeasibleProblem if the certificate proves it
@@ -188,9 +189,11 @@ class Ascent:
             self.iterations = k = self.iterations + 1
             if k in (1, 2) or k % (2 if k <= DENSE else EVERY) == 0:
                 self.round()
+                if self.whole and passes.narrow:  # the bound of the pass may be above the proven one
+                    stopping.raise_bound(passes.proven())
             ended = stopping.step(self.cost)
             if self.closed():
-                return f"bound and energy meet after {plural(k, 'iteration')}" + self._added()
+                return self._met()
             if ended:
                 break
             if self.since <= WINDOW or not self._stalls(LITTLE):
@@ -206,7 +209,7 @@ class Ascent:
                 self.round()
             if not self.closed():
                 return f"the bound hardly rises after {plural(self.iterations, 'iteration')}" + self._added()
-            return f"bound and energy meet after {plural(self.iterations, 'iteration')}" + self._added()
+            return self._met()
         return "stopped"
 
     def round(self) -> None:
@@ -255,6 +258,10 @@ class Ascent:
         if gap == math.inf:
             gap = abs(self.bounds[-1][1])
         return not rise > share * gap
+
+    def _met(self) -> str:
+        nearly = " up to the rounding of messages of 4 bytes," if self.passes.narrow else ""
+        return f"bound and energy meet{nearly} after {plural(self.iterations, 'iteration')}" + self._added()
 
     def _added(self) -> str:
         return f" and {plural(self.triplets, 'triplet')}" if self.triplets else ""

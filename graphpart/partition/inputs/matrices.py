@@ -89,13 +89,17 @@ def check_diagonal(matrix: Any) -> None:
                 "read them by SetPartition.from_similarity, with a threshold"
             )
         return
+    largest = 0.0
     if isinstance(matrix, np.ndarray):
-        sizes = np.abs(matrix)
-        np.fill_diagonal(sizes, 0.0)
+        for a, row in enumerate(matrix):  # row by row: no copy of all
+            sizes = np.abs(row)
+            sizes[a] = 0.0
+            largest = max(largest, float(sizes.max(where=np.isfinite(sizes), initial=0.0)))
     else:
         coo = matrix.tocoo()
         sizes = np.abs(coo.data[coo.row != coo.col])
-    if np.median(np.abs(diagonal)) > sizes.max(where=np.isfinite(sizes), initial=0.0):
+        largest = float(sizes.max(where=np.isfinite(sizes), initial=0.0))
+    if np.median(np.abs(diagonal)) > largest:
         warn(
             f"the diagonal of the matrix is ignored, since it pairs elements with themselves, but has entries from "
             f"{low:.4g} to {high:.4g}, larger than all others: if they are costs of elements, they do not count; else "
