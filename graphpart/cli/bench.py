@@ -117,7 +117,7 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
                 if table is not None:
                     shown = row["size"] | {"gap": percent(row["gap"]), "seconds": f"{row['seconds']:.3f}"}
                     table.add(file, row | shown, row["columns"])
-                ended = row["status"] == Status.INTERRUPTED
+                ended = row["asked"]
             if ended if interrupt is None else interrupt.asked and not results.begun(k + 1):
                 say("interrupted: the remaining runs are left out")
                 return INTERRUPTED
@@ -147,8 +147,9 @@ def runs(
                 row = facts | {"elements": problem.n, "pairs": problem.m, "method": method}
                 row |= {"instance": file, "best known": best, "gap": gap, "history": result.history, "facts": facts}
                 row["kind"] = "labelled partitions" if is_labeled(problem) else KINDS[is_factor_graph(problem)]
-                yield row | {"size": size(problem), "columns": columns(problem, COLUMNS)}
-                if result.status is Status.INTERRUPTED:
+                asked = result.status is Status.INTERRUPTED or getattr(callback, "asked", False)
+                yield row | {"size": size(problem), "columns": columns(problem, COLUMNS), "asked": asked}
+                if asked:
                     return
 
 

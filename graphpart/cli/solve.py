@@ -249,7 +249,8 @@ def run(args: argparse.Namespace) -> int:
                             records.add(file, {"status": found.facts["status"], **found.parts()})
                     put(table, rows, args.json, found.facts, found.row, found.columns, len(args.files) > 1)
                 progress.advance()
-                if found.result is not None and found.result.status is Status.INTERRUPTED and args.jobs == 1:
+                stopped = found.result is not None and found.result.status is Status.INTERRUPTED
+                if args.jobs == 1 and (stopped or interrupt.asked):  # a run may end as it is asked to
                     left = len(args.files) - done
                     say(f"interrupted: the best so far is kept{f', {left} of the files are not begun' if left else ''}")
                     return INTERRUPTED if left else batch.status

@@ -208,11 +208,13 @@ def threshold_of_points(
     copies : bool
         Whether points are texts, or sparse rows, which mostly are those of texts.
     """
+    finite = distances[np.isfinite(distances)]
+    if finite.size and not finite.any():
+        return 1.0  # all points are equal, and any threshold above 0 joins them
     square = distances[:, rows].copy()
     np.fill_diagonal(square, 0.0)
     walked = path_of(square)
     path = walked.threshold
-    finite = distances[np.isfinite(distances)]
     separates = walked.share > SEPARATES and np.count_nonzero(finite <= path) > 0.01 * finite.size
     if (len(rows) == distances.shape[1] or separates) and not (copies and len(rows) >= 100):  # fewer have no valley
         return path

@@ -359,3 +359,9 @@ def test_scores_on_one_side_of_their_threshold_are_called_by_their_name(given, t
     p = gp.SetPartition.from_frame(frame, "a", "b", **given)
     with pytest.warns(gp.GraphPartWarning, match=told):
         gp.solve(p)
+
+
+def test_equal_elements_are_one_cluster_where_the_threshold_is_chosen():
+    assert gp.solve(gp.SetPartition.from_embeddings(np.ones((12, 3)))).n_clusters == 1
+    assert gp.solve(gp.SetPartition.from_similarity(np.ones((12, 12)))).n_clusters == 1
+    assert gp.near_duplicates(["a b c"] * 10).n_clusters == 1
