@@ -209,10 +209,25 @@ cdef class Level:
             boxes_climb(&s.boxes, U)
             boxes_climb(&s.boxes, W)
 
+    cdef inline element_t _best_linked(self, Subsets* s, element_t a, const double* slope, double* low) noexcept nogil:
+        """Of the gathered subsets but its own, the one with which an element costs least, below `low`; else -1."""
+        cdef element_t U, W = -1, mine = s.label[a]
+        cdef Py_ssize_t i
+        cdef double value
+        for i in range(s.links):
+            U = s.linked[i]
+            if U == mine or s.sums[U] == NONE:
+                continue
+            value = s.sums[U] / self.scale + self._background(s, a, slope, U)
+            if value < low[0]:
+                low[0] = value
+                W = U
+        return W
+
     cdef element_t _target(self, Subsets* s, element_t a, double* cost, double* now) noexcept nogil:
         """The subset with which an element costs least; -1 if none costs less than its own, where it costs `now`."""
-        cdef element_t U, W = -1, mine = s.label[a]
-        cdef Py_ssize_t t, i
+        cdef element_t U, W, mine = s.label[a]
+        cdef Py_ssize_t t
         cdef double low, value, own
         cdef double slope[TERMS]
         self._gather(s, a, 0, <element_t>self.n + 1)
@@ -223,14 +238,7 @@ cdef class Level:
         if s.stamp[mine] == s.look:
             own += s.sums[mine] / self.scale
         low = own - self.tolerance
-        for i in range(s.links):
-            U = s.linked[i]
-            if U == mine or s.sums[U] == NONE:
-                continue
-            value = s.sums[U] / self.scale + self._background(s, a, slope, U)
-            if value < low:
-                low = value
-                W = U
+        W = self._best_linked(s, a, slope, &low)
         while s.boxed:
             value = low
             U = boxes_best(&s.boxes, slope, s.stamp, s.look, mine, &value)
@@ -480,9 +488,9 @@ cdef class Level:
     ):
         """Let elements of the subsets from `first` to `last` join sets."""
         cdef Subsets* s = &arrays.other if second else &arrays.s
-        cdef Py_ssize_t begin = ends[first - 1] if first else 0, end, stop = ends[last - 1] if last else 0, i, j
-        cdef element_t a, U, W, mine, subset
-        cdef double low, value
+        cdef Py_ssize_t begin = ends[first - 1] if first else 0, end, stop = ends[last - 1] if last else 0, j
+        cdef element_t a, W, mine, subset
+        cdef double low
         cdef double slope[TERMS]
         with nogil:
             for subset in range(first, last):
@@ -497,15 +505,7 @@ cdef class Level:
                     self._gather(s, a, <element_t>begin, <element_t>end)
                     self._slope(a, slope)
                     low = -self.tolerance
-                    W = -1
-                    for i in range(s.links):
-                        U = s.linked[i]
-                        if U == mine or s.sums[U] == NONE:
-                            continue
-                        value = s.sums[U] / self.scale + self._background(s, a, slope, U)
-                        if value < low:
-                            low = value
-                            W = U
+                    W = self._best_linked(s, a, slope, &low)
                     if W >= 0:
                         self._move(s, a, mine, W)
                 begin = end
