@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
         return run_all(args, files, rows)
     finally:
         if args.csv is not None:
-            write_table(args.csv, rows)
+            write_table(args.csv, rows, [*COLUMNS, "lower_bound", "status"])
         if args.report is not None:
             write_benchmark(rows, args.report, args.time_limit)
 

@@ -82,4 +82,5 @@ def check_text(source: Source, line: int, field: str) -> None:
                     None,
                     "a Feather file: expected CSV or Parquet, as pandas.read_feather(path).to_parquet(other) writes",
                 ) from None
-            raise source.error(line, f"found {field[:40]!a}: expected UTF-8 text") from None
+            told = f"found {field[:40]!a}: expected UTF-8 text, as iconv -f LATIN1 -t UTF-8 makes of a file in Latin-1"
+            raise source.error(line, told) from None

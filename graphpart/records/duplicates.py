@@ -23,7 +23,7 @@ from graphpart.machine import CHUNK
 from graphpart.partition.inputs.arrays import names_of
 from graphpart.partition.inputs.embeddings import METRICS, chosen, points, sample_of_distances, scaled
 from graphpart.partition.inputs.neighbors import MIX, distances_of, equal_keys, near_pairs
-from graphpart.partition.inputs.thresholds import given_threshold
+from graphpart.partition.inputs.thresholds import drawn_copies, given_threshold
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.background import background_of
 from graphpart.partition.problem.derived import connected
@@ -39,6 +39,8 @@ WHOLE = 300  # elements of a component of which all pairs are listed
 GAP = 2.0  # ratio of the distances beside a gap between copies and others
 FEW, COPIES = 0.01, 20  # pairs below the gap at least and at most, per element that is looked at; more are no copies
 WORDS = 10  # a sparse row with fewer entries is probably of whole words, since titles have about as many
+FAR = 0.65  # distance of texts of which a third of the pieces are equal: 0.26 to 0.5 where words have one or two errors
+SOME, TOPICS = 20, 0.25  # texts, and share of their pairs within the threshold, from which on clusters are topics
 EQUAL = 0.001  # share of the mean distance below which distances count as equal
 
 
@@ -62,8 +64,9 @@ def near_duplicates(
         vectors say which pieces of two and three characters are in them.
     threshold : float, optional
         The distance up to which two elements count as near duplicates: 1 - the similarity, unless Euclidean. Default:
-        for texts and sparse matrices, as in :meth:`graphpart.SetPartition.from_embeddings`; for vectors, in the gap
-        between the distances of copies and all others. If there is none, or the metric is ``"minhash"``, give it.
+        for texts and sparse matrices, as in :meth:`graphpart.SetPartition.from_embeddings`; for vectors, and for texts
+        of which that would join those that only share some words, in the gap between the distances of copies and all
+        others. If there is none, or the metric is ``"minhash"``, give it.
     metric : {"cosine", "euclidean", "minhash"}
         With ``"minhash"``, rows of X are signatures, and the distance is the share of different hash values: an
         estimate of 1 - the Jaccard similarity of the hashed sets.
@@ -129,7 +132,7 @@ def near_duplicates(
             return scaled(distances_of(P, u, v), metric)
 
         if threshold is None:
-            threshold = _chosen(P, metric)
+            threshold = _chosen(P, metric, not hasattr(X, "tocsr"))
         else:
             _check_threshold(P, threshold, distance, similarity=metric == "cosine")
         u, v, _ = near_pairs(P, float(np.sqrt(2 * threshold)) if metric == "cosine" else threshold)
@@ -151,11 +154,17 @@ def near_duplicates(
     return extended(NearDuplicates, result, representatives=medoids, seconds=seconds)  # type: ignore[arg-type]
 
 
-def _chosen(P: Any, metric: str) -> float:
-    """The threshold of texts as for their clusters; else in the lowest gap of the distances, if copies are below it."""
+def _chosen(P: Any, metric: str, texts: bool) -> float:
+    """The threshold of texts as for their clusters; else in the lowest gap of the distances, if copies are below it.
+
+    Also texts have it in the gap if it is that of topics, of texts that share some words: far away, or of many pairs.
+    """
+    rows, D = sample_of_distances(P, metric, None if isinstance(P, np.ndarray) else drawn_copies(P.shape[0]))
     if not isinstance(P, np.ndarray):
-        return chosen(None, P, metric)[0]
-    rows, D = sample_of_distances(P, metric)
+        found = chosen(None, P, metric)[0]
+        many = len(rows) >= SOME and np.count_nonzero(found >= D) > TOPICS * D.size
+        if not texts or (found <= FAR and not many):
+            return found
     values = np.sort(D[np.isfinite(D)])
     if not len(values) or not values[-1]:
         return 1.0  # a single element, or only equal ones

@@ -536,7 +536,8 @@ def test_bench_writes_csv(run, folder, tmp_path):
     with open(table) as file:
         rows = list(csv.DictReader(file))
     columns = ["instance", "elements", "pairs", "method", "cost", "best known", "gap", "clusters", "seconds"]
-    assert list(rows[0]) == columns
+    assert list(rows[0]) == [*columns, "lower_bound", "status"]
+    assert [row["status"] for row in rows] == ["local_optimum", "local_optimum"]
     assert [row["gap"] for row in rows] == ["0.2", "0.0"]
 
 

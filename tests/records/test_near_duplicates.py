@@ -130,6 +130,16 @@ def test_without_a_threshold():
     assert gp.near_duplicates([[1.0, 2.0]]).n_clusters == gp.near_duplicates(np.ones((4, 2))).n_clusters == 1
 
 
+def test_texts_that_share_a_word_are_no_copies():
+    rng = np.random.default_rng(1)
+    words = ["".join(chr(97 + k) for k in rng.integers(0, 26, size=rng.integers(3, 9))) for _ in range(400)]
+    texts = [" ".join(words[k] for k in rng.choice(400, 5, replace=False)) for _ in range(300)]
+    r = gp.near_duplicates(texts + texts[:50])
+    assert r.n_clusters == 300 and (r.labels[300:] == r.labels[:50]).all()  # was 90
+    with pytest.raises(gp.InvalidOption, match="no gap in the distances tells copies from others"):
+        gp.near_duplicates(texts[:90])
+
+
 def test_words_and_empty_texts_are_warned_of():
     texts = [f"{a} {b} {a + b}" for a in "abcdefghijkl" for b in "opqrstuvwxyz"]
     rows, columns = np.repeat(np.arange(144), 4), np.random.default_rng(0).integers(0, 500, 576)

@@ -247,6 +247,8 @@ def _present(graph: Any, attribute: str, advised: bool) -> str:
             "; edges have no attributes: SetPartition.from_modularity(G) and from_editing(G) need none; beside "
             "lifted pairs, pairs that only link have the cost 0, as by nx.set_edge_attributes(G, 0.0, 'cost')"
         )
+    if attribute in names:
+        return "; other edges have it"
     text = f"; edges have {', '.join(map(repr, names[:20]))}"
     if advised and attribute == "cost" and len(names) == 1 and names[0] != attribute and isinstance(names[0], str):
         text += (
