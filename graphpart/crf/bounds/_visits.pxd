@@ -337,7 +337,7 @@ cdef extern from *:
     }
 
     /* Not above x + y, which do not overflow: the sum errs by at most half of what is taken off. */
-    GP_ALWAYS double gp_below(double x, double y) {
+    CYTHON_UNUSED GP_ALWAYS double gp_below(double x, double y) {
         double sum = x + y;
         return sum - fabs(sum) * (1.0 / 4503599627370496);
     }
