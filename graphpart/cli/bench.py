@@ -22,6 +22,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,9 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
         interrupt = stack.enter_context(Interrupt(None, results.end)) if jobs > 1 else None
         for k, file in enumerate(files):
             if interrupt is None:
-                found: Iterable[dict[str, Any]] = runs(file, args, batch, lambda what: Interrupt(progress.start(what)))
+                found: Iterable[dict[str, Any]] = runs(
+                    file, args, manifests, batch, lambda what: Interrupt(progress.start(what))
+                )
             else:
                 progress.start(file)
                 found = from_worker(results, k, batch)
@@ -126,7 +129,11 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
 
 
 def runs(
-    file: str, args: argparse.Namespace, batch: Batch, begin: Callable[[str], AbstractContextManager[Any]]
+    file: str,
+    args: argparse.Namespace,
+    manifests: Manifests,
+    batch: Batch,
+    begin: Callable[[str], AbstractContextManager[Any]],
 ) -> Iterator[dict[str, Any]]:
     """The rows of an instance, by method; `begin` gives the callback of a run. Ctrl-C leaves out the methods after it.
 
@@ -135,7 +142,7 @@ def runs(
     with batch.guard(file), warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphPartWarning)  # instances have the costs that they mean
         problem = read_problem(file, args.format)
-        manifests, methods = Manifests(), suitable(problem, args.methods)
+        methods = suitable(problem, args.methods)
         if not methods:
             say(f"{file}: left out, it is too large or of another kind for {', '.join(args.methods)}")
         for method in methods:
@@ -157,7 +164,13 @@ def in_worker(stop: Any, file: str, args: argparse.Namespace) -> tuple[list[dict
     """The rows of an instance and the exit status, in a process that has one processor."""
     os.environ["GRAPHPART_THREADS"] = "1"
     batch = Batch()
-    return list(runs(file, args, batch, lambda what: nullcontext(stop))), batch.status
+    return list(runs(file, args, manifests_here(), batch, lambda what: nullcontext(stop))), batch.status
+
+
+@cache
+def manifests_here() -> Manifests:
+    """Those of this process, which reads each once."""
+    return Manifests()
 
 
 def from_worker(results: in_processes, k: int, batch: Batch) -> Sequence[dict[str, Any]]:
@@ -190,7 +203,7 @@ def suitable(problem: Any, wanted: Sequence[str] | None) -> list[str]:
     return [name for name in wanted if name in methods and problem.n <= (methods[name].largest or problem.n)]
 
 
-def write_table(path: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = COLUMNS) -> None:
+def write_table(path: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
     """Write the rows as CSV with all digits; unknown values are empty."""
     out = io.StringIO()
     writer = csv.DictWriter(

@@ -84,8 +84,7 @@ def auto(
     time_limit : float, optional
         Seconds, all of which are used unless the result is proven before. Without a limit, local search runs to its
         end, and search and proofs have at most about 5 seconds in all, less if these gain little, and more if other
-        threads or programs use the processors, too. Where a proof is not
-        complete, two runs may differ.
+        threads or programs use the processors, too. Where a proof is not complete, two runs may differ.
     target : float, optional
         Stop as soon as the cost is at most this.
     seed : int, optional

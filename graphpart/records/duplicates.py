@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidOption, InvalidProblem, unknown, warn
 from graphpart.machine import CHUNK
 from graphpart.partition.inputs.arrays import names_of
-from graphpart.partition.inputs.embeddings import METRICS, chosen, points, sample_of_distances, scaled
+from graphpart.partition.inputs.embeddings import METRICS, matrix_of_distances, points, sample_of_distances, scaled
 from graphpart.partition.inputs.neighbors import MIX, distances_of, equal_keys, near_pairs
-from graphpart.partition.inputs.thresholds import drawn_copies, given_threshold
+from graphpart.partition.inputs.thresholds import drawn_copies, given_threshold, threshold_of_points
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.background import background_of
 from graphpart.partition.problem.derived import connected
@@ -159,9 +159,10 @@ def _chosen(P: Any, metric: str, texts: bool) -> float:
 
     Also texts have it in the gap if it is that of topics, of texts that share some words: far away, or of many pairs.
     """
-    rows, D = sample_of_distances(P, metric, None if isinstance(P, np.ndarray) else drawn_copies(P.shape[0]))
-    if not isinstance(P, np.ndarray):
-        found = chosen(None, P, metric)[0]
+    copies = not isinstance(P, np.ndarray)
+    rows, D = sample_of_distances(P, metric, drawn_copies(P.shape[0]) if copies else None)
+    if copies:
+        found = threshold_of_points(rows, D, lambda some: matrix_of_distances(P[some], metric), copies)
         many = len(rows) >= SOME and np.count_nonzero(found >= D) > TOPICS * D.size
         if not texts or (found <= FAR and not many):
             return found

@@ -110,11 +110,11 @@ class Passes:
         self.cap = sys.float_info.max
         if f.has_forbidden:
             self.cap = 4.0 * absolute_costs(f, tables) + 1.0
-        self.plain = False
-        self.unary = self._sum_of_unary()
+        self.unary, stands = self._sum_of_unary()
         self.bound, self.proving = -math.inf, 0.0
         self.structure = Structure.none()
-        self.plain &= int(np.diff(f._flat()[1]).max(initial=0)) <= 2 and not f.has_forbidden and not self.exponent
+        pairs = int(np.diff(f._flat()[1]).max(initial=0)) <= 2
+        self.plain = stands and pairs and not f.has_forbidden and not self.exponent
         self.narrow = self.plain and self.size >= LARGE and 2.0**-80 < size < 2.0**80
         self.order, self.ends = self._in_halves()
         self.network = self._network()
@@ -135,18 +135,18 @@ class Passes:
                 return order.astype(np.int32), np.array([0, n // 2, n - len(between), n])
         return None, np.array([0, n])
 
-    def _sum_of_unary(self) -> Floats:
+    def _sum_of_unary(self) -> tuple[Floats, bool]:
+        """The sums of unary costs, and whether the tables have them as they are."""
         _, scope_start, scope, table_start, _ = self.f._flat()
         alone = np.flatnonzero(scope_start[1:] - scope_start[:-1] == 1)
         begins = table_start[alone]
-        if (
+        stands = bool(
             len(alone) == self.f.n > 0
             and (scope[scope_start[alone]] == np.arange(self.f.n)).all()
             and (begins - begins[0] == self.first[:-1]).all()
-        ):  # they stand as they are wanted
-            total, self.plain = self.tables[begins[0] : begins[0] + self.first[-1]], True
-        else:
-            total = unary_sums(self.f._view(), self.tables)
+        )
+        there = self.tables[begins[0] : begins[0] + self.first[-1]] if stands else None
+        total = unary_sums(self.f._view(), self.tables) if there is None else there
         if self.f.has_forbidden and self.f.n:
             bad = np.flatnonzero(np.isposinf(np.minimum.reduceat(total, self.first[:-1])))
             if len(bad):
@@ -156,7 +156,7 @@ class Passes:
             if len(full):
                 where = named(self.f, int(full[0]))
                 raise InfeasibleProblem(f"every labeling is forbidden: {where} allows none")
-        return total
+        return total, stands
 
     def _network(self) -> Network:
         domains, scope_start, scope, table_start, _ = self.f._flat()

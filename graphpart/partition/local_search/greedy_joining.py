@@ -20,6 +20,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from graphpart.machine import processors
 from graphpart.partition.local_search import _kernels, _sparse_joining
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any
 from graphpart.partition.local_search.improve import improve
@@ -118,10 +119,8 @@ def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     else:
         plain = r.background is None and r._limits is None and r.lifted is None
         watched = stopping.max_iterations < 2**62 or stopping.target > -math.inf or stopping.callback is not None
-        by_parts = join_by_parts(r, tolerance, stopping) if plain and not watched else None
-        if by_parts is None:
+        joined = join_by_parts(r, tolerance, stopping) if plain and not watched and processors() > 1 else None
+        if joined is None:
             joined = _sparse_joining.join_sparse(r.n, r.u, r.v, r.cost, terms_of(r), tolerance, cost, stopping)
-        else:
-            joined = by_parts
     found = joined if q is p else joined[labels]
     return few_enough(p, found, stopping) if stopping.reason is None else found

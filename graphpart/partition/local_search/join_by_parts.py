@@ -11,7 +11,8 @@ problem, in the same order. At the end, each subset that has not joined the outs
 All other elements are joined together afterwards. The result for the whole consists of the former subsets and of
 subsets of these elements. So no join is between the two, and to leave out the former changes no join of the latter.
 
-It needs a numbering in which few pairs are between both parts, as that of pixels has. More than two parts take longer.
+It needs a numbering in which few pairs are between both parts, as that of pixels has. More than two parts take longer,
+and so do two in one thread (1.1 to 1.3 of the time of joining the whole).
 """
 
 from __future__ import annotations

@@ -299,7 +299,8 @@ class SetPartition(FromOthers, metaclass=Hinting):
         if (other := options.get("lifted")) is not None:
             lifted = lifted_pairs(other, len(names), None)
         p = cls.__new__(cls)._build(names, listed, options, lifted)._in_units(offset, sense)
-        if lifted is None and (p.is_dense or 2 * len(listed[2]) >= 3 * p.m):
+        left = np.count_nonzero(np.asarray(p.cost)) if p.matrix is None else np.count_nonzero(p.matrix) // 2
+        if lifted is None and 3 * left < len(listed[2]):  # else most pairs are not listed twice, or keep a cost
             check_cancelled(*listed, len(names))
         check_requirements(p, listed[2])
         return p
