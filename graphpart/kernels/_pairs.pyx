@@ -14,8 +14,9 @@ from functools import partial
 import numpy as np
 
 from libc.math cimport INFINITY, fabs, frexp, isfinite, isinf, isnan, ldexp
-from libc.stdint cimport uint8_t
-from libc.stdlib cimport calloc, free
+from libc.stdint cimport uint8_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memmove, memset
 
 from graphpart.kernels._arrays cimport (
     empty_float64, empty_int32, empty_int64, empty_uint8, full_int64, zeros_float64, zeros_int64, zeros_uint8,
@@ -625,142 +626,6 @@ def first_bad_pair(
     return -1, 0, sorted
 
 
-def sort_pairs(
-    Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const cost_t[::1] cost, const uint8_t[::1] lifted=None
-):
-    """The same pairs with u < v, in lexicographic order, costs of equal pairs added up in the given order. O(n + m).
-
-    There are two counting sorts: first into rows by the larger element, then, row by row, into rows by the smaller
-    element. So the larger elements ascend in each row, and equal pairs are next to each other. Each sort has two halves,
-    whose places are counted beforehand, so that two threads may do them. A fourth value says whether a sum overflowed.
-    With a flag for each pair, a fifth value has the flags of the sorted pairs: 1 if those of all equal pairs are 1.
-    """
-    cdef Py_ssize_t m = u.shape[0], low, h = 0, half
-    cdef offset_t at, kept = 0, size
-    cdef bint flagged = lifted is not None
-    cdef offset_t[:, ::1] first = np.zeros((2, n + 1), np.int64), begin = np.zeros((2, n + 1), np.int64), end
-    low_array, high_array, cost_array = empty_int32(m), empty_int32(m), empty_float64(m)
-    cdef element_t[::1] lows = low_array, highs = high_array
-    cdef cost_t[::1] costs = cost_array, first_costs = empty_float64(m)
-    flag_array = empty_uint8(m if flagged else 0)
-    cdef uint8_t[::1] flags = flag_array, first_flags = empty_uint8(m if flagged else 0)
-
-    def both(function, middle, end, *arguments):
-        calls = [partial(function, *part, *arguments) for part in ((0, 0, middle), (1, middle, end))]
-        return side_by_side(*calls, worth=m >= 2**20)
-
-    both(_count_highs, m // 2, m, u, v, first)
-    with nogil:
-        _to_places(first, n)
-    both(_put_by_high, m // 2, m, u, v, cost, lifted, first, lows, first_costs, first_flags)
-    # Now first[1, h] is the end of the row of h.
-    with nogil:
-        while h < n and first[1, h] < m // 2:
-            h += 1
-        half = h
-    at = first[1, half - 1] if half else 0
-    both(_count_lows, at, m, lows, begin)
-    with nogil:
-        _to_places(begin, n)
-    end = begin.copy()
-    overflow = any(both(_put_by_low, half, n, first, lows, first_costs, first_flags, begin, end, highs, costs, flags))
-    with nogil:
-        for low in range(n):
-            for h in range(2):
-                size = end[h, low] - begin[h, low]
-                for at in range(begin[h, low], begin[h, low] + size):
-                    lows[kept] = <element_t>low
-                    highs[kept] = highs[at]
-                    costs[kept] = costs[at]
-                    if flagged:
-                        flags[kept] = flags[at]
-                    kept += 1
-    if kept < m:    # shrunk in place: a view would keep the longer arrays alive, and a copy needs twice the memory
-        lows = highs = costs = None
-        flags = None
-        for array in (low_array, high_array, cost_array) + ((flag_array,) if flagged else ()):
-            array.resize(kept, refcheck=False)
-    return low_array, high_array, cost_array, overflow, flag_array if flagged else None
-
-
-cdef void _to_places(offset_t[:, ::1] count, Py_ssize_t n) noexcept nogil:
-    """From the sizes of all rows in two halves to where each half of each row begins."""
-    cdef Py_ssize_t row, part
-    cdef offset_t at = 0, size
-    for row in range(n):
-        for part in range(2):
-            size = count[part, row]
-            count[part, row] = at
-            at += size
-
-
-def _count_highs(
-    Py_ssize_t part, Py_ssize_t begin, Py_ssize_t end, const index_t[::1] u, const index_t[::1] v, offset_t[:, ::1] count
-):
-    cdef Py_ssize_t k
-    with nogil:
-        for k in range(begin, end):
-            count[part, max(u[k], v[k])] += 1
-
-
-def _put_by_high(
-    Py_ssize_t part, Py_ssize_t begin, Py_ssize_t end, const index_t[::1] u, const index_t[::1] v,
-    const cost_t[::1] cost, const uint8_t[::1] lifted, offset_t[:, ::1] place, element_t[::1] lows, cost_t[::1] costs,
-    uint8_t[::1] flags
-):
-    """Put pairs into rows by their larger element; `place` moves on to the end of this half of each row."""
-    cdef Py_ssize_t k, h
-    cdef offset_t at
-    cdef bint flagged = lifted is not None
-    with nogil:
-        for k in range(begin, end):
-            h = max(u[k], v[k])
-            at = place[part, h]
-            place[part, h] += 1
-            lows[at] = min(u[k], v[k])
-            costs[at] = cost[k]
-            if flagged:
-                flags[at] = lifted[k]
-
-
-def _count_lows(Py_ssize_t part, Py_ssize_t begin, Py_ssize_t end, const element_t[::1] lows, offset_t[:, ::1] count):
-    cdef Py_ssize_t k
-    with nogil:
-        for k in range(begin, end):
-            count[part, lows[k]] += 1
-
-
-def _put_by_low(
-    Py_ssize_t part, Py_ssize_t begin, Py_ssize_t end, const offset_t[:, ::1] first, const element_t[::1] lows,
-    const cost_t[::1] first_costs, const uint8_t[::1] first_flags, const offset_t[:, ::1] start,
-    offset_t[:, ::1] place, element_t[::1] highs, cost_t[::1] costs, uint8_t[::1] flags
-):
-    """Put rows of larger elements into rows by the smaller element; equal pairs become one. Whether a sum overflowed."""
-    cdef Py_ssize_t h, low
-    cdef offset_t at, to
-    cdef bint overflow = False, flagged = flags.shape[0] > 0
-    cdef double x
-    with nogil:
-        for h in range(begin, end):
-            for at in range(first[1, h - 1] if h else 0, first[1, h]):
-                low = lows[at]
-                to = place[part, low]
-                if to > start[part, low] and highs[to - 1] == h:
-                    x = costs[to - 1] + first_costs[at]
-                    if isinf(x) and isfinite(costs[to - 1]) and isfinite(first_costs[at]):
-                        overflow = True
-                    costs[to - 1] = x
-                    if flagged:
-                        flags[to - 1] &= first_flags[at]
-                else:
-                    highs[to] = <element_t>h
-                    costs[to] = first_costs[at]
-                    if flagged:
-                        flags[to] = first_flags[at]
-                    place[part, low] += 1
-    return overflow
-
-
 def sum_between(const cost_t[:, ::1] matrix, const element_t[::1] labels, Py_ssize_t k):
     """The (k, k) matrix of summed costs between the subsets that `labels` names; zero diagonal. O(n^2)."""
     cdef Py_ssize_t n = matrix.shape[0], a, b
@@ -777,3 +642,6 @@ def sum_between(const cost_t[:, ::1] matrix, const element_t[::1] labels, Py_ssi
             for b in range(a):     # the two sums were computed in different orders
                 out[a, b] = out[b, a]
     return out_array
+
+
+include "_sorted_pairs.pxi"

@@ -12,7 +12,7 @@ from graphpart.kernels import _pairs
 def test_sorted_and_added_up(flagged):
     rng = np.random.default_rng(int(flagged))
     for _ in range(trials(400)):
-        n, m = int(rng.integers(2, 12)), int(rng.integers(60))
+        n, m = int(rng.integers(2, 12)) * int(rng.choice([1, 400])), int(rng.integers(60))
         u = rng.integers(0, n, m)
         v = (u + rng.integers(1, n, m)) % n
         costs, flags = rng.normal(size=m), rng.integers(0, 2, m).astype(np.uint8)
@@ -22,10 +22,27 @@ def test_sorted_and_added_up(flagged):
             pair = min(u[k], v[k]), max(u[k], v[k])
             sums[pair] = sums[pair] + costs[k] if pair in sums else costs[k]
             lifted[pair] = lifted.get(pair, 1) & flags[k]
-        low, high, found, overflow, kept = _pairs.sort_pairs(n, u, v, costs, flags if flagged else None)
+        low, high, found, overflow, kept, again = _pairs.sort_pairs(n, u, v, costs, flags if flagged else None)
         assert list(zip(low.tolist(), high.tolist(), strict=True)) == sorted(sums) and not overflow
         assert found.tolist() == [sums[pair] for pair in sorted(sums)]
+        listed = [min(a, b) * n + max(a, b) for a, b in zip(u.tolist(), v.tolist(), strict=True)]
+        assert np.flatnonzero(again).tolist() == sorted({key // n for key in listed if listed.count(key) > 1})
         assert kept is None if not flagged else kept.tolist() == [lifted[pair] for pair in sorted(sums)]
+
+
+@pytest.mark.parametrize(("n", "m"), [(3, 20_000), (5000, 40_000), (2**24, 20_000)])
+def test_several_buckets_and_digits(n, m):
+    rng = np.random.default_rng(n)
+    u = np.minimum(rng.integers(0, n, m), rng.integers(0, n, m))
+    v = (u + rng.integers(1, min(n, 2000), m)) % n
+    costs, lows, highs = rng.normal(size=m), np.minimum(u, v), np.maximum(u, v)
+    low, high, found, *_ = _pairs.sort_pairs(n, u, v, costs)
+    order = np.lexsort((highs, lows))
+    new = np.r_[True, (np.diff(lows[order]) != 0) | (np.diff(highs[order]) != 0)]
+    assert low.tolist() == lows[order][new].tolist() and high.tolist() == highs[order][new].tolist()
+    sums = np.zeros(len(low))
+    np.add.at(sums, np.cumsum(new) - 1, costs[order])
+    assert found.tolist() == sums.tolist()
 
 
 def test_the_same_on_any_number_of_threads(monkeypatch):

@@ -105,7 +105,7 @@ def _pairs_of(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     """Pairs in lexicographic order, entries added up, without zeros."""
     row, column, value = (array[kept] for array in entries[1:])
-    u, v, total, overflow, _ = _pairs.sort_pairs(len(entries.names) if n is None else n, row, column, value)
+    u, v, total, overflow, *_ = _pairs.sort_pairs(len(entries.names) if n is None else n, row, column, value)
     if overflow or not np.isfinite(total).all():
         raise InvalidProblem("the sum of entries of a pair overflows: expected entries of a smaller magnitude")
     some = total != 0

@@ -62,7 +62,7 @@ def tidy_pairs(
         lifted = None if lifted is None else lifted.copy()
     else:
         flags = None if lifted is None else np.ascontiguousarray(lifted).view(np.uint8)
-        low, high, costs, overflow, flags = _pairs.sort_pairs(n, u, v, costs, flags)
+        low, high, costs, overflow, flags, _ = _pairs.sort_pairs(n, u, v, costs, flags)
         lifted = None if flags is None else flags.view(np.bool_)
         if overflow:
             raise InvalidProblem("the sum of costs of equal pairs overflows: expected costs of a smaller magnitude")

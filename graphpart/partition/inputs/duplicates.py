@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from graphpart.display import plural
 from graphpart.errors import InvalidProblem, unknown, warn
 from graphpart.kernels import _pairs
+from graphpart.partition.inputs.arrays import keys_of_pairs
 
 __all__ = ["check_choice", "once", "repeated"]
 
@@ -61,9 +62,9 @@ def once(
     u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
     if _pairs.first_bad_pair(len(names), u, v, values)[2]:  # sorted, each once
         return u, v, costs
-    low, high, sums, overflow, _ = _pairs.sort_pairs(len(names), u, v, costs)
+    low, high, sums, overflow, _, again = _pairs.sort_pairs(len(names), u, v, costs)
     if len(low) < len(u):
-        what = repeated(names, u, v, values)
+        what = repeated(names, u, v, values, again)
         choices = 'duplicates="mean" or "max" takes one value for each pair, "sum" adds up the costs'
         if how == "error":
             raise InvalidProblem(f"{what}: expected each pair once; {choices}")
@@ -73,26 +74,28 @@ def once(
     return low, high, sums
 
 
-def repeated(names: Sequence[Hashable], u: NDArray[Any], v: NDArray[Any], values: Any) -> str:
-    """How many rows list a pair again, and the first of them; empty if none does."""
-    u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
-    if _pairs.first_bad_pair(len(names), u, v, values)[2]:  # sorted, each once
+def repeated(
+    names: Sequence[Hashable], u: NDArray[Any], v: NDArray[Any], values: Any, again: NDArray[np.uint8] | None = None
+) -> str:
+    """How many rows list a pair again, and the first of them; empty if none does.
+
+    `again`: 1 for the smaller element of each pair that is listed again, as `sort_pairs` finds it.
+    """
+    if again is None:
+        u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
+        if _pairs.first_bad_pair(len(names), u, v, values)[2]:  # sorted, each once
+            return ""
+        again = _pairs.sort_pairs(len(names), u, v, values)[5]
+    rows = np.flatnonzero(again[np.minimum(u, v)])
+    if not len(rows):
         return ""
-    low, high, count, *_ = _pairs.sort_pairs(len(names), u, v, np.ones(len(u)))
-    if len(low) == len(u):
-        return ""
-    keys = np.minimum(u, v).astype(np.int64) * len(names) + np.maximum(u, v)
-    listed = np.asarray(low, np.int64) * len(names) + high  # ascending, as the sorted pairs are
-    repeated = listed[np.asarray(count) > 1]
-    at = np.minimum(np.searchsorted(repeated, keys), len(repeated) - 1)
-    rows = np.flatnonzero(repeated[at] == keys)
-    again = np.ones(len(rows), bool)
-    again[np.unique(keys[rows], return_index=True)[1]] = False
-    row = int(rows[np.argmax(again)])
-    before = int(np.flatnonzero(keys == keys[row])[0])
+    _, first, which = np.unique(keys_of_pairs(u[rows], v[rows], len(names)), return_index=True, return_inverse=True)
+    first = first[which]  # for each of these rows, the first with its pair
+    at = int(np.argmax(first < np.arange(len(rows))))
+    row, before = int(rows[at]), int(rows[first[at]])
     a, b = names[int(u[row])], names[int(v[row])]
     order = "" if u[row] == u[before] else ", the other way round,"
-    more = len(u) - len(low)
+    more = int(np.count_nonzero(first < np.arange(len(rows))))
     what = f"{plural(more, 'row')} {'repeats' if more == 1 else 'repeat'} a pair: "
     what += f"row {row} lists {a!r} and {b!r} as row {before} does{order}"
     return f"{what} with {values[row]:g} and {values[before]:g}"
