@@ -288,7 +288,14 @@ def reference_chains(
                 queue.append(d)
         return set(around)
 
+    def paid() -> Fraction:
+        """The cost of all pairs within subsets."""
+        together = [(a, b) for a in range(n) for b in range(a) if x[a] == x[b]]
+        return sum((cost[a].get(b, Fraction(0)) + Fraction(far[a, b]) for a, b in together), Fraction(0))
+
     moved = n
+    if p.background is not None and not p.background.repels:
+        batch = 1
     while queue:
         taken = [queue.popleft() for _ in range(min(batch, len(queue)))]
         if batch == 1 or often * moved > len(taken):
@@ -302,7 +309,7 @@ def reference_chains(
                     queue.popleft()
                 moved += len(moves)
         else:
-            moved, around = 0, set[int]()
+            moved, around, changed = 0, set[int](), set[int]()  # the latter are subsets
             halves = taken[: len(taken) // 2], taken[len(taken) // 2 :]
             found = []
             for half in halves:
@@ -315,9 +322,18 @@ def reference_chains(
                 found.append(chains)
             for half, chains in zip(halves, found, strict=True):
                 for a, smallest, moves in chains:
-                    if not around & {b for b, _ in moves}:
+                    fits = not around & {b for b, _ in moves}
+                    before, old, free, waiting = paid(), list(x), list(unused), list(queue)
+                    meets = changed & ({x[b] for b, _ in moves} | {U for _, U in moves})
+                    near = apply(moves) if fits else set[int]()
+                    if fits and p.background is not None and meets:
+                        smallest = paid() - before
+                        if not smallest < -tolerance:
+                            x, unused, queue, fits = old, free, deque(waiting), False
+                    if fits:
                         gained -= smallest
-                        around |= apply(moves)
+                        around |= near
+                        changed |= {V for b, _ in moves for V in (old[b], x[b])}
                         moved += len(moves)
                     elif a not in queue:
                         queue.append(a)

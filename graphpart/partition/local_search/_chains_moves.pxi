@@ -84,17 +84,23 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* others, 
     return low - own
 
 
+cdef fixed_t find_best(State* s, element_t a, Element* best) noexcept nogil:
+    """Find the best move of an element; returns a lower bound on those that are forbidden. O(degree)"""
+    cdef fixed_t barred
+    best.alone = s.subset[s.label[a]].size == 1
+    best.delta = look_at(s, a, &best.target, &best.others, &barred)
+    return barred
+
+
 cdef void learn(State* s, element_t a) noexcept nogil:
     """Remember the best move of an element. O(degree)"""
     cdef Element* best = s.at + a
     cdef Py_ssize_t t
-    cdef fixed_t barred
+    cdef fixed_t barred = find_best(s, a, best)
     for t in range(s.terms.k):
         s.since[a * s.terms.k + t] = s.applied[t]
     if s.exact:
         s.seen[a] = s.kept
-    best.alone = s.subset[s.label[a]].size == 1
-    best.delta = look_at(s, a, &best.target, &best.others, &barred)
     if s.barred != NULL:
         s.barred[a] = barred
     publish(&best.known)

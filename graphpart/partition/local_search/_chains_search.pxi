@@ -64,25 +64,30 @@ cdef fixed_t improve_by_chain(
 ) noexcept nogil:
     """Apply the best prefix of a chain that starts with the best move of a; the change of cost, 0 if there is none."""
     cdef Element* first = s.at + a
+    cdef Element now
     cdef Candidate* item
     cdef Py_ssize_t length = 0, kept = 0, i
     cdef fixed_t sum, smallest = 0, height, limit, priced = 0
     cdef element_t target
     cdef double moved[TERMS]
-    cdef bint same = True
+    cdef bint same = True, is_known = published(&first.known)
     s.chain += 1
     for i in range(s.terms.k):
         s.during[i] = s.left[i] = 0.0
         moved[i] = s.applied[i] - s.since[a * s.terms.k + i]
         same &= moved[i] == 0
-    if not same and first.known:
-        first.known = s.exact and is_as_it_was(s, a, s.label[a]) and is_as_it_was(s, a, first.target) and (
+    if not same and is_known:
+        is_known = s.exact and is_as_it_was(s, a, s.label[a]) and is_as_it_was(s, a, first.target) and (
             first.delta < first.others - most_by(s, a, moved)
         )
     if s.terms.groups.any and (restless(s) or groups_moved(s, a, &priced)):
-        first.known = False
-    if not published(&first.known) or first.alone != (s.subset[s.label[a]].size == 1):
-        learn(s, a)
+        is_known = False
+    if not is_known or first.alone != (s.subset[s.label[a]].size == 1):
+        if s.shared and published(&first.known):
+            first = &now
+            find_best(s, a, first)
+        else:
+            learn(s, a)
     height = height_at(s, a)
     if first.delta > height:        # NONE, too
         return 0
@@ -137,21 +142,64 @@ cdef void note_prefix(State* s, Py_ssize_t length, Py_ssize_t kept, fixed_t chan
         s.half.written += kept + 1
 
 
-cdef void carry_out(State* s, const Step* steps, Py_ssize_t count) noexcept nogil:
-    """Apply the noted steps of a chain. Elements that are alone from then on, or no more, have another best move."""
-    cdef Py_ssize_t i, k
-    cdef element_t U, W
+cdef bint meets(State* s, const Step* steps, Py_ssize_t count, int64_t since) noexcept nogil:
+    """Whether the noted steps of a chain change a subset that others have changed since a move for good."""
+    cdef Py_ssize_t i
+    cdef bint found = False
     for i in range(count):
-        U, W = s.label[steps[i].element], steps[i].target
+        found |= s.last[s.label[steps[i].element]] > since or (
+            steps[i].target >= 0 and s.last[steps[i].target] > since)
+    return found
+
+
+cdef fixed_t change_by(State* s, element_t a, element_t W) noexcept nogil:
+    """The change of cost by a move to a subset that is linked to the element, or to the empty set. O(degree)"""
+    cdef element_t mine = s.label[a]
+    cdef offset_t k
+    cdef fixed_t sum = -fixed_at(&s.terms, a, mine, True, s.scale)
+    if W != EMPTY:
+        sum += fixed_at(&s.terms, a, W, False, s.scale)
+    for k in range(row_begin(s, a), row_end(s, a)):
+        if s.label[s.neighbours[k]] == mine:
+            sum -= fixed(s.costs[k], s.scale)
+        elif s.label[s.neighbours[k]] == W:
+            sum += fixed(s.costs[k], s.scale)
+    return sum
+
+
+cdef fixed_t carry_out(State* s, const Step* steps, Py_ssize_t count, bint check, fixed_t tolerance) noexcept nogil:
+    """Apply the noted steps of a chain, with `check` only if they still lower the cost; the change then, else 0.
+
+    Elements that are alone from then on, or no more, have another best move.
+    """
+    cdef Py_ssize_t i, k, t
+    cdef element_t a, U, W
+    cdef fixed_t change = 0
+    for i in range(count):
+        a, W = steps[i].element, steps[i].target
         for k in range(i - 1 if W >= 0 else -1, -1, -1):
             if steps[k].target == -1 - W:           # this subset is new, and may have another number now
                 W = s.label[steps[k].element]
                 break
-        W = shift(s, steps[i].element, max(W, EMPTY))
+        W = max(W, EMPTY)
+        if check:
+            change += change_by(s, a, W)
+        U = s.origin[i] = s.label[a]
+        W = shift(s, a, W)
         if s.subset[U].size == 1:
             s.at[s.subset[U].members].known = False
         if s.subset[W].size == 2:
-            s.at[s.subset[W].members ^ steps[i].element].known = False
+            s.at[s.subset[W].members ^ a].known = False
+    if check and not change < -tolerance:
+        for i in range(count - 1, -1, -1):
+            move_back(s, steps[i].element, s.origin[i])
+        return 0
+    for i in range(count):
+        a = steps[i].element
+        note_subsets(s, s.origin[i], s.label[a])
+        for t in range(s.terms.k):
+            s.applied[t] += fabs(<double>s.terms.weights[a * s.terms.k + t])
+    return change
 
 
 cdef void keep_prefix(State* s, Py_ssize_t length, Py_ssize_t kept) noexcept nogil:

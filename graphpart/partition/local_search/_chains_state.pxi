@@ -85,6 +85,7 @@ cdef struct State:
     element_t* queue            # a ring: elements from which a chain has to start
     Py_ssize_t head, length
     Half* half                  # where chains are noted, not applied; NULL if each is applied at once
+    bint shared                 # whether another thread may read the best moves that are known
     unsigned char turn          # number of the last times that noted chains were applied
     Base base
     char* stuck                 # elements whose move was forbidden, if subsets have to be connected

@@ -28,7 +28,8 @@ assignment in this manner. Such a chain starts if ordinary chains from an elemen
 
 In a batch, two threads find chains at once. Each has its own labels, on which it makes and undoes moves, and all that
 belongs to one chain. Both share the best moves of elements: a best move that is learned within a chain is kept only if
-it holds in the partition between chains, too, so that both threads would write the same.
+it holds in the partition between chains, too, so that both threads would write the same. With a background, one that
+was learned earlier may no longer hold. It is not replaced then, since the other thread may read it.
 """
 
 from functools import partial
@@ -79,7 +80,8 @@ cdef class Chains:
     terms : Terms, optional
         Of a background, groups and sizes, see `graphpart.partition.local_search.sums`.
     batch : int, optional
-        Number of elements from which chains are found before they are applied, in two threads. With terms it is 1.
+        Number of elements from which chains are found before they are applied, in two threads. It is 1 with terms that
+        attract, with groups or limits, and if subsets have to be connected.
     often : int, optional
         If more than one of so many elements of a batch has moved, chains of the next one are applied at once.
 
@@ -171,7 +173,7 @@ cdef class Chains:
             s.version, s.paid_at, s.paid = &versions[0, 0], &versions[1, 0], <fixed_t*>&versions[2, 0]
         s.high = s.terms.k == 0 or not terms.repels
         self.often = often
-        self.batch = 1 if s.terms.any or s.base.any else batch
+        self.batch = 1 if (s.terms.any and not s.exact) or s.base.any else batch
         with nogil:
             for a in range(n):
                 s.at[a] = Element(0, 0, starts[a] << 16 | min(starts[a + 1] - starts[a], MANY), 0, 0, 0, True, 0)
@@ -205,9 +207,14 @@ cdef class Chains:
                 self.copy_numbers()
 
     cdef void copy_numbers(self) noexcept nogil:
-        """Let the second thread have the free numbers of the first."""
-        self.twin.top, self.twin.unuseds = self.s.top, self.s.unuseds
+        """Let the second thread have the free numbers and the sums of the first."""
+        cdef Py_ssize_t t
+        self.twin.top, self.twin.unuseds, self.twin.kept = self.s.top, self.s.unuseds, self.s.kept
         memcpy(self.twin.unused, self.s.unused, self.s.unuseds * sizeof(element_t))
+        for t in range(self.s.terms.k):
+            self.twin.applied[t] = self.s.applied[t]
+        if self.s.terms.k:
+            memcpy(self.twin.terms.total, self.s.terms.total, self.s.top * self.s.terms.k * sizeof(int64_t))
 
     cdef bint find_moves(self, double cost, Stopping stopping) noexcept nogil:
         """Queue all elements whose best move lowers the cost; return whether there are any, and the run may go on."""
@@ -237,10 +244,11 @@ cdef class Chains:
     cdef void begin_twin(self):
         """Give the second thread labels of its own, and what it needs to move elements."""
         cdef element_t[::1] label = np.array(self.labels)
+        cdef int64_t[::1] total = zeros_int64((self.s.n + 1) * self.s.terms.k + 1)
         cdef State* s = &self.twin
         s[0] = self.s
-        self.kept += [label, *begin_thread(s, self.longest)]
-        s.label = &label[0]
+        self.kept += [label, total, *begin_thread(s, self.longest)]
+        s.label, s.terms.total = &label[0], &total[0]
         memcpy(s.subset, self.s.subset, s.top * sizeof(Subset))
         self.copy_numbers()
 
@@ -254,6 +262,7 @@ cdef class Chains:
         cdef element_t[::1] taken = empty_int32(self.batch)
         cdef char[::1] steps = empty_int8(2 * room * sizeof(Step))
         cdef fixed_t change
+        cdef double before = cost
         cdef double begun, spent = 0.0      # seconds for each element, as found in the last batch
         if self.twin.label == NULL and s.length > self.batch and processors() > 1:
             self.begin_twin()
@@ -262,7 +271,7 @@ cdef class Chains:
         self.moves = s.n
         for i in range(2):
             self.halves[i].steps = <Step*>&steps[0] + i * room
-        while s.length:
+        while s.length or self.rise(before, cost) or (s.terms.k and self.find_moves(cost, stopping)):
             count = min(self.batch, s.length)
             for i in range(count):
                 taken[i] = s.queue[s.head]
@@ -298,7 +307,7 @@ cdef class Chains:
         cdef Half* half = &self.halves[0]
         cdef Py_ssize_t i
         cdef fixed_t change = 0
-        self.s.half = half
+        self.s.half, self.s.shared = half, False
         self.halves[1].written = self.halves[1].count = self.halves[1].looked = 0
         half.count = half.looked = 0
         self.moves = 0
@@ -318,7 +327,7 @@ cdef class Chains:
         """Find chains from one half of the elements that were taken from the queue."""
         cdef State* s = &self.twin if second and self.two else &self.s
         cdef Half* half = &self.halves[second]
-        s.half = half
+        s.half, s.high, s.shared = half, self.s.high, self.two
         half.written = half.looked = 0
         with nogil:
             while half.looked < half.count and half.written + self.longest < self.room:
@@ -336,8 +345,9 @@ cdef class Chains:
         cdef Half* half
         cdef Step* steps
         cdef Py_ssize_t i, h, kept
-        cdef fixed_t change = 0
-        cdef bint fits
+        cdef fixed_t change = 0, now
+        cdef int64_t begun = s.kept
+        cdef bint fits, check
         if s.turn == TURNS:
             s.turn = 0
             for i in range(s.n):
@@ -351,12 +361,15 @@ cdef class Chains:
                 fits = True
                 for i in range(1, kept + 1):
                     fits &= s.at[steps[i].element].turn != s.turn
+                check = fits and s.exact and meets(s, steps + 1, kept, begun)
+                now = 0
                 if fits:
-                    change += steps.change
+                    now = carry_out(s, steps + 1, kept, check, self.tolerance)
+                if now < 0 or (fits and not check):
+                    change += now if check else steps.change
                     self.moves += kept
-                    carry_out(s, steps + 1, kept)
                     if self.two:
-                        carry_out(&self.twin, steps + 1, kept)
+                        carry_out(&self.twin, steps + 1, kept, False, 0)
                     for i in range(1, kept + 1):
                         forget_around(s, steps[i].element)
                 else:

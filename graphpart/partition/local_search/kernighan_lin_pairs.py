@@ -49,10 +49,11 @@ of chains. Each step is the best move of all, but an element that has moved rest
 ends after LONG n moves without a new best prefix, and the next sequence starts from its best prefix, until a sequence
 does not lower the cost.
 
-From LARGE elements on, unless there are unlisted pairs with a cost, groups or limits, or subsets have to be connected,
+From LARGE elements on, unless unlisted pairs attract, there are groups or limits, or subsets have to be connected,
 chains start from a batch of elements at once, a 256th of all: each is found as if there were no others. Then they are
 applied in the order of their first elements. One that would move an element that has moved since, or a neighbour of
-one, is not; its first element waits again. So two threads may find chains, one from each half of a batch. In the first
+one, is not; its first element waits again. With a background, this is also so if others have changed one of its subsets
+and it does not lower the cost any more. So two threads may find chains, one from each half of a batch. In the first
 batch, and after one in which more than one of four elements has moved, chains are applied as soon as they are found.
 
 Where subsets have to be connected, only base pairs link, and make an element a neighbour; all pairs count in costs. An

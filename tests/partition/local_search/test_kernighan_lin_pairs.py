@@ -210,7 +210,7 @@ def test_same_chains_in_batches_of_more_elements(seed: int, monkeypatch: pytest.
                 assert found == reference_chains(p, labels, 6, 99, LONGEST, 24, often)
 
 
-@pytest.mark.parametrize("kind", ["normal", "signs", "grid"])
+@pytest.mark.parametrize("kind", ["normal", "signs", "grid", "background", "weights"])
 def test_chains_in_batches_are_the_same_on_any_number_of_threads(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LARGE", 0)
     monkeypatch.setattr(module, "BATCHES", 8)
@@ -220,7 +220,9 @@ def test_chains_in_batches_are_the_same_on_any_number_of_threads(kind: str, monk
     if kind == "grid":
         b = np.where(rng.random(m) < 0.5, 1, 141)
     costs = rng.integers(-1, 2, m) if kind == "signs" else rng.normal(size=m)
-    p = gp.SetPartition.from_pairs(n, np.column_stack([a, (a + b) % n]), costs, dense=False)
+    background = {"background": (1e-5, np.ones(n)), "weights": [(1e-6, a[:n], b[:n]), (0.01, rng.random(n))]}.get(kind)
+    pairs = np.column_stack([a, (a + b) % n])
+    p = gp.SetPartition.from_pairs(n, pairs, costs, background=background, dense=False)
     found = []
     for threads in ("1", "2", "3", "7"):
         monkeypatch.setenv("GRAPHPART_THREADS", threads)
@@ -228,6 +230,27 @@ def test_chains_in_batches_are_the_same_on_any_number_of_threads(kind: str, monk
         assert r.cost == p.evaluate(r.labels) < 0
         found.append(r.labels.tolist())
     assert found == 4 * found[:1]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_same_chains_in_batches_with_a_background(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some are applied although others have changed one of their subsets, if they lower the cost still."""
+    monkeypatch.setenv("GRAPHPART_THREADS", str(1 + seed % 2))
+    rng = np.random.default_rng(seed)
+    for _ in range(8):
+        p = background_problem(rng, repels=seed < 6)
+        p = p._contract(p._must_join_classes())
+        for labels in starts(p):
+            for often in (0, 4):
+                assert chained(p, labels, 6, 99, 5, 4, often) == reference_chains(p, labels, 6, 99, 5, 4, often)
+    n = 40
+    pairs = [(a, b) for a in range(n) for b in range(a) if rng.random() < 0.2]
+    w = rng.integers(0, 1000, n)
+    for factor in (0.3, 2.0):
+        costs = rng.integers(-4_000_000, 2_000_000, len(pairs)).astype(float)
+        p = gp.SetPartition.from_pairs(n, pairs, costs, background=(factor, w), dense=False)
+        for labels in (np.arange(n, dtype=np.int32), canonical(rng.integers(0, 5, n).astype(np.int32))):
+            assert chained(p, labels, 6, 99, LONGEST, 20, 0) == reference_chains(p, labels, 6, 99, LONGEST, 20, 0)
 
 
 @pytest.mark.parametrize("seed", range(4))
