@@ -31,7 +31,7 @@ from graphpart.crf.anytime_search.parameters import STRATEGIES, LabelingParamete
 ANY = ("message passing", "annealing", "fresh starts", "regions", "parts")
 PAIRS = (*ANY, "expansion")
 SPARSE = ("quadratic form", "low degree", "contraction", "lines", "parts")
-DENSE = ("quadratic form", "tabu search", "families")
+DENSE = ("quadratic form", "families")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Kernels of one-flip moves on a binary quadratic form in compressed rows of integers.
+"""Kernels of annealing on a binary quadratic form in compressed rows of integers.
 
 A spin is +1 for label 1 and -1 for label 0. For each variable i its gain d[i] is kept: the change of energy if it
 flips. Flipping k changes the gain of each neighbour j by ``J[j, k] s[j] s[k]`` and turns the sign of its own. All sums
@@ -8,11 +8,6 @@ are of integers, hence exact in any order.
 gain is at most the temperature times an exponential variate, that is with the probability of Metropolis et al. (1953).
 Blocks of variables are tested together first, since at low temperatures most blocks have no variable that flips. A
 descent follows, which accepts only improvements.
-
-`tabu` is one-flip tabu search (Glover 1989; Palubeckis 2006). A move flips the variable of least gain among those that
-have not flipped for some moves. A variable that has may flip only if this leads below the best energy so far. The least
-gain of each block of variables is kept. It is recomputed only for blocks in which a gain or the tabu status has
-changed.
 
 `anneal_copies` is simulated annealing of LANES copies of a form side by side. The spins of one variable in all copies
 are neighbours in memory, so that one vector instruction treats all copies. All copies visit the variables in the same
@@ -24,12 +19,11 @@ as long. Products and sums are computed in the same order on every processor.
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t, uint64_t
-from libc.string cimport memcpy
 
 import numpy as np
 
-from graphpart.binary_quadratic.flips cimport GP_BLOCK, GP_SPREAD, next_flip, sweeps_of
-from graphpart.kernels._arrays cimport empty_int32, empty_int8, full_int32, zeros_int32
+from graphpart.binary_quadratic.flips cimport sweeps_of
+from graphpart.kernels._arrays cimport empty_int8
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.random cimport random_below
 from graphpart.kernels.types cimport element_t, offset_t
@@ -38,52 +32,6 @@ from graphpart.stopping cimport Stopping
 ctypedef fused value_t:
     int32_t
     int64_t
-
-# The loops over blocks are in C so that GP_CLONES applies to them.
-cdef extern from *:
-    """
-    /* The least gain in a block, of variables that are free at this time and of all. */
-    GP_CLONES
-    static void gp_least_32(const int32_t *GP_RESTRICT gain, const int32_t *GP_RESTRICT until, int32_t now,
-                            int32_t count, int32_t *GP_RESTRICT least_free, int32_t *GP_RESTRICT least) {
-        int32_t free = INT32_MAX, all = INT32_MAX, k;
-        if (count == GP_BLOCK) {
-            for (k = 0; k < GP_BLOCK; k++) {
-                const int32_t d = gain[k], bound = (now - until[k]) >> 31, f = (d & ~bound) | (INT32_MAX & bound);
-                all = d < all ? d : all;
-                free = f < free ? f : free;
-            }
-        } else {
-            for (k = 0; k < count; k++) {
-                const int32_t d = gain[k], bound = (now - until[k]) >> 31, f = (d & ~bound) | (INT32_MAX & bound);
-                all = d < all ? d : all;
-                free = f < free ? f : free;
-            }
-        }
-        *least_free = free;
-        *least = all;
-    }
-    static void gp_least_64(const int64_t *GP_RESTRICT gain, const int32_t *GP_RESTRICT until, int32_t now,
-                            int32_t count, int64_t *GP_RESTRICT least_free, int64_t *GP_RESTRICT least) {
-        int64_t free = INT64_MAX, all = INT64_MAX;
-        int32_t k;
-        for (k = 0; k < count; k++) {
-            const int64_t d = gain[k], f = until[k] > now ? INT64_MAX : d;
-            all = d < all ? d : all;
-            free = f < free ? f : free;
-        }
-        *least_free = free;
-        *least = all;
-    }
-    """
-    void least_32 "gp_least_32" (
-        const int32_t* gain, const int32_t* until, int32_t now, int32_t count, int32_t* least_free, int32_t* least
-    ) noexcept nogil
-    void least_64 "gp_least_64" (
-        const int64_t* gain, const int32_t* until, int32_t now, int32_t count, int64_t* least_free, int64_t* least
-    ) noexcept nogil
-
-BLOCK = GP_BLOCK
 
 
 cdef int64_t fill_gains(
@@ -200,123 +148,6 @@ def anneal(
                 n, &gains[0], f.spins, &found[0], best, temperatures, variates, seed, 4096, flip_64, &f, stopping
             )
     return best
-
-
-cdef inline void look_at(
-    value_t* d, const int32_t* until, int32_t now, Py_ssize_t n, Py_ssize_t block, value_t* free, value_t* least
-) noexcept nogil:
-    cdef Py_ssize_t b = block * GP_BLOCK
-    cdef int32_t count = <int32_t>min(<Py_ssize_t>GP_BLOCK, n - b)
-    if value_t is int32_t:
-        least_32(d + b, until + b, now, count, free + block, least + block)
-    else:
-        least_64(d + b, until + b, now, count, free + block, least + block)
-
-
-def tabu(
-    const offset_t[::1] starts,
-    const element_t[::1] neighbours,
-    const value_t[::1] couplings,
-    const value_t[::1] linear,
-    int8_t[::1] spins,
-    int moves,
-    int tenure,
-    unsigned long long seed,
-    Stopping stopping,
-):
-    """Make `moves` moves; `spins` become the best spins found. Returns their energy and the number of moves.
-
-    After a variable has flipped, it is tabu for `tenure` moves and up to nine more. Moves are counted from 1.
-    """
-    cdef Py_ssize_t n = linear.shape[0], blocks = (n + GP_BLOCK - 1) // GP_BLOCK, i, j, b, k
-    cdef uint64_t random = seed
-    dtype = np.int32 if value_t is int32_t else np.int64
-    if n == 0:
-        return 0, 0
-    cdef value_t[::1] gains = np.empty(n, dtype), frees = np.empty(blocks, dtype), leasts = np.empty(blocks, dtype)
-    cdef int8_t[::1] found = np.array(spins)
-    cdef int32_t ring = tenure + GP_SPREAD + 1  # times at which a variable can become free
-    cdef int32_t[::1] until = zeros_int32(n), heads = full_int32(ring, -1), following = full_int32(n, -1)
-    cdef int32_t[::1] dirty_at = zeros_int32(blocks), dirty = empty_int32(blocks)
-    cdef int32_t now = 0, count, release
-    cdef int64_t energy, best
-    cdef value_t gain
-    cdef bint fresh = False
-    cdef offset_t e
-    cdef value_t* d = &gains[0]
-    cdef value_t* free = &frees[0]
-    cdef value_t* least = &leasts[0]
-    cdef int8_t* s = &spins[0]
-    cdef int32_t* tabu_until = &until[0]
-    cdef const element_t* to = &neighbours[0] if neighbours.shape[0] else NULL
-    cdef const value_t* w = &couplings[0] if couplings.shape[0] else NULL
-    with nogil:
-        energy = fill_gains(starts, neighbours, couplings, linear, spins, gains)
-        best = energy
-        for b in range(blocks):
-            look_at(d, tabu_until, 1, n, b, free, least)
-        while now < moves:
-            now += 1
-            if stopping.poll(INFINITY):
-                break
-            k = next_flip(n, d, free, least, tabu_until, now, best - energy, &random)
-            if k < 0:
-                break  # all are tabu
-            gain = d[k]
-            if fresh and gain >= 0:  # about to leave the best
-                memcpy(&found[0], s, n)
-                fresh = False
-            energy += gain
-            # Flip, and look anew at the blocks of all whose gain has changed, or who are free from the next move on.
-            count = 0
-            gains[k] = -gains[k]
-            for e in range(starts[k], starts[k + 1]):
-                j = to[e]
-                d[j] += w[e] * <value_t>(s[k] * s[j])
-                i = j // GP_BLOCK
-                if dirty_at[i] != now:
-                    dirty_at[i] = now
-                    dirty[count] = <int32_t>i
-                    count += 1
-            s[k] = -s[k]
-            i = k // GP_BLOCK
-            if dirty_at[i] != now:
-                dirty_at[i] = now
-                dirty[count] = <int32_t>i
-                count += 1
-            release = now + 1 + tenure + <int32_t>random_below(&random, GP_SPREAD)
-            # A tabu variable that flips again stands in several rings. `until` tells which one counts.
-            tabu_until[k] = release
-            if following[k] == -1:
-                following[k] = heads[release % ring]
-                heads[release % ring] = <int32_t>k
-                if following[k] == -1:
-                    following[k] = -2
-            j = heads[(now + 1) % ring]
-            heads[(now + 1) % ring] = -1
-            while j >= 0:
-                i = following[j]
-                following[j] = -1
-                if tabu_until[j] > now + 1:  # flipped again meanwhile
-                    following[j] = heads[tabu_until[j] % ring]
-                    heads[tabu_until[j] % ring] = <int32_t>j
-                    if following[j] == -1:
-                        following[j] = -2
-                else:
-                    b = j // GP_BLOCK
-                    if dirty_at[b] != now:
-                        dirty_at[b] = now
-                        dirty[count] = <int32_t>b
-                        count += 1
-                j = i
-            for j in range(count):
-                look_at(d, tabu_until, now + 1, n, dirty[j], free, least)
-            if energy < best:
-                best = energy
-                fresh = True
-        if not fresh:
-            memcpy(s, &found[0], n)
-    return best, now
 
 
 # ------------------------------------------------------------------------------------------------ copies side by side

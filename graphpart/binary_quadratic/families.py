@@ -1,10 +1,10 @@
-"""The search where variables have many neighbours: annealing, tabu search, and larger and larger families of labelings.
+"""The search where variables have many neighbours: annealing, and larger and larger families of labelings.
 
 Annealing makes labelings from random ones (see _sparse.pyx). FAMILY of these labelings are then combined into one. To
 combine labelings (see crossover.py), variables whose labels agree are fixed, and the form that is left is annealed from
-scratch. Annealing and combination both end with tabu search. FAMILY combined labelings are combined in turn, then
-FAMILY of the results, and so on. A labeling is only combined with labelings of as much work that were found
-independently of it. So the longer the search, the larger the families.
+scratch. FAMILY combined labelings are combined in turn, then FAMILY of the results, and so on. A labeling is only
+combined with labelings of as much work that were found independently of it. So the longer the search, the larger the
+families.
 
 The tasks of a round are first the combinations for which enough labelings are there, those of the largest families
 first, then annealing. Annealing becomes slower from round to round.
@@ -32,14 +32,12 @@ SLOWER = 2.0  # rounds after which annealing takes twice as long
 # Annealing of a contracted form: its time as a share of the time for the whole form, and the largest ratio of sweeps.
 INNER = (0.3, 10.0)
 LONGEST = 2e9  # longest time of annealing one labeling, in nanoseconds
-MOVES = 10  # initial number of moves of tabu search, for each variable
 
 
 @dataclass(frozen=True)
 class _Task:
     family: tuple[Spins, ...]  # labelings to combine; if there are none, annealing starts from random spins
     sweeps: int
-    moves: int
     seed: int
     level: int
 
@@ -73,16 +71,15 @@ class Families:
         longest = max(self.first, LONGEST / max(self.walker.sweep_work, 1.0))
         sweeps = min(self.first * 2.0 ** min(self.rounds / SLOWER, 40.0), longest)
         sweeps = max(SWEEPS[0], min(sweeps, affordable))
-        moves = int(MOVES * self.walker.n * sweeps / self.first) if "tabu search" in self.strategies else 0
         tasks = []
         for seed in rng.integers(2**62, size=self.tasks).tolist():
             due = [level for level, ready in enumerate(self.waiting) if len(ready) >= FAMILY]
             if due and "families" in self.strategies:
                 ready = self.waiting[due[-1]]
-                tasks.append(_Task(tuple(ready[:FAMILY]), int(sweeps), moves, seed, due[-1] + 1))
+                tasks.append(_Task(tuple(ready[:FAMILY]), int(sweeps), seed, due[-1] + 1))
                 del ready[:FAMILY]
             else:
-                tasks.append(_Task((), int(sweeps), moves, seed, 0))
+                tasks.append(_Task((), int(sweeps), seed, 0))
         self.rounds += 1
         return tasks
 
@@ -92,21 +89,17 @@ class Families:
         walker = self.walker
         if task.family:
             elite = sorted(task.family, key=walker.energy)
-            spins = elite[0]
-            if not stopping.check(math.inf):
-                open_ = Contraction(walker, elite)
-                inner = open_.walker
-                share, most = INNER
-                times = max(1.0, min(most, share * walker.sweep_work / max(inner.sweep_work, 1.0)))
-                start = np.full(inner.n, -1, np.int8)
-                sweeps = int(task.sweeps * times) if inner.n else 0
-                spins = open_.lift(inner.anneal(start, sweeps, HOT, COLD, _seed(rng), stopping))
-        else:
-            start = np.where(rng.random(walker.n) < 0.5, 1, -1).astype(np.int8)
-            spins = walker.anneal(start, task.sweeps, HOT, COLD, _seed(rng), stopping)
-        if not task.moves or stopping.check(math.inf):
-            return spins
-        return walker.tabu(spins, task.moves, _seed(rng), stopping)
+            if stopping.check(math.inf):
+                return elite[0]
+            open_ = Contraction(walker, elite)
+            inner = open_.walker
+            share, most = INNER
+            times = max(1.0, min(most, share * walker.sweep_work / max(inner.sweep_work, 1.0)))
+            start = np.full(inner.n, -1, np.int8)
+            sweeps = int(task.sweeps * times) if inner.n else 0
+            return open_.lift(inner.anneal(start, sweeps, HOT, COLD, _seed(rng), stopping))
+        start = np.where(rng.random(walker.n) < 0.5, 1, -1).astype(np.int8)
+        return walker.anneal(start, task.sweeps, HOT, COLD, _seed(rng), stopping)
 
     def finish(self, tasks: list[_Task], found: list[Spins]) -> None:
         """Take the results of all tasks of a round."""

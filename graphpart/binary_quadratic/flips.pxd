@@ -1,6 +1,6 @@
-# Shared by dense and sparse forms: the sweeps of annealing, and the choice of the next flip in tabu search.
+# Shared by dense and sparse forms: the sweeps of annealing.
 from libc.math cimport INFINITY
-from libc.stdint cimport INT32_MAX, INT64_MAX, int8_t, int32_t, int64_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
@@ -16,8 +16,6 @@ ctypedef void (*flip_t)(void* form, Py_ssize_t k) noexcept nogil  # flips variab
 cdef extern from *:
     """
     #define GP_FLIPS 16   /* variables looked at together when annealing */
-    #define GP_BLOCK 32   /* variables of which the least gain is kept */
-    #define GP_SPREAD 10  /* moves of tabu search: how much the time that a variable is tabu varies */
 
     /* Whether a block has a variable that flips; thresholds stay below 2**31. */
     GP_CLONES
@@ -30,8 +28,6 @@ cdef extern from *:
     int32_t any_flips "gp_any_flips" (const int32_t* gain, const float* variates, float heat) noexcept nogil
     enum:
         GP_FLIPS
-        GP_BLOCK
-        GP_SPREAD
         HOTTEST "(1 << 27)"  # variates stay below 2**4
 
 
@@ -101,48 +97,3 @@ cdef inline int64_t sweeps_of(
         return energy
     memcpy(s, found, n)
     return best
-
-
-cdef inline Py_ssize_t next_flip(
-    Py_ssize_t n,
-    const gain_t* gains,
-    const gain_t* least_free,  # of each block, among variables that are not tabu; the largest number if there is none
-    const gain_t* least,  # of each block
-    const int32_t* until,  # variables are tabu for moves before
-    int32_t now,
-    int64_t reach,  # a tabu variable may flip if its gain is below this
-    uint64_t* random,
-) noexcept nogil:
-    # The variable of least gain; of several, the first one from a random place on. -1 if all are tabu.
-    cdef Py_ssize_t blocks = (n + GP_BLOCK - 1) // GP_BLOCK, b, i, j, turn, count
-    cdef gain_t most, chosen, any_least
-    cdef bint aspire
-    if gain_t is int32_t:
-        most = INT32_MAX
-    else:
-        most = INT64_MAX
-    chosen = any_least = most
-    for b in range(blocks):
-        if least_free[b] < chosen:
-            chosen = least_free[b]
-        if least[b] < any_least:
-            any_least = least[b]
-    aspire = any_least < chosen and any_least < reach
-    if aspire:
-        chosen = any_least
-    elif chosen == most:
-        return -1
-    i = 0
-    turn = <Py_ssize_t>random_below(random, blocks)
-    for b in range(blocks):
-        i = b + turn - (blocks if b + turn >= blocks else 0)
-        if (least[i] if aspire else least_free[i]) == chosen:
-            break
-    b = i * GP_BLOCK
-    count = min(<Py_ssize_t>GP_BLOCK, n - b)
-    turn = <Py_ssize_t>random_below(random, count)
-    for j in range(count):
-        i = b + j + turn - (count if j + turn >= count else 0)
-        if gains[i] == chosen and (aspire or until[i] <= now):
-            return i
-    return -1

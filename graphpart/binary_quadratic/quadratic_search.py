@@ -33,7 +33,7 @@ __all__ = ["TASKS", "BinarySearch"]
 Labels = NDArray[np.int32]
 
 TASKS = 4  # tasks of a round, a constant because the result must not depend on the number of threads
-STRATEGIES = frozenset({"low degree", "contraction", "lines", "parts", "tabu search", "families"})
+STRATEGIES = frozenset({"low degree", "contraction", "lines", "parts", "families"})
 
 
 class BinarySearch(RoundSearch[Any, Spins]):

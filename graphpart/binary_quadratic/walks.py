@@ -1,4 +1,4 @@
-"""Annealing and tabu search on a binary quadratic form: choice of kernel, type of numbers, temperatures and length.
+"""Annealing on a binary quadratic form: choice of kernel, type of numbers, temperatures and length.
 
 If more than the share DENSEST of all pairs is coupled, a matrix is faster than compressed rows, as long as it fits into
 memory. Its entries have 16 bits if that is enough.
@@ -168,13 +168,6 @@ class Walker:
     def descend(self, start: Spins, stopping: Stopping) -> Spins:
         """Flip spins until no flip lowers the energy."""
         return self.anneal(start, 0, 1.0, 1.0, 0, stopping)
-
-    def tabu(self, start: Spins, moves: int, seed: int, stopping: Stopping) -> Spins:
-        """The best spins met by tabu search."""
-        spins, n = start.copy(), self.n
-        tenure = min(n // 4, max(1, n // 100) + 10)  # Palubeckis; Lü, Glover & Hao
-        self.kernel.tabu(*self.arrays, spins, min(moves, 2**30), tenure, seed, stopping)
-        return spins
 
 
 def _row_sums(q: QuadraticForm, values: NDArray[Any]) -> NDArray[np.int64]:

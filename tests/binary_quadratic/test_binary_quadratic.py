@@ -128,31 +128,6 @@ class Naive:
         x = np.array((self.spins + 1) // 2, object)
         return int((1 - 2 * x[i]) * (self.linear[i] + self.matrix[i] @ x))
 
-    def tabu(self, moves, tenure, block=32):
-        until, now = [0] * self.n, 0
-        best, found = self.energy(), self.spins.copy()
-        blocks = -(-self.n // block)
-        while now < moves:
-            now += 1
-            gains = [self.gain(i) for i in range(self.n)]
-            free = [until[i] <= now for i in range(self.n)]
-            chosen = min((g for g, ok in zip(gains, free, strict=True) if ok), default=math.inf)
-            if min(gains) < chosen and self.energy() + min(gains) < best:
-                chosen, free = min(gains), [True] * self.n
-            elif chosen == math.inf:
-                break
-            good = [i for i in range(self.n) if free[i] and gains[i] == chosen]
-            turn = self.below(blocks)
-            b = min({i // block for i in good}, key=lambda b: (b - turn) % blocks)
-            count = min(block, self.n - b * block)
-            turn = self.below(count)
-            k = min((i for i in good if i // block == b), key=lambda i: (i - b * block - turn) % count)
-            until[k] = now + 1 + tenure + self.below(10)
-            self.spins[k] *= -1
-            if self.energy() < best:
-                best, found = self.energy(), self.spins.copy()
-        return best, found, now
-
     def anneal(self, temperatures, variates):
         best, found, at = self.energy(), self.spins.copy(), 0
         for t in temperatures:
@@ -187,22 +162,6 @@ def test_gains_and_energies(kind):
             naive = Naive(walker, spins, 0)
             assert walker.energy(spins) == naive.energy(), seed
             assert walker.gains(spins).tolist() == [naive.gain(i) for i in range(q.n)], seed
-
-
-@pytest.mark.parametrize("kind", ["whole", "wide"])
-def test_tabu_is_the_naive_walk(kind):
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        n = int(rng.integers(1, 75))
-        q = random_form(rng, n, rng.random() ** 2, kind)
-        start = random_spins(rng, n)
-        moves, tenure = 30, int(rng.integers(0, 9))
-        for walker in walkers(q):
-            spins = start.copy()
-            energy, done = walker.kernel.tabu(*walker.arrays, spins, moves, tenure, seed, Stopping())
-            naive = Naive(walker, start, seed).tabu(moves, tenure)
-            assert (energy, spins.tolist(), done) == (naive[0], naive[1].tolist(), naive[2]), (seed, walker.dense)
-            assert energy == walker.energy(spins)
 
 
 @pytest.mark.parametrize("kind", ["whole", "real"])
@@ -471,11 +430,9 @@ def test_dense_and_sparse_kernels_walk_alike():
     rng = np.random.default_rng(8)
     q = random_form(rng, 100, 0.3)
     start = random_spins(rng, 100)
-    one, other = (w.tabu(start, 500, 3, Stopping()) for w in walkers(q))
-    assert (one == other).all()
     one, other = (w.anneal(start, 50, 0.25, 0.02, 3, Stopping()) for w in walkers(q))
     assert (one == other).all()
-    assert (_sparse.BLOCK, Walker(q, True).kernel) == (32, _dense)
+    assert Walker(q, True).kernel is _dense
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 40])

@@ -23,9 +23,9 @@ STRATEGIES = {
     "low degree": "variables with few neighbours or one strong one are eliminated from a quadratic form",
     "contraction": "what labelings of a sparse quadratic form have in common is contracted",
     "lines": "good labelings of a sparse quadratic form are heated a little, again and again",
-    "tabu search": "tabu search improves labelings of a dense quadratic form",
     "families": "labelings of a dense quadratic form are combined",
 }
+GONE = frozenset({"blocks", "tabu search"})  # former strategies
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class LabelingParameters:
 
     def __post_init__(self) -> None:
         without = frozenset(self.without)
-        if "blocks" in without:
-            deprecated("the name 'blocks' of a strategy", "none instead, since the search has no blocks any more")
-        object.__setattr__(self, "without", without - {"blocks"})
+        for name in sorted(GONE & without):
+            deprecated(f"the name {name!r} of a strategy", f"none instead, since the search has no {name} any more")
+        object.__setattr__(self, "without", without - GONE)
         for name in self.without:
             if name not in STRATEGIES:
                 raise unknown("strategy", name, STRATEGIES)

@@ -80,9 +80,10 @@ def test_variables_around_a_random_one_are_connected_and_the_nearest() -> None:
     assert sorted(apart.around(4, 1).tolist()) in ([0, 1], [2, 3])
 
 
-def test_a_strategy_that_is_gone_warns() -> None:
-    with pytest.warns(DeprecationWarning, match="no blocks any more"):
-        assert "annealing" in LabelingParameters(without=["blocks"])
+@pytest.mark.parametrize("name", ["blocks", "tabu search"])
+def test_a_strategy_that_is_gone_warns(name: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"no {name} any more"):
+        assert "annealing" in LabelingParameters(without=[name])
 
 
 class NaiveAnnealing:
