@@ -4,7 +4,7 @@ from libc.math cimport INFINITY
 from libc.string cimport memcpy
 
 from graphpart.crf.bounds._prepared cimport Prepared, message_of, sizes
-from graphpart.crf.bounds._visits cimport gp_network, gp_run, gp_visit
+from graphpart.crf.bounds._visits cimport gp_first, gp_network, gp_run, gp_visit
 from graphpart.crf.problem._view cimport entries_of
 from graphpart.kernels._arrays cimport zeros_float64
 from graphpart.kernels.types cimport element_t, offset_t
@@ -97,7 +97,7 @@ cdef class Passing(Prepared):
 
     cdef double _visit(self, element_t v, bint forward) noexcept nogil:
         cdef element_t d = self.domains[v], y
-        cdef offset_t i, at = self.first[v]
+        cdef offset_t i, at = gp_first(&self.net, v)
         cdef const double* start = &self.unary[at]
         cdef double* message
         cdef double least

@@ -14,6 +14,7 @@ cdef class Prepared:
     cdef element_t[::1] front           # the variable of each part that the pass visits next
     cdef const offset_t[::1] ends       # where each part begins, and the number of variables
     cdef const element_t[::1] domains, scope
+    cdef const element_t[::1] order
     cdef const offset_t[::1] first, scope_start, table_start
     cdef const cost_t[::1] tables
     cdef const double[::1] unary
@@ -26,9 +27,8 @@ cdef class Prepared:
     cdef gp_table* kind_of
     cdef element_t[::1] pair_factor
     cdef offset_t _largest(self)
-    cdef offset_t[::1] later_start, earlier_start
-    cdef element_t[::1] earlier
-    cdef double[::1] weight
+    cdef element_t[::1] later_start, earlier_start, earlier
+    cdef double[::1] weight             # of each variable, unless messages are narrow
     # factors with all messages: those of at least three variables, and tight pairs
     cdef element_t[::1] large_factor, large_first, large_last
     cdef offset_t[::1] large_message, large_table, large_rows

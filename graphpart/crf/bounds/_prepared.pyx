@@ -41,7 +41,9 @@ cdef class Prepared:
     view : View
         The factor graph, with extra pairs (tables of zeros) at its end.
     first : ndarray of int64
-        Where the labels of each variable start.
+        Where the labels of each variable start; empty if all have as many labels.
+    order : ndarray of int32
+        In this case the number of each variable in the order of visits; empty if it is its own.
     unary : ndarray of float64
         The sum of the unary tables of each variable.
     tight : ndarray of uint8
@@ -56,10 +58,11 @@ cdef class Prepared:
         Store the messages of pairs as float32. Sums are of float64 in any case.
     """
 
-    def __init__(self, View view, first, unary, tight, triplets, ends, double cap, bint narrow):
+    def __init__(self, View view, first, order, unary, tight, triplets, ends, double cap, bint narrow):
         domains, scope_start, scope, table_start, tables = view.arrays
         self.view = view
-        self.domains, self.first, self.scope_start, self.scope = domains, first, scope_start, scope
+        self.domains, self.first, self.order = domains, first, order
+        self.scope_start, self.scope = scope_start, scope
         self.table_start, self.tables, self.unary = table_start, tables, unary
         self.n = len(domains)
         self.cap = cap
@@ -94,11 +97,15 @@ cdef class Prepared:
         net.cap = self.cap
         net.domains = &self.domains[0] if self.n else NULL
         net.earlier = &self.earlier[0] if self.pair_count else NULL
-        net.first, net.later_start, net.earlier_start = &self.first[0], &self.later_start[0], &self.earlier_start[0]
+        if not net.even:
+            net.first = &self.first[0]
+        if self.order.shape[0]:
+            net.order = &self.order[0]
+        net.later_start, net.earlier_start = &self.later_start[0], &self.earlier_start[0]
         net.pairs, net.kinds = self.pairs, self.kind_of
         net.tables = &self.tables[0] if self.tables.shape[0] else NULL
         net.unary = &self.unary[0] if self.unary.shape[0] else NULL
-        net.weight, net.message = &self.weight[0], &self.message[0]
+        net.weight, net.message = NULL if self.narrow else &self.weight[0], &self.message[0]
         net.messages, net.narrow = &self.messages[0], &self.narrow_messages[0] if self.narrow else NULL
         net.in_, net.out, net.given, net.wide = &self.scratch[0], &self.scratch2[0], &self.given[0], &self.wide[0]
 
@@ -114,11 +121,11 @@ cdef class Prepared:
         self.pair_bytes = zeros_int8(max(1, count) * sizeof(gp_pair))
         self.pairs = <gp_pair*>&self.pair_bytes[0]
         self.pair_factor = zeros_int32(count)
-        self.later_start, self.earlier_start = zeros_int64(self.n + 1), zeros_int64(self.n + 1)
+        self.later_start, self.earlier_start = zeros_int32(self.n + 1), zeros_int32(self.n + 1)
         self.earlier = zeros_int32(count)
         cdef offset_t[::1] recent = full_int64(RECENT, -1)
         cdef offset_t[::1] sharing = full_int64(RECENT, -1)     # pairs whose factors may share a table with others
-        cdef offset_t[::1] later_start = self.later_start, earlier_start = self.earlier_start
+        cdef element_t[::1] later_start = self.later_start, earlier_start = self.earlier_start
         with nogil:
             for k in range(count):
                 f = factors[k]
@@ -149,7 +156,7 @@ cdef class Prepared:
                     p.table = self.pairs[sharing[slot]].table
                     continue
                 sharing[slot] = k
-                p.table = <element_t>tables
+                p.table = <unsigned int>tables
                 tables += 1
         self.table_bytes = zeros_int8(max(1, tables) * sizeof(gp_table))
         self.kind_of = <gp_table*>&self.table_bytes[0]
@@ -161,7 +168,7 @@ cdef class Prepared:
                 if not even:
                     self.message[k] = message
                 message += max(self.domains[p.u], self.domains[p.v])
-                if p.table < tables:
+                if <offset_t>p.table < tables:
                     continue
                 tables += 1
                 f = self.pair_factor[k]
@@ -210,7 +217,7 @@ cdef class Prepared:
                     self.large_table[k] = table
                     table += entries_of(&self.view.g, f)
             self.large_message[count] = message
-            for k in range(1, self.n + 1):
+            for k in range(1, self.n + 1 if count else 0):      # zeros that nobody writes to take no memory
                 self.large_rows[k] += self.large_rows[k - 1]
         self.large_messages = zeros_float64(max(1, message))
         self.pair_tables = zeros_float64(max(1, table))
@@ -248,22 +255,18 @@ cdef class Prepared:
     def _take_triplets(self, const element_t[:, ::1] factors):
         cdef Py_ssize_t count = factors.shape[0], t, k, e
         cdef offset_t message = 0
-        large = full_int32(len(self.scope_start) - 1, -1)
+        large = full_int32(len(self.scope_start) - 1 if self.large_count else 0, -1)
         large[np.asarray(self.large_factor)] = np.arange(self.large_count)
         self.triplets = np.ascontiguousarray(large[np.asarray(factors)].reshape(-1, 3))
         self.link_message = np.zeros((count, 3), np.int64)
         self.member_start = zeros_int64(self.large_count + 1)
-        self.owned_start = zeros_int64(self.n + 1)
-        for k in range(self.large_count):
-            if self.large_table[k] >= 0:
-                self.owned_start[self.large_first[k]] += 1
-        np.cumsum(self.owned_start, out=np.asarray(self.owned_start))
+        owned_start = zeros_int64(self.n + 1)
         pairs = np.flatnonzero(np.asarray(self.large_table) >= 0)
         # by first variable, then by last one
         order = np.lexsort((np.asarray(self.large_last)[pairs], np.asarray(self.large_first)[pairs]))
         self.owned = np.ascontiguousarray(pairs[order].astype(np.int32))
-        owned_start = zeros_int64(self.n + 1)
-        owned_start[1:] = np.asarray(self.owned_start)[: self.n]
+        if len(pairs):
+            np.cumsum(np.bincount(np.asarray(self.large_first)[pairs], minlength=self.n), out=owned_start[1:])
         self.owned_start = owned_start
         self.member = zeros_int32(3 * count)
         with nogil:
@@ -286,9 +289,9 @@ cdef class Prepared:
         """The share of its belief that a variable sends to each factor: 1 / max(factors ahead, factors behind)."""
         cdef Py_ssize_t v, k
         cdef offset_t i, ahead, behind
-        self.weight = zeros_float64(max(1, self.n))
+        self.weight = zeros_float64(max(1, 0 if self.narrow else self.n))
         with nogil:
-            for v in range(self.n):
+            for v in range(0 if self.narrow else self.n):
                 ahead = self.later_start[v + 1] - self.later_start[v]
                 behind = self.earlier_start[v + 1] - self.earlier_start[v]
                 for i in range(self.large_rows[v], self.large_rows[v + 1]):

@@ -13,6 +13,7 @@ from graphpart.crf.bounds._visits cimport (
     gp_add_message,
     gp_answer,
     gp_below,
+    gp_first,
     gp_network,
     gp_pair,
     gp_read,
@@ -42,7 +43,7 @@ cdef class Network(Passing):
         cdef double* belief = &self.given[0]
         with nogil:
             for v in range(self.n):
-                at = self.first[v]
+                at = gp_first(&self.net, v)
                 for y in range(self.domains[v]):
                     belief[y] = self.unary[at + y]
                 for i in range(self.later_start[v], self.later_start[v + 1]):
@@ -93,7 +94,7 @@ cdef class Network(Passing):
                     if done[v]:
                         continue
                     done[v] = True
-                    at = self.first[v]
+                    at = gp_first(&self.net, v)
                     for y in range(self.domains[v]):
                         belief[y] = self.unary[at + y]
                     for i in range(self.later_start[v], self.later_start[v + 1]):
@@ -206,7 +207,7 @@ cdef class Network(Passing):
         return v < self.front[part] if self.done_forward else v <= self.front[part]
 
     def proven(self, Py_ssize_t begin, Py_ssize_t end, double[::1] least):
-        """For each variable a number not above its least cost, with what it is sent, and least entries of its pairs.
+        """For some variables a number not above their least cost, with what they are sent, and least entries of pairs.
 
         The pairs are those with earlier variables. For pairs only, without infinite entries. Of each pair, the answer
         to the stored message is made anew where it is needed; `gp_slack` says how far it may be off.
@@ -224,7 +225,7 @@ cdef class Network(Passing):
         net.in_, net.out = &room[0], &room[largest]
         with nogil:
             for v in range(begin, end):
-                d, at, slack = self.domains[v], self.first[v], 0.0
+                d, at, slack = self.domains[v], gp_first(&self.net, v), 0.0
                 for y in range(d):
                     belief[y] = self.unary[at + y]
                 for k in range(self.later_start[v], self.later_start[v + 1]):
@@ -246,7 +247,7 @@ cdef class Network(Passing):
                 lowest = belief[0]
                 for y in range(1, d):
                     lowest = min(lowest, belief[y])
-                least[v] = gp_below(lowest, -slack)
+                least[v - begin] = gp_below(lowest, -slack)
 
     def export(self, double[::1] out, const offset_t[::1] own):
         """Write the messages in the layout of certificates, where those of factor f begin at ``own[f]``.

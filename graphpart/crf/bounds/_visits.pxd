@@ -83,8 +83,7 @@ cdef extern from *:
 
     typedef struct {
         int32_t u, v;
-        int32_t table;
-        int32_t flipped;        /* the rows of the table belong to v */
+        uint32_t table : 31, flipped : 1;   /* flipped: the rows of the table belong to v */
     } gp_pair;
 
     GP_ALWAYS double gp_less(double a, double b) { return a < b ? a : b; }
@@ -202,13 +201,14 @@ cdef extern from *:
     /* What a visit looks at. */
     typedef struct {
         int sized;                          /* all variables have so many labels, or 0 */
-        const int32_t *domains, *earlier;
-        const int64_t *first, *later_start, *earlier_start;
+        const int32_t *domains, *earlier, *later_start, *earlier_start;
         const gp_pair *pairs;
         const gp_table *kinds;
-        const double *tables, *unary, *weight;
-        int64_t even;                       /* each message has so much room, or 0: it begins at message[k] */
-        const int64_t *message;
+        const double *tables, *unary;
+        const double *weight;               /* share of its belief that a variable sends; NULL: its pairs say it */
+        int64_t even;                       /* all variables have so many labels, or 0: see `first` and `message` */
+        const int32_t *order;               /* the variable visited at each place, if it is not its number */
+        const int64_t *first, *message;     /* where unary costs of each variable begin, and the message of each pair */
         double *messages;
         float *narrow;                      /* the messages, if they are stored with fewer digits; else NULL */
         double *in, *out, *given, *wide;
@@ -217,6 +217,19 @@ cdef extern from *:
 
     GP_ALWAYS int64_t gp_message(const gp_network *net, int64_t k) {
         return net->even ? k * net->even : net->message[k];
+    }
+
+    /* Where the unary costs of a variable begin. */
+    GP_ALWAYS int64_t gp_first(const gp_network *net, int64_t v) {
+        return net->even ? net->even * (net->order ? net->order[v] : v) : net->first[v];
+    }
+
+    /* 1 / max(factors ahead, factors behind) */
+    GP_ALWAYS double gp_weight(const gp_network *net, int64_t v) {
+        if (net->weight) return net->weight[v];
+        int32_t ahead = net->later_start[v + 1] - net->later_start[v];
+        int32_t behind = net->earlier_start[v + 1] - net->earlier_start[v], most = ahead > behind ? ahead : behind;
+        return 1.0 / (most ? most : 1);
     }
 
     /* Read, and write, the d numbers of the message of a pair. */
@@ -254,7 +267,7 @@ cdef extern from *:
        taken out of what is sent at the end, because the next variable waits for it. */
     GP_ALWAYS double gp_visit_sized(int d, const gp_network *net, int64_t v, int forward,
                                     const double *start, double *given) {
-        gp_two sum[8], share[8], least, part, most = gp_both(net->cap), factor = gp_both(net->weight[v]);
+        gp_two sum[8], share[8], least, part, most = gp_both(net->cap), factor = gp_both(gp_weight(net, v));
         const int h = d / 2;
         const gp_pair *pairs = net->pairs;
         const gp_table *kinds = net->kinds;
@@ -302,6 +315,7 @@ cdef extern from *:
         const int d = net->domains[v];
         const gp_pair *pairs = net->pairs;
         const int64_t later_end = net->later_start[v + 1], earlier_end = net->earlier_start[v + 1];
+        const double weight = gp_weight(net, v);
         double least, part;
         for (int i = 0; i < d; i++) given[i] = start[i];
         for (int turn = 0; turn < 2; turn++) {
@@ -312,8 +326,8 @@ cdef extern from *:
                 for (int64_t k = net->later_start[v]; k < later_end; k++) gp_add_message(net, k, d, given);
         }
         least = gp_least(d, given);
-        part = net->weight[v] * least;
-        for (int i = 0; i < d; i++) given[i] = gp_less(net->weight[v] * given[i], net->cap);
+        part = weight * least;
+        for (int i = 0; i < d; i++) given[i] = gp_less(weight * given[i], net->cap);
         if (forward) {
             for (int64_t k = net->later_start[v]; k < later_end; k++)
                 gp_send_stored(net, k, d, net->domains[pairs[k].v], !pairs[k].flipped, given, part);
@@ -369,7 +383,7 @@ cdef extern from *:
                                  double *given) { \\
             double total = 0.0; \\
             for (; count > 0; count--, v += forward ? 1 : -1) \\
-                total += gp_visit_sized(D, net, v, forward, start ? start : net->unary + net->first[v], given); \\
+                total += gp_visit_sized(D, net, v, forward, start ? start : net->unary + gp_first(net, v), given); \\
             return total; \\
         }
     GP_SIZES
@@ -390,7 +404,7 @@ cdef extern from *:
         switch (net->sized) { GP_SIZES }
     #undef GP_SIZE
         for (; count > 0; count--, v += forward ? 1 : -1)
-            total += gp_visit_any(net, v, forward, net->unary + net->first[v], net->given);
+            total += gp_visit_any(net, v, forward, net->unary + gp_first(net, v), net->given);
         return total;
     }
     """
@@ -401,7 +415,7 @@ cdef extern from *:
 
     ctypedef struct gp_pair:
         element_t u, v
-        element_t table, flipped
+        unsigned int table, flipped
 
     enum:
         GP_GENERAL
@@ -413,15 +427,16 @@ cdef extern from *:
         int sized
         const element_t* domains
         const element_t* earlier
-        const offset_t* first
-        const offset_t* later_start
-        const offset_t* earlier_start
+        const element_t* later_start
+        const element_t* earlier_start
         const gp_pair* pairs
         const gp_table* kinds
         const double* tables
         const double* unary
         const double* weight
         offset_t even
+        const element_t* order
+        const offset_t* first
         const offset_t* message
         double* messages
         float* narrow
@@ -431,6 +446,7 @@ cdef extern from *:
         double* wide
         double cap
 
+    offset_t gp_first(const gp_network* net, offset_t v) noexcept nogil
     double gp_visit(const gp_network* net, offset_t v, int forward, const double* start, double* given) noexcept nogil
     double gp_run(const gp_network* net, offset_t v, offset_t count, int forward) noexcept nogil
     void gp_read(const gp_network* net, offset_t k, int d, double* out) noexcept nogil

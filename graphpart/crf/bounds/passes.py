@@ -29,7 +29,7 @@ from graphpart.crf.certificates.certificate import Certificate, Extra, certify, 
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem._view import View, add_sent, unary_sums
-from graphpart.crf.problem.labeling import named
+from graphpart.crf.problem.labeling import named, places
 from graphpart.crf.problem.layout import layout_of
 from graphpart.crf.problem.shared_tables import absolute_costs, by_table
 from graphpart.errors import InfeasibleProblem
@@ -41,6 +41,7 @@ __all__ = ["PROVING", "Passes", "Structure", "sent"]
 Floats = NDArray[np.float64]
 LARGE = 2**27  # numbers in all messages, both of each pair, from which on those of pairs are stored as float32
 FEWEST = 2**17  # variables from which on two threads prove their parts
+SOME = 2**20  # variables of which the proof keeps what it finds
 PROVING = 2e-7  # seconds of a proof for each entry that triplets send
 Elements = NDArray[np.int32]
 
@@ -95,10 +96,8 @@ class Passes:
 
     def __init__(self, f: FactorGraph) -> None:
         self.f = f
-        domains, tables = f.domains, f._flat()[4]
+        tables = f._flat()[4]
         self.size = messages_of(f)
-        self.first = np.zeros(f.n + 1, np.int64)
-        np.cumsum(domains, out=self.first[1:])
         finite = tables[np.isfinite(tables)] if f.has_forbidden else tables
         size = max(-float(finite.min(initial=0.0)), float(finite.max(initial=0.0)))
         exponent = math.frexp(size)[1] + max(1, f.entries).bit_length()
@@ -139,16 +138,16 @@ class Passes:
         """The sums of unary costs, and whether the tables have them as they are."""
         _, scope_start, scope, table_start, _ = self.f._flat()
         alone = np.flatnonzero(scope_start[1:] - scope_start[:-1] == 1)
-        begins = table_start[alone]
+        begins, first = table_start[alone], self.first
         stands = bool(
             len(alone) == self.f.n > 0
             and (scope[scope_start[alone]] == np.arange(self.f.n)).all()
-            and (begins - begins[0] == self.first[:-1]).all()
+            and (begins - begins[0] == first[:-1]).all()
         )
-        there = self.tables[begins[0] : begins[0] + self.first[-1]] if stands else None
+        there = self.tables[begins[0] : begins[0] + first[-1]] if stands else None
         total = unary_sums(self.f._view(), self.tables) if there is None else there
         if self.f.has_forbidden and self.f.n:
-            bad = np.flatnonzero(np.isposinf(np.minimum.reduceat(total, self.first[:-1])))
+            bad = np.flatnonzero(np.isposinf(np.minimum.reduceat(total, first[:-1])))
             if len(bad):
                 name = self.f.variables[int(bad[0])]
                 raise InfeasibleProblem(f"every labeling is forbidden: no label of variable {name!r} is possible")
@@ -160,11 +159,17 @@ class Passes:
 
     def _network(self) -> Network:
         domains, scope_start, scope, table_start, _ = self.f._flat()
-        tables, added, first = self.tables, self.structure.pairs, self.first
+        tables, added = self.tables, self.structure.pairs
+        order = np.zeros(0, np.int32)
+        first = np.zeros(0, np.int64) if self.f._layout().width else self.first
         if self.order is not None:
             rank = np.empty_like(self.order)
             rank[self.order] = np.arange(len(rank), dtype=np.int32)
-            domains, first, scope = domains[self.order], first[self.order], rank[scope]
+            scope = rank[scope]
+            if len(first):
+                domains, first = domains[self.order], first[self.order]
+            else:
+                order = self.order
         number = self.several if len(self.structure.triplets) else np.zeros(0, np.int64)
         if len(added):
             sizes = domains[added].astype(np.int64)
@@ -180,7 +185,14 @@ class Passes:
         tight[self.f.m :] = 1
         layout = layout_of(domains, scope_start, scope, table_start, self.f.has_forbidden)
         view = View((domains, scope_start, scope, table_start, tables), layout, self.f.has_forbidden)
-        return Network(view, first, self.unary, tight, triplets.astype(np.int32), self.ends, self.cap, self.narrow)
+        return Network(
+            view, first, order, self.unary, tight, triplets.astype(np.int32), self.ends, self.cap, self.narrow
+        )
+
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """Where the labels of each variable begin."""
+        return places(self.f)
 
     @cached_property
     def several(self) -> NDArray[np.int64]:
@@ -297,11 +309,14 @@ class Passes:
         """The bound alone, not rounded up to a step."""
         if not self.streams:
             return proven_bound(self.f, *self._proof())
-        least = np.empty(self.f.n)
-        half = self.f.n // 2
-        parts = (partial(self.network.proven, *ends, least) for ends in ((0, half), (half, self.f.n)))
-        side_by_side(*parts, worth=self.f.n >= FEWEST)
-        return float(_certificate.sum_down(float(self.f.constant), least))
+        total = float(self.f.constant)
+        for begin in range(0, self.f.n, SOME):
+            end = min(begin + SOME, self.f.n)
+            least, half = np.empty(end - begin), (begin + end) // 2
+            ends = (begin, half, least[: half - begin]), (half, end, least[half - begin :])
+            side_by_side(*(partial(self.network.proven, *one) for one in ends), worth=end - begin >= FEWEST)
+            total = _certificate.sum_down(total, least)
+        return total
 
     def _proof(self) -> tuple[Floats, Extra]:
         out, links = self.messages()
