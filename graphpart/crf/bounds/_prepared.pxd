@@ -19,8 +19,8 @@ cdef class Prepared:
     cdef const cost_t[::1] tables
     cdef const double[::1] unary
     cdef double[::1] messages, given, scratch, scratch2, start, wide
-    cdef readonly bint narrow           # the messages of pairs are stored as float32
-    cdef float[::1] narrow_messages
+    cdef readonly int narrow            # the bytes of a number in messages of pairs, if fewer than 8; else 0
+    cdef char[::1] narrow_bytes, exponents
     cdef offset_t[::1] message          # where the message of each pair begins, unless all are equally long
     cdef char[::1] pair_bytes, table_bytes
     cdef gp_pair* pairs

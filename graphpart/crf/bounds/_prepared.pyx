@@ -20,7 +20,6 @@ from graphpart.crf.problem._view cimport View, entries_of
 from graphpart.kernels._arrays cimport (
     full_int32,
     full_int64,
-    zeros_float32,
     zeros_float64,
     zeros_int8,
     zeros_int32,
@@ -43,7 +42,7 @@ cdef class Prepared:
     first : ndarray of int64
         Where the labels of each variable start; empty if all have as many labels.
     order : ndarray of int32
-        In this case the number of each variable in the order of visits; empty if it is its own.
+        The number of each variable in the order of visits; empty if it is its own.
     unary : ndarray of float64
         The sum of the unary tables of each variable.
     tight : ndarray of uint8
@@ -54,11 +53,12 @@ cdef class Prepared:
         Where each part of the variables begins, and their number.
     cap : float
         No message is larger; the largest number if no entry is infinite.
-    narrow : bool
-        Store the messages of pairs as float32. Sums are of float64 in any case.
+    narrow : int
+        2: store messages of pairs as integers of 16 bits, in units of their own; 4: as float32; 0: as float64. Sums
+        are of float64 in any case.
     """
 
-    def __init__(self, View view, first, order, unary, tight, triplets, ends, double cap, bint narrow):
+    def __init__(self, View view, first, order, unary, tight, triplets, ends, double cap, int narrow):
         domains, scope_start, scope, table_start, tables = view.arrays
         self.view = view
         self.domains, self.first, self.order = domains, first, order
@@ -81,8 +81,8 @@ cdef class Prepared:
         cdef offset_t room = max(largest * largest if len(triplets) else largest, self._largest())
         self.scratch, self.scratch2 = zeros_float64(room), zeros_float64(room)
         self._connect()
-        if narrow:                      # pairs only, to which no triplets are added: nothing reads scopes any more
-            self.scope, self.view = zeros_int32(0), None
+        if narrow:                      # pairs only, to which no triplets are added: nothing reads them any more
+            self.scope, self.pair_factor, self.view = zeros_int32(0), zeros_int32(0), None
 
     cdef offset_t _largest(self):
         """The largest number of entries of the table of a factor that stores all its messages."""
@@ -106,7 +106,11 @@ cdef class Prepared:
         net.tables = &self.tables[0] if self.tables.shape[0] else NULL
         net.unary = &self.unary[0] if self.unary.shape[0] else NULL
         net.weight, net.message = NULL if self.narrow else &self.weight[0], &self.message[0]
-        net.messages, net.narrow = &self.messages[0], &self.narrow_messages[0] if self.narrow else NULL
+        net.messages, net.single, net.whole = &self.messages[0], NULL, NULL
+        if self.narrow == 2:
+            net.whole, net.exponent = <unsigned short*>&self.narrow_bytes[0], <signed char*>&self.exponents[0]
+        elif self.narrow:
+            net.single = <float*>&self.narrow_bytes[0]
         net.in_, net.out, net.given, net.wide = &self.scratch[0], &self.scratch2[0], &self.given[0], &self.wide[0]
 
     def _take_pairs(self, const element_t[::1] factors):
@@ -190,7 +194,8 @@ cdef class Prepared:
                     else:
                         recent[slot] = t.start
         self.messages = zeros_float64(1 if self.narrow else max(1, message))
-        self.narrow_messages = zeros_float32(max(1, message) if self.narrow else 1)
+        self.narrow_bytes = zeros_int8(self.narrow * max(1, message))
+        self.exponents = zeros_int8(max(1, count) if self.narrow == 2 else 0)
 
     def _take_large(self, const element_t[::1] factors, const unsigned char[::1] tight):
         cdef Py_ssize_t count = factors.shape[0], k, f

@@ -19,6 +19,7 @@ from graphpart.crf.bounds._visits cimport (
     gp_read,
     gp_slack,
     gp_table,
+    gp_weight,
     gp_write,
 )
 from graphpart.crf.problem._view cimport entries_of
@@ -35,6 +36,10 @@ cdef class Network(Passing):
     """A factor graph with messages: to pass, to round, to export and to load; see `Prepared` for the parameters."""
 
     # ------------------------------------------------------------------------------------------------ rounding
+
+    cdef inline element_t _number(self, Py_ssize_t v) noexcept nogil:
+        """The number of a variable, of which labels are in the order."""
+        return self.net.order[v] if self.net.order != NULL else <element_t>v
 
     def round(self, element_t[::1] labels):
         """A labeling, after a pass in reverse: each variable takes its best label given the earlier variables."""
@@ -56,11 +61,11 @@ cdef class Network(Passing):
                 for y in range(1, self.domains[v]):
                     if belief[y] < belief[best]:
                         best = y
-                labels[v] = best
+                labels[self._number(v)] = best
 
     cdef void _add_entries(self, const gp_pair* p, bint to_later, const element_t* labels, double* belief) noexcept nogil:
         """Add the entries of the table of a pair for the labels of one end, given the label of the other."""
-        cdef element_t other = labels[p.u if to_later else p.v], y
+        cdef element_t other = labels[self._number(p.u if to_later else p.v)], y
         cdef element_t d = self.domains[p.v if to_later else p.u], e = self.domains[p.u if to_later else p.v]
         cdef const gp_table* t = &self.kind_of[p.table]
         cdef const double* table = &self.tables[t.start]
@@ -79,7 +84,7 @@ cdef class Network(Passing):
 
         Unlike `icm.sweep`, this takes no memory, and looks at all costs of a variable again.
         """
-        cdef element_t v, y, best
+        cdef element_t v, y, best, number
         cdef offset_t i, at
         cdef int turn
         cdef double* belief = &self.given[0]
@@ -101,13 +106,14 @@ cdef class Network(Passing):
                         self._add_entries(&self.pairs[i], False, &labels[0], belief)
                     for i in range(self.earlier_start[v], self.earlier_start[v + 1]):
                         self._add_entries(&self.pairs[self.earlier[i]], True, &labels[0], belief)
-                    best = labels[v]
+                    number = self._number(v)
+                    best = labels[number]
                     for y in range(self.domains[v]):
                         if belief[y] < belief[best]:
                             best = y
-                    if best == labels[v]:
+                    if best == labels[number]:
                         continue
-                    labels[v] = best
+                    labels[number] = best
                     again = True
                     for i in range(self.later_start[v], self.later_start[v + 1]):
                         done[self.pairs[i].v] = False
@@ -206,44 +212,103 @@ cdef class Network(Passing):
             part += 1
         return v < self.front[part] if self.done_forward else v <= self.front[part]
 
-    def proven(self, Py_ssize_t begin, Py_ssize_t end, double[::1] least):
+    cdef offset_t _span(self, Py_ssize_t begin, Py_ssize_t end, offset_t most):
+        """Of how many pairs in a row, at most, new messages have to be kept until they are read."""
+        cdef offset_t span = 0, i, k
+        cdef Py_ssize_t v
+        with nogil:
+            for v in range(begin, end):
+                for i in range(self.earlier_start[v], self.earlier_start[v + 1]):
+                    k = self.earlier[i]
+                    if self.pairs[k].u >= begin and self.later_start[v] - k <= most:
+                        span = max(span, self.later_start[v] - k)
+        return span
+
+    cdef inline void _to_earlier(self, const gp_network* net, Py_ssize_t k, const double* zero, double* m) noexcept nogil:
+        """The message of a pair to its earlier variable."""
+        cdef bint at_later = self._at_later(&self.pairs[k])
+        gp_read(net, k, self.domains[self.pairs[k].v if at_later else self.pairs[k].u], m)
+        if at_later:
+            gp_answer(net, k, True, zero, m)
+
+    cdef inline void _put(self, Py_ssize_t k, bint to_later, const double* m, double[::1] out,
+                          const offset_t[::1] own) noexcept nogil:
+        """Write a message in the layout of certificates, if it is asked for."""
+        cdef const gp_pair* p = &self.pairs[k]
+        cdef element_t d = self.domains[p.u], e = self.domains[p.v]
+        cdef offset_t behind = 0 if to_later == p.flipped else d if to_later else e
+        if out.shape[0]:
+            memcpy(&out[own[k] + behind], m, (e if to_later else d) * sizeof(double))
+
+    def proven(self, Py_ssize_t begin, Py_ssize_t end, double[::1] least, offset_t room_for, double[::1] out,
+               const offset_t[::1] own):
         """For some variables a number not above their least cost, with what they are sent, and least entries of pairs.
 
-        The pairs are those with earlier variables. For pairs only, without infinite entries. Of each pair, the answer
-        to the stored message is made anew where it is needed; `gp_slack` says how far it may be off.
+        The pairs are those with earlier variables, or with later ones if their message is new, see below. For pairs
+        only, without infinite entries. Of each pair, the answer to its message is made anew where it is needed;
+        `gp_slack` says how far it may be off. Unless `out` is empty, the messages that prove the bound are written to
+        it, in the layout of certificates, where those of pair k begin at ``own[k]``.
+
+        Narrow messages are rounded, so that the bound of themselves is a little lower. This is made up for by a pass
+        forward over the variables: messages to later ones are new, and kept in full until they are read, if `room_for`
+        numbers suffice.
         """
         cdef Py_ssize_t largest = self.given.shape[0]
-        cdef double[::1] room = zeros_float64(5 * largest)
+        cdef offset_t span = self._span(begin, end, room_for // largest if self.narrow else 0)
+        cdef double[::1] room = zeros_float64(6 * largest), ring = zeros_float64(max(1, span * largest))
         cdef gp_network net = self.net
         cdef double* belief = &room[2 * largest]
-        cdef double* m = &room[3 * largest]
-        cdef const double* zero = &room[4 * largest]
+        cdef double* share = &room[3 * largest]
+        cdef double* other = &room[4 * largest]
+        cdef const double* zero = &room[5 * largest]
+        cdef double* m
         cdef offset_t i, k, at
         cdef element_t v, d, y
         cdef bint at_later
-        cdef double slack, lowest
+        cdef double slack, lowest, weight
         net.in_, net.out = &room[0], &room[largest]
         with nogil:
             for v in range(begin, end):
                 d, at, slack = self.domains[v], gp_first(&self.net, v), 0.0
                 for y in range(d):
                     belief[y] = self.unary[at + y]
-                for k in range(self.later_start[v], self.later_start[v + 1]):
-                    at_later = self._at_later(&self.pairs[k])
-                    gp_read(&net, k, self.domains[self.pairs[k].v] if at_later else d, m)
-                    if at_later:
-                        gp_answer(&net, k, True, zero, m)
-                    for y in range(d):
-                        belief[y] = gp_below(belief[y], m[y])
                 for i in range(self.earlier_start[v], self.earlier_start[v + 1]):
                     k = self.earlier[i]
-                    at_later = self._at_later(&self.pairs[k])
-                    gp_read(&net, k, d if at_later else self.domains[self.pairs[k].u], m)
-                    slack += gp_slack(&net, k, at_later, m)
-                    if not at_later:
-                        gp_answer(&net, k, False, zero, m)
+                    m = other
+                    if self.pairs[k].u >= begin and self.later_start[v] - k <= span:
+                        m = &ring[k % span * largest]
+                    else:
+                        at_later = self._at_later(&self.pairs[k])
+                        gp_read(&net, k, d if at_later else self.domains[self.pairs[k].u], m)
+                        slack += gp_slack(&net, k, at_later, m)
+                        if not at_later:
+                            gp_answer(&net, k, False, zero, m)
+                    self._put(k, True, m, out, own)
                     for y in range(d):
                         belief[y] = gp_below(belief[y], m[y])
+                if span:
+                    memcpy(share, belief, d * sizeof(double))
+                    for k in range(self.later_start[v], self.later_start[v + 1]):
+                        self._to_earlier(&net, k, zero, other)
+                        for y in range(d):
+                            share[y] += other[y]
+                    lowest, weight = share[0], gp_weight(&net, v)
+                    for y in range(1, d):
+                        lowest = min(lowest, share[y])
+                    for y in range(d):
+                        share[y] = weight * (share[y] - lowest)
+                for k in range(self.later_start[v], self.later_start[v + 1]):
+                    self._to_earlier(&net, k, zero, other)
+                    if self.pairs[k].v < end and self.later_start[self.pairs[k].v] - k <= span:
+                        m = &ring[k % span * largest]
+                        for y in range(d):
+                            other[y] -= share[y]
+                            m[y] = other[y]
+                        slack += gp_slack(&net, k, False, m)
+                        gp_answer(&net, k, False, zero, m)
+                    self._put(k, False, other, out, own)
+                    for y in range(d):
+                        belief[y] = gp_below(belief[y], other[y])
                 lowest = belief[0]
                 for y in range(1, d):
                     lowest = min(lowest, belief[y])

@@ -11,6 +11,7 @@ cdef extern from *:
     """
     #include <math.h>
     #include <stdint.h>
+    #include <string.h>
     #if defined(_MSC_VER)
     #define GP_ALWAYS static __forceinline
     #elif defined(__GNUC__)
@@ -88,21 +89,26 @@ cdef extern from *:
 
     GP_ALWAYS double gp_less(double a, double b) { return a < b ? a : b; }
 
+    GP_ALWAYS double gp_more(double a, double b) { return a < b ? b : a; }
+
     /* Four minima side by side, then one of them: no long chain of operations that wait for each other. */
-    GP_ALWAYS double gp_least(int d, const double *x) {
-        if (d < 4) {
-            double least = x[0];
-            for (int i = 1; i < d; i++) least = gp_less(x[i], least);
-            return least;
+    #define GP_BEST(NAME, BETTER) \\
+        GP_ALWAYS double NAME(int d, const double *x) { \\
+            if (d < 4) { \\
+                double best = x[0]; \\
+                for (int i = 1; i < d; i++) best = BETTER(x[i], best); \\
+                return best; \\
+            } \\
+            double lanes[4]; \\
+            int i = 4; \\
+            for (int k = 0; k < 4; k++) lanes[k] = x[k]; \\
+            for (; i + 4 <= d; i += 4) \\
+                for (int k = 0; k < 4; k++) lanes[k] = BETTER(x[i + k], lanes[k]); \\
+            for (; i < d; i++) lanes[0] = BETTER(x[i], lanes[0]); \\
+            return BETTER(BETTER(lanes[0], lanes[2]), BETTER(lanes[1], lanes[3])); \\
         }
-        double lanes[4];
-        int i = 4;
-        for (int k = 0; k < 4; k++) lanes[k] = x[k];
-        for (; i + 4 <= d; i += 4)
-            for (int k = 0; k < 4; k++) lanes[k] = gp_less(x[i + k], lanes[k]);
-        for (; i < d; i++) lanes[0] = gp_less(x[i], lanes[0]);
-        return gp_less(gp_less(lanes[0], lanes[2]), gp_less(lanes[1], lanes[3]));
-    }
+    GP_BEST(gp_least, gp_less)
+    GP_BEST(gp_most, gp_more)
 
     /* out[y] = least of table[x][y] + in[x] over x, for one of the two structured kinds; all of size d */
     GP_ALWAYS void gp_structured(int d, const gp_table *p, const double *table, const double *in, double *out) {
@@ -210,7 +216,9 @@ cdef extern from *:
         const int32_t *order;               /* the variable visited at each place, if it is not its number */
         const int64_t *first, *message;     /* where unary costs of each variable begin, and the message of each pair */
         double *messages;
-        float *narrow;                      /* the messages, if they are stored with fewer digits; else NULL */
+        float *single;                      /* the messages, if they are stored with fewer digits; else NULL */
+        uint16_t *whole;                    /* the messages, if they are stored as small integers; else NULL */
+        int8_t *exponent;                   /* of each, the power of two that is the unit of the integers */
         double *in, *out, *given, *wide;
         double cap;
     } gp_network;
@@ -232,34 +240,71 @@ cdef extern from *:
         return 1.0 / (most ? most : 1);
     }
 
-    /* Read, and write, the d numbers of the message of a pair. */
-    CYTHON_UNUSED static void gp_read(const gp_network *net, int64_t k, int d, double *out) {
-        int64_t at = gp_message(net, k);
-        if (net->narrow) for (int i = 0; i < d; i++) out[i] = net->narrow[at + i];
-        else for (int i = 0; i < d; i++) out[i] = net->messages[at + i];
+    GP_ALWAYS double gp_power(int exponent) {
+        uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+        double power;
+        memcpy(&power, &bits, 8);
+        return power;
     }
 
-    CYTHON_UNUSED static void gp_write(const gp_network *net, int64_t k, int d, const double *message) {
+    /* Read, and write, the d numbers of the message of a pair. Small integers are exact multiples of their unit. */
+    CYTHON_UNUSED static void gp_read(const gp_network *net, int64_t k, int d, double *out) {
         int64_t at = gp_message(net, k);
-        if (net->narrow) for (int i = 0; i < d; i++) net->narrow[at + i] = (float)message[i];
-        else for (int i = 0; i < d; i++) net->messages[at + i] = message[i];
+        if (net->whole) {
+            const double unit = gp_power(net->exponent[k]);
+            for (int i = 0; i < d; i++) out[i] = net->whole[at + i] * unit;
+        } else if (net->single) {
+            for (int i = 0; i < d; i++) out[i] = net->single[at + i];
+        } else {
+            for (int i = 0; i < d; i++) out[i] = net->messages[at + i];
+        }
+    }
+
+    /* Of small integers, the least is 0: the number that is taken out is returned. */
+    CYTHON_UNUSED static double gp_write(const gp_network *net, int64_t k, int d, const double *message) {
+        int64_t at = gp_message(net, k);
+        if (!net->whole) {
+            if (net->single) for (int i = 0; i < d; i++) net->single[at + i] = (float)message[i];
+            else for (int i = 0; i < d; i++) net->messages[at + i] = message[i];
+            return 0.0;
+        }
+        uint16_t *out = net->whole + at;
+        double least = gp_least(d, message), most = gp_most(d, message) - least;
+        uint64_t bits;
+        memcpy(&bits, &most, 8);
+        int exponent = (int)(bits >> 52) - 1023 - 15;       /* most is below 2^16 units */
+        exponent = exponent < -127 ? -127 : exponent > 127 ? 127 : exponent;
+        net->exponent[k] = (int8_t)exponent;
+        const double scale = gp_power(-exponent);
+        for (int i = 0; i < d; i++) {
+            int32_t x = (int32_t)((message[i] - least) * scale + 0.5);
+            out[i] = (uint16_t)(x < 65535 ? x : 65535);
+        }
+        return least;
     }
 
     CYTHON_UNUSED static void gp_add_message(const gp_network *net, int64_t k, int d, double *sum) {
         int64_t at = gp_message(net, k);
-        if (net->narrow) for (int i = 0; i < d; i++) sum[i] += net->narrow[at + i];
-        else for (int i = 0; i < d; i++) sum[i] += net->messages[at + i];
+        if (net->whole) {
+            const double unit = gp_power(net->exponent[k]);
+            for (int i = 0; i < d; i++) sum[i] += net->whole[at + i] * unit;
+        } else if (net->single) {
+            for (int i = 0; i < d; i++) sum[i] += net->single[at + i];
+        } else {
+            for (int i = 0; i < d; i++) sum[i] += net->messages[at + i];
+        }
     }
 
-    /* gp_send with the stored message of a pair. */
-    static void gp_send_stored(const gp_network *net, int64_t k, int d, int other, int from_rows, const double *given,
+    /* gp_send with the stored message of a pair; what is left out of it is returned. */
+    static double gp_send_stored(const gp_network *net, int64_t k, int d, int other, int from_rows, const double *given,
                                double constant) {
         const gp_table *p = &net->kinds[net->pairs[k].table];
         double *m = net->wide;
-        if (net->narrow) gp_read(net, k, d, m);
+        const int narrow = net->whole || net->single;
+        if (narrow) gp_read(net, k, d, m);
         else m = net->messages + gp_message(net, k);
         gp_send(d, other, p, net->tables, from_rows, given, constant, m, net->cap, net->in, net->out);
-        if (net->narrow) gp_write(net, k, other, m);
+        return narrow ? gp_write(net, k, other, m) : 0.0;
     }
 
     /* Sum up what comes to a variable, take out the least entry, which is returned, and send shares of the rest on: to
@@ -316,7 +361,7 @@ cdef extern from *:
         const gp_pair *pairs = net->pairs;
         const int64_t later_end = net->later_start[v + 1], earlier_end = net->earlier_start[v + 1];
         const double weight = gp_weight(net, v);
-        double least, part;
+        double least, part, total;
         for (int i = 0; i < d; i++) given[i] = start[i];
         for (int turn = 0; turn < 2; turn++) {
             if (turn == forward)
@@ -325,20 +370,20 @@ cdef extern from *:
             else
                 for (int64_t k = net->later_start[v]; k < later_end; k++) gp_add_message(net, k, d, given);
         }
-        least = gp_least(d, given);
+        total = least = gp_least(d, given);
         part = weight * least;
         for (int i = 0; i < d; i++) given[i] = gp_less(weight * given[i], net->cap);
         if (forward) {
             for (int64_t k = net->later_start[v]; k < later_end; k++)
-                gp_send_stored(net, k, d, net->domains[pairs[k].v], !pairs[k].flipped, given, part);
+                total += gp_send_stored(net, k, d, net->domains[pairs[k].v], !pairs[k].flipped, given, part);
         } else {
             for (int64_t k = net->earlier_start[v]; k < earlier_end; k++) {
                 const gp_pair *p = &pairs[net->earlier[k]];
-                gp_send_stored(net, net->earlier[k], d, net->domains[p->u], p->flipped, given, part);
+                total += gp_send_stored(net, net->earlier[k], d, net->domains[p->u], p->flipped, given, part);
             }
         }
         for (int i = 0; i < d; i++) given[i] -= part;
-        return least;
+        return total;
     }
 
     /* What the other end of a pair is sent if one end sent the message m: the least of the table less m, in place. */
@@ -439,7 +484,9 @@ cdef extern from *:
         const offset_t* first
         const offset_t* message
         double* messages
-        float* narrow
+        float* single
+        unsigned short* whole
+        signed char* exponent
         double* in_ "in"
         double* out
         double* given
@@ -447,10 +494,11 @@ cdef extern from *:
         double cap
 
     offset_t gp_first(const gp_network* net, offset_t v) noexcept nogil
+    double gp_weight(const gp_network* net, offset_t v) noexcept nogil
     double gp_visit(const gp_network* net, offset_t v, int forward, const double* start, double* given) noexcept nogil
     double gp_run(const gp_network* net, offset_t v, offset_t count, int forward) noexcept nogil
     void gp_read(const gp_network* net, offset_t k, int d, double* out) noexcept nogil
-    void gp_write(const gp_network* net, offset_t k, int d, const double* message) noexcept nogil
+    double gp_write(const gp_network* net, offset_t k, int d, const double* message) noexcept nogil
     void gp_add_message(const gp_network* net, offset_t k, int d, double* total) noexcept nogil
     void gp_answer(const gp_network* net, offset_t k, int from_later, const double* zero, double* m) noexcept nogil
     double gp_slack(const gp_network* net, offset_t k, int from_later, const double* m) noexcept nogil

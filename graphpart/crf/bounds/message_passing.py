@@ -86,7 +86,7 @@ def message_passing(
         ``info["triplets"]`` the number of triplets added. A certificate has a number for each label of both variables
         of each pair. If it would take 1 GiB or more, it is None, and :func:`lower_bound` makes it, where all factors
         are pairs without forbidden entries, and each variable has one factor of its own; ``optimal`` is hardly ever
-        reached then, since messages are rounded to 4 bytes.
+        reached then, since messages are rounded to 2 or 4 bytes.
 
     Raises
     ------
@@ -98,8 +98,9 @@ def message_passing(
     Notes
     -----
     An iteration takes time linear in the sizes of all tables; for pairs with Potts or truncated linear tables, linear
-    in the number of labels. Memory: for each pair, one number for each label of one variable, of 8 bytes, or 4 where
-    the certificate is left out; then the certificate; and at most 0.5 GB for triplets.
+    in the number of labels. Memory: for each pair, one number for each label of one variable, of 8 bytes, or 2
+    where the certificate is left out (4 if entries of pairs differ by more than 64 times what unary costs do); then the
+    certificate; and at most 0.5 GB for triplets.
 
     Examples
     --------
@@ -260,7 +261,7 @@ class Ascent:
         return not rise > share * gap
 
     def _met(self) -> str:
-        nearly = " up to the rounding of messages of 4 bytes," if self.passes.narrow else ""
+        nearly = f" up to the rounding of messages of {self.passes.narrow} bytes," if self.passes.narrow else ""
         return f"bound and energy meet{nearly} after {plural(self.iterations, 'iteration')}" + self._added()
 
     def _added(self) -> str:

@@ -9,8 +9,9 @@ pair with the first one, the order is another: the first half, the rest of the s
 few. So both halves can be visited at once, and the result is the same on any number of threads.
 
 The bound of pairs without forbidden entries is proven variable by variable from the messages that are stored, one for
-each pair: the other one is the answer to it. From `LARGE` numbers in both on, messages are stored as float32. Their
-bound holds, too, since it is computed from what is stored, in float64.
+each pair: the other one is the answer to it. From `LARGE` numbers in both on, messages are stored as integers of 16
+bits in units of their own, or, where entries of pairs differ by far more than unary costs, as float32. Their bound
+holds, too, since it is computed from what is stored, in float64; a pass in float64 makes up for the rounding meanwhile.
 """
 
 from __future__ import annotations
@@ -33,15 +34,16 @@ from graphpart.crf.problem.labeling import named, places
 from graphpart.crf.problem.layout import layout_of
 from graphpart.crf.problem.shared_tables import absolute_costs, by_table
 from graphpart.errors import InfeasibleProblem
-from graphpart.machine import side_by_side
+from graphpart.machine import give_back, side_by_side
 from graphpart.stopping import Stopping
 
 __all__ = ["PROVING", "Passes", "Structure", "sent"]
 
 Floats = NDArray[np.float64]
-LARGE = 2**27  # numbers in all messages, both of each pair, from which on those of pairs are stored as float32
+LARGE = 2**27  # numbers in all messages, both of each pair, from which on those of pairs are stored in fewer bytes
+SAMPLE, FLAT = 4096, 64  # variables of which unary costs are looked at, and how much larger those of pairs may be
 FEWEST = 2**17  # variables from which on two threads prove their parts
-SOME = 2**20  # variables of which the proof keeps what it finds
+SOME, RING = 2**20, 2**20  # variables of which the proof keeps what it finds; numbers in new messages that it keeps
 PROVING = 2e-7  # seconds of a proof for each entry that triplets send
 Elements = NDArray[np.int32]
 
@@ -90,8 +92,8 @@ class Passes:
     plain : bool
         Whether there are pairs only, costs are finite and not scaled, and each variable has one table of unary costs,
         so that the stored messages prove a bound by themselves.
-    narrow : bool
-        Whether messages are stored as float32.
+    narrow : int
+        The bytes in which each number of messages is stored, if fewer than 8; else 0.
     """
 
     def __init__(self, f: FactorGraph) -> None:
@@ -114,9 +116,13 @@ class Passes:
         self.structure = Structure.none()
         pairs = int(np.diff(f._flat()[1]).max(initial=0)) <= 2
         self.plain = stands and pairs and not f.has_forbidden and not self.exponent
-        self.narrow = self.plain and self.size >= LARGE and 2.0**-80 < size < 2.0**80
+        self.narrow = 0
+        if self.plain and self.size >= LARGE and 2.0**-80 < size < 2.0**80:
+            self.narrow = 2 if self._are_even() else 4
         self.order, self.ends = self._in_halves()
         self.network = self._network()
+        if self.narrow:
+            give_back()
 
     def _in_halves(self) -> tuple[Elements | None, NDArray[np.int64]]:
         """(the variables as they are visited, None if in their order; where parts that are visited begin). O(n + m)"""
@@ -157,19 +163,39 @@ class Passes:
                 raise InfeasibleProblem(f"every labeling is forbidden: {where} allows none")
         return total, stands
 
+    def _are_even(self) -> bool:
+        """Whether entries of pairs differ so little, beside unary costs, that 16 bits are enough for their messages."""
+        width, alone = self.f._layout().width, len(self.unary)
+        if not width:
+            return False
+        begin = int(self.f._flat()[3][np.flatnonzero(np.diff(self.f._flat()[1]) == 1)[0]])
+        others = self.tables[:begin], self.tables[begin + alone :]
+        least, most = min(x.min(initial=math.inf) for x in others), max(x.max(initial=-math.inf) for x in others)
+        some = self.unary.reshape(-1, width)[:: max(1, self.f.n // SAMPLE)]
+        typical = float(np.median(np.median(some, axis=1) - some.min(axis=1)))
+        return bool(most - least <= FLAT * typical)
+
+    def _pairs(self) -> NDArray[np.int64]:
+        """The factors in the order of the pairs of the network, which does not keep it where messages are narrow."""
+        _, scope_start, scope, _, _ = self.f._flat()
+        rank = np.arange(self.f.n)
+        if self.order is not None:
+            rank = np.argsort(self.order)
+        begin = scope_start[self.several]
+        first = np.minimum(rank[scope[begin]], rank[scope[begin + 1]])
+        return self.several[np.argsort(first, kind="stable")]
+
     def _network(self) -> Network:
         domains, scope_start, scope, table_start, _ = self.f._flat()
         tables, added = self.tables, self.structure.pairs
-        order = np.zeros(0, np.int32)
+        order = np.zeros(0, np.int32) if self.order is None else self.order
         first = np.zeros(0, np.int64) if self.f._layout().width else self.first
         if self.order is not None:
             rank = np.empty_like(self.order)
             rank[self.order] = np.arange(len(rank), dtype=np.int32)
             scope = rank[scope]
             if len(first):
-                domains, first = domains[self.order], first[self.order]
-            else:
-                order = self.order
+                domains, first = domains[order], first[order]
         number = self.several if len(self.structure.triplets) else np.zeros(0, np.int64)
         if len(added):
             sizes = domains[added].astype(np.int64)
@@ -243,31 +269,24 @@ class Passes:
         """A labeling by rounding; only after a pass in reverse."""
         labels = np.zeros(self.f.n, np.int32)
         self.network.round(labels)
-        return self._in_order(labels)
+        return labels
 
     def rounded(self, stopping: Stopping) -> tuple[Elements, float]:
         """The labeling by rounding, improved by iterated conditional modes, and its energy."""
         if not self.narrow:
             return improve(self.f, self.round(), stopping, "sweep")
-        labels = np.zeros(self.f.n, np.int32)
-        self.network.round(labels)
-        self.network.descend(labels, self.f.evaluate_labels(self._in_order(labels)), stopping)
-        labels = self._in_order(labels)
+        labels = self.round()
+        self.network.descend(labels, self.f.evaluate_labels(labels), stopping)
         return labels, self.f.evaluate_labels(labels)
-
-    def _in_order(self, visited: Elements) -> Elements:
-        """Labels in the order of the variables from those in the order of visits."""
-        if self.order is None:
-            return visited
-        labels = np.empty_like(visited)
-        labels[self.order] = visited
-        return labels
 
     def messages(self) -> tuple[Floats, Floats]:
         """(messages, those of links) in the unit of the passes; see `Certificate` and `Structure`."""
         extra = int(self.f.domains[self.structure.pairs].sum(dtype=np.int64))
         out = np.zeros(self.size + extra)
-        self.network.export(out, self.own())
+        if self.narrow:
+            self._stream(out, self.own()[self._pairs()])
+        else:
+            self.network.export(out, self.own())
         return out, self.network.export_links()
 
     def remaining(self, messages: Floats) -> Floats:
@@ -309,12 +328,18 @@ class Passes:
         """The bound alone, not rounded up to a step."""
         if not self.streams:
             return proven_bound(self.f, *self._proof())
+        return self._stream(np.zeros(0), np.zeros(0, np.int64))
+
+    def _stream(self, out: Floats, own: NDArray[np.int64]) -> float:
+        """The bound that the stored messages prove, with the messages that prove it in `out`, unless it is empty."""
         total = float(self.f.constant)
         for begin in range(0, self.f.n, SOME):
             end = min(begin + SOME, self.f.n)
             least, half = np.empty(end - begin), (begin + end) // 2
             ends = (begin, half, least[: half - begin]), (half, end, least[half - begin :])
-            side_by_side(*(partial(self.network.proven, *one) for one in ends), worth=end - begin >= FEWEST)
+            side_by_side(
+                *(partial(self.network.proven, *one, RING, out, own) for one in ends), worth=end - begin >= FEWEST
+            )
             total = _certificate.sum_down(total, least)
         return total
 

@@ -55,6 +55,17 @@ def absolute_costs(f: FactorTables, values: Floats | None = None) -> float:
     if values is None and f.entries == len(tables) and "absolute" in f._cache:
         return float(f._cache["absolute"])
     values = tables if values is None else values
+    runs = f._layout().runs
+    first_factor, size, begin, distance = runs[:, [0, 2, 4, 5]].T
+    if len(runs) and ((distance == 0) | (distance == size))[:-1].all():
+        count, once = np.diff(first_factor), distance[:-1] == 0  # all factors of the run have one table
+        ends = begin[:-1] + np.where(once, 1, count) * size[:-1]
+        total = 0.0
+        for a, end, many in zip(begin[:-1].tolist(), ends.tolist(), np.where(once, count, 1).tolist(), strict=True):
+            for at in range(a, end, BLOCK):
+                some = np.abs(values[at : min(at + BLOCK, end)])
+                total += many * float(some.sum(where=np.isfinite(some)) if f.has_forbidden else some.sum())
+        return total
     first, count = np.unique(f._flat()[3][:-1], return_counts=True)
     each = np.zeros(len(first))
     ends = np.searchsorted(first, np.arange(0, len(values), BLOCK) + BLOCK)

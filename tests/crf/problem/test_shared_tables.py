@@ -232,5 +232,11 @@ def test_absolute_costs_in_blocks(block, monkeypatch):
         f = random_factor_graph(rng, max_arity=3, max_domain=4, forbidden=(0.0, 0.2)[case % 2])
         f._cache.pop("absolute", None)
         assert shared_tables.absolute_costs(f) == pytest.approx(np.abs(f.tables[np.isfinite(f.tables)]).sum())
-    f = gp.crf.potts((5, 6), unary=rng.standard_normal((5, 6, 3)), weight=0.5)
-    assert shared_tables.absolute_costs(f) == pytest.approx(np.abs(f.tables).sum())
+    one = np.ones((1, 3, 3))
+    several = [([[0, 1]], one), ([[2]], [[1.0, 2.0, -3.0]])] * 40  # more runs of equal factors than are kept
+    broadcast = ([[0, 1], [1, 2], [0, 2]], np.broadcast_to(one, (3, 3, 3)))
+    for f in (
+        gp.crf.potts((5, 6), unary=rng.standard_normal((5, 6, 3)), weight=0.5),
+        gp.FactorGraph.from_arrays([3, 3, 3], [broadcast, *several]),
+    ):
+        assert shared_tables.absolute_costs(f) == pytest.approx(np.abs(f.tables).sum())
