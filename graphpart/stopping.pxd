@@ -16,7 +16,7 @@ cdef class Stopping:
     cdef long countdown, quiet            # polls that only count down: left until the next look, and between two looks
     cdef double looked                    # when the clock was last looked at,
     cdef double patience, began           # seconds of patience if it has any, and when they began
-    cdef double took, worked              # seconds that tasks took since, and that they worked
+    cdef double took, worked              # seconds that the process worked since, and that this run did
     cdef double served                    # when signals and the callback were last served
     cdef int why                          # the reason to end, as a number; 0 while the run may go on
 

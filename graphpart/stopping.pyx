@@ -41,7 +41,7 @@ cdef double SERVICE = 0.05     # seconds between two looks at signals and callba
 cdef double SELDOM = 5e-3      # seconds between two looks at the clock: above this fewer polls only count,
 cdef double OFTEN = 1e-3       # below this more,
 cdef long LONGEST = 4096       # at most this number
-cdef double LONGER = 8.0       # times its seconds that patience may take where threads and programs share processors
+cdef double LONGER = 8.0       # times its seconds that patience may take where other threads of the process work
 
 
 cdef class Stopping:
@@ -112,7 +112,7 @@ cdef class Stopping:
         self.history, self.bounds = [], []
 
     def patient(self, double seconds):
-        """A child that has so many seconds of a processor that is not shared: more where tasks are `delayed`."""
+        """A child that has so many seconds if no other thread of the process works: more where it is `delayed`."""
         cdef Stopping one = self.child(seconds)
         one.patience, one.began = seconds, one.looked
         return one
@@ -183,9 +183,9 @@ cdef class Stopping:
         return None if least == INFINITY else max(0.0, least - now())
 
     def delayed(self, double seconds, double worked):
-        """Tell how long tasks took that worked so many seconds of a processor, and move the end of patience.
+        """Tell that the process worked `seconds` meanwhile, `worked` of them for this run; move the end of patience.
 
-        Of the objects from this one to the root, those with `patience` end later by as much as all tasks took longer.
+        Of the objects from this one to the root, those with `patience` end later by as much as the process worked more.
         """
         cdef Stopping one = self
         while one is not None:

@@ -153,13 +153,14 @@ class RoundSearch(ABC, Generic[Task, Found]):
         children = [self.stopping.child(plus=self.plus) for _ in tasks]
         futures = [executor.submit(self._timed, task, child) for task, child in zip(tasks, children, strict=True)]
         improved, found = False, list[Found]()
+        worked, all_worked = -time.thread_time(), -time.process_time()
         while len(found) < len(tasks):
             try:
                 future = futures[len(found)]
                 if not wait([future], timeout=SERVE).not_done:
-                    one, took, worked = future.result()
+                    one, seconds = future.result()
                     found.append(one)
-                    self.stopping.delayed(took, worked)
+                    worked += seconds
                     improved |= self.take(tasks[len(found) - 1], one)
                 ended = self._ended()
             except KeyboardInterrupt:
@@ -172,14 +173,15 @@ class RoundSearch(ABC, Generic[Task, Found]):
             if ended or any(child.reason == Status.TARGET for child in children):
                 for child in children:
                     child.stop(self.stopping.reason or Status.TARGET)
+        self.stopping.delayed(all_worked + time.process_time(), worked + time.thread_time())
         self.learn(tasks, found)
         return improved
 
-    def _timed(self, task: Task, stopping: Stopping) -> tuple[Found, float, float]:
-        """The result of a task, the seconds that it took, and those of a processor among them."""
-        began, worked = time.monotonic(), time.thread_time()
+    def _timed(self, task: Task, stopping: Stopping) -> tuple[Found, float]:
+        """The result of a task, and the seconds of a processor that it took."""
+        worked = time.thread_time()
         found = self.perform(task, stopping)
-        return found, time.monotonic() - began, time.thread_time() - worked
+        return found, time.thread_time() - worked
 
     def _ended(self) -> bool:
         """Whether the run has to end; the caller is served."""

@@ -10,7 +10,7 @@
    components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time
    limit, all of it is used until all is proven. Without, search goes on until half of its work has found nothing
    better, and proofs as long as they are near, in turns, 5 seconds in all, or up to eight times as many where other
-   threads or programs use the processors, too. So the results of components that are open by then depend on the speed
+   threads of the process work, too. So the results of components that are open by then depend on the speed
    of the machine.
 3. A subset in which no non-zero pair connects one part with the rest is divided, which costs nothing. If a move or a
    join then lowers the cost, local search goes on from there (as in all methods, see problem/finish.py).
@@ -84,7 +84,7 @@ def auto(
     time_limit : float, optional
         Seconds, all of which are used unless the result is proven before. Without a limit, local search runs to its
         end, and search and proofs have at most about 5 seconds in all, less if these gain little, and more if other
-        threads or programs use the processors, too. Where a proof is not complete, two runs may differ.
+        threads of the process work, too. Where a proof is not complete, two runs may differ.
     target : float, optional
         Stop as soon as the cost is at most this.
     seed : int, optional
