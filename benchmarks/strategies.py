@@ -29,7 +29,7 @@ from graphpart.partition.anytime_search.parameters import SearchParameters
 
 DENSE = ("restarts", "annealing")
 SPARSE = ("core annealing", "fusion")
-BACKGROUND = ("annealing", "slow annealing", "fusion", "multilevel", "evolution", "propagation")
+BACKGROUND = ("annealing", "fusion", "multilevel", "evolution", "propagation")
 EDITING = (*BACKGROUND[1:], "reheating")
 NAMES = (*dict.fromkeys((*DENSE, *SPARSE, *BACKGROUND, *EDITING)),)
 
@@ -122,8 +122,8 @@ FAMILIES = {
         2.5,
         SPARSE,
     ),
-    "lifted": Family(lambda seed: gp.generate.lifted_random(25, 25, radius=3, seed=seed).problem, 2, BACKGROUND[:3]),
-    "lifted, planted": Family(lambda seed: gp.generate.lifted_grid(50, 50, seed=seed).problem, 2, BACKGROUND[:3]),
+    "lifted": Family(lambda seed: gp.generate.lifted_random(25, 25, radius=3, seed=seed).problem, 2, BACKGROUND[:2]),
+    "lifted, planted": Family(lambda seed: gp.generate.lifted_grid(50, 50, seed=seed).problem, 2, BACKGROUND[:2]),
     "editing, geometric": Family(editing("geometric", 5000, 25_000), 2.5, EDITING),
     "editing, power law": Family(power_law(3000, 21_000), 2.5, EDITING),
     "editing, random": Family(editing("random", 3000, 30_000), 2.5, EDITING),

@@ -55,7 +55,6 @@ class AnnealingRounds:
     """
 
     name = "annealing"
-    due = False
 
     def __init__(
         self,

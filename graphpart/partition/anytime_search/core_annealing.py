@@ -58,7 +58,6 @@ class CoreAnnealing:
     """
 
     name = "core annealing"
-    due = False
 
     def __init__(
         self,

@@ -57,7 +57,6 @@ class Drifting(ABC):
     """
 
     name = ""
-    due = False
 
     def __init__(self, turn: Turn, parameters: DriftingParameters, share: float) -> None:
         self.annealer, self.parameters, self.share = turn.annealer, parameters, share

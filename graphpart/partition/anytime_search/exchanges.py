@@ -53,7 +53,6 @@ class ExchangeRounds:
     """
 
     name = "exchanges"
-    due = False
 
     def __init__(self, p: SetPartition, share: float) -> None:
         self.p, self.share = p, share

@@ -45,7 +45,6 @@ class FittedRounds:
     """
 
     name = "fitted"
-    due = False
 
     def __init__(self, turn: Turn, exchanges: ExchangeRounds, share: float) -> None:
         self.annealer = Annealer(without_largest_size(turn.annealer.p))

@@ -67,7 +67,6 @@ class FusionRounds:
     """
 
     name = "fusion"
-    due = False
 
     def __init__(self, turn: Turn, parameters: FusionParameters, share: float) -> None:
         self.annealer, self.parameters, self.share = turn.annealer, parameters, share

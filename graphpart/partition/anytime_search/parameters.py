@@ -26,10 +26,7 @@ class AnnealingParameters:
 
     sweeps: tuple[int, int] = (100, 1000)  #: fewest and most sweeps of a task at first
     heats: tuple[float, ...] = (0.3, 1.0, 0.1, 5.0)  #: heats of successive tasks; the best heat depends on the costs
-    slow_heats: tuple[float, ...] = (0.1, 0.3, 0.03, 0.01)  #: heats of slow annealing
     cool: float = 0.05  #: heat of annealing after recombination
-    part: float = 0.25  #: largest share of all work so far that a round of slow annealing may take
-    ahead: float = 3.0  #: rounds within which slow annealing has to reach the best cost, by extrapolation
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ nanosecond of work in its latest rounds. Work is not measured, but estimated fro
 no strategy has gained anything, the more the fixed shares count. Strategies begin in the order of the time of their
 first round. Each begins when the others have done about as much work. With a background, all but localised evolution,
 label propagation and reheating wait longer while rounds find something better: these gain more in the same time than
-the first round of any other strategy, and than slow annealing. Without, all but annealing over cores do.
+the first round of any other strategy. Without, all but annealing over cores do.
 
 After a round, the result of each task takes over the regions in which the best partition is better, and joins the pool
 of the best partitions. If several rounds find nothing better, all strategies work longer.
@@ -40,7 +40,6 @@ from graphpart.partition.anytime_search.levels import has_small_subsets, polishe
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.restarts import RestartRounds
-from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
 from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
 from graphpart.partition.bounds.trivial_bound import trivial_bound
@@ -209,8 +208,6 @@ class Portfolio(RoundSearch[Any, Found]):
             strategies.append(AnnealingRounds(turn, all_.annealing, share, polish, until))
         if sparse:
             share = 0.2 if plateaus or cores else 1.0
-            if p.n <= all_.large and not cores:
-                strategies.append(SlowAnnealing(turn, all_.annealing, 0.3, polish))
             strategies.append(FusionRounds(turn, all_.fusion, share))
             if p.background is not None:
                 strategies.append(LevelRounds(turn, all_.fusion, share))
@@ -236,9 +233,6 @@ class Portfolio(RoundSearch[Any, Found]):
         plain = self.p.background is None
         gaining = turn.idle < (a.gaining if any(leading) else 0 if plain else 1)
         longer = a.cores.longer if plain else a.longer
-        for k in ready:
-            if self.strategies[k].due and not (gaining and any(leading)):
-                return k
         waits = [longer if gaining and not each else a.wait for each in leading]
         new = [(waits[k] * self.strategies[k].first_work(turn), k) for k in ready if k not in tried]
         if new and (not tried or min(new)[0] <= self.worked):

@@ -62,7 +62,6 @@ class RestartRounds:
     """
 
     name = "restarts"
-    due = False
 
     def __init__(self, turn: Turn, parameters: RestartParameters, share: float) -> None:
         self.annealer, self.parameters, self.share = turn.annealer, parameters, share

@@ -4,12 +4,11 @@ The start is the fixed point of greedy joining and moves of one element. If elem
 of multilevel moves and pairwise Kernighan-Lin take the place of these moves, and find lower costs; with a background,
 the start is that of start.py, and elements that some optimal partition joins are contracted first, if all unlisted
 pairs cost the same. Then strategies take turns: annealing over sets of elements that stay together
-(core_annealing.py), other annealing (annealing_rounds.py, slow_annealing.py), short annealings and their children
-(restarts.py), fusion (fusion.py), localised evolution (evolution.py), label propagation and reheating (drifting.py);
-where clusters have a largest size, or pairs must be cut, exchanges (exchanges.py); and annealing without a largest size
-(fitted.py). Strategies that have recently lowered the cost of this problem get more turns (see portfolio.py). Their
-parameters are in parameters.py.
-A strategy is one class with few methods (strategy.py).
+(core_annealing.py), other annealing (annealing_rounds.py), short annealings and their children (restarts.py), fusion
+(fusion.py), localised evolution (evolution.py), label propagation and reheating (drifting.py); where clusters have a
+largest size, or pairs must be cut, exchanges (exchanges.py); and annealing without a largest size (fitted.py).
+Strategies that have recently lowered the cost of this problem get more turns (see portfolio.py). Their parameters are
+in parameters.py. A strategy is one class with few methods (strategy.py).
 """
 
 from __future__ import annotations

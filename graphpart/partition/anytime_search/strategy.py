@@ -84,13 +84,10 @@ class Strategy(Protocol):
     name : str
     share : float
         The share of the time as long as the gains of the strategies on this problem are not known; not negative.
-    due : bool
-        Whether it has the next round whenever it is ready.
     """
 
     name: str
     share: float
-    due: bool
 
     def ready(self, turn: Turn) -> bool:
         """Whether it can have this round."""

@@ -1,9 +1,8 @@
-"""The strategies of the search, each by itself: annealing, fusion, slow annealing; and the credit that they get."""
+"""The strategies of the search, each by itself: annealing, fusion; and the credit that they get."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,10 +17,9 @@ from graphpart.common.variates import exponential_variates
 from graphpart.partition.anytime_search import _dense_annealing
 from graphpart.partition.anytime_search.annealing import Annealer, narrowed
 from graphpart.partition.anytime_search.fusion import FusionRounds, FusionTask, fused, noisy_joining, regions
-from graphpart.partition.anytime_search.parameters import AnnealingParameters, FusionParameters, SearchParameters
+from graphpart.partition.anytime_search.parameters import FusionParameters, SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.portfolio import Portfolio
-from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
 from graphpart.partition.anytime_search.strategy import Turn
 from graphpart.partition.problem import canonical
 from graphpart.stopping import Stopping
@@ -285,36 +283,6 @@ def test_credit_follows_gain_per_work_and_forgets() -> None:
     rng = np.random.default_rng(0)
     chosen = np.bincount([credit.choose(rng) for _ in range(3000)], minlength=3) / 3000
     assert chosen == pytest.approx([0.8, 0.1, 0.1], abs=0.03)
-
-
-# ------------------------------------------------------------------------------------------------------ slow annealing
-
-
-def test_slow_annealing_goes_on_where_it_comes_closer_and_within_its_part_of_the_work() -> None:
-    p = gp.generate.sparse_random(300, 1500, signs=True, seed=1).problem
-    turn = turn_of(p, alone(p))
-    strategy = SlowAnnealing(turn, AnnealingParameters(), 1.0, None)
-    assert not strategy.ready(turn)  # nobody has worked yet
-    later = replace(turn, worked=1e12)
-    sweeps = []
-    for _ in range(3):
-        assert strategy.ready(later)  # all apart is easy to improve on
-        tasks = strategy.plan(later)
-        sweeps.append(tasks[0].sweeps)
-        for task in tasks:
-            found = strategy.perform(task, Stopping())
-            assert found.work > 0 and found.arm[1] == p._evaluate_labels(found.labels)
-            strategy.learn(found, 0.0)
-    assert sweeps == [50, 100, 200] and len(strategy.costs) == 3
-    temperatures = sorted({task.temperatures[0] for task in tasks})
-    costs = {task.temperatures[0]: strategy._latest[task.number][0] for task in tasks}
-    best = min(temperatures, key=costs.__getitem__)
-    chosen = [task.temperatures[0] for task in strategy.plan(later)]
-    hotter = [heat for heat in temperatures if heat > best]
-    assert chosen.count(best) >= 2 and (not hotter or hotter[0] in chosen)  # the best one, and the next hotter one
-    best = gp.partition.kernighan_lin_pairs(gp.SetPartition.from_pairs(2, [(0, 1)], [-1e9])).labels
-    far = replace(turn_of(gp.SetPartition.from_pairs(2, [(0, 1)], [-1e9]), best), worked=1e12)
-    assert not strategy.ready(replace(later, pool=far.pool))  # nothing comes near that
 
 
 # ----------------------------------------------------------------------------------------------------------- portfolio
