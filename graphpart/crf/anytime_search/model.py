@@ -72,10 +72,10 @@ class Model:
         self.range = float(math.fsum(ranges))
         usual = OUTLIER * float(np.median(ranges[ranges > 0])) if (ranges > 0).any() else 0.0
         self.tolerance = 2.0**-44 * float(np.minimum(ranges, usual).sum())
-        finite = unary[np.isfinite(unary)]
+        finite = unary[np.isfinite(unary)] if f.has_forbidden else unary
         highest = max(float(most[np.isfinite(most)].max(initial=0.0)), float(finite.max(initial=0.0)))
         self.penalty = 2.0 * self.range + highest + max(self.range, 2.0**-10)
-        self.unary = np.where(np.isinf(unary), self.penalty, unary)
+        self.unary = np.where(np.isinf(unary), self.penalty, unary) if f.has_forbidden else unary
         start, factors, _ = f.incidence()
         large = arity[factors] > 1
         counts = np.zeros(len(factors) + 1, np.int64)

@@ -27,7 +27,7 @@ __all__ = ["Regions"]
 NODES = 100  # largest number of nodes of branch and bound for one region
 ENTRIES = 2**21  # largest number of table entries of a region
 EACH = 1e6  # approximate time for a region, in nanoseconds, in addition to its nodes
-BLOCK = 2**16  # amounts that are converted at a time
+BLOCK = 2**16  # costs or amounts that are converted at a time
 VARIABLE, ENTRY = 130.0, 0.7  # nanoseconds at a node, for each variable and for each table entry
 
 Labels = NDArray[np.int32]
@@ -112,11 +112,10 @@ def _whole_costs(f: FactorGraph) -> tuple[Units, Flat, NDArray[np.int64], NDArra
     """(units, costs, those of single labels, factors of each variable): what all regions of a factor graph read."""
     units = Units(f)
     domains, scope_start, scope, table_start, tables = f._flat()
-    whole = units.whole(tables)
-    tables = whole.astype(np.float64)
-    if f.has_forbidden:
-        tables[whole >= FORBIDDEN] = np.inf
-    del whole
+    tables = tables.copy()
+    for i in range(0, len(tables), BLOCK):
+        whole = units.whole(tables[i : i + BLOCK])
+        tables[i : i + BLOCK] = np.where(whole >= FORBIDDEN, np.inf, whole)
     flat = flat_of(FactorGraph.of_csr(range(f.n), domains, scope_start, scope, tables, table_start))
     unary = np.where(flat.forbidden, FORBIDDEN, flat.unary) if f.has_forbidden else flat.unary
     rows, factors, _ = _structure.incidence(f.n, flat.scope_start, flat.scope)

@@ -55,11 +55,13 @@ class Units:
     """
 
     def __init__(self, f: FactorGraph) -> None:
-        entries = np.abs(f._flat()[4])
-        entries[np.isinf(entries)] = 0.0
-        size = float(entries.max(initial=0.0))
+        entries = f._flat()[4]
+        if f.has_forbidden:
+            entries = np.where(np.isinf(entries), 0.0, entries)
+        largest = np.maximum(by_table(f, np.maximum, entries), -by_table(f, np.minimum, entries))
+        size = float(largest.max(initial=0.0))
         top = math.frexp(size)[1] if size else 0
-        largest = np.ldexp(by_table(f, np.maximum, entries), -top)
+        largest = np.ldexp(largest, -top)
         total = math.fsum(largest.tolist())  # in units of 2^top
         self.exponent = BITS - top - math.frexp(total)[1] if total else BITS
         self.step = common_step(f)
