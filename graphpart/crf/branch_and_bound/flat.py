@@ -16,6 +16,7 @@ from graphpart.crf.problem.shared_tables import by_table, selected
 
 __all__ = ["BITS", "Costs", "Flat", "flat_of"]
 
+BLOCK = 2**16  # costs that are converted at a time
 BITS = 44  # number of bits of the sum of the largest entries of all tables
 
 Labels = NDArray[np.int32]
@@ -105,8 +106,10 @@ def flat_of(p: FactorGraph) -> Flat:
     several = np.flatnonzero(arity > 1)
     sums = unary_sums(p._view(), p._flat()[4])
     forbidden = np.isinf(sums)
-    unary = (np.where(forbidden, 0.0, sums) if p.has_forbidden else sums).astype(np.int64)
-    del sums
+    sums[forbidden] = 0.0
+    unary = sums.view(np.int64)
+    for i in range(0, len(sums), BLOCK):  # in the same place
+        unary[i : i + BLOCK] = sums[i : i + BLOCK].astype(np.int64)
     scope_start, scope, tables, table_start = selected(p, several)
     if table_start is None:
         table_start = _starts(np.diff(p.table_start)[several])
