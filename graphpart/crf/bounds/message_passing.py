@@ -43,6 +43,8 @@ WINDOW = 10  # number of iterations over which the rise of the bound is measured
 LITTLE = 0.01  # rise over a window, as a share of the gap, below which the bound is tightened
 LEAST = 0.001  # rise over a window, as a share of the gap, below which the run ends if no cycle is left to add
 CERTIFYING = 5e-8  # seconds to make the certificate, for each entry or message; at most a quarter of the time limit
+EXPORTING, PROVING = 1e-7, 2e-8  # of pairs, for each message: to make the certificate, and to prove the bound alone
+SOON = 0.01  # seconds that a certificate may take with any time limit
 DENSE, EVERY = 16, 8  # rounding after the first 1, 2, 4, 6, ... iterations, then with this period
 
 
@@ -70,7 +72,7 @@ def message_passing(
     tightening : bool
         Whether to add violated cycles as larger factors once the bound hardly rises any more.
     time_limit : float, optional
-        Seconds. Up to a quarter of them are for making the certificate.
+        Seconds. Up to half of them are for making the certificate.
     max_iterations : int, optional
         Iterations, each of a pass forward and one in reverse.
     target : float, optional
@@ -84,9 +86,9 @@ def message_passing(
         With status ``optimal`` if bound and energy meet (up to ``2**-36`` of the sum of absolute entries), else
         ``feasible`` with the best labeling and bound. ``info["certificate"]`` is the :class:`Certificate` of the bound,
         ``info["triplets"]`` the number of triplets added. A certificate has a number for each label of both variables
-        of each pair. If it would take 1 GiB or more, it is None, and :func:`lower_bound` makes it, where all factors
-        are pairs without forbidden entries, and each variable has one factor of its own; ``optimal`` is hardly ever
-        reached then, since messages are rounded to 2 or 4 bytes.
+        of each pair. It is None, and :func:`lower_bound` makes it, where all factors are pairs without forbidden
+        entries, each variable has one factor of its own, and it would take more than half of the time limit, or 1 GiB
+        or more. In the latter case, messages are rounded to 2 or 4 bytes, and ``optimal`` is hardly ever reached.
 
     Raises
     ------
@@ -118,25 +120,31 @@ def message_passing(
     start = None if initial is None else start_of(f, initial)
     stopping = Stopping(time_limit, max_iterations, target, callback)
     ascent = Ascent(f, stopping.child(iterations=stopping.max_iterations), start, tightening)
-    kept = None  # time for the certificate
-    if stopping.remaining is not None:
-        entries = ascent.passes.size if ascent.passes.narrow else max(f.entries, ascent.passes.size)
-        kept = max(stopping.remaining - CERTIFYING * entries, 0.75 * stopping.remaining)
+    passes, left, kept = ascent.passes, stopping.remaining, None
+    without = passes.narrow > 0
+    if left is not None:
+        without |= passes.streams and EXPORTING * passes.size > max(SOON, left / 2)
+        each = (PROVING if without else EXPORTING) * passes.size
+        needed = each if passes.streams else min(CERTIFYING * max(f.entries, passes.size), left / 4)
+        kept = left - min(needed, left / (3 if without else 2))
     ascent.stopping = inner = stopping.child(kept, iterations=stopping.max_iterations)
     ascent.whole = True
     why = ascent.run()
     stopping.iterations = inner.iterations
     if inner.reason is not None and stopping.reason is None:
         stopping.stop(inner.reason)
-    certificate = None if ascent.passes.narrow else ascent.certificate("message-passing", last=True)
-    bound = round_up(ascent.passes.proven(), common_step(f)) if certificate is None else certificate.bound
+    if without and not passes.narrow:  # triplets need a certificate; and time may be left
+        without = passes.streams and EXPORTING * passes.size > (stopping.remaining or 0.0)
+    certificate = None if without else ascent.certificate("message-passing", last=True)
+    bound = round_up(passes.proven(), common_step(f)) if certificate is None else certificate.bound
     closed = not is_far(f, bound, ascent.cost) and ascent.judge.meets(bound, ascent.cost)
     info = {"certificate": certificate, "triplets": ascent.triplets}
     status = Status.OPTIMAL if closed else Status.FEASIBLE
     message = None if stopping.reason and not closed else f"{'proven optimal' if closed else 'ended'}: {why}"
     if certificate is None:
-        size, ended = f"{8e-9 * ascent.passes.size:.1f} GB", message or MESSAGES[stopping.reason or status]
-        message = f"{ended}; its certificate of {size} is left out: gp.crf.lower_bound makes one"
+        why = f"of {8e-9 * passes.size:.1f} GB" if passes.narrow else "takes more than half of the time and"
+        ended = message or MESSAGES[stopping.reason or status]
+        message = f"{ended}; its certificate {why} is left out: gp.crf.lower_bound makes one"
     return finish(f, ascent.labels, stopping, "message-passing", status, message=message, lower_bound=bound, info=info)
 
 

@@ -111,6 +111,23 @@ def test_without_a_certificate(monkeypatch):
     assert limited.message.startswith(("stopped at the iteration limit; its certificate", "proven optimal"))
 
 
+def test_without_a_certificate_that_takes_most_of_the_time(monkeypatch):
+    f = grid(np.random.default_rng(9), (8, 9), 4, 0.5)
+    exact = gp.crf.lower_bound(f, max_iterations=3)
+    for seconds in (1e-7, 1.0):
+        monkeypatch.setattr(gp.crf.bounds.message_passing, "EXPORTING", seconds)
+        r = gp.crf.message_passing(f, time_limit=60.0, max_iterations=3)
+        assert r.lower_bound == pytest.approx(exact.bound) and r.lower_bound <= r.cost
+        assert (r.info["certificate"] is None) == (seconds == 1.0)
+    assert r.message.endswith(
+        "certificate takes more than half of the time and is left out: gp.crf.lower_bound makes one"
+    )
+    three = gp.FactorGraph.from_arrays(
+        [2, 2, 2], [([[0, 1, 2]], np.ones((1, 2, 2, 2)))]
+    )  # which only a certificate proves
+    assert gp.crf.message_passing(three, time_limit=60.0).info["certificate"].verify(three)
+
+
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("kind", ["forbidden", "three", "none"])
 def test_other_factor_graphs_keep_their_certificate(kind):
