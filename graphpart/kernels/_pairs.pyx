@@ -433,23 +433,41 @@ def magnitude_of_dense(const cost_t[:, ::1] matrix):
 
 
 def magnitude_of_pairs(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost):
-    """The same for pairs."""
+    """The same for sorted pairs. Of many, two threads take half of the elements each."""
+    total = np.zeros((n, 2))
+    cdef Py_ssize_t half = n // 2 if u.shape[0] >= MANY and processors() > 1 else n
+    parts = [partial(_magnitudes, 0, half, u, v, cost, total)]
+    if half < n:
+        parts.append(partial(_magnitudes, half, n, u, v, cost, total))
+    largest, infinite, attractive = zip(*side_by_side(*parts))
+    return max(largest), any(infinite), max(attractive)
+
+
+def _magnitudes(
+    Py_ssize_t begin, Py_ssize_t end, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost,
+    double[:, ::1] total
+):
+    """For elements from `begin` to `end`; `total` is for sums of the finite costs, and of the negative ones."""
     cdef Py_ssize_t k
     cdef double x, largest = 0.0, attractive = 0.0
     cdef bint infinite = False
-    cdef double[:, ::1] total = np.zeros((n, 2))    # sums of the finite costs, and of the negative ones
     with nogil:
         for k in range(u.shape[0]):
+            if u[k] >= end:
+                break
             x = fabs(cost[k])
             if x == INFINITY:
                 infinite = True
                 continue
-            total[u[k], 0] += x
-            total[v[k], 0] += x
-            if cost[k] < 0.0:
-                total[u[k], 1] += x
-                total[v[k], 1] += x
-        for k in range(n):
+            if u[k] >= begin:
+                total[u[k], 0] += x
+                if cost[k] < 0.0:
+                    total[u[k], 1] += x
+            if begin <= v[k] < end:
+                total[v[k], 0] += x
+                if cost[k] < 0.0:
+                    total[v[k], 1] += x
+        for k in range(begin, end):
             largest = max(largest, total[k, 0])
             attractive = max(attractive, total[k, 1])
     return largest, infinite, attractive
@@ -586,7 +604,7 @@ def spread(
     return out[:head]
 
 
-def mark(const long long[::1] indices, long long low, uint8_t[::1] marks):
+def mark(const index_t[::1] indices, long long low, uint8_t[::1] marks):
     """Set ``marks[index - low]`` to 1 for each index. Several threads may do this."""
     cdef Py_ssize_t k
     with nogil:
@@ -594,7 +612,7 @@ def mark(const long long[::1] indices, long long low, uint8_t[::1] marks):
             marks[indices[k] - low] = 1
 
 
-def entries_at(const long long[::1] indices, long long low, const element_t[::1] entries) -> NDArray[np.int32]:
+def entries_at(const index_t[::1] indices, long long low, const element_t[::1] entries) -> NDArray[np.int32]:
     """``entries[indices - low]``."""
     cdef Py_ssize_t k
     out_array = empty_int32(indices.shape[0])
@@ -603,27 +621,6 @@ def entries_at(const long long[::1] indices, long long low, const element_t[::1]
         for k in range(indices.shape[0]):
             out[k] = entries[indices[k] - low]
     return out_array
-
-
-def first_bad_pair(
-    Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const cost_t[::1] cost
-) -> tuple[int, int, bool]:
-    """(position, what): the first pair that is out of range (0), a self-loop (1) or NaN (2); (-1, 0) if none.
-
-    A third value says whether the pairs are sorted and unique with u < v.
-    """
-    cdef Py_ssize_t k, m = u.shape[0]
-    cdef bint sorted = True
-    for k in range(m):
-        if u[k] < 0 or v[k] < 0 or u[k] >= n or v[k] >= n:
-            return k, 0, False
-        if u[k] == v[k]:
-            return k, 1, False
-        if isnan(cost[k]):
-            return k, 2, False
-        if u[k] > v[k] or (k > 0 and (u[k] < u[k - 1] or (u[k] == u[k - 1] and v[k] <= v[k - 1]))):
-            sorted = False
-    return -1, 0, sorted
 
 
 def sum_between(const cost_t[:, ::1] matrix, const element_t[::1] labels, Py_ssize_t k):

@@ -11,6 +11,43 @@ cdef struct KeyedCost:
     cost_t cost
 
 
+def first_bad_pair(
+    Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const cost_t[::1] cost
+) -> tuple[int, int, bool]:
+    """(position, what): the first pair that is out of range (0), a self-loop (1) or NaN (2); (-1, 0) if none.
+
+    A third value says whether the pairs are sorted and unique with u < v. Of many, two threads take half each.
+    """
+    cdef Py_ssize_t m = u.shape[0]
+    parts = [partial(_first_bad_pair, *half, n, u, v, cost) for half in ((0, m // 2), (m // 2, m))]
+    first, second = side_by_side(*parts, worth=m >= MANY)
+    return first if first[0] >= 0 else (*second[:2], first[2] and second[2])
+
+
+def _first_bad_pair(
+    Py_ssize_t begin, Py_ssize_t end, Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const cost_t[::1] cost
+):
+    """The same for pairs from `begin` to `end`, the first of which is compared with the one before it."""
+    cdef Py_ssize_t k
+    cdef int wrong = -1
+    cdef bint ascending = True
+    with nogil:
+        for k in range(begin, end):
+            if u[k] < 0 or v[k] < 0 or u[k] >= n or v[k] >= n:
+                wrong = 0
+            elif u[k] == v[k]:
+                wrong = 1
+            elif isnan(cost[k]):
+                wrong = 2
+            elif u[k] > v[k] or (k > 0 and (u[k] < u[k - 1] or (u[k] == u[k - 1] and v[k] <= v[k - 1]))):
+                ascending = False
+            if wrong >= 0:
+                break
+    if wrong >= 0:
+        return k, wrong, False
+    return -1, 0, ascending
+
+
 def sort_pairs(
     Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const cost_t[::1] cost, const uint8_t[::1] lifted=None
 ):

@@ -98,3 +98,31 @@ def test_an_open_file_is_read_itself_not_what_its_name_leads_to(tmp_path, monkey
     with open("in.parquet", "rb") as stream:
         os.replace("in.parquet", "other.parquet")
         assert gp.io.read_pairs(stream, "left", "right", cost="cost").pairs()[2].tolist() == [10.0, 30.0, 20.0]
+
+
+def test_row_groups_are_read_alike_on_any_number_of_threads(tmp_path, monkeypatch):
+    rows, path = 2**18 + 5, tmp_path / "t.parquet"
+    a = RNG.integers(0, 100_000, rows)
+    b, c = a + RNG.integers(1, 9, rows), RNG.integers(-50, 51, rows).astype(float)
+    for far in (0, 2**31, 2**33):  # 32 bits are enough, or not
+        pq.write_table(pa.table({"a": a + far, "b": b + far, "c": c}), path, row_group_size=100_000)
+        expected = gp.SetPartition.from_frame(
+            {"a": a + far, "b": b + far, "c": c}, "a", "b", cost="c", duplicates="sum"
+        )
+        for threads in ("1", "2"):
+            monkeypatch.setenv("GRAPHPART_THREADS", threads)
+            assert same(gp.read(path, **OPTIONS), expected)
+    holes = pa.array([*a.tolist()[:-2], None, 1])
+    pq.write_table(pa.table({"a": holes, "b": b, "c": c}), path, row_group_size=100_000)
+    with pytest.raises(gp.FormatError, match=f"'a' is null in row {rows - 2}"):
+        gp.read(path, **OPTIONS)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_arrays_of_the_user_are_copied(kind):
+    u, v, c = np.array([0, 0, 1], kind), np.array([1, 2, 2], kind), np.array([-1.0, 2.0, 1.0])
+    for table in ({"a": u, "b": v, "c": c}, pa.table({"a": u, "b": v, "c": c}), pd.DataFrame({"a": u, "b": v, "c": c})):
+        p = gp.SetPartition.from_frame(table, "a", "b", cost="c", dense=False)
+        q = gp.SetPartition.from_frame(table, "a", "b", weight="c", dense=False, missing=0.0)
+        assert all(x.flags.writeable for x in (u, v, c)) and p.cost.tolist() == (-q.cost).tolist() == c.tolist()
+        assert not any(np.shares_memory(x, y) for x in (u, v, c) for r in (p, q) for y in r.pairs())

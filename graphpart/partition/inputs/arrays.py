@@ -44,8 +44,8 @@ def tidy_pairs(
         u, v = u.astype(np.int64), v.astype(np.int64)
     u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
     is_sorted = check_pairs(n, u, v, costs)
-    required = np.isneginf(costs)
-    if required.any():
+    if costs.min(initial=0.0) == -np.inf:
+        required = np.isneginf(costs)
         more = np.stack([np.minimum(u, v)[required], np.maximum(u, v)[required]], 1)
         joins = np.concatenate([joins, more.astype(np.int32)])
         kept = ~required if lifted is None else ~(required & lifted)

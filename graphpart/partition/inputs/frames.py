@@ -18,7 +18,7 @@ from decimal import Decimal
 from functools import partial
 from itertools import count
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from graphpart.kernels import _pairs
 from graphpart.machine import side_by_side
 from graphpart.partition.inputs.arrays import names_of
 
-__all__ = ["Table", "elements_of", "is_frame", "pairs_of_table", "ranked", "rows_of_two", "table_of"]
+__all__ = ["Table", "elements_of", "is_frame", "numbers_of", "pairs_of_table", "ranked", "rows_of_two", "table_of"]
 
 Indices = NDArray[np.int64]
 Codes = tuple[Indices, Indices, Sequence[Hashable]]  # of both columns, -1 where null, and the names that they stand for
@@ -44,6 +44,7 @@ class Table:
     encode: Callable[[Hashable, Hashable], Codes]
     numbers: Callable[[Hashable], Any]  #: NaN where null; None if the column does not hold numbers
     values: Callable[[Hashable], Any]  #: an array of integers, or a list of Python objects, None or NaN where null
+    own: bool = False  #: whether arrays of numbers are used nowhere else
 
     def objects(self, name: Hashable) -> list[Any]:
         """The values of a column as objects of Python."""
@@ -127,20 +128,24 @@ def pairs_of_table(
     if suspicious and np.isnan(numbers).any():
         raise InvalidProblem(f"column {value!r} is null or NaN in row {_first(np.isnan(numbers))}: expected a number")
     u, v, names = table.encode(left, right)
-    for name, codes in ((left, u), (right, v)):
-        if codes.min(initial=0) < 0:
-            raise InvalidProblem(f"column {name!r} is null in row {_first(codes < 0)}: expected an identifier")
-    if isinstance(names, list) and "" in names:
+    u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
+    if _pairs.first_bad_pair(len(names), u, v, numbers)[0] >= 0:
         for name, codes in ((left, u), (right, v)):
-            if (empty := codes == names.index("")).any():
-                raise InvalidProblem(f"column {name!r} is empty in row {_first(empty)}: expected an identifier")
-    if (u == v).any():
+            if codes.min() < 0:
+                raise InvalidProblem(f"column {name!r} is null in row {_first(codes < 0)}: expected an identifier")
         row = _first(u == v)
         raise InvalidProblem(f"row {row} pairs {names[int(u[row])]!r} with itself: expected two different elements")
-    _check_kinds(names, left, right)
-    _check_spelling(names, left, right)
+    kinds = {int} if isinstance(names, range) else set(map(type, names))
+    if str in kinds:
+        for name, codes in ((left, u), (right, v)):
+            if "" in names and (empty := codes == names.index("")).any():
+                raise InvalidProblem(f"column {name!r} is empty in row {_first(empty)}: expected an identifier")
+        if len(kinds) == 1:
+            _check_spelling(cast("Sequence[str]", names), left, right)
+        else:
+            _check_kinds(names, left, right)
     if nodes is None:
-        if isinstance(names, list) and set(map(type, names)) == {int}:  # of a column of objects, for instance
+        if isinstance(names, list) and kinds == {int}:  # of a column of objects, for instance
             nodes = sorted(names)  # type: ignore[type-var]
         if nodes is None or nodes == names:
             return names, u, v, numbers
@@ -232,8 +237,6 @@ def elements_of(frame: Any, name: Hashable | None) -> tuple[list[Hashable], Call
 
 def _check_kinds(names: Sequence[Hashable], left: Hashable, right: Hashable) -> None:
     """Warn if a number and the text of this number are two identifiers."""
-    if isinstance(names, range) or str not in (kinds := set(map(type, names))) or len(kinds) == 1:
-        return
     texts = {name for name in names if isinstance(name, str)}
     for name in names:
         if isinstance(name, int | float | np.number) and (text := f"{name:.17g}") in texts:
@@ -244,10 +247,8 @@ def _check_kinds(names: Sequence[Hashable], left: Hashable, right: Hashable) -> 
             return
 
 
-def _check_spelling(names: Sequence[Hashable], left: Hashable, right: Hashable) -> None:
+def _check_spelling(names: Sequence[str], left: Hashable, right: Hashable) -> None:
     """Warn if two texts differ in spaces at their ends or in capitals only."""
-    if not isinstance(names, list) or not names or set(map(type, names)) != {str}:
-        return
     whole = "\n".join(names)
     if " " not in whole and whole == whole.casefold():  # mostly decided without a look at each name
         return
@@ -282,28 +283,31 @@ def ranked(
     """
     if not len(u):
         return range(0), u, v
-    low, high = int(min(u.min(), v.min())), int(max(u.max(), v.max()))
+    both = partial(side_by_side, worth=len(u) >= 2**18)
+    least, most = zip(*both(*(lambda x=column: (int(x.min()), int(x.max())) for column in (u, v))), strict=True)
+    low, high = min(least), max(most)
     if high - low < 4 * len(u) + 1000:
-        columns = [np.ascontiguousarray(column, np.int64) for column in (u, v)]
+        columns = [np.ascontiguousarray(x, x.dtype if x.dtype == np.int32 else np.int64) for x in (u, v)]
         seen = np.zeros(high - low + 1, np.uint8)
-        side_by_side(*(partial(_pairs.mark, column, low, seen) for column in columns), worth=len(u) >= 2**20)
+        both(*(partial(_pairs.mark, column, low, seen) for column in columns))
+        if low == 0 and seen.all():
+            u, v = both(*(partial(column.astype, np.int32) for column in columns))
+            return range(high + 1), u, v
         distinct = np.flatnonzero(seen) + low
         rank = np.cumsum(seen, dtype=np.int32) - np.int32(1)
-        places = (partial(_pairs.entries_at, column, low, rank) for column in columns)
-        u, v = side_by_side(*places, worth=len(u) >= 2**20)
+        u, v = both(*(partial(_pairs.entries_at, column, low, rank) for column in columns))
     else:
-        both = np.concatenate([u, v])
+        whole = np.concatenate([u, v])
         if factorize is None:
-            distinct, place = np.unique(both, return_inverse=True)
+            distinct, place = np.unique(whole, return_inverse=True)
         else:
-            codes, distinct = factorize(both)
+            codes, distinct = factorize(whole)
             order = np.argsort(distinct)
             distinct, rank = distinct[order], np.empty(len(order), np.int64)
             rank[order] = np.arange(len(order))
             place = rank[codes]
         u, v = place[: len(u)], place[len(u) :]
-    n = len(distinct)
-    return range(n) if low == 0 and high == n - 1 else distinct.tolist(), u, v
+    return range(high + 1) if low == 0 and high == len(distinct) - 1 else distinct.tolist(), u, v
 
 
 def _integers(a: NDArray[Any], b: NDArray[Any], factorize: Any = None) -> Codes | None:
@@ -313,7 +317,9 @@ def _integers(a: NDArray[Any], b: NDArray[Any], factorize: Any = None) -> Codes 
     for array in (a, b):
         if array.dtype == np.uint64 and array.max(initial=0) >= 2**63:
             return None
-    names, u, v = ranked(a.astype(np.int64, copy=False), b.astype(np.int64, copy=False), factorize)
+    if a.dtype != np.int32 or b.dtype != np.int32:
+        a, b = a.astype(np.int64, copy=False), b.astype(np.int64, copy=False)
+    names, u, v = ranked(a, b, factorize)
     return u, v, names
 
 
@@ -469,7 +475,7 @@ def _of_polars(frame: Any) -> Table:
     return Table(list(frame.columns), frame.height, encode, numbers, values)
 
 
-def _numbers_of(column: Any) -> NDArray[Any]:
+def numbers_of(column: Any) -> NDArray[Any]:
     """The numbers of a column of Arrow, NaN where null. Its own ``to_numpy`` imports pandas, which takes long."""
     if column.null_count:
         return np.asarray(column.to_numpy())
@@ -505,7 +511,7 @@ def _of_arrow(table: Any) -> Table:
             a, b = plain(a), plain(b)
         nulls = a.null_count + b.null_count
         if not nulls and types.is_integer(a.type) and types.is_integer(b.type):
-            if found := _integers(_numbers_of(a), _numbers_of(b)):
+            if found := _integers(numbers_of(a), numbers_of(b)):
                 return found
         elif a.type == b.type:
             both = pyarrow.chunked_array([*a.chunks, *b.chunks], a.type)
@@ -530,12 +536,12 @@ def _of_arrow(table: Any) -> Table:
             return None
         if not types.is_float64(column.type):  # a cast imports pyarrow.compute, which takes time and memory
             column = column.cast(pyarrow.float64(), safe=False)  # whole numbers above 2**53 are rounded
-        return _numbers_of(column)
+        return numbers_of(column)
 
     def values(name: Hashable) -> Any:
         column = chunked(name)
         if types.is_integer(column.type) and not column.null_count:
-            return _numbers_of(column)
+            return numbers_of(column)
         return column.to_pylist()
 
     return Table(list(table.column_names), table.num_rows, encode, numbers, values)

@@ -170,6 +170,7 @@ class FromData(FromNetworks):
         meaning = Meaning(kinds[0], options.get("threshold"), options.get("prior"), options.get("clip"))
         costs_of = partial(meaning.costs, place=f"column {column!r} has {{1}} in row {{0}}".format)
         u, v, costs = once(names, u, v, values, duplicates, costs_of)
+        own = costs is not values or table.own
         del values
         lifted = None
         if (other := options.get("lifted")) is not None:
@@ -178,7 +179,7 @@ class FromData(FromNetworks):
                 lifted = once(names, a, b, values, duplicates, costs_of)
             except InvalidProblem as error:
                 raise InvalidProblem(f"in lifted, {error}") from None
-        p = cls.__new__(cls)._build(names, (u, v, costs), options, lifted, attribute, kinds[0] != "cost")
+        p = cls.__new__(cls)._build(names, (u, v, costs), options, lifted, attribute, kinds[0] != "cost", own)
         p._origin = Origin(meaning.kind, column, left, right, meaning.limit, meaning.odds, None, table)
         if meaning.kind != "probability":
             check_requirements(p, costs)

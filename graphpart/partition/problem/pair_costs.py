@@ -152,12 +152,13 @@ class PairCosts(Shown):
         lifted: Triples | None = None,
         attribute: Callable[[str], Any] | None = None,
         scores: bool = False,
+        own: bool = False,
     ) -> Self:
         """From unique names, pairs ``(u, v, costs)``, and the options of a constructor (`ProblemOptions`).
 
         `lifted`: lifted pairs in the same form. `attribute`: a function that finds a grouping by its name. `scores`:
-        whether the costs come from scores, so that by default those of unlisted pairs are derived from the listed ones;
-        the arrays are used nowhere else then.
+        whether the costs come from scores, so that by default those of unlisted pairs are derived from the listed ones.
+        `own`: whether the arrays are used nowhere else, as those of scores are.
         """
         asked, flags = Requirements.of(options), None
         u, v, costs = pairs
@@ -177,7 +178,7 @@ class PairCosts(Shown):
                 derived = cost_of_unlisted(len(nodes), u, v, costs)
                 dense = False if dense is None and derived else dense  # a matrix does not tell which pairs are listed
         background = background_of(nodes, derived if missing is None else missing, options.get("background"), groups)
-        self._set_pairs(nodes, u, v, costs, background, rules, dense, copy=not scores)
+        self._set_pairs(nodes, u, v, costs, background, rules, dense, copy=not (scores or own))
         self._told = told(derived)
         return self
 
