@@ -92,7 +92,7 @@ cdef class CompressedRows:
         return CompressedRows, self.arrays
 
 
-def canonical_labels(const long long[::1] labels) -> tuple[Any, int]:
+def canonical_labels(const index_t[::1] labels) -> tuple[Any, int]:
     """Rename labels from 0..len-1 to 0, 1, ... in order of first appearance; (labels, number of subsets).
 
     A label outside 0..len-1 gives (None, its position).

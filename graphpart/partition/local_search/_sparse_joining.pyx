@@ -24,6 +24,8 @@ neighbours; and the first entries of the heap. All tables stand in few large pag
 still in the cache, and is used for the next table.
 """
 
+from functools import partial
+
 import numpy as np
 
 from libc.math cimport INFINITY
@@ -40,6 +42,7 @@ from graphpart.kernels.ranking cimport Ranked, sort_ranked
 from graphpart.kernels.terms cimport Terms, take_terms, terms_between
 from graphpart.kernels.ties cimport pack_sizes, scramble_pair
 from graphpart.kernels.types cimport cost_t, element_t
+from graphpart.machine import side_by_side
 from graphpart.stopping cimport Stopping
 
 
@@ -617,6 +620,35 @@ cdef bint rank(
     return True
 
 
+def _rank(
+    const element_t[::1] u, const element_t[::1] v, const element_t[::1] names, const cost_t[::1] between,
+    double tolerance, element_t[::1] edges, cost_t[::1] first,
+) -> bool:
+    cdef const element_t* name = NULL
+    cdef bint made
+    if names is not None:
+        name = &names[0]
+    with nogil:
+        made = rank(&u[0], &v[0], name, &between[0], u.shape[0], tolerance, edges.shape[0], &edges[0], &first[0])
+    return made
+
+
+def _make_tables(
+    size_t tables, Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost,
+    const element_t[::1] names,
+) -> bool:
+    """Make the tables at an address."""
+    cdef Tables* s = <Tables*>tables
+    cdef Py_ssize_t k
+    cdef bint made
+    with nogil:
+        made = make_tables(s, n, &u[0], &v[0], &cost[0], u.shape[0])
+        if made and names is not None:
+            for k in range(n):
+                s.of[k].smallest = names[k]
+    return made
+
+
 def join_sparse(
     Py_ssize_t n,
     const element_t[::1] u,
@@ -678,22 +710,23 @@ def join_sparse(
         lifted = terms.lifted.astype(np.int8)
         tables.lifted = &lifted[0]
         between = np.where(terms.lifted, INFINITY, between)     # lifted pairs are not queued
-    for k in range(m):
-        attractive += between[k] < -tolerance
+    with nogil:
+        for k in range(m):
+            attractive += between[k] < -tolerance
     fewest = max(fewest, tables.terms.groups.least)
     if attractive == 0 or n <= fewest:
         return labels_array
     cdef element_t[::1] edges = empty_int32(attractive)
     cdef cost_t[::1] first = empty_float64(attractive)
-    with nogil:
-        made = rank(&u[0], &v[0], name, &between[0], m, tolerance, attractive, &edges[0], &first[0])
-    if not made:
+    ranked, made = side_by_side(
+        partial(_rank, u, v, names, between, tolerance, edges, first),
+        partial(_make_tables, <size_t>&tables, n, u, v, cost, names),
+        worth=m >= 2**18,
+    )
+    if not ranked:
+        free_tables(&tables)
         raise MemoryError()
-    made = make_tables(&tables, n, &u[0], &v[0], &cost[0], m)
     tables.outside = outside
-    if made and name != NULL:
-        for k in range(n):
-            tables.of[k].smallest = name[k]
     queue.capacity = 1024
     queue.size = 0
     queue.heap = <Queued*>malloc(queue.capacity * sizeof(Queued))

@@ -20,7 +20,8 @@ __all__ = ["agreement", "canonical", "check_connected", "check_feasible", "compl
 
 def canonical(labels: NDArray[np.integer[Any]]) -> Labels:
     """Labels renamed to 0, 1, ... in order of first appearance, as a new int32 array. O(n) if they are in 0..n-1."""
-    renamed, _ = _pairs.canonical_labels(np.ascontiguousarray(labels, np.int64))
+    kind = np.int32 if labels.dtype == np.int32 else np.int64
+    renamed, _ = _pairs.canonical_labels(np.ascontiguousarray(labels, kind))
     if renamed is None:
         renamed, _ = _pairs.canonical_labels(np.unique(labels, return_inverse=True)[1].astype(np.int64))
     out: Labels = renamed
