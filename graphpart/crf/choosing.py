@@ -56,7 +56,7 @@ from graphpart.crf.problem.derive import merge, split
 from graphpart.crf.problem.given_labels import better_start
 from graphpart.crf.problem.labeling import Found, finish, trivial_bound
 from graphpart.crf.problem.shared_tables import rows_of, selected
-from graphpart.crf.reduction.persistency import AGAIN, QUICK_STEPS, STEPS, LabelingReduction, reduced
+from graphpart.crf.reduction.persistency import QUICK_STEPS, LabelingReduction, reduced
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.files.checkpoint import saved
 from graphpart.files.labels import write_labels
@@ -68,9 +68,8 @@ __all__ = ["auto"]
 PARAMETERS = ContestantParameters()
 BRANCHED = 2**19  # largest number of table entries of a component that is first tried by branch and bound
 PASSES = 20  # iterations of message passing before the first branch and bound
-SHARE = 0.3  # share of a component's time for the first branch and bound, or for the race before a reduction
+SHARE = 0.3  # share of a component's time for the first branch and bound, or for the begin of the race
 QUICK = 0.1  # share of the remaining time for a reduction
-MAPPED_GAP = 0.05  # largest share of the first gap that is left when improving mappings are tried
 
 Labels = NDArray[np.int32]
 
@@ -264,8 +263,9 @@ class _Solver:
                 bound = max(bound, found.bound)
                 first = found.labels if cost < part.evaluate_labels(first) else first
         if not smaller and self._affordable(part, PARAMETERS.affordable) and not self.stopping.check(math.inf):
-            small = self._smaller(part, QUICK_STEPS, QUICK * self._seconds)
-            if small is not None:
+            seconds = QUICK * self._seconds if self._limited else None
+            small = reduced(part, QUICK_STEPS, self.stopping.child(seconds, plus=math.inf))
+            if small.problem.n < part.n or small.problem.entries < part.entries:
                 return self._of_reduced(small, start, bound, merged)
         one = Open(part, first, max(bound, trivial_bound(part)), merged)
         self.open.append(one)
@@ -275,17 +275,16 @@ class _Solver:
         """Divide the remaining time among the open components."""
         share_out(self.open, self._work_on, self.stopping, lambda: math.inf, self._limited)
         for one in self.open:
-            if one.rest is None:
-                hard = one.hard
-                self.done["without time" if hard is None else hard.how] += 1
-                if hard is None or not hard.proven:
-                    self.proven = False
-                    self.short |= self._limited and hard is not None and hard.needs_more_time
+            hard = one.hard
+            self.done["without time" if hard is None else hard.how] += 1
+            if hard is None or not hard.proven:
+                self.proven = False
+                self.short |= self._limited and hard is not None and hard.needs_more_time
         if self.short:
             self.stopping.stop(Status.TIME_LIMIT)
 
     def _work_on(self, one: Open, seconds: float | None) -> bool:
-        """Continue with a component, after a reduction if it is worthwhile; return whether anything could be done."""
+        """Continue with a component; return whether anything could be done."""
         if seconds is not None and seconds <= 0:
             return False
         within = self.stopping.child(seconds, plus=one.rest_of(self.root))
@@ -293,19 +292,9 @@ class _Solver:
             one.hard = hard = HardComponent(one.part, one.labels, within, self.rng, lambda *_: self._tell())
             if self._affordable(one.part, PARAMETERS.affordable):
                 hard.begin(within.child(None if seconds is None else SHARE * seconds))
-                if not hard.proven and hard.open_share <= MAPPED_GAP:
-                    hard.passing.certify()
-                    self._map(one, hard, QUICK * (within.remaining or 0.0))
-        turns = one.rest is not None or one.hard.run(within)
+        turns = one.hard.run(within)
         self._tell()
         return turns
-
-    def _map(self, one: Open, hard: HardComponent, seconds: float) -> None:
-        """Reduce a component by improving mappings, if this makes it notably smaller."""
-        small = self._smaller(one.part, STEPS, seconds)
-        if small is not None and small.problem.entries <= (1.0 - AGAIN) * one.part.entries:
-            hard.close()
-            one.rest = self._of_reduced(small, hard.labels, one.bound)
 
     def _tell(self) -> None:
         """Report the cost and the bound of the whole factor graph, and save the labels if a checkpoint is due."""
@@ -329,12 +318,7 @@ class _Solver:
     def _affordable(self, part: FactorGraph, each: float) -> bool:
         return part.entries < each * self._seconds
 
-    def _smaller(self, part: FactorGraph, steps: Any, seconds: float) -> LabelingReduction | None:
-        """The reduced factor graph, if it is smaller."""
-        small = reduced(part, steps, self.stopping.child(seconds if self._limited else None, plus=math.inf))
-        return small if small.problem.n < part.n or small.problem.entries < part.entries else None
-
-    def _of_reduced(self, small: LabelingReduction, start: Labels | None, bound: float, merged: int = 0) -> Node:
+    def _of_reduced(self, small: LabelingReduction, start: Labels | None, bound: float, merged: int) -> Node:
         if small.problem.n == 0:
             self.done["by reduction"] += 1
         inner = self.whole(small.problem, _projected(small, start), True)

@@ -67,15 +67,12 @@ class Open:
     ----------
     hard : HardComponent or None
         The race on the component, once there was time for it.
-    rest : Node or None
-        The reduced component, once it was reduced.
     """
 
     def __init__(self, part: FactorGraph, labels: Labels, bound: float, merged: int = 0) -> None:
-        self.part, self.least, self.merged = part, bound, merged
+        self.part, self.least, self.roundings = part, bound, merged
         self.first, self.first_cost = labels, part.evaluate_labels(labels)
         self.hard: HardComponent | None = None
-        self.rest: Node | None = None
         self.left_out = False
 
     @property
@@ -86,31 +83,21 @@ class Open:
     @property
     def is_open(self) -> bool:
         """Whether something is left to do."""
-        return self.rest is None and (self.hard is None or not self.hard.race.done)
+        return self.hard is None or not self.hard.race.done
 
     @property
     def labels(self) -> Labels:
-        if self.rest is not None:
-            return self.rest.labels
         return self.first if self.hard is None else self.hard.labels
 
     @property
     def cost(self) -> float:
         if self.left_out:
             return 0.0
-        if self.rest is not None:
-            return self.rest.cost
         return self.first_cost if self.hard is None else self.hard.cost
 
     @property
     def bound(self) -> float:
-        if self.rest is not None:
-            return self.rest.bound
         return self.least if self.hard is None else max(self.least, self.hard.bound)
-
-    @property
-    def roundings(self) -> int:
-        return self.merged + (0 if self.rest is None else self.rest.roundings)
 
     def rest_of(self, root: Node) -> float:
         """The cost of all other parts of the factor graph `root`, which contains this component."""
