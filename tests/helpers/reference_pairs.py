@@ -29,7 +29,7 @@ def improve_pairs_alone(
     """The fixed point of pairs alone, without moves; `patience` replaces all rules about the ends of sequences."""
     if p.n == 0:
         return labels
-    pairs = _pairs_of(p, labels)
+    pairs = _pairs_of(p, labels, terms_of(p) if p.cost is not None else None)
     if patience is not None:
         rows, terms = (p._rows().arrays, terms_of(p)) if p.matrix is None else (None, None)
         cost = p._evaluate_labels(labels)
@@ -269,6 +269,9 @@ def reference_chains(
             candidates = {d for d in near if len(cost[d]) <= hub} - {b for b, _ in sequence}
             if total < smallest - tolerance:
                 smallest, kept = total, len(sequence)
+            origins, targets = ({y[b] for b, _ in sequence} for y in (start[0], x))
+            if len(origins) == len(targets) == 1 and len(sequence) == x.count(x[b]) and not origins & set(x):
+                break  # a subset has another number, and nothing else has changed
         x, unused = start
         return smallest, sequence[:kept]
 

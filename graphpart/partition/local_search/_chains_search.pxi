@@ -59,6 +59,17 @@ cdef inline void fetch_next(State* s) noexcept nogil:
         fetch_start(s, s.queue[far if far < s.n else far - s.n], s.queue[near if near < s.n else near - s.n])
 
 
+cdef inline bint is_renamed(State* s, Py_ssize_t length) noexcept nogil:
+    """Whether a chain has moved all elements of one subset to one that was empty, so that the partition is the same."""
+    cdef Py_ssize_t i
+    if s.subset[s.origin[0]].size or s.subset[s.label[s.moved[0]]].size != length:
+        return False
+    for i in range(1, length):
+        if s.origin[i] != s.origin[0] or s.label[s.moved[i]] != s.label[s.moved[0]]:
+            return False
+    return True
+
+
 cdef fixed_t improve_by_chain(
     State* s, element_t a, fixed_t tolerance, Py_ssize_t patience, Py_ssize_t longest, double cost, Stopping stopping
 ) noexcept nogil:
@@ -105,7 +116,7 @@ cdef fixed_t improve_by_chain(
         if sum < smallest - tolerance:
             smallest = sum
             kept = length
-        if length - kept == patience or length == longest:
+        if length - kept == patience or length == longest or is_renamed(s, length):
             break
         limit = smallest - sum + (height if length - kept < patience - 1 else -tolerance - 1)
         item = best_candidate(s, limit, cost, stopping)

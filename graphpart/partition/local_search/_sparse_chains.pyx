@@ -216,12 +216,26 @@ cdef class Chains:
         if self.s.terms.k:
             memcpy(self.twin.terms.total, self.s.terms.total, self.s.top * self.s.terms.k * sizeof(int64_t))
 
+    cdef inline bint is_settled(self, element_t a) noexcept nogil:
+        """Whether it follows from what is known of an element that none of its moves lowers the cost."""
+        cdef State* s = &self.s
+        cdef Element* known = s.at + a
+        cdef Py_ssize_t t
+        cdef double moved[TERMS]
+        if not s.exact or not known.known or known.alone != (s.subset[s.label[a]].size == 1):
+            return False
+        if not is_as_it_was(s, a, s.label[a]) or not is_as_it_was(s, a, known.target):
+            return False
+        for t in range(s.terms.k):
+            moved[t] = s.applied[t] - s.since[a * s.terms.k + t]
+        return min(known.delta, known.others - most_by(s, a, moved)) >= -self.tolerance
+
     cdef bint find_moves(self, double cost, Stopping stopping) noexcept nogil:
         """Queue all elements whose best move lowers the cost; return whether there are any, and the run may go on."""
         cdef element_t a, target
         cdef fixed_t others, barred
         for a in range(<element_t>self.s.n):
-            if self.s.base.any and not self.s.stuck[a]:
+            if (self.s.base.any and not self.s.stuck[a]) or self.is_settled(a):
                 continue
             if look_at(&self.s, a, &target, &others, &barred) < -self.tolerance:
                 if not self.s.base.any or may_leave(&self.s.base, a, self.s.label):

@@ -34,7 +34,8 @@ Moves. A chain starts with the best move of one element, to a subset that a stor
 It continues with the best move of an element that a stored pair links to an element that has moved; each element moves
 once. Unless subsets have to be connected, only moves from or to a subset that the chain has changed count, since the
 cost of others does not depend on the chain. The chain ends after CHAIN moves without a new best prefix, after LONGEST
-moves, or when its cost is above that of the best prefix by more than the largest absolute cost of a pair of its first
+moves, when all elements of one subset, and no others, have moved to the empty set, so that the partition is that of its
+start, or when its cost is above that of the best prefix by more than the largest absolute cost of a pair of its first
 element. With a background that repels, only pairs that attract count in this at first. If such chains lower the cost by
 more than a ten-thousandth, chains start from all elements again, and all pairs count from then on. The best prefix is
 applied if it lowers the cost. Chains start from all elements in turn, then again from the elements that moved and their
@@ -86,7 +87,7 @@ from graphpart.partition.local_search._sparse_chains import Chains
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any, move_to_any
 from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.multilevel import start_of_sequences
-from graphpart.partition.local_search.sums import neighbours_of, terms_of
+from graphpart.partition.local_search.sums import Terms, neighbours_of, terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.forms import as_pairs
@@ -173,15 +174,13 @@ def kernighan_lin_pairs(
 def improve_by_pairs(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     """The fixed point of pairwise Kernighan-Lin from canonical labels."""
     p = as_pairs(p)
-    cost = p._evaluate_labels(labels)
     while any_subset_attracts(p) and p.n:
-        before = cost
+        before = p._evaluate_labels(labels)
         labels = canonical(_improve_linked(p, labels, stopping))
         for other in (move_to_any, join_any):
             if stopping.reason is None:
                 labels = other(p, labels, p._evaluate_labels(labels), stopping)
-        cost = p._evaluate_labels(labels)
-        if stopping.reason is not None or not cost < before - p._tolerance:
+        if stopping.reason is not None or not p._evaluate_labels(labels) < before - p._tolerance:
             return labels
     return _improve_linked(p, labels, stopping)
 
@@ -190,13 +189,14 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
     """The fixed point of pairwise Kernighan-Lin over subsets that stored pairs link."""
     if p.n == 0:
         return labels
-    pairs = _pairs_of(p, labels)
-    _improve_in_turn(p, pairs, stopping)
+    terms = None if p.cost is None else terms_of(p)
+    pairs = _pairs_of(p, labels, terms)
+    _improve_in_turn(p, pairs, terms, stopping)
     improved: Labels = pairs.labels
     return improved
 
 
-def _improve_in_turn(p: SetPartition, pairs: Pairs, stopping: Stopping) -> None:
+def _improve_in_turn(p: SetPartition, pairs: Pairs, terms: Terms | None, stopping: Stopping) -> None:
     """Pairs of subsets and sequences over all of them, in turn, until neither improves."""
     if not p.is_dense:
         if neighbours_of(p) > MANY:
@@ -204,7 +204,7 @@ def _improve_in_turn(p: SetPartition, pairs: Pairs, stopping: Stopping) -> None:
             if stopping.reason is not None:
                 return
         chains = Chains(
-            *p._rows().arrays, pairs.labels, p._magnitude, p._tolerance, _patience(p), LONGEST, pairs.hub, terms_of(p),
+            *p._rows().arrays, pairs.labels, p._magnitude, p._tolerance, _patience(p), LONGEST, pairs.hub, terms,
             p.n // BATCHES if p.n >= LARGE else 1,
         )  # fmt: skip
     divided = False
@@ -260,11 +260,10 @@ def _patience(p: SetPartition) -> int:
     return 1 if np.count_nonzero(groups.hard) <= 2 and members.all() else CHAIN
 
 
-def _pairs_of(p: SetPartition, labels: Labels) -> Pairs:
+def _pairs_of(p: SetPartition, labels: Labels, terms: Terms | None) -> Pairs:
     cost = p._evaluate_labels(labels)
     if p.cost is None:
         return Pairs(p.matrix, None, labels, p._magnitude, p._tolerance, cost, SWITCHES)
-    terms = terms_of(p)
     mean = 2.0 * _sum_of_sizes(p) / p.n
     whole = WHOLE if neighbours_of(p) > MANY else 0
     return Pairs(
