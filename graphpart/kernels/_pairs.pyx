@@ -359,6 +359,29 @@ cdef void add_term(
     total.error += ldexp(product.error, ex)
 
 
+cdef Sum sum_within(
+    Py_ssize_t begin, Py_ssize_t end, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost,
+    const element_t[::1] labels
+) noexcept nogil:
+    """The sum over pairs from `begin` to `end`."""
+    cdef Py_ssize_t k
+    cdef Sum total = Sum(0.0, 0.0)
+    for k in range(begin, end):
+        if labels[u[k]] == labels[v[k]]:
+            add(&total, cost[k])
+    return total
+
+
+def _sum_within(
+    Py_ssize_t begin, Py_ssize_t end, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost,
+    const element_t[::1] labels
+):
+    cdef Sum total
+    with nogil:
+        total = sum_within(begin, end, u, v, cost, labels)
+    return total.total, total.error
+
+
 def cost_of_pairs(
     const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost, const element_t[::1] labels,
     const double[::1] beta=None, vectors=(),
@@ -366,15 +389,20 @@ def cost_of_pairs(
     """The sum of ``cost[k]`` over all k with ``labels[u[k]] == labels[v[k]]``, plus the cost of a background. O(m + n)
 
     A background has a factor in `beta` and a pair ``(x, y)`` in `vectors` for each term; labels are in 0..n-1 then.
+    Many pairs are summed up in two halves, by two threads if there are two.
     """
-    cdef Py_ssize_t n = labels.shape[0], k
+    cdef Py_ssize_t n = labels.shape[0], m = u.shape[0], k
     cdef Sum total = Sum(0.0, 0.0)
     cdef const double[::1] x, y
     cdef Sum* sums
-    with nogil:
-        for k in range(u.shape[0]):
-            if labels[u[k]] == labels[v[k]]:
-                add(&total, cost[k])
+    if m < MANY:
+        with nogil:
+            total = sum_within(0, m, u, v, cost, labels)
+    else:
+        halves = [partial(_sum_within, *half, u, v, cost, labels) for half in ((0, m // 2), (m // 2, m))]
+        for part, error in side_by_side(*halves):
+            add(&total, part)
+            total.error += error
     if beta is None or n == 0 or not isfinite(total.total):
         return value(&total)
     for k in range(beta.shape[0]):

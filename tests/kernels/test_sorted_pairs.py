@@ -1,5 +1,7 @@
 """Pairs in lexicographic order: against a dictionary, and the same on any number of threads."""
 
+import math
+
 import numpy as np
 import pytest
 from trials import trials
@@ -89,3 +91,31 @@ def test_rows_are_the_same_on_any_number_of_threads(monkeypatch):
         assert starts.tolist() == np.r_[0, np.cumsum(np.bincount(np.r_[u, v], minlength=n))].tolist()
         assert neighbours.tolist() == np.r_[v, u][order].tolist()
         assert values.tolist() == np.r_[costs, costs][order].tolist()
+
+
+def test_costs_and_magnitudes_of_many_pairs_on_any_number_of_threads(monkeypatch):
+    rng = np.random.default_rng(5)
+    n, m = 1000, 2**18 + 5
+    u, v = (side.astype(np.int32)[:m] for side in np.triu_indices(n, 1))
+    labels = rng.integers(0, 3, n).astype(np.int32)
+    costs = rng.normal(size=m) * np.exp(30 * rng.normal(size=m))
+    whole = rng.integers(-9, 10, m).astype(float)
+    sums = (
+        np.bincount(np.r_[u, v], np.abs(np.r_[whole, whole])),
+        np.bincount(np.r_[u, v], -np.r_[whole, whole].clip(max=0)),
+    )
+    for threads in ("1", "2"):
+        monkeypatch.setenv("GRAPHPART_THREADS", threads)
+        assert _pairs.cost_of_pairs(u, v, costs, labels) == math.fsum(costs[labels[u] == labels[v]])
+        assert _pairs.magnitude_of_pairs(n, u, v, whole) == (sums[0].max(), False, sums[1].max())
+        for at in (0, m // 2 - 1, m // 2, m - 1):
+            far = np.where(np.arange(m) == at, np.inf, costs)
+            assert _pairs.cost_of_pairs(u, v, far, np.zeros(n, np.int32)) == math.inf
+            assert _pairs.magnitude_of_pairs(n, u, v, far)[1]
+        for at in (m // 2 - 1, m // 2):  # sorted up to one pair, at the place where halves meet
+            order = np.arange(m)
+            order[[at, at + 1]] = at + 1, at
+            assert _pairs.first_bad_pair(n, u[order], v[order], costs) == (-1, 0, False)
+            same = np.where(np.arange(m) == at, v, u)
+            assert _pairs.first_bad_pair(n, same, v, costs)[:2] == (at, 1)
+        assert _pairs.first_bad_pair(n, u, v, costs) == (-1, 0, True)
