@@ -51,7 +51,8 @@ class Passing(Contestant):
     ----------
     other : callable
         Returns the bound of a contestant before it. Without a time limit, message passing ends once its bound would not
-        be above this one by `GAIN` of its gap at its latest pace, or would remain far from the cost.
+        be above this one by `GAIN` of its gap at its latest pace, or would remain far from the cost, or once a gap of
+        more than `GAIN` of the first one would be closed by no more than `GAIN`.
     """
 
     name = "message passing"
@@ -101,9 +102,9 @@ class Passing(Contestant):
 
     def _in_whole(self, ascent: Ascent, stopping: Stopping) -> None:
         left, before = self.parameters.passed, -1
-        least = self.other()
+        least, others = self.other(), math.isfinite(self.other())
         if self.cost < math.inf:
-            least += GAIN * max(0.0, self.cost - least) if math.isfinite(least) else 0.0
+            least += GAIN * max(0.0, self.cost - least) if others else 0.0
             least = max(least, self.cost - FAR * (self.cost - trivial_bound(self.f)))
         while left > 0 and ascent.iterations > before and not stopping.check(self.cost):
             ascent.stopping, before, bound = stopping.child(iterations=WINDOW), ascent.iterations, ascent.passes.bound
@@ -113,8 +114,11 @@ class Passing(Contestant):
             read = (ascent.iterations - before) * (self._read(ascent) + float(added))
             left -= read
             rise = ascent.passes.bound - bound  # of the latest window; later ones raise the bound less
-            if before and read and ascent.passes.bound + rise * max(left, 0.0) / read < least:
-                break
+            if before and read:
+                more, gap = rise * max(left, 0.0) / read, ascent.cost - ascent.passes.bound  # at this pace
+                wide = others and gap > GAIN * (ascent.cost - trivial_bound(self.f))
+                if ascent.passes.bound + more < least or (wide and more < GAIN * gap):
+                    break
         self._rest()
 
     def _read(self, ascent: Ascent) -> float:

@@ -35,6 +35,7 @@ from graphpart.stopping import Stopping
 __all__ = ["WORK", "BranchAndCut", "is_dense", "is_suitable"]
 
 WORK = 20_000  # iterations of the simplex method of a turn without a time limit: some seconds
+FAR = 0.25  # share of the first gap; if more is open, a linear program that would be interrupted is not begun
 DENSE = 3  # edges for each node of a small graph, up to which odd cycles are better
 STEPLESS = 600  # edges up to which odd cycles are better if bounds are not rounded up to a step of the weights
 MANY = 2048  # open nodes, of some 100 kB each for 100 spins; with more, the latest is next
@@ -134,8 +135,12 @@ class BranchAndCut:
             if stopping.remaining is not None and bounding.needs > stopping.remaining:
                 self.needs = bounding.needs
                 break
+            before = bounding.work
             self._round(stopping)
             if until is not None and stopping.seconds >= until:
+                break
+            # The next linear program takes as long as this one, or longer.
+            if 2 * bounding.work - before > last and self.cost - self.bound > FAR * (self.cost - self.g.least):
                 break
 
     def _begin(self) -> None:
