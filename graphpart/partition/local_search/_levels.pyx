@@ -50,12 +50,17 @@ cdef enum:
     FOUND = 2       # in the queue, and its best subset is known
 
 
+cdef struct Sum:                # 16 bytes, in one line of the cache
+    fixed_t cost                # of the element at hand to a subset
+    int64_t look                # that computed it
+
+
 cdef struct Subsets:
     element_t* label
     element_t* size             # number of elements of each subset
     int64_t* total              # k sums of weights for each subset
-    fixed_t* sums               # cost of the element at hand to each subset
-    int64_t* stamp              # the look that computed the sum
+    Sum* sums                   # for each subset
+    int64_t* stamp              # if boxed: the look that found the subset last
     int64_t look
     element_t* linked           # subsets that stored pairs link to it
     Py_ssize_t links
@@ -153,6 +158,7 @@ cdef class Level:
         cdef offset_t i
         cdef element_t U
         cdef cost_t c
+        cdef Sum* sum
         s.look += 1
         s.links = 0
         for i in range(self.starts[a], self.starts[a + 1]):
@@ -160,15 +166,18 @@ cdef class Level:
             if not begin <= U < end:
                 continue
             c = self.costs[i]
-            if s.stamp[U] != s.look:
-                s.stamp[U] = s.look
-                s.sums[U] = 0
+            sum = s.sums + U
+            if sum.look != s.look:
+                sum.look = s.look
+                sum.cost = 0
                 s.linked[s.links] = U
                 s.links += 1
+                if s.boxed:
+                    s.stamp[U] = s.look
             if c == INFINITY:
-                s.sums[U] = NONE
-            elif s.sums[U] != NONE:
-                s.sums[U] += fixed(c, self.scale)
+                sum.cost = NONE
+            elif sum.cost != NONE:
+                sum.cost += fixed(c, self.scale)
         if s.base.any:
             s.links = base_only(&s.base, a, s.label, s.linked, s.links)
 
@@ -216,9 +225,9 @@ cdef class Level:
         cdef double value
         for i in range(s.links):
             U = s.linked[i]
-            if U == mine or s.sums[U] == NONE:
+            if U == mine or s.sums[U].cost == NONE:
                 continue
-            value = s.sums[U] / self.scale + self._background(s, a, slope, U)
+            value = s.sums[U].cost / self.scale + self._background(s, a, slope, U)
             if value < low[0]:
                 low[0] = value
                 W = U
@@ -235,8 +244,8 @@ cdef class Level:
         own = groups_at(&s.groups, a, mine, True) if s.groups.any else 0.0
         for t in range(self.k):
             own += slope[t] * <double>(s.total[mine * self.k + t] - self.weights[a, t])
-        if s.stamp[mine] == s.look:
-            own += s.sums[mine] / self.scale
+        if s.sums[mine].look == s.look:
+            own += s.sums[mine].cost / self.scale
         low = own - self.tolerance
         W = self._best_linked(s, a, slope, &low)
         while s.boxed:
@@ -665,14 +674,14 @@ cdef class _Arrays:
         cdef Py_ssize_t n = level.n, k = level.k, a, t
         cdef element_t[::1] label = labels, size = zeros_int32(n + 1), linked = zeros_int32(n + 1)
         cdef int64_t[::1] total = np.zeros((n + 1) * k + 1, np.int64)
-        cdef int64_t[::1] stamp = zeros_int64(n + 1), sums = zeros_int64(n + 1)
-        self.kept = [label, size, linked, total, stamp, sums]
+        cdef int64_t[::1] stamp
+        cdef char[::1] sums = zeros_int8((n + 1) * sizeof(Sum))
+        self.kept = [label, size, linked, total, sums]
         self.s.label = &label[0] if n else NULL
         self.s.size = &size[0]
         self.s.linked = &linked[0]
         self.s.total = &total[0]
-        self.s.stamp = &stamp[0]
-        self.s.sums = &sums[0]
+        self.s.sums = <Sum*>&sums[0]
         self.s.look = 0
         self.s.links = 0
         self.kept.append(take_groups(&self.s.groups, level.terms, n + 1))
@@ -685,6 +694,9 @@ cdef class _Arrays:
                 total[label[a] * k + t] += level.weights[a, t]
         self.s.boxed = boxed and not level.repels
         if self.s.boxed:
+            stamp = zeros_int64(n + 1)
+            self.kept.append(stamp)
+            self.s.stamp = &stamp[0]
             if not boxes_make(&self.s.boxes, n + 1, k):
                 raise MemoryError()
             for a in range(n + 1):
@@ -695,12 +707,12 @@ cdef class _Arrays:
         """Make what a second thread needs of its own, which has other subsets, or other elements of all subsets."""
         cdef Py_ssize_t room = len(self.kept[1])
         cdef element_t[::1] linked = zeros_int32(room)
-        cdef int64_t[::1] stamp = zeros_int64(room if all_elements else 1), sums = zeros_int64(stamp.shape[0])
-        self.kept += [linked, stamp, sums]
+        cdef char[::1] sums = zeros_int8((room if all_elements else 1) * sizeof(Sum))
+        self.kept += [linked, sums]
         self.other = self.s
         self.other.linked = &linked[0]
         if all_elements:
-            self.other.stamp, self.other.sums = &stamp[0], &sums[0]
+            self.other.sums = <Sum*>&sums[0]
             self.moves = <Move*>malloc((min(room, BATCH) + 1) * sizeof(Move))
             if self.moves == NULL:
                 raise MemoryError()
