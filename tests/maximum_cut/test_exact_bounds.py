@@ -186,6 +186,17 @@ def optimum(p: gp.FactorGraph | gp.SetPartition) -> Fraction:
     return min(costs)
 
 
+def test_a_linear_program_that_would_be_interrupted_is_not_begun_where_the_gap_is_wide(monkeypatch):
+    f = gp.generate.spin_glass(6, 3, seed=1).problem
+    labels, work = np.zeros(f.n, np.int32), []
+    for far in (0.0, math.inf):
+        monkeypatch.setattr(branch_and_cut, "FAR", far)
+        one = Cutting(f, labels, f.evaluate_labels(labels))
+        one.go_on(Stopping(), None, 500)
+        work.append(one.solver._bounding.work)
+    assert 0 < work[0] < 500 < work[1]
+
+
 @pytest.mark.parametrize("form", ["tables", "quadratic", "at most two"])
 @pytest.mark.filterwarnings("ignore::graphpart.errors.GraphPartWarning")
 def test_branch_and_cut_proves_decimal_costs_as_whole_numbers(form, monkeypatch):
