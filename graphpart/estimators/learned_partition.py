@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,6 @@ from graphpart.estimators.solving import clustered, seed
 from graphpart.learn import LogisticRegression, MaxMarginPartition, pairs
 from graphpart.learn.attributes import total_width
 from graphpart.learn.rich_attributes import NAMES, RichAttributes
-from graphpart.learn.thresholds import ThresholdSelection, cross_validate_threshold
 from graphpart.partition.problem import SetPartition
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping
@@ -25,20 +24,6 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Labels = NDArray[np.int64]
 Model = LogisticRegression | MaxMarginPartition
-SPLITS = 5  # of the classes, to choose the threshold
-
-
-class _Time(NamedTuple):
-    """A share of what is left of the time when it is needed, after attributes were computed."""
-
-    whole: Stopping
-    share: float
-
-    @property
-    def left(self) -> float | None:
-        """Seconds; None without a limit."""
-        left: float | None = self.whole.remaining
-        return None if left is None else left * self.share
 
 
 class LearnedPartition(BaseEstimator):  # type: ignore[misc]
@@ -47,8 +32,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
     By default, `fit` takes the following steps. It standardises the elements and learns a linear map that makes classes
     compact. It computes attributes of pairs: the distance and the cosine after the map, and the similarity of random
     walks that start from both elements and go from neighbour to neighbour. It learns costs such that, on many samples
-    of elements, the true partition is better than all others by a margin. It chooses a threshold on the costs by
-    cross-validation: some classes are left out of learning, and the threshold that partitions these best is taken.
+    of elements, the true partition is better than all others by a margin.
 
     Parameters
     ----------
@@ -60,9 +44,9 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         less than 300 elements). "logistic" learns from pairs as if these were independent, by `LogisticRegression`.
     sigma : float, optional
         Standard deviation of the Gaussian prior of each parameter. Default: 10 for max-margin, 1 for logistic.
-    threshold : "cross-validated" or float
-        The threshold that is subtracted from the costs. By default :func:`graphpart.learn.cross_validate_threshold`
-        chooses it, on training classes only; it is 0 if there are fewer than 3 of these.
+    threshold : float
+        What is subtracted from the costs: larger values join more. `GridSearchCV` with groups, or
+        :func:`graphpart.learn.cross_validate_threshold`, choose one by classes that are left out of learning.
     intercept : bool
         Whether pairs get a constant attribute.
     max_pairs : int, optional
@@ -78,9 +62,8 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         As for :func:`graphpart.solve`, but without a limit, ``"auto"`` searches for about a tenth of a second if that
         finds nothing better, and proves for no longer than it has searched.
     time_limit : float, optional
-        Seconds for `fit`, and for each partition of new elements. Half of those of `fit` are for the costs, the others
-        for the threshold, which is chosen by as many splits as there is time for, at least one. The attributes of
-        ``kind="auto"`` are computed in any case, which takes seconds for thousands of elements.
+        Seconds for `fit`, and for each partition of new elements. The attributes of ``kind="auto"`` are computed in any
+        case, which takes seconds for thousands of elements.
     random_state : int, RandomState or None
         For draws, and for methods that draw random numbers. None: 0 for samples, so that fits can be repeated.
     progress : bool
@@ -90,9 +73,6 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
     ----------
     model_ : MaxMarginPartition or LogisticRegression
         The parameters of the costs.
-    threshold_ : float
-    selection_ : ThresholdSelection or None
-        The scores of all thresholds on classes left out.
     attributes_ : RichAttributes or None
         The map, if `kind` is ``"auto"``.
     n_features_in_, feature_names_in_
@@ -117,7 +97,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         *,
         loss: str = "max-margin",
         sigma: float | None = None,
-        threshold: float | str = "cross-validated",
+        threshold: float = 0.0,
         intercept: bool = True,
         max_pairs: int | None = None,
         max_elements: int | None = 3000,
@@ -161,10 +141,8 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         """
         if self.loss not in ("max-margin", "logistic"):
             raise InvalidOption(f"loss is {self.loss!r}: expected max-margin or logistic")
-        if self.threshold != "cross-validated" and not (
-            isinstance(self.threshold, int | float | np.number) and np.isfinite(self.threshold)
-        ):
-            raise InvalidOption(f"threshold is {self.threshold!r}: expected a finite number or 'cross-validated'")
+        if not (isinstance(self.threshold, int | float | np.number) and np.isfinite(self.threshold)):
+            raise InvalidOption(f"threshold is {self.threshold!r}: expected a finite number")
         if self.max_elements is not None and self.max_elements < 1:
             raise InvalidOption(f"max_elements is {self.max_elements!r}: expected at least 1, or None")
         X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
@@ -182,16 +160,13 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
             chosen = np.sort(rng.choice(chosen, self.max_elements, replace=False))
         X, classes, weights = _merged(X[chosen], classes[chosen], None if weights is None else weights[chosen])
 
-        stopping = Stopping(self.time_limit)
-        some = _Time(stopping, 0.5 if isinstance(self.threshold, str) else 1.0)
-        self.attributes_, self.model_ = self._learn(X, classes, weights, drawn_by, some)
-        self.threshold_, self.selection_ = self._threshold(X, classes, weights, drawn_by, stopping)
+        self.attributes_, self.model_ = self._learn(X, classes, weights, drawn_by, Stopping(self.time_limit))
         if self.time_limit is not None and not self.model_.theta_.any():
             warn(f"time_limit is {self.time_limit:g}: no costs were learned in that time; all pairs cost the same")
         return self
 
     def _learn(
-        self, X: Array, y: NDArray[Any], weights: Array | None, drawn_by: int | None, time: _Time
+        self, X: Array, y: NDArray[Any], weights: Array | None, drawn_by: int | None, stopping: Stopping
     ) -> tuple[RichAttributes | None, Model]:
         """Attributes and costs from elements of known classes."""
         rich = RichAttributes().fit(X, y, weights) if self._automatic else None
@@ -204,15 +179,15 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
             number = int(np.clip(np.ceil(len(y) / 6), 5, 50))  # an element is in about 10, of 60 elements each
             samples = pairs.cut_into_problems(y, number, seed=drawn_by or 0, missing=None)
             if samples:
-                return rich, self._learn_from_partitions(X, y, weights, samples, rich, names, time)
+                return rich, self._learn_from_partitions(X, y, weights, samples, rich, names, stopping)
         train, same = pairs.training_pairs(y, self.max_pairs, seed=drawn_by, missing=None)
         w = self._pair_weights(y, train, same, weights)
         model = LogisticRegression(1.0 if self.sigma is None else self.sigma, intercept=self.intercept)
         if rich is not None:
             rows = rich.of_pairs(X, train)
-            return rich, model.fit(rows, same, w, attributes=names, time_limit=time.left)
+            return rich, model.fit(rows, same, w, attributes=names, time_limit=stopping.remaining)
         blocks, width = pairs.sample_blocks(X, train, same, self.kind, w), total_width(self.kind, X)
-        return None, model.fit_blocks(blocks, width, attributes=names, time_limit=time.left)
+        return None, model.fit_blocks(blocks, width, attributes=names, time_limit=stopping.remaining)
 
     def _learn_from_partitions(
         self,
@@ -222,7 +197,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         samples: list[Indices],
         rich: RichAttributes | None,
         names: list[str] | None,
-        time: _Time,
+        stopping: Stopping,
     ) -> MaxMarginPartition:
         places, decisions = [], []
         for sample in samples:
@@ -239,7 +214,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
             10.0 if self.sigma is None else self.sigma, start=None, intercept=self.intercept, seed=0
         )
         y_pairs = np.concatenate(decisions)
-        return model.fit(rows, y_pairs, every, number, w, attributes=names, time_limit=time.left)
+        return model.fit(rows, y_pairs, every, number, w, attributes=names, time_limit=stopping.remaining)
 
     def _pair_weights(self, y: NDArray[Any], train: Indices, same: NDArray[np.int8], weights: Array | None) -> Any:
         """Weights of training pairs: of their elements, and such that drawn pairs count as all."""
@@ -252,22 +227,6 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
             scale = np.where(same == 1, joins / drawn[0], cuts / drawn[1])
             w = scale if w is None else w * scale
         return w
-
-    def _threshold(
-        self, X: Array, y: NDArray[Any], weights: Array | None, drawn_by: int | None, stopping: Stopping
-    ) -> tuple[float, ThresholdSelection | None]:
-        if not isinstance(self.threshold, str):
-            return float(self.threshold), None
-
-        def costs(learn: Indices, held: Indices) -> Array:
-            w = None if weights is None else weights[learn]
-            some = _Time(stopping, 0.5 / SPLITS)  # half of it is for partitions
-            return self._cost_matrix(X[held], *self._learn(X[learn], y[learn], w, drawn_by, some))
-
-        classes, codes = np.unique(y, return_inverse=True)  # -1 is a class here
-        found = cross_validate_threshold(costs, codes, splits=SPLITS, seed=drawn_by or 0, time_limit=stopping.remaining)
-        found.held_out = [tuple(classes[list(held)].tolist()) for held in found.held_out]
-        return found.threshold, found
 
     @property
     def _automatic(self) -> bool:
@@ -282,9 +241,9 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
 
     def _pair_costs(self, X: Array, candidates: Any) -> Array:
         if self.attributes_ is None:
-            return pairs.pair_costs(X, candidates, self.model_, self.kind) - self.threshold_
+            return pairs.pair_costs(X, candidates, self.model_, self.kind) - self.threshold
         listed = pairs.pair_indices(candidates, len(X))
-        return self.model_.costs(self.attributes_.of_pairs(X, listed)) - self.threshold_
+        return self.model_.costs(self.attributes_.of_pairs(X, listed)) - self.threshold
 
     def _elements(self, X: Any) -> Array:
         check_is_fitted(self)
@@ -297,7 +256,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
             candidates = pairs.nearest_neighbors(X, self.n_neighbors)
             return SetPartition.from_pairs(len(X), candidates, self._pair_costs(X, candidates))
         C = self._cost_matrix(X, self.attributes_, self.model_)
-        C -= self.threshold_
+        C -= self.threshold
         np.fill_diagonal(C, 0.0)
         return SetPartition.from_matrix(C)
 

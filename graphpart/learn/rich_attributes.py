@@ -1,12 +1,16 @@
 """Attributes of pairs that carry over to other classes: nearness in a learned linear map, and walks among neighbours.
 
-1. Attributes of elements are centred and divided by the root of (their variance plus the median variance of all
-   attributes), so that attributes that hardly vary do not become large. Then a linear map makes the mean scatter within
-   classes that of independent attributes (the whitening of linear discriminant analysis; the scatter is shrunk half-way
-   to its mean, Friedman 1989). After the map, directions in which elements of one class differ count little.
+1. Attributes of elements are centred and divided by the root of their variance within classes. What is added to it
+   keeps attributes that hardly vary small: a hundredth of the whole variance, and the median variance within classes
+   times the share of the variance that is within them. Then a linear map makes the mean scatter within classes that of
+   independent attributes (the whitening of linear discriminant analysis). After the map, directions in which elements
+   of one class differ count little. In the directions of the scatter of class means b, which is larger where classes
+   differ, distances are multiplied by the root of b / (1 + b): where classes do not differ, distances say nothing. Both
+   scatters are shrunk to their means (Friedman 1989), as if there were V more elements, and `CLASSES` more classes.
 2. Two attributes measure the nearness of a pair after the map: minus the Euclidean distance, in units of the mean
    distance of training pairs, and the cosine.
-3. For each of these two measures, a graph joins every element with its k nearest neighbours and with itself. Let M =
+3. For each of these two measures, a graph joins every element with its k nearest neighbours and with itself, where k is
+   half of the median size that classes of the training elements would have among as many elements. Let M =
    D^-1/2 A D^-1/2 be the normalised matrix of the random walk on this graph. For t = 2, 4, 8, 16, a further attribute
    compares the distribution of a walk of t / 2 steps from a with that of a walk of t / 2 steps from b:
 
@@ -34,6 +38,7 @@ __all__ = ["RichAttributes", "walk_similarities"]
 
 Array = NDArray[np.float64]
 STEPS = (2, 4, 8, 16)
+CLASSES = 5  # as how many classes the mean of the scatter of class means counts
 NEARNESS = ("distance", "cosine")
 NAMES = tuple(
     f"{near}{suffix}" for near in NEARNESS for suffix in ("", *(f", walks of {steps} steps" for steps in STEPS))
@@ -49,8 +54,8 @@ class RichAttributes:
     map_ : ndarray of float64, shape (V, V)
     unit_ : float
         The mean distance of training elements in the map.
-    neighbors_ : int
-        k: 10, or half of the median size of training classes if that is smaller, at least 2.
+    share_ : float
+        Half of the median size of training classes, as a share of all training elements.
 
     Notes
     -----
@@ -62,7 +67,7 @@ class RichAttributes:
     scale_: Array
     map_: Array
     unit_: float
-    neighbors_: int
+    share_: float
 
     def fit(self, X: Array, y: NDArray[Any], weights: Array | None = None) -> RichAttributes:
         """Learn the map from elements of known classes; `weights` are those of the elements."""
@@ -71,22 +76,29 @@ class RichAttributes:
         w = w / w.sum()
         codes = np.unique(y, return_inverse=True)[1].reshape(-1)
         self.mean_ = w @ X
-        variances = w @ np.square(X - self.mean_)
-        positive = variances[variances > 0]
-        scale = np.sqrt(variances + (np.median(positive) if len(positive) else 0.0))
-        self.scale_ = np.where(scale > 0, scale, 1.0)
-        Z = (X - self.mean_) / self.scale_
         share = np.bincount(codes, w)
-        means: NDArray[np.float64] = np.stack([np.bincount(codes, w * column) for column in Z.T], axis=1)
-        means = means / np.where(share > 0, share, 1.0)[:, None]
+        whole = w @ np.square(X - self.mean_)
+        within = w @ np.square(X - _means(X, codes, w)[codes])
+        positive = within[within > 0]
+        usual = np.median(positive) if len(positive) else 0.0
+        variances = within + 0.01 * whole + usual * within / np.where(whole > 0, whole, 1.0)
+        self.scale_ = np.where(variances > 0, np.sqrt(variances), 1.0)
+        Z = (X - self.mean_) / self.scale_
+        n, V, classes = *Z.shape, len(share)
+        means = _means(Z, codes, w)
         residual = Z - means[codes]
-        scatter = (residual * w[:, None]).T @ residual
-        variance = float(np.trace(scatter)) / len(scatter)
-        target = (variance if variance > 0 else 1.0) * np.eye(len(scatter))
-        values, axes = np.linalg.eigh(0.5 * (scatter + target))
-        self.map_ = axes / np.sqrt(values)
-        sizes = np.bincount(codes)
-        self.neighbors_ = int(np.clip(np.median(sizes) / 2, 2, 10))
+        free = max(1, n - classes)
+        scatter = (residual * w[:, None]).T @ residual * (n / free)
+        values, axes = np.linalg.eigh(_shrunk(scatter, free, V) if scatter.any() else np.eye(V))
+        whiten = axes / np.sqrt(values)
+        centred = (means - share @ means) @ whiten
+        between = (centred * share[:, None]).T @ centred * (classes / max(1, classes - 1))
+        error = float((np.bincount(codes, w * w) / np.where(share > 0, share, 1.0)).sum())  # of the means of classes
+        values, axes = np.linalg.eigh(between - error * np.eye(V))
+        b = np.maximum(values, 0.0)
+        b = ((classes - 1) * b + CLASSES * b.mean()) / (classes - 1 + CLASSES)
+        self.map_ = whiten @ axes * np.sqrt(b / (1.0 + b) if b.any() else np.ones(V))
+        self.share_ = float(np.median(np.bincount(codes)) / 2 / n)
         mapped = Z @ self.map_
         squares = np.einsum("nv,nv->n", mapped, mapped)
         mean = mapped.mean(axis=0)
@@ -108,7 +120,7 @@ class RichAttributes:
         Z = self.mapped(X)
         for near in (self._distances(Z), self._cosines(Z)):
             yield near
-            yield from walk_similarities(near, self.neighbors_)
+            yield from walk_similarities(near, int(np.clip(self.share_ * len(X), 2, 10)))
 
     def of_pairs(self, X: Array, pairs: NDArray[np.integer[Any]]) -> Array:
         """The attributes of some pairs, shape (m, 10)."""
@@ -143,6 +155,20 @@ class RichAttributes:
         rows = unit_rows(Z)
         cosines: Array = rows @ rows.T
         return cosines
+
+
+def _means(X: Array, codes: NDArray[np.int64], w: Array) -> Array:
+    """The mean of each class."""
+    share = np.bincount(codes, w)
+    sums: Array = np.stack([np.bincount(codes, w * column) for column in X.T], axis=1)
+    return sums / np.where(share > 0, share, 1.0)[:, None]
+
+
+def _shrunk(scatter: Array, number: float, more: float) -> Array:
+    """A scatter of so many observations, and its mean as so many more."""
+    V = len(scatter)
+    shrunk: Array = (number * scatter + more * np.trace(scatter) / V * np.eye(V)) / (number + more)
+    return shrunk
 
 
 def walk_similarities(near: Array, k: int) -> Iterator[Array]:

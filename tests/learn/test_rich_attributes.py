@@ -29,18 +29,42 @@ def test_walks_are_powers_of_the_matrix():
         assert found.min() >= 0 and found.max() <= 1 + 1e-9
 
 
-def test_map_whitens_the_shrunk_scatter_within_classes():
+def test_map_whitens_the_scatter_within_classes_and_weighs_directions_by_that_between_them():
     X, y = elements()
     rich = RichAttributes().fit(X, y)
-    Z = (X - rich.mean_) / rich.scale_
-    R = np.concatenate([Z[y == c] - Z[y == c].mean(axis=0) for c in range(4)])
-    W = R.T @ R / len(X)
-    W = 0.5 * W + 0.5 * np.trace(W) / 5 * np.eye(5)
-    assert rich.map_.T @ W @ rich.map_ == pytest.approx(np.eye(5), abs=1e-9)
+    sizes = np.bincount(y)
+    within = np.mean(np.concatenate([np.square(X[y == c] - X[y == c].mean(axis=0)) for c in range(4)]), axis=0)
+    whole = X.var(axis=0)
+    assert rich.scale_**2 == pytest.approx(within + 0.01 * whole + np.median(within) * within / whole)
+    Z = (X - X.mean(axis=0)) / rich.scale_
+    means = np.array([Z[y == c].mean(axis=0) for c in range(4)])
+    R = Z - means[y]
+    free = len(X) - 4
+    W = R.T @ R / free
+    W = (free * W + 5 * np.trace(W) / 5 * np.eye(5)) / (free + 5)
+    P = rich.map_.T @ W @ rich.map_
+    weights = np.diag(P)
+    assert np.diag(weights) == pytest.approx(P, abs=1e-9) and weights.max() < 1
+    B = rich.map_.T @ ((means * (sizes / len(X))[:, None]).T @ means * 4 / 3) @ rich.map_
+    b = (np.diag(B) / weights - 4 / len(X)).clip(0.0)  # less the error of the means
+    b = (3 * b + 5 * b.mean()) / 8
+    assert weights == pytest.approx(b / (1 + b))
+    assert rich.share_ == np.median(sizes) / 2 / len(X)
     D = np.linalg.norm(rich.mapped(X)[:, None] - rich.mapped(X), axis=2)
     first = next(iter(rich.matrices(X)))
     assert first == pytest.approx(-D / rich.unit_, abs=1e-6)
     assert rich.unit_**2 == pytest.approx((D**2).mean())
+
+
+def test_walks_have_neighbors_for_classes_of_new_elements():
+    X, y = elements(2, 200)
+    rich = RichAttributes().fit(X, y)
+    few = X[:24]
+    matrices = [matrix.copy() for matrix in rich.matrices(few)]
+    k = int(np.median(np.bincount(y)) / 2 * 24 / 200)
+    assert k == 3
+    for matrix, walks in zip(matrices[1:5], walk_similarities(matrices[0], k), strict=True):
+        assert (matrix == walks).all()
 
 
 def test_pairs_and_matrices_agree():
