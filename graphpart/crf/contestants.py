@@ -136,7 +136,7 @@ class Passing(Contestant):
             if ascent.iterations > before:
                 self._each = (stopping.seconds - began) / (ascent.iterations - before)
             if why != "stopped":
-                if ascent.tightening or not self.tightening or ascent.closed():
+                if ascent.tightening or not self.tightening or ascent.passes.narrow or ascent.closed():
                     self._rest()
                     return
                 cycles = self._cycles()

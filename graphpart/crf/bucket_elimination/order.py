@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from graphpart.crf.bucket_elimination import _kernels
 from graphpart.crf.bucket_elimination.plan import Plan, make_plan, text_of
-from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem import FactorGraph, _structure, as_factor_graph
+from graphpart.crf.problem._view import View
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.stopping import Stopping, interruptible
 
@@ -36,6 +37,7 @@ SHARE = 64  # entries of tables for each operation that looks for better orders
 MEMORY_WEIGHT = 0.5  # nanoseconds for a byte
 REACH = 2**12  # times too much memory or too many entries, up to which a better order may help
 PATIENCE = 0.2  # of the time limit, for better orders if the tables do not fit
+LARGE = 2**20  # variables from which on the connected view is not kept
 TRIES = (
     (0, 11),
     (0, 8),
@@ -113,6 +115,15 @@ def elimination_order(problem: Any, *, seed: int | None = None, time_limit: floa
     return find_order(f, seed, Stopping(time_limit))
 
 
+def _connected(f: FactorGraph) -> View:
+    """The connected view; that of a large factor graph is not kept, since it takes some 50 bytes for each variable."""
+    if f.n < LARGE:
+        return f._view(connected=True)
+    view = View(f._flat(), f._layout(), f.has_forbidden)
+    view.connect(_structure.incidence(f.n, *f._flat()[1:3]))
+    return view
+
+
 def find_order(
     f: FactorGraph, seed: int | None, stopping: Stopping, limit: int | None = None, entries: float = math.inf
 ) -> EliminationOrder:
@@ -123,7 +134,7 @@ def find_order(
     """
     began = stopping.seconds
     logs = np.rint(np.log2(f.domains) * 65536).astype(np.int64)
-    start, neighbour = _kernels.interactions(f._view(connected=True))
+    start, neighbour = _kernels.interactions(_connected(f))
     graph = _kernels.VariableGraph(f.domains, start, neighbour, logs)
     rank, noise = np.arange(f.n, dtype=np.int32), np.zeros(f.n, np.int64)
     order, _, width, first, _, work = graph.greedy(noise, rank, 0, BUDGET, math.inf, stopping)

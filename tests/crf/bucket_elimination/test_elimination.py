@@ -24,6 +24,7 @@ from graphpart.crf.bucket_elimination import (
     min_marginals,
     samples,
 )
+from graphpart.crf.bucket_elimination import order as order_module
 from graphpart.crf.bucket_elimination.elimination import _relaxations
 from graphpart.crf.bucket_elimination.plan import Plan, collect, make_plan
 from graphpart.stopping import Stopping
@@ -303,6 +304,17 @@ def test_width_and_sizes_against_sets():
             (size * int(f.domains[v]) for v, size in zip(found.indices, sizes, strict=True)), default=0
         )
         assert found.memory_kept >= 8 * sum(size for size in sizes if size > 1)
+
+
+def test_the_connected_view_of_a_large_factor_graph_is_not_kept(monkeypatch):
+    for kept in (True, False):
+        monkeypatch.setattr(order_module, "LARGE", 2**20 if kept else 0)
+        f = gp.generate.factor_grid(5, 6, "mixed", 3, seed=1).problem
+        indices = elimination_order(f).indices
+        assert ("incidence" in f._cache) == kept
+        if kept:
+            expected = indices
+    assert np.array_equal(indices, expected)
 
 
 def test_the_first_order_is_min_fill():
