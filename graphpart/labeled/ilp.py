@@ -32,7 +32,6 @@ from graphpart.labeled.moving import improved
 from graphpart.labeled.results import LabeledResult, finish
 from graphpart.labeled.solutions import alone, start_of
 from graphpart.milp.search import EXACT, UNPROVEN, Search
-from graphpart.partition.bounds.relaxation import PARAMETERS
 from graphpart.partition.problem.labels import canonical
 from graphpart.result import Status
 from graphpart.stopping import Stopping, interruptible
@@ -219,18 +218,13 @@ class JointProgram(Search):
 
     def _separate(self, values: Floats) -> bool:
         """Add violated inequalities of cycles; False if there are none."""
-        from scipy.sparse import csr_array
-
-        from graphpart.partition.exact_solvers.separation import violated_cycles
+        from graphpart.partition.exact_solvers.separation import rows_of, violated
 
         q = self.q
-        limit = int(PARAMETERS.triangles * q.m) + 100
-        matrix, rhs = violated_cycles(values[: q.m], q.u, q.v, q.n, limit, PARAMETERS.finest)
-        if not len(rhs):
-            return False
-        shape = (matrix.shape[0], len(values))
-        self.program.add_rows(csr_array((matrix.data, matrix.indices, matrix.indptr), shape=shape), rhs)
-        return True
+        found = violated(values[: q.m], q.u, q.v, q.n)
+        if len(found):
+            self.program.add_rows(*rows_of(found, q.u, q.v, q.n, len(values)))
+        return len(found) > 0
 
     def _read(self, values: Floats) -> None:
         """The solution that the joined pairs and the largest indicators make, if it is the best."""

@@ -236,13 +236,13 @@ class Component(Search):
         self.u, self.v, cost = p.pairs()
         used = cost != 0 if p.lifted is None else (cost != 0) | ~p.lifted
         enough = np.count_nonzero(used) >= PARAMETERS.complete_from * (p.n * (p.n - 1) // 2)
-        self.complete = p._limits is not None or (p.lifted is None and (full or bool(enough)))
+        complete = p._limits is not None or (p.lifted is None and (full or bool(enough)))
         self.infeasible = False
-        if self.complete and not p.is_dense:
+        if complete and not p.is_dense:
             matrix = matrix_of(p)
             self.u, self.v = (index.astype(np.int32) for index in np.triu_indices(p.n, 1))
             cost = matrix[self.u, self.v]
-        elif not self.complete:
+        elif not complete:
             self.u, self.v, cost = self.u[used], self.v[used], cost[used]
         self.connecting: Connecting | None = None
         if p.lifted is not None:
@@ -275,10 +275,9 @@ class Component(Search):
         if self.proven or self.stopping.check(others + self.cost):
             return
         if self.full:
-            from graphpart.partition.exact_solvers.separation import all_triangles
+            from graphpart.partition.exact_solvers.separation import all_triangles, rows_of
 
-            matrix, rhs = all_triangles(self.p.n)
-            self._add((widened(matrix, len(self.program.costs)), rhs))
+            self._add(rows_of(all_triangles(self.p.n), self.u, self.v, self.p.n, len(self.program.costs)))
         self.settle()
 
     def solve_rounds(self) -> Floats | None:
@@ -308,27 +307,15 @@ class Component(Search):
         return None
 
     def _violated(self, y: Floats) -> Rows:
-        from graphpart.partition.exact_solvers.separation import violated_cycles, violated_triangles
+        from graphpart.partition.exact_solvers.separation import rows_of, violated
 
-        pairs, y = len(y), y[: len(self.u)]
-        limit = int(PARAMETERS.triangles * len(y)) + 100
-        if self.complete:
-            matrix, rhs = violated_triangles(y, self.p.n, limit, PARAMETERS.finest)
-        else:
-            matrix, rhs = violated_cycles(y, self.u, self.v, self.p.n, limit, PARAMETERS.finest)
+        u, v, n = self.u, self.v, self.p.n
+        pairs = y[: len(u)]
+        found = violated(pairs, u, v, n)
         if self.connecting is not None:
-            matrix, rhs = self._with_cuts(self.connecting, matrix, rhs, y, limit)
-        return (widened(matrix, pairs), rhs) if pairs > len(y) else (matrix, rhs)
-
-    def _with_cuts(self, connecting: Connecting, matrix: Any, rhs: Floats, y: Floats, limit: int) -> Rows:
-        """The same rows, and those of violated cuts of base pairs."""
-        from scipy.sparse import csr_array, vstack
-
-        cuts, _ = connecting.cuts(y, np.ones(len(y), bool), PARAMETERS.finest, limit, math.inf, self.stopping)
-        starts, keys, signs, zeros = cuts.terms(self.p.n)
-        columns = np.searchsorted(self._keys, keys)
-        found = csr_array((signs.astype(np.float64), columns, starts), shape=(len(cuts), len(y)))
-        return vstack([matrix, found], format="csr"), np.concatenate([rhs, zeros])
+            every, limit = np.ones(len(u), bool), int(PARAMETERS.triangles * len(u)) + 100
+            found = found + self.connecting.cuts(pairs, every, PARAMETERS.finest, limit, math.inf, self.stopping)[0]
+        return rows_of(found, u, v, n, len(y))
 
     def _add(self, rows: Rows) -> bool:
         matrix, rhs = rows
@@ -372,13 +359,6 @@ class Component(Search):
             if cost < self.cost:
                 self.labels, self.cost = better, cost
                 self._cut_unpayable()
-
-
-def widened(matrix: Any, columns: int) -> Any:
-    """The same rows with further columns of zeros."""
-    from scipy.sparse import csr_array
-
-    return csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], columns))
 
 
 def limit_rows(p: SetPartition, u: NDArray[np.int32], v: NDArray[np.int32]) -> Rows:

@@ -1,12 +1,7 @@
-"""Violated inequalities of the set partition polytope, most violated first.
+"""Inequalities of cycles for integer programs, as rows: those that are violated, by the kernels of `bounds`.
 
-For y[a, b] = 1 iff a and b are in the same subset, every partition satisfies for every cycle, with one of its pairs
-called e and the path of its other pairs called P,
-
-    sum of y over P  -  y[e]  <=  |P| - 1.
-
-For a triangle these are the triangle inequalities (Grötschel & Wakabayashi 1989); if all pairs are variables, they
-imply all others. If only some pairs are variables, those of the chordless cycles do (Chopra & Rao 1993).
+If all pairs are variables, the triangle inequalities imply those of all cycles (Grötschel & Wakabayashi 1989); if only
+some pairs are, those of the chordless cycles imply all others (Chopra & Rao 1993).
 """
 
 from __future__ import annotations
@@ -14,102 +9,62 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
-__all__ = ["Rows", "all_triangles", "violated_cycles", "violated_triangles"]
+from graphpart.common.groups import group
+from graphpart.kernels._pairs import CompressedRows
+from graphpart.partition.bounds import _cuts, _kernels
+from graphpart.partition.bounds.relaxation import PARAMETERS, most
+from graphpart.partition.certificates.inequalities import Inequalities
+from graphpart.stopping import Stopping
+
+__all__ = ["Rows", "all_triangles", "rows_of", "violated"]
 
 Rows = tuple[csr_array, NDArray[np.float64]]
 Floats = NDArray[np.float64]
+Elements = NDArray[np.int32]
 
 
-def pair_index(n: int) -> NDArray[np.int64]:
-    """The (n, n) matrix of positions of the pairs {a, b} in lexicographic order."""
-    index = np.zeros((n, n), np.int64)
-    a, b = np.triu_indices(n, 1)
-    index[a, b] = index[b, a] = np.arange(len(a))
-    return index
-
-
-def all_triangles(n: int) -> Rows:
-    """The 3 C(n, 3) triangle inequalities of n elements, pairs in lexicographic order."""
+def all_triangles(n: int) -> Inequalities:
+    """The 3 C(n, 3) triangle inequalities of n elements."""
     b, c = np.triu_indices(n, 1)
-    centres = []
-    for a in range(n):
-        others = (b != a) & (c != a)
-        centres.append(np.stack([np.full(int(others.sum()), a), b[others], c[others]], 1))
-    return _triangle_rows(np.concatenate(centres) if centres else np.zeros((0, 3), np.int64), n)
+    middle = np.arange(n)[:, None]
+    a, pair = np.nonzero((middle != b) & (middle != c))
+    return _triangles(np.stack([b[pair], a, c[pair]], 1).astype(np.int32))
 
 
-def violated_triangles(y: Floats, n: int, limit: int, tolerance: float) -> Rows:
-    """At most `limit` of the violated triangle inequalities ``y[a, b] + y[a, c] - y[b, c] <= 1``. O(n^3)
-
-    Parameters
-    ----------
-    y : ndarray of float64, shape (n (n - 1) / 2,)
-        All pairs in lexicographic order.
-    """
-    Y = np.zeros((n, n))
-    Y[np.triu_indices(n, 1)] = y
-    Y += Y.T
-    found: list[NDArray[np.int64]] = []
-    amounts: list[Floats] = []
-    for a in range(n):
-        some = np.flatnonzero(Y[a] > tolerance)  # both pairs at a have to be positive
-        excess = Y[a, some][:, None] + Y[a, some][None, :] - Y[np.ix_(some, some)] - 1.0
-        b, c = np.nonzero(np.triu(excess > tolerance, 1))
-        found.append(np.stack([np.full(len(b), a), some[b], some[c]], 1))
-        amounts.append(excess[b, c])
-    triangles = np.concatenate(found) if found else np.zeros((0, 3), np.int64)
-    most = np.argsort(-np.concatenate(amounts), kind="stable")[:limit] if found else np.zeros(0, np.int64)
-    return _triangle_rows(triangles[most], n)
-
-
-def _triangle_rows(triangles: NDArray[np.int64], n: int) -> Rows:
-    index = pair_index(n)
-    a, b, c = triangles.T
-    indices = np.stack([index[a, b], index[a, c], index[b, c]], 1).ravel()
-    data = np.tile([1.0, 1.0, -1.0], len(triangles))
-    matrix = csr_array((data, indices, np.arange(len(triangles) + 1) * 3), shape=(len(triangles), n * (n - 1) // 2))
-    return matrix, np.ones(len(triangles))
-
-
-def violated_cycles(
-    y: Floats, u: NDArray[np.int32], v: NDArray[np.int32], n: int, limit: int, tolerance: float
-) -> Rows:
-    """For each stored pair, the most violated inequality with this pair as e, if there is one; at most `limit`.
-
-    The path P is a shortest one for the lengths 1 - y. O(n (m + n) log n) at worst; a search ends at length 1.
+def violated(y: Floats, u: Elements, v: Elements, n: int) -> Inequalities:
+    """For each pair, the most violated inequality that says that it is joined, if there is one; some times m at most.
 
     Parameters
     ----------
     y : ndarray of float64, shape (m,)
-    u, v : ndarray of int32, shape (m,)
-        The pairs that are variables, sorted.
+        The values of the pairs {u, v} that are variables, which are sorted. If these are all pairs, only triangles are
+        looked for.
     """
-    m = len(y)
-    length = np.maximum(1.0 - y, 0.0) + 1e-6  # so that of equally short paths one with few pairs is found
-    graph = csr_array((length, (u, v)), shape=(n, n))
-    keys = u * np.int64(n) + v
-    candidates = np.flatnonzero(1.0 - y > tolerance)
-    rows: list[tuple[float, list[int]]] = []
-    starts = np.searchsorted(u[candidates], np.arange(n + 1))
-    for a in np.unique(u[candidates]).tolist():
-        mine = candidates[starts[a] : starts[a + 1]]
-        reach = float((1.0 - y[mine]).max())
-        distance, before = dijkstra(graph, directed=False, indices=a, return_predecessors=True, limit=reach)
-        for e, b in zip(mine.tolist(), v[mine].tolist(), strict=True):
-            if distance[b] < 1.0 - y[e] - tolerance and before[b] != a:
-                nodes = [b]
-                while nodes[-1] != a:
-                    nodes.append(int(before[nodes[-1]]))
-                ends = np.sort(np.stack([nodes[:-1], nodes[1:]]), axis=0)
-                path = np.searchsorted(keys, ends[0] * n + ends[1]).tolist()
-                rows.append((float(distance[b] - (1.0 - y[e])), [e, *path]))
-    rows.sort()
-    kept = [path for _, path in rows[:limit]]
-    starts_of_rows = np.cumsum([0] + [len(path) for path in kept])
-    indices = np.array([k for path in kept for k in path], np.int64)
-    data = np.ones(len(indices))
-    data[starts_of_rows[:-1]] = -1.0
-    matrix = csr_array((data, indices, starts_of_rows), shape=(len(kept), m))
-    return matrix, np.array([len(path) - 2.0 for path in kept])
+    y, tolerance = np.clip(y, 0.0, 1.0), PARAMETERS.finest
+    if len(y) == n * (n - 1) // 2:
+        Y = np.zeros((n, n))
+        Y[u, v] = Y[v, u] = y
+        triangles, amounts = _cuts.triangles(Y, tolerance, Stopping())
+        found = _triangles(triangles)
+    else:
+        paths, closing, length = np.flatnonzero(y > tolerance), np.flatnonzero(y < 1.0 - tolerance), 1.0 - y
+        ends, others = np.concatenate([u[paths], v[paths]]), np.concatenate([v[paths], u[paths]])
+        order, starts = group(ends, n)
+        ways = CompressedRows(starts, others[order], np.tile(length[paths], 2)[order])
+        closed = CompressedRows(np.searchsorted(u[closing], np.arange(n + 1)), v[closing], length[closing])
+        starts, elements, amounts, _ = _kernels.cycles(ways, closed, tolerance, n, Stopping())
+        found = Inequalities.cycles(starts, elements)
+    return found.take(most(amounts, PARAMETERS.triangles * len(y)))
+
+
+def rows_of(found: Inequalities, u: Elements, v: Elements, n: int, columns: int) -> Rows:
+    """Inequalities as rows over the pairs {u, v}, which are sorted, and further columns of zeros."""
+    starts, keys, signs, rhs = found.terms(n)
+    indices = np.searchsorted(u * np.int64(n) + v, keys)
+    return csr_array((signs.astype(np.float64), indices, starts), shape=(len(found), columns)), rhs
+
+
+def _triangles(elements: Elements) -> Inequalities:
+    """The first and last element of each row are joined if both are joined to the middle one."""
+    return Inequalities.cycles(np.arange(len(elements) + 1, dtype=np.int64) * 3, elements.ravel())

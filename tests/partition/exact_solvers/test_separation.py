@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from trials import trials
 
-from graphpart.partition.exact_solvers.separation import all_triangles, violated_cycles, violated_triangles
+from graphpart.partition.exact_solvers.separation import all_triangles, rows_of, violated
 
 
 def rows_as_sets(rows):
@@ -36,22 +36,33 @@ def triangles_of(n):
     }
 
 
+def pairs_of(n):
+    return (x.astype(np.int32) for x in np.triu_indices(n, 1))
+
+
 @pytest.mark.parametrize("n", range(7))
 def test_all_triangles(n):
-    assert rows_as_sets(all_triangles(n)) == triangles_of(n)
+    u, v = pairs_of(n)
+    assert rows_as_sets(rows_of(all_triangles(n), u, v, n, len(u))) == triangles_of(n)
 
 
-def test_violated_triangles_are_all_and_the_most_violated_first():
+def test_of_each_pair_the_most_violated_triangle_is_found():
     rng = np.random.default_rng(0)
     for n in (0, 1, 2, 3, 5, 7):
+        u, v = pairs_of(n)
         for _ in range(10):
-            y = rng.random(n * (n - 1) // 2) if rng.random() < 0.5 else rng.integers(0, 2, n * (n - 1) // 2) * 1.0
-            expected = {row for row in triangles_of(n) if sum(y[k] * c for k, c in row[0]) > row[1] + 1e-4}
-            rows = violated_triangles(y, n, 10**6, 1e-4)
-            assert rows_as_sets(rows) == expected
-            excess = rows[0] @ y - rows[1]
-            assert (np.diff(excess) <= 1e-12).all()
-            assert len(violated_triangles(y, n, 3, 1e-4)[1]) == min(3, len(expected))
+            y = rng.random(len(u)) if rng.random() < 0.5 else rng.integers(0, 2, len(u)) * 1.0
+            expected = {}
+            for row, most in triangles_of(n):
+                (closing,) = (k for k, c in row if c < 0)
+                excess = sum(y[k] * c for k, c in row) - most
+                expected[closing] = max(expected.get(closing, 1e-4), excess)
+            expected = {k: excess for k, excess in expected.items() if excess > 1e-4}
+            matrix, rhs = rows = rows_of(violated(y, u, v, n), u, v, n, len(u) + 2)
+            assert matrix.shape == (len(expected), len(u) + 2) and rows_as_sets(rows) <= triangles_of(n)
+            excess = matrix[:, : len(u)] @ y - rhs
+            closing = matrix.indices[matrix.data < 0].tolist()
+            assert dict(zip(closing, excess, strict=True)) == pytest.approx(expected, abs=1e-6)
 
 
 def test_cycles_are_found_exactly_for_the_pairs_that_have_a_violated_one():
@@ -65,7 +76,7 @@ def test_cycles_are_found_exactly_for_the_pairs_that_have_a_violated_one():
         u, v = (np.array(x, np.int32) for x in zip(*edges, strict=True))
         y = rng.random(len(edges)) if rng.random() < 0.5 else rng.integers(0, 2, len(edges)) * 1.0
         value = dict(zip(edges, y.tolist(), strict=True))
-        matrix, rhs = violated_cycles(y, u, v, n, 10**6, 1e-4)
+        matrix, rhs = rows_of(violated(y, u, v, n), u, v, n, len(u))
         found = {}
         for i in range(len(rhs)):
             part = slice(matrix.indptr[i], matrix.indptr[i + 1])
