@@ -17,6 +17,7 @@ from graphpart.cli.console import emit_json, say
 from graphpart.cli.display import Table, percent
 from graphpart.cli.files import read_certificate, read_labels, read_problem
 from graphpart.cli.kinds import columns, evaluate, rounding
+from graphpart.display.progress import Progress
 from graphpart.errors import InvalidCertificate
 
 NAME = "verify"
@@ -46,11 +47,13 @@ def run(args: argparse.Namespace) -> int:
     facts = evaluate(args.file, problem, labels)
     certificate = read_certificate(args.certificate, problem)
     checked = None
-    if isinstance(certificate, ProofTree):
-        report = certificate.report(problem, problem.labels(labels).tolist(), args.exact)
-        checked = report.text(problem.sense, problem.offset)
-    else:
-        certificate.check(problem, exact=args.exact)
+    with Progress(1) as progress:
+        progress.start(f"verifying {args.certificate}")
+        if isinstance(certificate, ProofTree):
+            report = certificate.report(problem, problem.labels(labels).tolist(), args.exact)
+            checked = report.text(problem.sense, problem.offset)
+        else:
+            certificate.check(problem, exact=args.exact)
     cost, bound = facts["cost"], certificate.bound
     if certificate.cost is not None and not math.isclose(cost, certificate.cost, rel_tol=1e-12):
         raise InvalidCertificate(f"the labels cost {cost!r}: expected {certificate.cost!r}, as the certificate states")

@@ -160,11 +160,12 @@ class Certificate(Proof):
         ----------
         problem : FactorGraph or bipartite networkx.Graph
         exact : bool
-            Compute in rational numbers instead of floating point with directed rounding.
+            Compute in whole numbers of Python instead of floating point with directed rounding.
 
         Notes
         -----
-        O(sum over factors of arity times size of the table).
+        O(sum over factors of arity times size of the table). Of a grid with 16 labels, ``exact=True`` takes about a
+        millisecond for each variable, some hundred times as long as without.
         """
         f = as_factor_graph(problem)
         self._identify(seal_of(self), f.n, fingerprint(f, self.problem))

@@ -359,3 +359,17 @@ def test_the_entries_that_labels_select_in_blocks(block, monkeypatch):
         assert f._flat()[4][some].tolist() == own[f.m // 3 :]
         paid = sum(abs(x) for x in own if x < np.inf) + abs(f.constant)
         assert judging._made(f, labels).tolerance == pytest.approx(TOLERANCE * paid)
+
+
+def test_exact_checks_keep_no_tables_of_factors_without_links():
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    f = gp.crf.potts(unary=rng.random((8, 8, 16)), weight=0.3)
+    certificate = gp.solve(f, "message-passing", max_iterations=3).info["certificate"]
+    tracemalloc.start()
+    try:
+        assert certificate.verify(f, exact=True)
+        assert tracemalloc.get_traced_memory()[1] < 3e6  # a table of 256 numbers takes 20 kB, 112 of them 2.2 MB
+    finally:
+        tracemalloc.stop()
