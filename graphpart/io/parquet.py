@@ -112,7 +112,7 @@ class ParquetColumns:
             mine = file if first == 0 else self._opened(self._where)
             for task in range(first, about.num_row_groups * len(names), step):
                 group, k = divmod(task, len(names))
-                chunk = self._read(mine, [names[k]], group).column(0)
+                chunk = self._read(mine, [names[k]], group).column(names[k])
                 if chunk.null_count:
                     return False
                 values, place = numbers_of(chunk), columns[k][starts[group] : starts[group + 1]]

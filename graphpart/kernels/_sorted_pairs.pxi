@@ -1,9 +1,9 @@
-# Pairs in lexicographic order, for `_pairs`, which includes this file.
+# Whether pairs are as they should be, and their lexicographic order; `_pairs` includes this file.
 
 cdef enum:
     DIGIT = 11          # bits of a digit
     BUCKETS = 1 << 10   # at most
-    IN_BUCKET = 1 << 13  # pairs in a bucket, if there are not too many for this
+    IN_BUCKET = 1 << 13  # pairs of a bucket, if BUCKETS are enough
 
 
 cdef struct KeyedCost:

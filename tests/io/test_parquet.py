@@ -126,3 +126,10 @@ def test_arrays_of_the_user_are_copied(kind):
         q = gp.SetPartition.from_frame(table, "a", "b", weight="c", dense=False, missing=0.0)
         assert all(x.flags.writeable for x in (u, v, c)) and p.cost.tolist() == (-q.cost).tolist() == c.tolist()
         assert not any(np.shares_memory(x, y) for x in (u, v, c) for r in (p, q) for y in r.pairs())
+
+
+def test_a_name_with_a_dot_beside_a_structure(tmp_path):
+    inner = pa.array([{"b": 7}] * len(LEFT))
+    pq.write_table(pa.table({"a": inner, "a.b": LEFT, "right": RIGHT, "c": SCORE}), tmp_path / "t.parquet")
+    expected = gp.SetPartition.from_frame({"a": LEFT, "b": RIGHT, "c": SCORE}, **OPTIONS)
+    assert same(gp.read(tmp_path / "t.parquet", **OPTIONS | {"left": "a.b", "right": "right"}), expected)
