@@ -36,6 +36,7 @@ __all__ = ["MANIFEST", "Records", "SolvedFile", "digest_of", "in_processes", "in
 
 MANIFEST = "manifest.csv"
 RESULTS = "results.jsonl"
+BESIDE = (".labels", ".bound", ".py", ".md")  # suffixes of files that may be beside instances, as those of results
 BROKEN = "broken"  # the status of a file that has no result
 COLUMNS = (  # of a record
     "file", "elements", "pairs", "method", "cost", "objective", "objective_bound", "lower_bound", "gap", "status",
@@ -328,6 +329,11 @@ def broken_record(file: str, error: Exception | None) -> dict[str, Any]:
 def instances_in(paths: Iterable[str]) -> list[str]:
     """The given files, and for each given folder its files with the suffix of a format, by name.
 
+    Warns
+    -----
+    GraphPartWarning
+        If other files are beside these that may be instances, too.
+
     Raises
     ------
     InvalidOption
@@ -355,6 +361,12 @@ def instances_in(paths: Iterable[str]) -> list[str]:
         if not found:
             raise InvalidOption(f"{path}: no instances there: expected files with the suffixes {', '.join(suffixes)}")
         files += found
+        known = (MANIFEST, RESULTS, *map(os.path.basename, found))
+        others = [name for name in os.listdir(path) if name not in known and not name.startswith(".")]
+        others = [name for name in others if not name.endswith(BESIDE) and os.path.isfile(os.path.join(path, name))]
+        if others:
+            of = ", ".join(sorted({os.path.splitext(bare_name(name))[1] or name for name in others})[:5])
+            warn(f"{path}: {plural(len(others), 'file')} left out, since no format has the suffix: {of}")
     return files
 
 

@@ -206,8 +206,9 @@ def frustration(
         raise InvalidOption('which columns name the nodes of each pair? for example frustration(df, "from", "to")')
     else:
         p = SetPartition.from_frame(network, u, v, weight=sign, missing=0)
+        signs = np.asarray(network[sign], np.float64)
     a, b, costs = p._listed()
-    if len(costs) and not (costs > 0).any():
+    if len(costs) and not (signs < 0).any():  # of costs, opposite signs of one pair may have cancelled
         warn(
             "no pair has a negative sign, so nothing can be frustrated: expected negative numbers for enemies (of True "
             "and False, or 1 and 0, 2 * sign - 1)"

@@ -35,6 +35,15 @@ def statuses(solved):
     return {os.path.basename(one.path): (one.record["status"], one.skipped) for one in solved}
 
 
+def test_files_without_a_known_suffix_are_named(folder, capsys):
+    for name in ("a.graphml", "b.graphml", "c.tsb", "p0.json.labels", "results.jsonl", "make.py", ".hidden"):
+        (folder / name).write_text("x")
+    with pytest.warns(gp.GraphPartWarning, match="3 files left out, since no format has the suffix: .graphml, .tsb$"):
+        gp.solve_files(folder)
+    main(["info", str(folder)])
+    assert "3 files left out" in capsys.readouterr().err
+
+
 def test_tables_of_scores_in_a_folder(tmp_path, capsys):
     pairs = [("ann", "anne", 0.9), ("ann", "bob", 0.2), ("bob", "rob", 0.8), ("bob", "anne", 0.4)]
     for k, shift in enumerate((0.0, 0.05)):

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import warnings
 
 import networkx as nx
 import pytest
@@ -133,3 +134,18 @@ def test_signs_of_which_none_is_negative_are_warned_of():
     nx.set_edge_attributes(G, 1, "sign")
     G.edges[0, 1]["sign"] = -1
     assert gp.frustration(G).index == 1
+
+
+@pytest.mark.parametrize("of", ["graph", "frame"])
+def test_opposite_signs_of_one_pair_are_no_lack_of_negative_signs(of):
+    rows = [("a", "b", 1), ("a", "b", -1), ("b", "c", 1)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*(opposite|add up|repeats a pair)")  # which is true
+        if of == "graph":
+            network = nx.MultiGraph()
+            network.add_edges_from((a, b, {"sign": sign}) for a, b, sign in rows)
+            r = gp.frustration(network)
+        else:
+            r = gp.frustration(pd.DataFrame(rows, columns=["a", "b", "sign"]), "a", "b")
+    assert r.index == 0 and r.balanced

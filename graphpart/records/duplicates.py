@@ -97,6 +97,9 @@ def near_duplicates(
 
     Notes
     -----
+    A pair costs its distance less the threshold, but at most the threshold. In
+    :meth:`graphpart.SetPartition.from_embeddings`, far pairs cost what their distances say, so clusters may differ.
+
     Unlike a connected component, a cluster contains no chain of near pairs whose ends are far apart, unless most of its
     pairs are near. All near pairs are found in up to 12 dimensions, of up to 20,000 elements, and of sparse matrices
     and texts; of more vectors, each pair at the threshold with a probability of 0.995, and nearer ones more probably,

@@ -16,6 +16,7 @@ from graphpart.partition.inputs.arrays import float_array
 
 __all__ = ["CLIP", "Meaning", "costs_from_probabilities"]
 
+ROUNDING = 1e-6  # a value so little below 0 or above 1 is 0 or 1, as computed in single precision
 CLIP = 1e-6  # a cost is then at most 20 bits: 20 pairs with a probability of 1/3 outweigh it
 MANY = 0.01  # share of requirements that is worth a warning
 
@@ -92,6 +93,9 @@ def checked_costs(
         raise InvalidOption(f"clip is {clip!r}: expected a number from 0 to below 0.5")
     p = float_array("probabilities", probabilities, copy=True)
     least, most = p.min(initial=0.5), p.max(initial=0.5)
+    if -ROUNDING <= least < 0 or 1 < most <= 1 + ROUNDING:
+        p[(p < 0) & (p >= -ROUNDING)], p[(p > 1) & (p <= 1 + ROUNDING)] = 0.0, 1.0
+        least, most = p.min(), p.max()
     if not (least >= 0 and most <= 1):  # also if one is NaN
         at = np.unravel_index(int(np.argmin((p >= 0) & (p <= 1))), p.shape)
         index = at[0] if len(at) == 1 else tuple(int(i) for i in at)

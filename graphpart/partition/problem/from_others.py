@@ -49,13 +49,16 @@ class FromOthers(FromData):
             far pairs best (:func:`graphpart.estimators.path_threshold`), or, if clusters are so small that these hardly
             contain two elements of one, in the valley between the distances at which clusters grow and those at which
             they meet others. Of 100 texts or more, and as many rows of a sparse matrix, it is always the latter.
-            ``repr`` of the problem tells it.
+            ``repr`` of the problem tells it. :func:`graphpart.records.near_duplicates` with the same threshold is
+            another problem: there, a pair beyond it costs at most the threshold, however far apart its elements are.
         n_neighbors : int, optional
             List only pairs in which one element is among this many nearest neighbours of the other, and as many pairs
             that are drawn from all pairs. Default: all pairs of up to 50,000 elements count, see below; above, 30
             neighbours.
         metric : {"cosine", "euclidean"}
-            The cosine distance is 1 - the cosine of the angle, from 0 to 2.
+            The cosine distance is 1 - the cosine of the angle, from 0 to 2, which does not see lengths.
+            :class:`graphpart.estimators.CorrelationClustering` has the Euclidean distance by default, as all estimators
+            of scikit-learn: to get the same clusters, give both the same metric.
         nodes : iterable of n hashables, optional
             Names of the elements; default: the index of a data frame of pandas, else 0, ..., n - 1.
         together, apart, groups, group_cost, max_size, n_clusters

@@ -84,3 +84,14 @@ def test_from_frame_clips_and_requires_only_if_told():
 def test_mistakes(values, options, message):
     with pytest.raises(ValueError, match=message):
         costs_of(values, **options)
+
+
+def test_values_beyond_by_rounding_are_0_and_1():
+    """A sigmoid in single precision, say."""
+    with pytest.warns(gp.GraphPartWarning, match="exactly 1: 1, exactly 0: 1"):
+        costs = gp.costs_from_probabilities([1 + 1e-7, -1e-9, 0.5])
+    with pytest.warns(gp.GraphPartWarning, match="exactly 1: 1, exactly 0: 1"):
+        assert (costs == gp.costs_from_probabilities([1.0, 0.0, 0.5])).all()
+    for wrong in (1.00001, -1e-5, np.nan):
+        with pytest.raises(gp.InvalidProblem, match="expected a probability from 0 to 1"):
+            gp.costs_from_probabilities([wrong, 0.5])
