@@ -31,6 +31,7 @@ from graphpart.crf.bounds.tightening import tighten
 from graphpart.crf.certificates.certificate import Certificate, common_step
 from graphpart.crf.certificates.judging import is_far, judge_of_labels
 from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem._view import least_labels
 from graphpart.crf.problem.given_labels import start_of
 from graphpart.crf.problem.labeling import finish
 from graphpart.display import plural
@@ -168,7 +169,7 @@ class Ascent:
     ) -> None:
         self.f, self.stopping, self.tightening = f, stopping, tightening
         self.passes = Passes(f)
-        self.labels = np.zeros(f.n, np.int32) if initial is None else initial
+        self.labels = least_labels(f._view(), self.passes.unary) if initial is None else initial
         self.cost = f.evaluate_labels(self.labels)
         self.bounds: list[tuple[float, float]] = []
         self.iterations = self.since = self.rounded = 0
