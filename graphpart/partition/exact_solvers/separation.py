@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from graphpart.common.groups import group
 from graphpart.kernels._pairs import CompressedRows
 from graphpart.partition.bounds import _cuts, _kernels
-from graphpart.partition.bounds.relaxation import PARAMETERS, most
+from graphpart.partition.bounds.relaxation import PARAMETERS
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.stopping import Stopping
 
@@ -33,7 +33,7 @@ def all_triangles(n: int) -> Inequalities:
 
 
 def violated(y: Floats, u: Elements, v: Elements, n: int) -> Inequalities:
-    """For each pair, the most violated inequality that says that it is joined, if there is one; some times m at most.
+    """For each pair, the most violated inequality that says that it is joined, if there is one.
 
     Parameters
     ----------
@@ -45,17 +45,13 @@ def violated(y: Floats, u: Elements, v: Elements, n: int) -> Inequalities:
     if len(y) == n * (n - 1) // 2:
         Y = np.zeros((n, n))
         Y[u, v] = Y[v, u] = y
-        triangles, amounts = _cuts.triangles(Y, tolerance, Stopping())
-        found = _triangles(triangles)
-    else:
-        paths, closing, length = np.flatnonzero(y > tolerance), np.flatnonzero(y < 1.0 - tolerance), 1.0 - y
-        ends, others = np.concatenate([u[paths], v[paths]]), np.concatenate([v[paths], u[paths]])
-        order, starts = group(ends, n)
-        ways = CompressedRows(starts, others[order], np.tile(length[paths], 2)[order])
-        closed = CompressedRows(np.searchsorted(u[closing], np.arange(n + 1)), v[closing], length[closing])
-        starts, elements, amounts, _ = _kernels.cycles(ways, closed, tolerance, n, Stopping())
-        found = Inequalities.cycles(starts, elements)
-    return found.take(most(amounts, PARAMETERS.triangles * len(y)))
+        return _triangles(_cuts.triangles(Y, tolerance, Stopping())[0])
+    paths, closing, length = np.flatnonzero(y > tolerance), np.flatnonzero(y < 1.0 - tolerance), 1.0 - y
+    ends, others = np.concatenate([u[paths], v[paths]]), np.concatenate([v[paths], u[paths]])
+    order, starts = group(ends, n)
+    ways = CompressedRows(starts, others[order], np.tile(length[paths], 2)[order])
+    closed = CompressedRows(np.searchsorted(u[closing], np.arange(n + 1)), v[closing], length[closing])
+    return Inequalities.cycles(*_kernels.cycles(ways, closed, tolerance, n, Stopping())[:2])
 
 
 def rows_of(found: Inequalities, u: Elements, v: Elements, n: int, columns: int) -> Rows:
