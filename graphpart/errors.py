@@ -215,7 +215,7 @@ ATTRIBUTES = {
     "from_texts": "SetPartition.from_embeddings(texts), or gp.near_duplicates(texts)",
     "marginals": "predict_marginals",
     "m_best": "predict_k_best",
-    "plot": "r.plot() of a result, or p.plot(r) of a problem",
+    "plot": "plot() of a problem or a result, as p.plot(r)",
     "predict_proba": "predict_marginals",
     "segments": "labels",
     "restore": "FactorGraph.potts(unary=...) and solve",

@@ -10,8 +10,8 @@
 2. Two attributes measure the nearness of a pair after the map: minus the Euclidean distance, in units of the mean
    distance of training pairs, and the cosine.
 3. For each of these two measures, a graph joins every element with its k nearest neighbours and with itself, where k is
-   half of the median size that classes of the training elements would have among as many elements. Let M =
-   D^-1/2 A D^-1/2 be the normalised matrix of the random walk on this graph. For t = 2, 4, 8, 16, a further attribute
+   half of the median size that classes of the training elements would have among as many elements, from 4 to 10. Let
+   M = D^-1/2 A D^-1/2 be the normalised matrix of the random walk on this graph. For t = 2, 4, 8, 16, a further attribute
    compares the distribution of a walk of t / 2 steps from a with that of a walk of t / 2 steps from b:
 
        M^t[a, b] / sqrt(M^t[a, a] M^t[b, b]),        t = 2, 4, 8, 16,
@@ -56,6 +56,8 @@ class RichAttributes:
         The mean distance of training elements in the map.
     share_ : float
         Half of the median size of training classes, as a share of all training elements.
+    least_ : float
+        4, or half of the median size of training classes if that is smaller: the new classes may be few.
 
     Notes
     -----
@@ -68,6 +70,7 @@ class RichAttributes:
     map_: Array
     unit_: float
     share_: float
+    least_: float
 
     def fit(self, X: Array, y: NDArray[Any], weights: Array | None = None) -> RichAttributes:
         """Learn the map from elements of known classes; `weights` are those of the elements."""
@@ -98,7 +101,8 @@ class RichAttributes:
         b = np.maximum(values, 0.0)
         b = ((classes - 1) * b + CLASSES * b.mean()) / (classes - 1 + CLASSES)
         self.map_ = whiten @ axes * np.sqrt(b / (1.0 + b) if b.any() else np.ones(V))
-        self.share_ = float(np.median(np.bincount(codes)) / 2 / n)
+        half = float(np.median(np.bincount(codes))) / 2
+        self.share_, self.least_ = half / n, min(4.0, half)
         mapped = Z @ self.map_
         squares = np.einsum("nv,nv->n", mapped, mapped)
         mean = mapped.mean(axis=0)
@@ -120,7 +124,7 @@ class RichAttributes:
         Z = self.mapped(X)
         for near in (self._distances(Z), self._cosines(Z)):
             yield near
-            yield from walk_similarities(near, int(np.clip(self.share_ * len(X), 2, 10)))
+            yield from walk_similarities(near, int(np.clip(max(self.share_ * len(X), self.least_), 2, 10)))
 
     def of_pairs(self, X: Array, pairs: NDArray[np.integer[Any]]) -> Array:
         """The attributes of some pairs, shape (m, 10)."""
