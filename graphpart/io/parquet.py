@@ -24,6 +24,7 @@ __all__ = ["COLUMNS", "MAGIC", "NAME_COLUMNS", "SHELL", "ParquetColumns"]
 MAGIC = b"PAR1"
 NAME_COLUMNS = "name its columns: gp.read(path, left=..., right=..., probability=...), or similarity, weight or cost"
 COLUMNS = f"a Parquet file: {NAME_COLUMNS}; gp.distributed.solve(path) solves it in parts"
+ROWS = 2**12  # rows of a row group, on average, from which on it is read by itself
 NUMBERS = {"int32": np.int32, "int64": np.int64, "double": np.float64}  # as which columns of Arrow are read
 SHELL = {  # the option of the command line instead
     NAME_COLUMNS: "name its columns: --left, --right, and --probability, --similarity, --weight or --cost",
@@ -102,10 +103,16 @@ class ParquetColumns:
         `short`: with 32 bits where the file says that this is enough.
         """
         schema, about = file.schema_arrow, file.metadata
+        if about.num_columns != len(schema.names) or about.num_row_groups * ROWS > about.num_rows + ROWS:
+            return None  # structures; or many small row groups, each of which takes time
         if any(schema.names.count(name) != 1 or str(schema.field(name).type) not in NUMBERS for name in names):
             return None
         starts = np.cumsum([0, *(about.row_group(k).num_rows for k in range(about.num_row_groups))]).tolist()
-        kinds = [np.int32 if short and _fits(about, name) else NUMBERS[str(schema.field(name).type)] for name in names]
+        kinds = [NUMBERS[str(schema.field(name).type)] for name in names]
+        kinds = [
+            np.int32 if short and kind == np.int64 and _fits(about, schema.names.index(name)) else kind
+            for kind, name in zip(kinds, names, strict=True)
+        ]
         columns = [np.empty(about.num_rows, kind) for kind in kinds]
 
         def read(first: int) -> bool:
@@ -154,14 +161,11 @@ class ParquetColumns:
         return self._source.error(None, f"the Parquet file is damaged ({found}): expected all of it")
 
 
-def _fits(about: Any, name: str) -> bool:
+def _fits(about: Any, place: int) -> bool:
     """Whether all numbers of a column fit into 32 bits, by what a Parquet file says about itself."""
     for k in range(about.num_row_groups):
-        group = about.row_group(k)
-        found = [group.column(i).statistics for i in range(group.num_columns) if group.column(i).path_in_schema == name]
-        if len(found) != 1 or not found[0] or not found[0].has_min_max:
-            return False
-        if not -(2**31) <= found[0].min <= found[0].max < 2**31:
+        found = about.row_group(k).column(place).statistics
+        if not found or not found.has_min_max or not -(2**31) <= found.min <= found.max < 2**31:
             return False
     return True
 

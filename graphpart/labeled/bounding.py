@@ -207,7 +207,7 @@ class Bounding:
             amounts, self._constant = amounts_of(self.q, self._rows, self._multipliers)
             self.passes = Passes(_energies(self.q, amounts))
             if self._messages is not None:
-                self.passes.network.load(self._messages, np.zeros(0), self.passes.own())
+                self.passes.load(self._messages, np.zeros(0))
         for _ in range(PASSES):
             if not self.passes.iterate(cost, inner):
                 return

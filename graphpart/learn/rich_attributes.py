@@ -11,8 +11,8 @@
    distance of training pairs, and the cosine.
 3. For each of these two measures, a graph joins every element with its k nearest neighbours and with itself, where k is
    half of the median size that classes of the training elements would have among as many elements, from 4 to 10. Let
-   M = D^-1/2 A D^-1/2 be the normalised matrix of the random walk on this graph. For t = 2, 4, 8, 16, a further attribute
-   compares the distribution of a walk of t / 2 steps from a with that of a walk of t / 2 steps from b:
+   M = D^-1/2 A D^-1/2 be the normalised matrix of the random walk on this graph. For t = 2, 4, 8, 16, a further
+   attribute compares the distribution of a walk of t / 2 steps from a with that of a walk of t / 2 steps from b:
 
        M^t[a, b] / sqrt(M^t[a, a] M^t[b, b]),        t = 2, 4, 8, 16,
 

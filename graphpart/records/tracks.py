@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.partition.default import auto
 from graphpart.partition.problem import SetPartition
 from graphpart.result import PartitionResult
-from graphpart.solve import solve
 
 __all__ = ["link_detections"]
 
@@ -54,6 +54,7 @@ def link_detections(
     The first solution is by distance: pairs up to 3 frames apart attract if they are nearer than `step` for each frame.
     Its tracks tell the velocity at each detection, by least squares over its nearest five of the track. For two further
     solutions, pairs up to 10 frames apart attract if each, moved by its velocity, comes within 5/3 steps of the other.
+    Of detections in tracks of less than four no velocity is known; pairs of two of these are as in the first solution.
 
     Examples
     --------
@@ -79,18 +80,16 @@ def link_detections(
     seconds = None if time_limit is None else time_limit / (1 + ROUNDS)
     a, b = _pairs(at, where, step)
     gap, apart = at[b] - at[a], np.linalg.norm(where[b] - where[a], axis=1)
-    near = gap <= NEAR
-    costs = apart[near] / (step * gap[near]) - 1.0
-    r = solve(SetPartition.from_pairs(len(at), (a[near], b[near]), costs, groups=at), time_limit=seconds)
+    near, by_distance = gap <= NEAR, apart / (step * gap) - 1.0
+    r = auto(SetPartition.from_pairs(len(at), (a[near], b[near]), by_distance[near], groups=at), time_limit=seconds)
     for _ in range(ROUNDS):
         v = _velocities(at, where, r.labels)
         ahead = np.linalg.norm(where[a] + v[a] * gap[:, None] - where[b], axis=1)
         back = np.linalg.norm(where[b] - v[b] * gap[:, None] - where[a], axis=1)
-        error = np.fmax(ahead, back) / (ERROR * step)  # NaN if neither has a velocity
-        kept = error < 1.0
-        problem = SetPartition.from_pairs(len(at), (a[kept], b[kept]), error[kept] - 1.0, groups=at)
-        r = solve(problem, time_limit=seconds)
-    assert isinstance(r, PartitionResult)
+        costs = np.fmax(ahead, back) / (ERROR * step) - 1.0  # NaN if neither has a velocity
+        costs = np.where(np.isnan(costs) & near, by_distance, costs)
+        kept = costs < 0
+        r = auto(SetPartition.from_pairs(len(at), (a[kept], b[kept]), costs[kept], groups=at), time_limit=seconds)
     return r
 
 

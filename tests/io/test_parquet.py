@@ -133,3 +133,8 @@ def test_a_name_with_a_dot_beside_a_structure(tmp_path):
     pq.write_table(pa.table({"a": inner, "a.b": LEFT, "right": RIGHT, "c": SCORE}), tmp_path / "t.parquet")
     expected = gp.SetPartition.from_frame({"a": LEFT, "b": RIGHT, "c": SCORE}, **OPTIONS)
     assert same(gp.read(tmp_path / "t.parquet", **OPTIONS | {"left": "a.b", "right": "right"}), expected)
+
+
+def test_identifiers_of_floats_stay_floats(tmp_path):
+    pq.write_table(pa.table({"a": [0.0, 0.0, 1.0], "b": [1.0, 2.0, 2.0], "c": SCORE[:3]}), tmp_path / "t.parquet")
+    assert all(type(name) is float for name in gp.read(tmp_path / "t.parquet", **OPTIONS).nodes)

@@ -54,3 +54,10 @@ def test_few_detections(frame, place):
 def test_detections_that_do_not_fit(frame, place, step, message):
     with pytest.raises((gp.InvalidProblem, gp.InvalidOption), match=message):
         gp.records.link_detections(frame, place, step)
+
+
+def test_short_tracks_are_kept():
+    """Detections of which no velocity is known are linked by distance, without a word about the signs of costs."""
+    frame, place = np.tile(np.arange(3), 20), np.column_stack([np.repeat(np.arange(20), 3) * 10.0, np.zeros(60)])
+    r = gp.records.link_detections(frame, place + np.tile([[0.0], [0.05], [0.1]], (20, 1)), 0.1)
+    assert r.labels.tolist() == np.repeat(np.arange(20), 3).tolist()

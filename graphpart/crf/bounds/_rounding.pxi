@@ -403,7 +403,10 @@ cdef class Network(Passing):
         return self.link_message[t - 1, 2] + self.domains[self.large_first[k]] * self.domains[self.large_last[k]]
 
     def load(self, const double[::1] given, const double[::1] links, const offset_t[::1] own):
-        """Start from messages in the layout of certificates, and those of the first triplets."""
+        """Start from messages in the layout of certificates, and those of the first triplets.
+
+        `own` tells where the messages of each factor begin; if messages are narrow, where those of each pair do.
+        """
         cdef Py_ssize_t k, f, t, e
         cdef gp_pair* p
         cdef offset_t i, size, at = 0
@@ -413,7 +416,7 @@ cdef class Network(Passing):
         with nogil:
             for k in range(self.pair_count):
                 p = &self.pairs[k]
-                f = self.pair_factor[k]
+                f = k if self.narrow else self.pair_factor[k]
                 gp_write(&self.net, k, self.domains[p.u], &given[own[f]] + (self.domains[p.v] if p.flipped else 0))
             for k in range(self.large_count):
                 f = self.large_factor[k]

@@ -259,7 +259,12 @@ class Passes:
             messages = self.messages()
             self.order, self.ends = None, np.array([0, self.f.n])
             self.network = self._network()
-            self.network.load(*messages, self.own())
+            self.load(*messages)
+
+    def load(self, messages: Floats, links: Floats) -> None:
+        """Start from messages, and those of links, as `messages` returns them."""
+        own = self.own()
+        self.network.load(messages, links, own[self._pairs()] if self.narrow else own)
 
     def shows_infeasible(self) -> bool:
         """Whether the bound is above all finite energies, up to rounding."""
@@ -307,7 +312,7 @@ class Passes:
         more = int(self.f.domains[pairs].sum(dtype=np.int64))
         self.proving += PROVING * float(sent(self.f.domains, scopes).sum())
         self.network = self._network()
-        self.network.load(np.concatenate([out, np.zeros(more)]), links, self.own())
+        self.load(np.concatenate([out, np.zeros(more)]), links)
 
     def certificate(self, method: str, cost: float | None = None, last: bool = False) -> Certificate:
         """The bound that the messages prove, with its proof; InfeasibleProblem if they show that all is forbidden.

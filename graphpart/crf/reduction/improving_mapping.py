@@ -166,7 +166,7 @@ class _Search:
     def _pass(self, g: FactorGraph, origins: Offsets, stopping: Stopping) -> None:
         """Some iterations of message passing on g, from the messages so far."""
         passes = Passes(g)
-        passes.network.load(np.ldexp(self._of(origins), -passes.exponent), np.zeros(0), passes.own())
+        passes.load(np.ldexp(self._of(origins), -passes.exponent), np.zeros(0))
         for _ in range(PASSES):
             if not passes.iterate(math.inf, stopping):
                 break

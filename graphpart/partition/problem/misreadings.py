@@ -123,7 +123,7 @@ def check_values(p: PairCosts) -> None:
             f"{found}; a positive cost keeps a pair apart, so {so}: if large values shall join, read them as "
             "similarity with a threshold, or as probability"
         )
-    elif p._limits is None and not np.isposinf(costs).any():  # limits and required cuts keep apart what attracts
+    elif p._limits is None and p.groups is None and not np.isposinf(costs).any():  # these keep apart what attracts
         if np.count_nonzero(np.bincount(components(p)) > 1) > 1:  # clusters, all the same
             return
         if known := _beside_threshold(p, float(finite.max()), "smallest"):
