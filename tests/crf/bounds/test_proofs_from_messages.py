@@ -202,3 +202,21 @@ def test_labels_and_bounds_where_halves_are_visited_at_once():
     assert found.cost == pytest.approx(cost) and passes.bound == pytest.approx(passes.proven(), rel=1e-3)
     assert passes.proven() <= float(certify(f, passes.messages()[0], "messages").bound)
     assert passes.proven() <= cost
+
+
+@pytest.mark.parametrize("flat", [passes_module.FLAT, 0])
+def test_narrow_messages_are_loaded_again(flat, monkeypatch):
+    """Passes that begin with the messages of others prove nearly their bound, and reductions keep the least energy."""
+    for seed in range(trials(60)):
+        f = random_pairs(np.random.default_rng(seed))
+        with monkeypatch.context() as patch:
+            patch.setattr(passes_module, "LARGE", 0)
+            patch.setattr(passes_module, "FLAT", flat)
+            one, other = Passes(f), Passes(f)
+            assert one.iterate(np.inf, Stopping())
+            other.load(*one.messages())
+            size = np.abs(f.tables).sum()
+            assert other.proven() == pytest.approx(one.proven(), abs=1e-4 * size)
+            reduction = gp.crf.reduce(f)
+            best = reduction.lift(gp.solve(reduction.problem, "brute-force").labels)
+            assert f.evaluate(best) == pytest.approx(all_energies(f).min(), abs=1e-9 * size)
