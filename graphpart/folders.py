@@ -37,6 +37,7 @@ __all__ = ["MANIFEST", "Records", "SolvedFile", "digest_of", "in_processes", "in
 MANIFEST = "manifest.csv"
 RESULTS = "results.jsonl"
 BESIDE = (".labels", ".bound", ".py", ".md")  # suffixes of files that may be beside instances, as those of results
+ABOUT = ("README", "LICENSE")  # how names of other files begin that may be there
 BROKEN = "broken"  # the status of a file that has no result
 COLUMNS = (  # of a record
     "file", "elements", "pairs", "method", "cost", "objective", "objective_bound", "lower_bound", "gap", "status",
@@ -362,7 +363,7 @@ def instances_in(paths: Iterable[str]) -> list[str]:
             raise InvalidOption(f"{path}: no instances there: expected files with the suffixes {', '.join(suffixes)}")
         files += found
         known = (MANIFEST, RESULTS, *map(os.path.basename, found))
-        others = [name for name in os.listdir(path) if name not in known and not name.startswith(".")]
+        others = [name for name in os.listdir(path) if name not in known and not name.startswith((".", *ABOUT))]
         others = [name for name in others if not name.endswith(BESIDE) and os.path.isfile(os.path.join(path, name))]
         if others:
             of = ", ".join(sorted({os.path.splitext(bare_name(name))[1] or name for name in others})[:5])
