@@ -364,10 +364,12 @@ def instances_in(paths: Iterable[str]) -> list[str]:
         files += found
         known = (MANIFEST, RESULTS, *map(os.path.basename, found))
         others = [name for name in os.listdir(path) if name not in known and not name.startswith((".", *ABOUT))]
-        others = [name for name in others if not name.endswith(BESIDE) and os.path.isfile(os.path.join(path, name))]
+        others = [name for name in others if not bare_name(name).endswith(BESIDE)]
+        others = [name for name in others if os.path.isfile(os.path.join(path, name))]
         if others:
-            of = ", ".join(sorted({os.path.splitext(bare_name(name))[1] or name for name in others})[:5])
-            warn(f"{path}: {plural(len(others), 'file')} left out, since no format has the suffix: {of}")
+            of = sorted({os.path.splitext(bare_name(name))[1] or name for name in others})
+            few = ", ".join(of[:5]) + (" and others" if len(of) > 5 else "")
+            warn(f"{path}: {plural(len(others), 'file')} left out, since no format has the suffix: {few}")
     return files
 
 

@@ -53,8 +53,8 @@ def sort_pairs(
 ):
     """The same pairs with u < v, in lexicographic order, costs of equal pairs added up in the given order. O(n + m).
 
-    Pairs are put into buckets of consecutive smaller elements, and each bucket, which fits into the processor's cache,
-    is sorted digit by digit (radix sort). Two threads take half of the pairs each, then half of the buckets. A fourth
+    Pairs are put into buckets of consecutive smaller elements, and each bucket, which fits into the processor's cache
+    unless few smaller elements have most of the pairs, is sorted digit by digit (radix sort). Two threads take half of the pairs each, then half of the buckets. A fourth
     value says whether a sum overflowed. With a flag for each pair, a fifth value has the flags of the sorted pairs: 1 if
     those of all equal pairs are 1. A sixth value is 1 for the smaller element of each pair that was given repeatedly.
     """

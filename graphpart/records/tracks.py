@@ -19,6 +19,7 @@ Indices = NDArray[np.int64]
 NEAR, FAR = 3, 10  # most frames between two detections of a pair: by distance, and by direction
 FASTEST = 4 / 3  # steps for each frame that a pair may be apart
 ERROR = 5 / 3  # steps from where the velocity of a detection leads, up to which a pair attracts
+MOST = 2**53  # numbers of frames are smaller
 ROUNDS = 2  # of solutions by direction
 
 
@@ -70,18 +71,19 @@ def link_detections(
         raise InvalidProblem(
             f"frame has shape {at.shape}, place {where.shape}: expected a frame and the coordinates of each detection"
         )
-    if at.dtype.kind not in "iu" and not (at.dtype.kind == "f" and (at == np.round(at)).all()):
+    if at.dtype.kind not in "iuf" or not ((at == np.round(at)) & (at > -MOST) & (at < MOST)).all():
         raise InvalidProblem("frame is not of whole numbers: expected the number of the frame of each detection")
     if not np.isfinite(where).all():
         raise InvalidProblem(f"place {int(np.argmin(np.isfinite(where).all(axis=1)))} is not finite")
     if not (isinstance(step, int | float | np.number) and 0 < step < np.inf):
         raise InvalidOption(f"step is {step!r}: expected a positive number, how far objects move in a frame")
     at = at.astype(np.int64)
+    groups = np.unique(at, return_inverse=True)[1]
     seconds = None if time_limit is None else time_limit / (1 + ROUNDS)
     a, b = _pairs(at, where, step)
     gap, apart = at[b] - at[a], np.linalg.norm(where[b] - where[a], axis=1)
     near, by_distance = gap <= NEAR, apart / (step * gap) - 1.0
-    r = auto(SetPartition.from_pairs(len(at), (a[near], b[near]), by_distance[near], groups=at), time_limit=seconds)
+    r = auto(SetPartition.from_pairs(len(at), (a[near], b[near]), by_distance[near], groups=groups), time_limit=seconds)
     for _ in range(ROUNDS):
         v = _velocities(at, where, r.labels)
         ahead = np.linalg.norm(where[a] + v[a] * gap[:, None] - where[b], axis=1)
@@ -89,7 +91,7 @@ def link_detections(
         costs = np.fmax(ahead, back) / (ERROR * step) - 1.0  # NaN if neither has a velocity
         costs = np.where(np.isnan(costs) & near, by_distance, costs)
         kept = costs < 0
-        r = auto(SetPartition.from_pairs(len(at), (a[kept], b[kept]), costs[kept], groups=at), time_limit=seconds)
+        r = auto(SetPartition.from_pairs(len(at), (a[kept], b[kept]), costs[kept], groups=groups), time_limit=seconds)
     return r
 
 

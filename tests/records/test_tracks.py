@@ -47,6 +47,7 @@ def test_few_detections(frame, place):
         ([0, 1], [[0.0]], 1.0, r"frame has shape \(2,\), place \(1, 1\)"),
         ([0, 1], [0.0, 1.0], 1.0, "frame has shape"),
         ([0.5, 1], [[0.0], [1.0]], 1.0, "frame is not of whole numbers"),
+        ([0, np.inf], [[0.0], [1.0]], 1.0, "frame is not of whole numbers"),
         ([0, 1], [[0.0], [np.nan]], 1.0, "place 1 is not finite"),
         ([0, 1], [[0.0], [1.0]], 0.0, "step is 0.0: expected a positive number"),
     ],
@@ -61,3 +62,7 @@ def test_short_tracks_are_kept():
     frame, place = np.tile(np.arange(3), 20), np.column_stack([np.repeat(np.arange(20), 3) * 10.0, np.zeros(60)])
     r = gp.records.link_detections(frame, place + np.tile([[0.0], [0.05], [0.1]], (20, 1)), 0.1)
     assert r.labels.tolist() == np.repeat(np.arange(20), 3).tolist()
+
+
+def test_frames_are_numbered_from_any_number():
+    assert gp.records.link_detections([-5, -4, -3, -2], np.arange(4)[:, None] * 0.05, 0.1).n_clusters == 1

@@ -84,7 +84,7 @@ def message_passing(
     Returns
     -------
     LabelingResult
-        With status ``optimal`` if bound and energy meet (up to ``2**-36`` of the sum of absolute entries), else
+        With status ``optimal`` if bound and energy meet (up to ``2**-34`` of the absolute costs), else
         ``feasible`` with the best labeling and bound. ``info["certificate"]`` is the :class:`Certificate` of the bound,
         ``info["triplets"]`` the number of triplets added. A certificate has a number for each label of both variables
         of each pair. It is None, and :func:`lower_bound` makes it, where all factors are pairs without forbidden
