@@ -231,14 +231,14 @@ def _solved(
             if shown is not None:
                 shown.start(file)
             if old is not None:
-                yield SolvedFile(file, None, None, {name: old.get(name) for name in COLUMNS}, True)
+                yield SolvedFile(file, None, None, _columns_of(old), True)
             else:
                 solved = next(results)
                 better = None
                 if solved.result is not None and records is not None and resume:
                     better = records.better(file, where, solved.record)
                 if better is not None:
-                    record, ended = {name: better.get(name) for name in COLUMNS}, solved.interrupted
+                    record, ended = _columns_of(better), solved.interrupted
                     solved = SolvedFile(file, None, None, record, skipped=True, interrupted=ended)
                 elif solved.result is not None and records is not None and where is not None:
                     write_labels(solved.result, where)
@@ -248,6 +248,12 @@ def _solved(
                     return
             if shown is not None:
                 shown.advance()
+
+
+def _columns_of(record: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a record, also if the shell wrote it, which keeps what it printed."""
+    told = record.get("row", {}) | record.get("facts", record) | {"file": record["file"]}
+    return {name: told.get(name) for name in COLUMNS}
 
 
 def _maybe(context: Any) -> Any:
@@ -450,8 +456,9 @@ class Records:
 
 
 def _key(options: dict[str, Any]) -> str:
-    """Options as text that is the same if they are."""
-    return json.dumps({name: repr(value) for name, value in options.items() if value is not None}, sort_keys=True)
+    """Options as text that is the same if they are, in the shell and in Python."""
+    told = {name: float(value) if type(value) is int else value for name, value in options.items()}
+    return json.dumps({name: repr(value) for name, value in told.items() if value is not None}, sort_keys=True)
 
 
 def _finite(value: Any, change: Callable[[Any], Any]) -> Any:

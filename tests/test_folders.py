@@ -317,3 +317,26 @@ def test_columns_are_those_of_tables_only(folder, capsys):
         gp.InvalidOption, match="format json has no columns: expected a table, CSV or Parquet, or no left"
     ):
         gp.read(folder / "p0.json", left="x", cost="s")
+
+
+@pytest.mark.parametrize("shell_first", [True, False])
+def test_the_shell_and_python_know_each_others_results(tmp_path, shell_first, capsys):
+    """A better one of the other is kept, and with the same options nothing is solved again."""
+    rng = np.random.default_rng(0)
+    lines = [f"{i},{j},{rng.normal()}" for i in range(40) for j in range(i)]
+    (tmp_path / "a.csv").write_text("from,to,cost\n" + "\n".join(lines))
+    out, short = tmp_path / "out", {"method": "greedy-joining", "max_iterations": 3}
+
+    def by_shell():
+        arguments = ["--left", "from", "--right", "to", "--cost", "cost", "--method", "greedy-joining"]
+        arguments += ["--max-iterations", "3"]
+        assert main(["solve", str(tmp_path / "a.csv"), "-o", str(out) + os.sep, *arguments]) == 0
+        return "1 file has a result" in capsys.readouterr().err
+
+    def by_python():
+        (one,) = gp.solve_files(tmp_path / "a.csv", output=out, left="from", right="to", cost="cost", **short)
+        assert one.record["elements"] == 40 and one.record["cost"] < 0 and one.record["file"] == one.path
+        return one.skipped
+
+    one, other = (by_shell, by_python) if shell_first else (by_python, by_shell)
+    assert not one() and other() and one()

@@ -63,7 +63,7 @@ from typing import Any
 from graphpart.cli import arguments, demands, distributed
 from graphpart.cli.bench import write_table
 from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say, say_warning
-from graphpart.cli.display import Progress, Table
+from graphpart.cli.display import Progress, Table, percent
 from graphpart.cli.files import (
     check_reports,
     is_folder,
@@ -93,9 +93,9 @@ from graphpart.solve import solve as solved
 
 MIN_MARGINALS = "min_marginals"
 SOLVING = ("method", "time_limit", "seed", "max_iterations", "target")  # do not matter once a result is proven
-NEITHER = {  # change neither the problem nor its result
+NEITHER = {  # change neither the problem nor its result, or are for what leaves no records (see `earlier`)
     "files", "output", "initial", "checkpoint", "resume", "jobs", "csv", "plot", "doubts", "certificate", "report",
-    "options", "json", "quiet", "run",
+    "options", "json", "quiet", "run", "evidence", "sample", "extend", "freeze",
 }  # fmt: skip
 NAME = "solve"
 HELP = "solve instances and write their labels"
@@ -224,8 +224,7 @@ def run(args: argparse.Namespace) -> int:
         with Table(args.files, shown, aside="-" in outputs) as table, Progress(len(args.files)) as progress, results:
             for done, (file, output, old) in enumerate(zip(args.files, outputs, known, strict=True), 1):
                 if old is not None:
-                    now = {"file": file}
-                    put(table, rows, args.json, old["facts"] | now, old["row"] | now, old["columns"])
+                    put(table, rows, args.json, *as_printed(old))
                     progress.advance()
                     continue
                 with Interrupt(progress.start(f"{file}  {args.method}"), results.end) as interrupt:
@@ -241,7 +240,7 @@ def run(args: argparse.Namespace) -> int:
                     better = records.better(file, output, found.facts)
                 if better is not None:
                     say(f"{file}: the earlier result is better and is kept")
-                    put(table, rows, args.json, better["facts"], better["row"], better["columns"])
+                    put(table, rows, args.json, *as_printed(better))
                 else:
                     if found.result is not None:
                         finished(found, output, args, batch)
@@ -338,6 +337,16 @@ def described(found: Found, options: dict[str, Any]) -> Found:
     return found
 
 
+def as_printed(record: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """The facts, the row and the columns of a record, also if Python wrote it, which has no row."""
+    now = {"file": record["file"]}
+    if "facts" in record:
+        return record["facts"] | now, record["row"] | now, record["columns"]
+    facts = {name: value for name, value in record.items() if name not in ("elements", "pairs")}
+    told = {"best known": None, "gap": percent(record["gap"]), "seconds": f"{record['seconds']:.3f}"}
+    return facts, record | told, table_columns(Manifests(), [record["file"]])
+
+
 def table_columns(manifests: Manifests, files: Sequence[str], converted: bool = False) -> list[str]:
     """The columns of the table: best known costs only where some file has one, and a bound on the objective only where
     this is not the cost."""
@@ -394,7 +403,7 @@ def earlier(
         return None, none
     values = {name: _content(value) for name, value in vars(args).items() if name not in NEITHER}
     solving = {name: values.pop(name) for name in SOLVING}
-    records = Records(args.output, solving | {"option": sorted(options.items())}, values)
+    records = Records(args.output, solving | options, values)
     others = (args.initial, args.doubts, args.certificate, args.report, args.plot)
     if any(path is not None for path in others) or args.resume is False:
         return records, none

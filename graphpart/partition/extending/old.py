@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.columns import is_named
+from graphpart.common.columns import is_named, labels_in
 from graphpart.display import plural
 from graphpart.errors import InvalidPartition
 from graphpart.kernels import LARGEST_INDEX
@@ -36,6 +36,7 @@ INSTEAD = ": expected freeze=False (in the shell, no --freeze), so that old clus
 
 def old_labels(p: SetPartition, old: Any) -> tuple[Labels, NDArray[np.int64], tuple[Any, ...] | None]:
     """(labels 0, 1, ..., -1 for new elements; the number of each old cluster; old labels that are not such numbers)."""
+    old = old if isinstance(old, Result) else labels_in(old)
     labels = p.labels(old, partial=True)
     old = old.to_dict() if is_named(old) else old
     k = int(labels.max(initial=-1)) + 1

@@ -365,3 +365,14 @@ def test_changes_from_what_is_no_result():
         gp.InvalidProblem, match=r"got PartitionResult: .*; a result has it: pass result.problem, result$"
     ):
         gp.questions(r, 20)
+
+
+def test_the_old_partition_as_a_frame():
+    pandas = pytest.importorskip("pandas")
+    new = pandas.DataFrame({"a": list("acegb"), "b": list("bdfhz"), "p": [0.9, 0.8, 0.9, 0.9, 0.7]})
+    old, q = (gp.SetPartition.from_frame(rows, "a", "b", probability="p") for rows in (new[:4], new))
+    frame = gp.solve(old).to_frame()
+    frame["cluster"] += 10
+    found = extend(q, frame).to_series().to_dict()
+    assert found == extend(q, frame.set_index("element")["cluster"]).to_series().to_dict()
+    assert found["a"] == found["z"] == 10 and found["h"] == 13
