@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InvalidOption, InvalidProblem, warn
 from graphpart.partition.default import auto
 from graphpart.partition.problem import SetPartition
 from graphpart.result import PartitionResult
@@ -50,6 +50,11 @@ def link_detections(
     InvalidOption
         If `step` is not a positive number.
 
+    Warns
+    -----
+    GraphPartWarning
+        If no two detections are near enough.
+
     Notes
     -----
     The first solution is by distance: pairs up to 3 frames apart attract if they are nearer than `step` for each frame.
@@ -83,6 +88,8 @@ def link_detections(
     a, b = _pairs(at, where, step)
     gap, apart = at[b] - at[a], np.linalg.norm(where[b] - where[a], axis=1)
     near, by_distance = gap <= NEAR, apart / (step * gap) - 1.0
+    if len(at) > 1 and not (by_distance < 0).any():
+        warn(f"step is {step:g}: no two detections are that near for each frame between them, so nothing is linked")
     r = auto(SetPartition.from_pairs(len(at), (a[near], b[near]), by_distance[near], groups=groups), time_limit=seconds)
     for _ in range(ROUNDS):
         v = _velocities(at, where, r.labels)

@@ -37,6 +37,7 @@ def test_pairs_and_velocities_against_their_definitions():
 
 
 @pytest.mark.parametrize(("frame", "place"), [([], np.zeros((0, 2))), ([3], [[0.0, 0.0]]), ([3, 3], np.zeros((2, 1)))])
+@pytest.mark.filterwarnings("ignore:step is")
 def test_few_detections(frame, place):
     assert gp.records.link_detections(np.array(frame, int), place, 1.0).n_clusters == len(frame)
 
@@ -66,3 +67,9 @@ def test_short_tracks_are_kept():
 
 def test_frames_are_numbered_from_any_number():
     assert gp.records.link_detections([-5, -4, -3, -2], np.arange(4)[:, None] * 0.05, 0.1).n_clusters == 1
+
+
+def test_a_step_that_is_too_small_is_warned_of():
+    frame, place, _ = gp.generate.tracks(objects=3, frames=10, seed=0)
+    with pytest.warns(gp.GraphPartWarning, match="step is 1e-09: no two detections are that near"):
+        assert gp.records.link_detections(frame, place, 1e-9).n_clusters == len(frame)
