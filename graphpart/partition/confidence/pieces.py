@@ -78,6 +78,7 @@ def exact_pairs(
         SmallGroups(listed._rows(), members, starts, every, weight, heaviest, flags).exact_rises(
             labels, found, known, stopping
         )
+        known[piece[lu] == piece[lv]] = 0  # what is possible in the other piece does not count
     gains = SmallGroups(listed._rows(), order, first, wanted, weight, heaviest, flags).exact_rises(
         labels, found, known, stopping
     )
@@ -107,13 +108,15 @@ def smallest(
 def with_all_pairs(q: SetPartition, labels: Labels, wanted: Integers, unions: Integers | None = None) -> SetPartition:
     """The problem with the background in the costs of listed pairs, and all pairs listed within some sets of elements.
 
-    Itself if it has no background. All pairs between the two sets in each row of `unions` are listed, too.
+    Itself if it has no background. All pairs within and between the two sets in each row of `unions` are listed, too.
     """
     if q.background is None:
         return q
     count = int(labels.max(initial=-1)) + 1
     some = np.zeros(count, bool)
     some[wanted] = True
+    if unions is not None:
+        some[unions] = True
     cell = np.where(some[labels], labels, count + np.arange(q.n))  # each other element is a set of its own
     cell = np.unique(cell, return_inverse=True)[1].astype(np.int32).ravel()
     made = pairs_within(cell, None, q.n * q.n)

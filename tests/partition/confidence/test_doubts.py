@@ -458,3 +458,31 @@ def test_equal_doubts_of_whole_numbers_are_not_one_change():
     p = gp.SetPartition.from_pairs(8, pairs, costs)
     rows = gp.partition.doubts(p, gp.solve(p)).decisions
     assert (rows["doubt"] == 3.0).sum() > 1  # no partition decides all of these pairs otherwise for 3
+
+
+@pytest.mark.parametrize("work", [2000.0, 6000.0])
+def test_exact_doubts_where_only_some_pieces_are_solved(monkeypatch, work):
+    """They are those of all pieces solved, also of pairs in a piece that is only solved together with another one."""
+    compared = 0
+    for seed in range(trials(20)):
+        rng = np.random.default_rng(seed)
+        n, pieces = 600, rng.permutation(600) // int(rng.integers(3, 6))  # pairs within them attract
+        pieces = np.where(rng.random(n) < 0.4, n + np.arange(n), pieces)
+        a = rng.integers(0, n, 600)
+        b = (a + rng.integers(1, n, 600)) % n
+        inside = np.flatnonzero((pieces[:, None] == pieces) & (rng.random((n, n)) < 0.7))
+        a, b = np.append(a, inside // n), np.append(b, inside % n)
+        a, b = a[a < b], b[a < b]
+        costs = np.where(pieces[a] == pieces[b], -1, 1) * rng.random(len(a))
+        rows = {"a": a, "b": b, "cost": costs}
+        p = gp.SetPartition.from_frame(rows, "a", "b", cost="cost", missing=0.3, duplicates="mean")
+        labels = np.where(rng.random(n) < 0.3, n + np.arange(n), pieces)[list(p.nodes)]
+        with monkeypatch.context() as patch:
+            expected = doubts(p, labels).to_frame("pairs")
+            patch.setattr("graphpart.partition.confidence.changes.WORK", work)
+            found = doubts(p, labels).to_frame("pairs")
+        both = expected.merge(found, on=["a", "b"], suffixes=("", "_found"))
+        both = both[(both["bound"] == "exact") & (both["bound_found"] == "exact")]
+        assert both["doubt_found"].to_numpy() == pytest.approx(both["doubt"].to_numpy(), abs=1e-9)
+        compared += len(both)
+    assert compared > 100
