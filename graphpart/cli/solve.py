@@ -224,7 +224,7 @@ def run(args: argparse.Namespace) -> int:
         with Table(args.files, shown, aside="-" in outputs) as table, Progress(len(args.files)) as progress, results:
             for done, (file, output, old) in enumerate(zip(args.files, outputs, known, strict=True), 1):
                 if old is not None:
-                    put(table, rows, args.json, *as_printed(old))
+                    put(table, rows, args.json, *as_printed(old, shown))
                     progress.advance()
                     continue
                 with Interrupt(progress.start(f"{file}  {args.method}"), results.end) as interrupt:
@@ -240,7 +240,7 @@ def run(args: argparse.Namespace) -> int:
                     better = records.better(file, output, found.facts)
                 if better is not None:
                     say(f"{file}: the earlier result is better and is kept")
-                    put(table, rows, args.json, *as_printed(better))
+                    put(table, rows, args.json, *as_printed(better, shown))
                 else:
                     if found.result is not None:
                         finished(found, output, args, batch)
@@ -337,14 +337,14 @@ def described(found: Found, options: dict[str, Any]) -> Found:
     return found
 
 
-def as_printed(record: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
-    """The facts, the row and the columns of a record, also if Python wrote it, which has no row."""
-    now = {"file": record["file"]}
+def as_printed(record: dict[str, Any], shown: list[str]) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """The facts, the row and the columns of a record; these are `shown` if Python wrote it, which keeps no row."""
     if "facts" in record:
+        now = {"file": record["file"]}
         return record["facts"] | now, record["row"] | now, record["columns"]
     facts = {name: value for name, value in record.items() if name not in ("elements", "pairs")}
     told = {"best known": None, "gap": percent(record["gap"]), "seconds": f"{record['seconds']:.3f}"}
-    return facts, record | told, table_columns(Manifests(), [record["file"]])
+    return facts, record | told, shown
 
 
 def table_columns(manifests: Manifests, files: Sequence[str], converted: bool = False) -> list[str]:

@@ -10,8 +10,8 @@
    components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time
    limit, all of it is used until all is proven. Without, search goes on until half of its work has found nothing
    better, and proofs as long as they are near, in turns, 5 seconds in all, or up to eight times as many where other
-   threads of the process work, too. So the results of components that are open by then depend on the speed
-   of the machine.
+   threads of the process work, too. So the results of components that are open by then depend on the speed of the
+   machine.
 3. A subset in which no non-zero pair connects one part with the rest is divided, which costs nothing. If a move or a
    join then lowers the cost, local search goes on from there (as in all methods, see problem/finish.py).
 """

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from graphpart.crf.anytime_search import _kernels
 from graphpart.crf.branch_and_bound._kernels import Search
-from graphpart.crf.branch_and_bound.flat import BITS, Costs, Flat, flat_of
+from graphpart.crf.branch_and_bound.flat import BITS, BLOCK, Costs, Flat, flat_of
 from graphpart.crf.branch_and_bound.shrinking import FORBIDDEN
 from graphpart.crf.branch_and_bound.solver import ROOM, Units
 from graphpart.crf.problem import FactorGraph, _structure
@@ -27,7 +27,6 @@ __all__ = ["Regions"]
 NODES = 100  # largest number of nodes of branch and bound for one region
 ENTRIES = 2**21  # largest number of table entries of a region
 EACH = 1e6  # approximate time for a region, in nanoseconds, in addition to its nodes
-BLOCK = 2**16  # costs or amounts that are converted at a time
 VARIABLE, ENTRY = 130.0, 0.7  # nanoseconds at a node, for each variable and for each table entry
 
 Labels = NDArray[np.int32]

@@ -44,7 +44,7 @@ WINDOW = 10  # number of iterations over which the rise of the bound is measured
 LITTLE = 0.01  # rise over a window, as a share of the gap, below which the bound is tightened
 LEAST = 0.001  # rise over a window, as a share of the gap, below which the run ends if no cycle is left to add
 CERTIFYING = 5e-8  # seconds to make the certificate, for each entry or message; at most a quarter of the time limit
-EXPORTING, PROVING = 1e-7, 2e-8  # of pairs, for each message: to make the certificate, and to prove the bound alone
+CERTIFYING_PAIRS, BOUNDING = 1e-7, 2e-8  # of pairs, for each message: the certificate, and the bound alone
 SOON = 0.01  # seconds that a certificate may take with any time limit
 DENSE, EVERY = 16, 8  # rounding after the first 1, 2, 4, 6, ... iterations, then with this period
 
@@ -124,8 +124,8 @@ def message_passing(
     passes, left, kept = ascent.passes, stopping.remaining, None
     without = passes.narrow > 0
     if left is not None:
-        without |= passes.streams and EXPORTING * passes.size > max(SOON, left / 2)
-        each = (PROVING if without else EXPORTING) * passes.size
+        without |= passes.streams and CERTIFYING_PAIRS * passes.size > max(SOON, left / 2)
+        each = (BOUNDING if without else CERTIFYING_PAIRS) * passes.size
         needed = each if passes.streams else min(CERTIFYING * max(f.entries, passes.size), left / 4)
         kept = left - min(needed, left / (3 if without else 2))
     ascent.stopping = inner = stopping.child(kept, iterations=stopping.max_iterations)
@@ -135,7 +135,7 @@ def message_passing(
     if inner.reason is not None and stopping.reason is None:
         stopping.stop(inner.reason)
     if without and not passes.narrow:  # triplets need a certificate; and time may be left
-        without = passes.streams and EXPORTING * passes.size > (stopping.remaining or 0.0)
+        without = passes.streams and CERTIFYING_PAIRS * passes.size > (stopping.remaining or 0.0)
     certificate = None if without else ascent.certificate("message-passing", last=True)
     bound = round_up(passes.proven(), common_step(f)) if certificate is None else certificate.bound
     closed = not is_far(f, bound, ascent.cost) and ascent.judge.meets(bound, ascent.cost)

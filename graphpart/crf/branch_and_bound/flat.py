@@ -14,9 +14,9 @@ from graphpart.crf.problem._view import unary_sums
 from graphpart.crf.problem.labeling import places
 from graphpart.crf.problem.shared_tables import by_table, selected
 
-__all__ = ["BITS", "Costs", "Flat", "flat_of"]
+__all__ = ["BITS", "BLOCK", "Costs", "Flat", "flat_of"]
 
-BLOCK = 2**16  # costs that are converted at a time
+BLOCK = 2**16  # costs or amounts that are converted at a time
 BITS = 44  # number of bits of the sum of the largest entries of all tables
 
 Labels = NDArray[np.int32]
