@@ -19,8 +19,10 @@ import numpy as np
 from graphpart.crf.approximate_inference.upper_bound import Reweighted, forests_of, upper_bound
 from graphpart.crf.exact_solvers import _kernels
 from graphpart.crf.exact_solvers.min_sum import Marginals
-from graphpart.crf.problem import as_factor_graph
+from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem._view import unary_sums
 from graphpart.crf.problem.labeling import LabelVectors, least_entries, places
+from graphpart.crf.problem.shared_tables import by_table
 from graphpart.errors import InfeasibleProblem, InvalidOption
 from graphpart.result import Status
 from graphpart.stopping import Stopping, interruptible
@@ -28,6 +30,8 @@ from graphpart.stopping import Stopping, interruptible
 __all__ = ["ApproximateMarginals", "approximate_marginals"]
 
 METHODS = ("sum-product", "tree-reweighted")
+TIMED = 2  # first passes, whose time is measured
+LATE = 0.1  # seconds that the estimate of log Z may take beyond the time limit
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +42,7 @@ class ApproximateMarginals(Marginals):
     ----------
     probabilities : mapping from names of variables to ndarray of float64
     log_z : float
-        An estimate of ``log Z``: the negative Bethe free energy, or its reweighted form.
+        An estimate of ``log Z``: the negative Bethe free energy, or its reweighted form. NaN if there was no time.
     upper_bound : float
         An upper bound on ``log Z``, up to the stated rounding; ``inf`` unless the method is tree-reweighted.
     method : str
@@ -97,7 +101,7 @@ def approximate_marginals(
     seed : int, optional
         For the forests of tree-reweighted messages; default 0.
     time_limit : float, optional
-        Seconds; the messages so far are used.
+        Seconds; the messages so far are used. `log_z` is NaN if it ends the first passes.
     callback : callable, optional
         ``callback(seconds, change)``; a true return value ends the run.
 
@@ -143,28 +147,20 @@ def approximate_marginals(
             limit = " and less than 1" if name == "damping" else ""
             raise InvalidOption(f"{name} is {value!r}: expected a finite number of at least 0{limit}")
     whole = Stopping(time_limit, None, None, callback)  # the bound comes after the last iteration
-    stopping = whole.child(iterations=Stopping(None, max_iterations).max_iterations)
+    most, passed = Stopping(None, max_iterations).max_iterations, 0
+    stopping = whole.child(iterations=min(TIMED, most))
     least_entries(f)
-    domains, scope_start, scope, _, _ = f._flat()
-    table_start, tables = f.table_start, f.tables
-    first = places(f)
+    domains, scope_start, scope, _, tables = f._flat()
+    first, arity = places(f), np.diff(scope_start)
+    impossible = np.zeros(int(first[-1]), bool)
     if f.has_forbidden:
-        tables = _capped(tables, table_start)
-    base = np.zeros(int(first[-1]))
-    arity = np.diff(scope_start)
-    alone = np.flatnonzero(arity == 1)
-    sizes = table_start[alone + 1] - table_start[alone]
-    entries = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    labels = entries + np.repeat(first[scope[scope_start[alone]]], sizes)
-    entries += np.repeat(table_start[alone], sizes)
-    np.subtract.at(base, labels, tables[entries])
-    impossible = np.zeros(len(base), bool)
-    if f.has_forbidden:
-        impossible[labels[np.isposinf(f.tables[entries])]] = True
+        impossible = np.isposinf(unary_sums(f._view(), tables))
+        tables = _capped(f)
         if f.n and (none := np.flatnonzero(np.logical_and.reduceat(impossible, first[:-1]))).size:
             raise InfeasibleProblem(
                 f"every labeling is forbidden: no label of variable {f.variables[none[0]]!r} is possible"
             )
+    base = -unary_sums(f._view(), tables)
 
     larger = np.flatnonzero(arity > 1)
     weight, forests = np.ones(f.m), []
@@ -174,9 +170,15 @@ def approximate_marginals(
     edge_first = np.zeros(len(scope) + 1, np.int64)
     np.cumsum(np.where(np.repeat(arity, arity) > 1, domains[scope], 0), out=edge_first[1:])
     passes = _kernels.LoopyMessages(f._view(), tables, weight, edge_first, base)
-    change = passes.run(float(damping), float(tol), stopping)
+    began, change = whole.seconds, passes.run(float(damping), float(tol), stopping)
+    if stopping.iterations == TIMED < most and change > tol:  # an estimate of log Z takes about as long as a pass
+        left, more = whole.remaining, most - TIMED
+        kept = None if left is None else left - min((whole.seconds - began) / TIMED, left / 2)
+        stopping = whole.child(kept, iterations=more)
+        change, passed = passes.run(float(damping), float(tol), stopping), TIMED
     converged, beliefs = change <= tol, passes.beliefs
-    log_z = passes.log_z() - f.constant
+    left = whole.remaining
+    log_z = passes.log_z(Stopping(None if left is None else max(left, LATE))) - f.constant
     bound = math.inf
     if method == "tree-reweighted":
         bound = upper_bound(f, tables, forests, Reweighted(weight, passes.messages, edge_first, beliefs), whole.child())
@@ -192,17 +194,17 @@ def approximate_marginals(
     if converged and f.is_acyclic and not f.has_forbidden:
         status = Status.OPTIMAL
     return ApproximateMarginals(
-        LabelVectors(f, probabilities), log_z, bound, method, converged, stopping.iterations, change, status,
-        stopping.seconds,
+        LabelVectors(f, probabilities), log_z, bound, method, converged, passed + stopping.iterations, change, status,
+        whole.seconds,
     )  # fmt: skip
 
 
-def _capped(tables: Any, table_start: Any) -> Any:
-    """Tables with a finite entry in place of inf, with which a labeling costs more than all allowed ones."""
+def _capped(f: FactorGraph) -> Any:
+    """The tables that are kept; in place of inf, an entry with which a labeling costs more than all allowed ones."""
+    _, _, _, start, tables = f._flat()
     forbidden = np.isposinf(tables)
-    finite = np.where(forbidden, -np.inf, tables)
-    highest = np.maximum.reduceat(finite, table_start[:-1])
-    lowest = np.minimum.reduceat(tables, table_start[:-1])
-    span = float((highest - lowest).sum())
-    owner = np.repeat(np.arange(len(table_start) - 1), np.diff(table_start))
+    highest = by_table(f, np.maximum, np.where(forbidden, -np.inf, tables))
+    span = float((highest - by_table(f, np.minimum, tables)).sum())
+    begins, one = np.unique(start[:-1], return_index=True)  # a factor of each table
+    owner = np.repeat(one, np.diff(np.append(begins, len(tables))))
     return np.where(forbidden, highest[owner] + span + 100.0, tables)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from graphpart.crf.exact_solvers import _kernels
 from graphpart.crf.exact_solvers.min_sum import marginals
-from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem import FactorGraph, _structure
 from graphpart.crf.problem.shared_tables import rows_of
 from graphpart.stopping import Stopping
 
@@ -64,11 +64,11 @@ def upper_bound(
     found: Reweighted,
     stopping: Stopping,
 ) -> float:
-    """An upper bound on log Z; ``inf`` if the time ends before. `tables` are finite, one for each factor."""
-    domains, scope_start, scope, _, _ = f._flat()
+    """An upper bound on log Z; ``inf`` if the time ends before. `tables` are those that are kept, made finite."""
+    domains, scope_start, scope, begins, _ = f._flat()
     table_start = f.table_start
     weight, messages, edge_first, beliefs = found.weight, found.messages, found.start, found.beliefs
-    rewritten = tables.copy()
+    rewritten = _structure.gather(tables, begins, table_start)  # one for each factor
     arity = np.diff(scope_start)
     # For all factors at once: the message of position j stretches over the entries by its label there.
     used = np.unique(np.concatenate(forests)) if forests else np.zeros(0, np.int64)

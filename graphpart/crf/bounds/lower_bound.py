@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from graphpart.crf.bounds.message_passing import Ascent
+from graphpart.crf.bounds.passes import messages_of
 from graphpart.crf.bounds.semidefinite import by_squares
-from graphpart.crf.certificates.certificate import Certificate, certify, message_starts
+from graphpart.crf.certificates.certificate import Certificate, certify, later
 from graphpart.crf.graph_cuts.roof_duality import roof_dual
 from graphpart.crf.problem import FactorGraph, as_factor_graph
-from graphpart.crf.problem.labeling import least_entries
+from graphpart.crf.problem.labeling import least_entries, trivial_bound
 from graphpart.methods import find_method, find_name
 from graphpart.stopping import Stopping, interruptible
 
@@ -20,12 +21,16 @@ __all__ = ["BOUNDS", "lower_bound"]
 
 
 def _nothing(f: FactorGraph, stopping: Stopping) -> Certificate:
-    return certify(f, np.zeros(int(message_starts(f)[1][-1])), "negative-sum")
+    _, scope_start, scope, _, _ = f._flat()
+    alone = scope[scope_start[:-1][np.diff(scope_start) == 1]]
+    if np.bincount(alone).max(initial=0) > 1:  # then the bound is above the sum of the least entries
+        return certify(f, np.zeros(messages_of(f)), "negative-sum")
+    return later(f, trivial_bound(f), "negative-sum", lambda: np.zeros(messages_of(f)))
 
 
 def _message_passing(f: FactorGraph, stopping: Stopping) -> Certificate:
     ascent = Ascent(f, stopping)
-    ascent.run()
+    ascent.run_whole(stopping)
     return ascent.certificate("message-passing", last=True)
 
 
@@ -70,7 +75,7 @@ def lower_bound(
         "semidefinite": the semidefinite relaxation of max cut with triangle inequalities, for the same problems with at
         most 600 variables and finite costs; far better than the others where most pairs have a factor.
     time_limit : float, optional
-        Seconds, after which the best bound so far is returned. Making the certificate takes additional time.
+        Seconds, after which the best bound so far is returned.
     max_iterations : int, optional
         Iterations of message passing, each of a pass forward and one in reverse; rounds of the semidefinite relaxation.
     callback : callable, optional

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.finishing import MESSAGES
 from graphpart.common.judge import Judge
 from graphpart.common.steps import round_up
 from graphpart.crf.bounds.passes import Passes
@@ -44,8 +43,7 @@ WINDOW = 10  # number of iterations over which the rise of the bound is measured
 LITTLE = 0.01  # rise over a window, as a share of the gap, below which the bound is tightened
 LEAST = 0.001  # rise over a window, as a share of the gap, below which the run ends if no cycle is left to add
 CERTIFYING = 5e-8  # seconds to make the certificate, for each entry or message; at most a quarter of the time limit
-CERTIFYING_PAIRS, BOUNDING = 1e-7, 2e-8  # of pairs, for each message: the certificate, and the bound alone
-SOON = 0.01  # seconds that a certificate may take with any time limit
+BOUNDING = 2e-8  # seconds to prove the bound of pairs, for each message; at most half of the time limit
 DENSE, EVERY = 16, 8  # rounding after the first 1, 2, 4, 6, ... iterations, then with this period
 
 
@@ -73,7 +71,7 @@ def message_passing(
     tightening : bool
         Whether to add violated cycles as larger factors once the bound hardly rises any more.
     time_limit : float, optional
-        Seconds. Up to half of them are for making the certificate.
+        Seconds. Up to half of them are for the proof of the bound.
     max_iterations : int, optional
         Iterations, each of a pass forward and one in reverse.
     target : float, optional
@@ -86,10 +84,8 @@ def message_passing(
     LabelingResult
         With status ``optimal`` if bound and energy meet (up to ``2**-34`` of the absolute costs), else
         ``feasible`` with the best labeling and bound. ``info["certificate"]`` is the :class:`Certificate` of the bound,
-        ``info["triplets"]`` the number of triplets added. A certificate has a number for each label of both variables
-        of each pair. It is None, and :func:`lower_bound` makes it, where all factors are pairs without forbidden
-        entries, each variable has one factor of its own, and it would take more than half of the time limit, or 1 GiB
-        or more. In the latter case, messages are rounded to 2 or 4 bytes, and ``optimal`` is hardly ever reached.
+        ``info["triplets"]`` the number of triplets added. Messages that would take 1 GiB or more are rounded to 2 or 4
+        bytes, and ``optimal`` is hardly ever reached.
 
     Raises
     ------
@@ -101,9 +97,11 @@ def message_passing(
     Notes
     -----
     An iteration takes time linear in the sizes of all tables; for pairs with Potts or truncated linear tables, linear
-    in the number of labels. Memory: for each pair, one number for each label of one variable, of 8 bytes, or 2
-    where the certificate is left out (4 if entries of pairs differ by more than 64 times what unary costs do); then the
-    certificate; and at most 0.5 GB for triplets.
+    in the number of labels. Memory: for each pair, one number for each label of one variable, of 8 bytes, or 2 where
+    messages are rounded (4 if entries of pairs differ by more than 64 times what unary costs do), and at most 0.5 GB
+    for triplets. The certificate has a number of 8 bytes for each label of both variables of each pair. Where all
+    factors are pairs without forbidden entries, and each variable has one factor of its own, these numbers are made
+    when the certificate is first used.
 
     Examples
     --------
@@ -121,31 +119,13 @@ def message_passing(
     start = None if initial is None else start_of(f, initial)
     stopping = Stopping(time_limit, max_iterations, target, callback)
     ascent = Ascent(f, stopping.child(iterations=stopping.max_iterations), start, tightening)
-    passes, left, kept = ascent.passes, stopping.remaining, None
-    without = passes.narrow > 0
-    if left is not None:
-        without |= passes.streams and CERTIFYING_PAIRS * passes.size > max(SOON, left / 2)
-        each = (BOUNDING if without else CERTIFYING_PAIRS) * passes.size
-        needed = each if passes.streams else min(CERTIFYING * max(f.entries, passes.size), left / 4)
-        kept = left - min(needed, left / (3 if without else 2))
-    ascent.stopping = inner = stopping.child(kept, iterations=stopping.max_iterations)
-    ascent.whole = True
-    why = ascent.run()
-    stopping.iterations = inner.iterations
-    if inner.reason is not None and stopping.reason is None:
-        stopping.stop(inner.reason)
-    if without and not passes.narrow:  # triplets need a certificate; and time may be left
-        without = passes.streams and CERTIFYING_PAIRS * passes.size > (stopping.remaining or 0.0)
-    certificate = None if without else ascent.certificate("message-passing", last=True)
-    bound = round_up(passes.proven(), common_step(f)) if certificate is None else certificate.bound
+    why = ascent.run_whole(stopping)
+    certificate = ascent.certificate("message-passing", last=True)
+    bound = round_up(ascent.passes.certified, common_step(f))
     closed = not is_far(f, bound, ascent.cost) and ascent.judge.meets(bound, ascent.cost)
     info = {"certificate": certificate, "triplets": ascent.triplets}
     status = Status.OPTIMAL if closed else Status.FEASIBLE
     message = None if stopping.reason and not closed else f"{'proven optimal' if closed else 'ended'}: {why}"
-    if certificate is None:
-        why = f"of {8e-9 * passes.size:.1f} GB" if passes.narrow else "takes more than half of the time and"
-        ended = message or MESSAGES[stopping.reason or status]
-        message = f"{ended}; its certificate {why} is left out: gp.crf.lower_bound makes one"
     return finish(f, ascent.labels, stopping, "message-passing", status, message=message, lower_bound=bound, info=info)
 
 
@@ -221,6 +201,19 @@ class Ascent:
                 return f"the bound hardly rises after {plural(self.iterations, 'iteration')}" + self._added()
             return self._met()
         return "stopped"
+
+    def run_whole(self, stopping: Stopping) -> str:
+        """Run with the limits of a whole problem, less the time for the proof of the bound; return the reason."""
+        passes, left, kept = self.passes, stopping.remaining, None
+        if left is not None:
+            each = BOUNDING * passes.size if passes.streams else CERTIFYING * max(self.f.entries, passes.size)
+            kept = left - min(each, left / (2 if passes.streams else 4))
+        self.stopping, self.whole = stopping.child(kept, iterations=stopping.max_iterations), True
+        why = self.run()
+        stopping.iterations = self.stopping.iterations
+        if self.stopping.reason is not None and stopping.reason is None:
+            stopping.stop(self.stopping.reason)
+        return why
 
     def round(self) -> None:
         """A labeling by rounding, improved by iterated conditional modes; kept if it is the best."""

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from graphpart.crf.bounds._kernels import Network
 from graphpart.crf.certificates import _certificate
-from graphpart.crf.certificates.certificate import Certificate, Extra, certify, message_starts, proven_bound
+from graphpart.crf.certificates.certificate import Certificate, Extra, certify, later, message_starts, proven_bound
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem._view import View, add_sent, unary_sums
@@ -86,6 +86,8 @@ class Passes:
     ----------
     bound : float
         The bound that the messages prove after the latest complete pass, up to rounding.
+    certified : float
+        The bound of the latest certificate.
     structure : Structure
     proving : float
         Seconds that added triplets take in the proof of the bound.
@@ -112,7 +114,7 @@ class Passes:
         if f.has_forbidden:
             self.cap = 4.0 * absolute_costs(f, tables) + 1.0
         self.unary, stands = self._sum_of_unary()
-        self.bound, self.proving = -math.inf, 0.0
+        self.bound, self.certified, self.proving = -math.inf, -math.inf, 0.0
         self.structure = Structure.none()
         pairs = int(np.diff(f._flat()[1]).max(initial=0)) <= 2
         self.plain = stands and pairs and not f.has_forbidden and not self.exponent
@@ -317,12 +319,18 @@ class Passes:
     def certificate(self, method: str, cost: float | None = None, last: bool = False) -> Certificate:
         """The bound that the messages prove, with its proof; InfeasibleProblem if they show that all is forbidden.
 
-        After the `last` certificate there are no more passes: their memory is given back before the proof.
+        After the `last` certificate there are no more passes: messages that are stored prove it, and are written out
+        when they are first read; of others, the memory is given back before the proof.
         """
+        if last and self.streams:
+            self.certified = self.proven()
+            return later(self.f, self.certified, method, lambda: self.messages()[0], cost)
         messages, extra = self._proof()
         if last:
             del self.network
-        return certify(self.f, messages, method, extra=extra, cost=cost, copy=False)
+        certificate = certify(self.f, messages, method, extra=extra, cost=cost, copy=False)
+        self.certified = certificate.bound
+        return certificate
 
     @property
     def streams(self) -> bool:

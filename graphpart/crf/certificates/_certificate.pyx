@@ -330,9 +330,13 @@ def _factor_minima(
 
 
 def sum_down(double total, const double[::1] values) -> float:
-    """The sum, rounded down; -inf if one is -inf, else inf if one is inf."""
+    """The sum, rounded down; -inf if one is -inf, else inf if one is inf.
+
+    What single additions lose is summed apart, so that all of them together lose little.
+    """
     cdef Py_ssize_t k
     cdef bint infinite = total == INFINITY
+    cdef double lost = 0.0, x, y, back, error
     with nogil:
         for k in range(values.shape[0]):
             if values[k] == INFINITY:
@@ -342,5 +346,12 @@ def sum_down(double total, const double[::1] values) -> float:
                 infinite = False
                 break
             else:
-                total = add_down(total, values[k])
-    return INFINITY if infinite else total
+                x, y = total, values[k]
+                total = x + y
+                back = total - x
+                error = (x - (total - back)) + (y - back)       # see add_down
+                if isfinite(error):
+                    lost = add_down(lost, error)
+                else:
+                    total = add_down(x, y)
+    return INFINITY if infinite else add_down(total, lost)

@@ -19,7 +19,7 @@ table, unless that underflows for a label.
 
 import numpy as np
 
-from libc.math cimport INFINITY, exp, fabs, log
+from libc.math cimport INFINITY, NAN, exp, fabs, log
 
 from graphpart.crf.problem._view cimport Factors, View, arity_of, labels_of, place, table_of
 from graphpart.kernels._arrays cimport empty_float64, empty_int64, full_int64, zeros_float64, zeros_uint8
@@ -376,8 +376,11 @@ cdef class LoopyMessages:
             self.sum_messages()
         return change
 
-    def log_z(self):
-        """The estimate ``sum_i log Z_i + sum_f r_f (log Z_f - sum over i of f of log Z_i)``, stationary in messages."""
+    def log_z(self, Stopping stopping):
+        """The estimate ``sum_i log Z_i + sum_f r_f (log Z_f - sum over i of f of log Z_i)``, stationary in messages.
+
+        NaN if the time ends before.
+        """
         cdef const Factors* g = &self.view.g
         cdef Py_ssize_t f, v
         cdef offset_t i, y
@@ -398,6 +401,9 @@ cdef class LoopyMessages:
             for f in range(g.m):
                 if arity_of(g, f) < 2:
                     continue
+                if stopping.poll(0.0):
+                    total = NAN
+                    break
                 high = self.gather(f)
                 s = 0.0
                 for y in range(self.sizes[0]):

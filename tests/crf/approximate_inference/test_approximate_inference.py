@@ -9,6 +9,7 @@ from strategies_crf import random_factor_graph
 
 import graphpart as gp
 from graphpart.crf import approximate_marginals
+from graphpart.crf.approximate_inference import loopy
 
 
 def by_enumeration(f):
@@ -93,6 +94,38 @@ def test_degenerate():
         assert np.isfinite(m.probabilities.flat).all() and m.upper_bound >= math.log(2)
     with pytest.raises(gp.InfeasibleProblem, match="no label of variable 0"):
         approximate_marginals(gp.FactorGraph.from_arrays([2], [([[0], [0]], [[0.0, math.inf], [math.inf, 0.0]])]))
+
+
+@pytest.mark.parametrize("method", ["sum-product", "tree-reweighted"])
+def test_tables_that_factors_share(method):
+    """Two tables, each of several factors: the same as with a table for each factor."""
+    rng = np.random.default_rng(0)
+    for forbidden in (False, True):
+        tables = rng.normal(size=(2, 3, 3))
+        if forbidden:
+            tables[1, 0, 2] = np.inf
+        groups = [(np.arange(6)[:, None], rng.normal(size=(6, 3)))]
+        scopes = [[[0, 1], [1, 2], [2, 3], [3, 4]], [[0, 5], [1, 5], [2, 5]]]
+        shared = [(s, np.broadcast_to(t, (len(s), 3, 3))) for s, t in zip(scopes, tables, strict=True)]
+        f = gp.FactorGraph.from_arrays([3] * 6, groups + shared)
+        g = gp.FactorGraph.from_arrays([3] * 6, groups + [(s, t.copy()) for s, t in shared])
+        assert f.entries == g.entries and len(f._flat()[4]) < len(g._flat()[4])
+        one, other = approximate_marginals(f, method), approximate_marginals(g, method)
+        assert one.log_z == other.log_z and one.upper_bound == other.upper_bound
+        assert one.probabilities.flat.tolist() == other.probabilities.flat.tolist()
+        assert one.log_z == pytest.approx(gp.crf.marginals(f).log_z, abs=0.3)
+
+
+def test_the_estimate_of_log_z_is_within_the_time(monkeypatch):
+    """It takes as long as a pass, which is kept for it; without time for it, it is not a number."""
+    rng = np.random.default_rng(1)
+    f = gp.FactorGraph.pairwise(unary=rng.normal(size=(5, 5, 3)), pairwise=rng.normal(size=(3, 3)))
+    whole = approximate_marginals(f, tol=0.0, max_iterations=9)
+    limited = approximate_marginals(f, tol=0.0, max_iterations=9, time_limit=60)
+    assert whole.iterations == limited.iterations == 9 and whole.log_z == limited.log_z
+    monkeypatch.setattr(loopy, "LATE", 0.0)
+    ended = approximate_marginals(f, time_limit=0)
+    assert np.isnan(ended.log_z) and not np.isnan(ended.probabilities.flat).any()
 
 
 def test_says_how_it_ended():

@@ -1,5 +1,7 @@
 """The bound that stored messages prove: below the one of their certificate and all energies; messages of 16 bits."""
 
+import pickle
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +11,7 @@ from trials import trials
 
 import graphpart as gp
 from graphpart.crf.bounds import passes as passes_module
+from graphpart.crf.bounds.message_passing import Ascent
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.certificates.certificate import certify
 from graphpart.crf.certificates.exact_check import exact_bound
@@ -45,7 +48,7 @@ def random_pairs(rng):
 
 @pytest.fixture
 def narrow(monkeypatch):
-    """Messages are of 16 bits and certificates are left out from the first one on."""
+    """Messages are of 16 bits from the first one on."""
     monkeypatch.setattr(passes_module, "LARGE", 0)
 
 
@@ -90,42 +93,41 @@ def test_large_tables_of_one_value_are_no_reason_for_a_bound_that_is_too_high():
         assert Fraction(passes.proven()) <= exact
 
 
-@pytest.mark.usefixtures("narrow")
-def test_without_a_certificate(monkeypatch):
+@pytest.mark.parametrize("large", [2**27, 0])
+def test_certificates_whose_messages_are_written_out_later(large, monkeypatch):
+    monkeypatch.setattr(passes_module, "LARGE", large)
     rng = np.random.default_rng(3)
     proven = 0
-    for _ in range(trials(200)):
+    for case in range(trials(200)):
         f = random_pairs(rng)
         r = gp.crf.message_passing(f)
-        best = all_energies(f).min()
-        assert r.info["certificate"] is None
-        assert r.message.endswith("GB is left out: gp.crf.lower_bound makes one")
-        assert r.lower_bound <= best + 2.0**-36 * scale_of(f) and r.cost >= best - 2.0**-40 * scale_of(f)
+        best, c = all_energies(f).min(), r.info["certificate"]
+        assert c.bound <= r.lower_bound <= best + 2.0**-36 * scale_of(f) and r.cost >= best - 2.0**-40 * scale_of(f)
+        assert c.bound >= r.lower_bound - 2.0**-30 * scale_of(f)
+        assert ("seal" in vars(c)) == (r.info["triplets"] > 0)
+        if case % 3 == 0:
+            c = pickle.loads(pickle.dumps(c))
+        assert c.verify(f) and c.verify(f, exact=True) and c.cost == r.cost and vars(c)["seal"]
+        assert not replace(c, bound=c.bound + scale_of(f)).verify(f)
         if r.status == "optimal":
             assert r.cost <= best + 2.0**-36 * scale_of(f)
             proven += 1
-        c = gp.crf.lower_bound(f, max_iterations=5)
-        assert c.verify(f, exact=True)
+        for method in ("message-passing", "negative-sum"):
+            assert gp.crf.lower_bound(f, method, max_iterations=5).verify(f)
     assert proven > trials(200) // 2
-    limited = gp.crf.message_passing(f, max_iterations=1)
-    assert limited.message.startswith(("stopped at the iteration limit; its certificate", "proven optimal"))
+    with pytest.raises(AttributeError, match="no attribute 'seals'"):
+        c.seals  # noqa: B018
 
 
-def test_without_a_certificate_that_takes_most_of_the_time(monkeypatch):
+def test_a_limit_of_time_has_the_proof_within_it(monkeypatch):
+    """Half of the time is kept for a proof that takes long."""
     f = grid(np.random.default_rng(9), (8, 9), 4, 0.5)
-    exact = gp.crf.lower_bound(f, max_iterations=3)
-    for seconds in (1e-7, 1.0):
-        monkeypatch.setattr(gp.crf.bounds.message_passing, "CERTIFYING_PAIRS", seconds)
-        r = gp.crf.message_passing(f, time_limit=60.0, max_iterations=3)
-        assert r.lower_bound == pytest.approx(exact.bound) and r.lower_bound <= r.cost
-        assert (r.info["certificate"] is None) == (seconds == 1.0)
-    assert r.message.endswith(
-        "certificate takes more than half of the time and is left out: gp.crf.lower_bound makes one"
-    )
-    three = gp.FactorGraph.from_arrays(
-        [2, 2, 2], [([[0, 1, 2]], np.ones((1, 2, 2, 2)))]
-    )  # which only a certificate proves
-    assert gp.crf.message_passing(three, time_limit=60.0).info["certificate"].verify(three)
+    monkeypatch.setattr(gp.crf.bounds.message_passing, "BOUNDING", 1e9)
+    limits, run = [], Ascent.run
+    monkeypatch.setattr(Ascent, "run", lambda self: limits.append(self.stopping.remaining) or run(self))
+    gp.crf.lower_bound(f, time_limit=60.0, max_iterations=3)
+    gp.crf.message_passing(f, time_limit=60.0, max_iterations=3)
+    assert limits == pytest.approx([30.0, 30.0], abs=2.0)
 
 
 @pytest.mark.usefixtures("narrow")
