@@ -6,15 +6,16 @@ Several files that make one table, and files larger than memory, are for graphpa
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
+from collections.abc import Callable, Collection, Hashable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphpart.errors import MissingDependency, no_column
 from graphpart.machine import give_back, side_by_side
-from graphpart.partition.inputs.frames import Table, numbers_of, table_of
+from graphpart.partition.inputs.frames import Codes, Table, numbered, numbers_of, table_of
 
 if TYPE_CHECKING:
     from graphpart.files.source import Source
@@ -26,6 +27,7 @@ NAME_COLUMNS = "name its columns: gp.read(path, left=..., right=..., probability
 COLUMNS = f"a Parquet file: {NAME_COLUMNS}; gp.distributed.solve(path) solves it in parts"
 ROWS = 2**12  # rows of a row group, on average, from which on it is read by itself
 NUMBERS = {"int32": np.int32, "int64": np.int64, "double": np.float64}  # as which columns of Arrow are read
+TEXTS = ("string", "large_string")
 SHELL = {  # the option of the command line instead
     NAME_COLUMNS: "name its columns: --left, --right, and --probability, --similarity, --weight or --cost",
     "gp.distributed.solve(path) solves it in parts": "--workers solves it in parts",
@@ -86,11 +88,14 @@ class ParquetColumns:
                 raise self._source.error(None, changed)
             file = self._opened(self._where)
             columns = [str(name) for name in dict.fromkeys(some)]
-            plain = self._numbers(file, columns, what == "encode")
-            table = table_of(self._read(file, columns) if plain is None else plain)
-            del plain
-            found = getattr(table, what)(*some)
-            del table, file
+            found: Any = self._codes(file, columns) if what == "encode" else None
+            if found is None:
+                plain = self._numbers(file, columns, what == "encode")
+                table = table_of(self._read(file, columns) if plain is None else plain)
+                del plain
+                found = getattr(table, what)(*some)
+                del table
+            del file
             give_back()
             return found
 
@@ -98,16 +103,13 @@ class ParquetColumns:
         return Table(list(names), self._file.metadata.num_rows, encode, numbers, values, own=True)
 
     def _numbers(self, file: Any, names: list[str], short: bool) -> dict[Hashable, Any] | None:
-        """Columns as arrays, if they hold numbers and no nulls: all row groups, which two threads read.
+        """Columns as arrays, if they hold numbers and no nulls.
 
         `short`: with 32 bits where the file says that this is enough.
         """
         schema, about = file.schema_arrow, file.metadata
-        if about.num_columns != len(schema.names) or about.num_row_groups * ROWS > about.num_rows + ROWS:
-            return None  # structures; or many small row groups, each of which takes time
-        if any(schema.names.count(name) != 1 or str(schema.field(name).type) not in NUMBERS for name in names):
+        if not _is_plain(file, names, NUMBERS):
             return None
-        starts = np.cumsum([0, *(about.row_group(k).num_rows for k in range(about.num_row_groups))]).tolist()
         kinds = [NUMBERS[str(schema.field(name).type)] for name in names]
         kinds = [
             np.int32 if short and kind == np.int64 and _fits(about, schema.names.index(name)) else kind
@@ -115,23 +117,66 @@ class ParquetColumns:
         ]
         columns = [np.empty(about.num_rows, kind) for kind in kinds]
 
+        def take(column: Any, k: int, begin: int) -> bool:
+            values, place = numbers_of(column), columns[k][begin : begin + len(column)]
+            place[:] = values
+            return kinds[k] != np.int32 or bool((place == values).all())  # else what the file says is wrong
+
+        return dict(zip(names, columns, strict=True)) if self._by_groups(file, names, take) else None
+
+    def _codes(self, file: Any, names: list[str]) -> Codes | None:
+        """Codes of two columns of texts without nulls, and the texts, of which Arrow lists those of each row group."""
+        kinds = {str(file.schema_arrow.field(name).type) for name in names if name in self.columns}
+        if len(names) != 2 or len(kinds) != 1 or not _is_plain(file, names, TEXTS):
+            return None
+        rows = np.empty(2 * file.metadata.num_rows, np.int32)  # both codes of the first row, of the second, ...
+        parts: list[tuple[NDArray[np.int32], Any]] = []
+
+        def take(column: Any, k: int, begin: int) -> bool:
+            for chunk in column.chunks:
+                place = rows[2 * begin + k : 2 * (begin + len(chunk)) + k : 2]
+                place[:] = numbers_of(self._pyarrow.chunked_array([chunk.indices]))
+                parts.append((place, chunk.dictionary))
+                begin += len(chunk)
+            return True
+
+        if not self._by_groups(file, names, take, read_dictionary=names):
+            return None
+        whole = self._united([texts for _, texts in parts])
+        for (place, _), chunk in zip(parts, whole.chunks, strict=True):
+            place[:] = numbers_of(self._pyarrow.chunked_array([chunk.indices]))[place]
+        texts = whole.chunk(0).dictionary.to_pylist() if parts else []
+        return numbered(rows, lambda at: [texts[k] for k in rows[at].tolist()])
+
+    def _united(self, lists: list[Any]) -> Any:
+        """The texts of several lists, in order, as codes with one list of different texts."""
+        arrow = self._pyarrow
+        parts = []
+        for texts in lists:
+            place = arrow.py_buffer(np.arange(len(texts), dtype=np.int32))  # pyarrow.array would import pandas
+            codes = arrow.Array.from_buffers(arrow.int32(), len(texts), [None, place])
+            parts.append(arrow.DictionaryArray.from_arrays(codes, texts))
+        return arrow.chunked_array(parts, None if parts else arrow.null()).unify_dictionaries()
+
+    def _by_groups(self, file: Any, names: list[str], take: Callable[[Any, int, int], bool], **how: Any) -> bool:
+        """Read columns in row groups, in two threads: ``take(column, k, row)`` gets part of the column of number k.
+
+        False as soon as a part has nulls, or `take` returns False. `how`: further arguments of ``ParquetFile``.
+        """
+        groups = file.metadata.num_row_groups
+        starts = np.cumsum([0, *(file.metadata.row_group(k).num_rows for k in range(groups))]).tolist()
+
         def read(first: int) -> bool:
-            mine = file if first == 0 else self._opened(self._where)
-            for task in range(first, about.num_row_groups * len(names), step):
+            mine = file if first == 0 and not how else self._opened(self._where, **how)
+            for task in range(first, groups * len(names), step):
                 group, k = divmod(task, len(names))
-                chunk = self._read(mine, [names[k]], group).column(names[k])
-                if chunk.null_count:
-                    return False
-                values, place = numbers_of(chunk), columns[k][starts[group] : starts[group + 1]]
-                place[:] = values
-                if kinds[k] == np.int32 and not (place == values).all():  # what the file says is wrong
+                column = self._read(mine, [names[k]], group).column(names[k])
+                if column.null_count or not take(column, k, starts[group]):
                     return False
             return True
 
         step = 2 if isinstance(self._where, str) else 1  # a stream has one place
-        if not all(side_by_side(*(partial(read, k) for k in range(step)), worth=about.num_rows >= 2**18)):
-            return None
-        return dict(zip(names, columns, strict=True))
+        return all(side_by_side(*(partial(read, k) for k in range(step)), worth=file.metadata.num_rows >= 2**18))
 
     def _stamped(self) -> tuple[int, int] | None:
         """Size and time of a plain file; None if it is gone, and of a stream."""
@@ -141,9 +186,9 @@ class ParquetColumns:
             found = None
         return None if found is None else (found.st_size, found.st_mtime_ns)
 
-    def _opened(self, where: Any) -> Any:
+    def _opened(self, where: Any, **how: Any) -> Any:
         try:
-            return self._pyarrow.parquet.ParquetFile(where)
+            return self._pyarrow.parquet.ParquetFile(where, **how)
         except self._errors as error:
             raise self._damaged(error) from None
 
@@ -159,6 +204,14 @@ class ParquetColumns:
     def _damaged(self, error: Exception) -> Exception:
         found = str(error).split("\n")[0].rstrip(".")
         return self._source.error(None, f"the Parquet file is damaged ({found}): expected all of it")
+
+
+def _is_plain(file: Any, names: list[str], kinds: Collection[str]) -> bool:
+    """Whether columns are of these kinds of Arrow, and row groups are worth being read by themselves."""
+    schema, about = file.schema_arrow, file.metadata
+    if about.num_columns != len(schema.names) or about.num_row_groups * ROWS > about.num_rows + ROWS:
+        return False  # structures; or many small row groups, each of which takes time
+    return all(schema.names.count(name) == 1 and str(schema.field(name).type) in kinds for name in names)
 
 
 def _fits(about: Any, place: int) -> bool:

@@ -20,6 +20,7 @@ LEFT = RNG.integers(0, 300, 1000)
 RIGHT = LEFT + RNG.integers(1, 40, 1000)
 SCORE = RNG.integers(-50, 51, 1000)
 OPTIONS = {"left": "a", "right": "b", "cost": "c", "duplicates": "sum"}
+OPTIONS_OF_FRAME = {"cost": "c", "duplicates": "sum"}
 
 
 def same(p, q):
@@ -62,9 +63,12 @@ def test_streams_and_compressed_data(tmp_path):
         assert not plain.closed
 
 
-def test_pandas_is_not_imported(tmp_path):
+@pytest.mark.parametrize("kind", ["int64", "string"])
+@pytest.mark.parametrize("size", [300, 1000])
+def test_pandas_is_not_imported(tmp_path, kind, size):
     path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"a": LEFT, "b": RIGHT, "c": SCORE}), path, row_group_size=300)
+    a, b = (pa.array(x.tolist()).cast(kind) for x in (LEFT, RIGHT))
+    pq.write_table(pa.table({"a": a, "b": b, "c": SCORE}), path, row_group_size=size)
     code = f"import sys, graphpart as gp; gp.read({str(path)!r}, **{OPTIONS!r}); print('pandas' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
 
@@ -114,6 +118,30 @@ def test_row_groups_are_read_alike_on_any_number_of_threads(tmp_path, monkeypatc
             assert same(gp.read(path, **OPTIONS), expected)
     holes = pa.array([*a.tolist()[:-2], None, 1])
     pq.write_table(pa.table({"a": holes, "b": b, "c": c}), path, row_group_size=100_000)
+    with pytest.raises(gp.FormatError, match=f"'a' is null in row {rows - 2}"):
+        gp.read(path, **OPTIONS)
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string"])
+def test_texts_are_numbered_alike_on_any_number_of_threads(tmp_path, monkeypatch, kind):
+    """Each row group has its own list of texts, in another order, and some are in some groups only."""
+    rows, path = 2**18 + 5, tmp_path / "t.parquet"
+    a = np.arange(rows) // 7 + RNG.integers(0, 3000, rows)
+    b, c = a + RNG.integers(1, 9, rows), RNG.integers(-50, 51, rows).astype(float)
+    names = np.array([f"no. {k} \N{LATIN SMALL LETTER SHARP S}" for k in RNG.permutation(b.max() + 1)])
+    left, right = (pa.array(names[x].tolist(), kind) for x in (a, b))
+    codes, distinct = pd.factorize(names[np.stack([a, b], 1)].ravel())  # in the order of their first appearance
+    expected = gp.SetPartition.from_frame({"a": codes[0::2], "b": codes[1::2], "c": c}, "a", "b", **OPTIONS_OF_FRAME)
+    for options in ({}, {"use_dictionary": False}, {"row_group_size": rows}):
+        pq.write_table(pa.table({"a": left, "b": right, "c": c}), path, **{"row_group_size": 100_000} | options)
+        for threads in ("1", "2"):
+            monkeypatch.setenv("GRAPHPART_THREADS", threads)
+            p = gp.read(path, **OPTIONS)
+            assert p.nodes == distinct.tolist() and all(map(np.array_equal, p.pairs(), expected.pairs()))
+    assert same(gp.read(io.BytesIO(path.read_bytes()), **OPTIONS), p)
+    assert same(gp.SetPartition.from_frame(pq.read_table(path), "a", "b", **OPTIONS_OF_FRAME), p)
+    holes = pa.array([*names[a].tolist()[:-2], None, "1"], kind)
+    pq.write_table(pa.table({"a": holes, "b": right, "c": c}), path, row_group_size=100_000)
     with pytest.raises(gp.FormatError, match=f"'a' is null in row {rows - 2}"):
         gp.read(path, **OPTIONS)
 

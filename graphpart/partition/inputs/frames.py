@@ -29,7 +29,10 @@ from graphpart.kernels import _pairs
 from graphpart.machine import side_by_side
 from graphpart.partition.inputs.arrays import names_of
 
-__all__ = ["Table", "elements_of", "is_frame", "numbers_of", "pairs_of_table", "ranked", "rows_of_two", "table_of"]
+__all__ = [
+    "Codes", "Table", "elements_of", "is_frame", "numbered", "numbers_of", "pairs_of_table", "ranked", "rows_of_two",
+    "table_of",
+]  # fmt: skip
 
 Indices = NDArray[np.int64]
 Codes = tuple[Indices, Indices, Sequence[Hashable]]  # of both columns, -1 where null, and the names that they stand for
@@ -323,23 +326,28 @@ def _integers(a: NDArray[Any], b: NDArray[Any], factorize: Any = None) -> Codes 
     return u, v, names
 
 
-def _numbered(codes: NDArray[Any], take: Callable[[Indices], Sequence[Hashable]]) -> Codes:
-    """Codes (both columns in one array, -1 where null) renumbered by first appearance, row by row.
+def numbered(rows: NDArray[Any], take: Callable[[Indices], Sequence[Hashable]]) -> Codes:
+    """Codes, both of the first row, both of the second and so on, renumbered by first appearance.
 
     ``take(positions)`` returns the identifiers at positions of that array.
     """
+    renamed, count = _pairs.canonical_labels(rows)
+    if renamed is None:  # codes are not small: rank them
+        codes = np.empty_like(rows, np.int64)
+        _, codes[0::2], codes[1::2] = ranked(rows[0::2].astype(np.int64), rows[1::2].astype(np.int64))
+        renamed, count = _pairs.canonical_labels(codes)
+    first = np.searchsorted(np.maximum.accumulate(renamed), np.arange(count, dtype=np.int32))
+    return renamed[0::2], renamed[1::2], take(first)
+
+
+def _numbered(codes: NDArray[Any], take: Callable[[Indices], Sequence[Hashable]]) -> Codes:
+    """The same for codes with one column after the other, and -1 where an identifier is null."""
     m = len(codes) // 2
     if codes.min(initial=0) < 0:
         return codes[:m].astype(np.int64), codes[m:].astype(np.int64), []  # that is an error, which needs no names
-    rows = np.empty(2 * m, np.int64)
+    rows = np.empty_like(codes)
     rows[0::2], rows[1::2] = codes[:m], codes[m:]
-    renamed, count = _pairs.canonical_labels(rows)
-    if renamed is None:  # codes are not small: rank them
-        _, rows[0::2], rows[1::2] = ranked(codes[:m].astype(np.int64), codes[m:].astype(np.int64))
-        renamed, count = _pairs.canonical_labels(rows)
-    first = np.empty(count, np.int64)
-    first[renamed[::-1]] = np.arange(2 * m - 1, -1, -1)  # the last assignment, of the first place, stays
-    return renamed[0::2], renamed[1::2], take(first // 2 + first % 2 * m)
+    return numbered(rows, lambda at: take(at // 2 + at % 2 * m))
 
 
 def _hashed(a: Sequence[Any], b: Sequence[Any], left: Hashable, right: Hashable) -> Codes:
@@ -524,8 +532,8 @@ def _of_arrow(table: Any) -> Table:
             except pyarrow.ArrowNotImplementedError:
                 pass
             else:
-                codes = coded.indices.to_numpy().astype(np.int64)
-                return _numbered(codes, lambda at: coded.dictionary.take(pyarrow.array(codes[at])).to_pylist())
+                codes, texts = numbers_of(pyarrow.chunked_array([coded.indices])), coded.dictionary.to_pylist()
+                return _numbered(codes, lambda at: [texts[k] for k in codes[at].tolist()])
         return _hashed(a.to_pylist(), b.to_pylist(), left, right)
 
     def numbers(name: Hashable) -> Any:
