@@ -3,7 +3,8 @@
 An element-by-subset table holds, in one row per subset, the summed cost of each element to that subset. A move changes
 two of its rows by one row of the matrix. Each element keeps the smallest value of its column over the subsets that it is
 not in, and the place of this value. When the value grows, the old one stays as a lower bound. The column is scanned again
-only when the element comes first. With pairs that must be cut, a second table counts them, and a subset with a positive
+only when the element comes first. Of few subsets, all values are compared after each move instead, many at once: a move
+then changes the best moves of most elements, and branches could not be predicted. With pairs that must be cut, a second table counts them, and a subset with a positive
 count is no target. All sums are exact, in fixed point (see kernels/fixed.pxd).
 """
 
@@ -16,11 +17,49 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from graphpart.kernels._arrays cimport empty_int32, zeros_int32, zeros_int64, zeros_int8
+from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.types cimport cost_t, element_t
 from graphpart.stopping cimport Stopping
 
+# These loops are in C so that GP_CLONES applies to them, and compilers can vectorise them.
+cdef extern from *:
+    """
+    /* Let `low` be at most the cost to a subset, of each element that is in another one. */
+    GP_CLONES
+    static void gp_lower(Py_ssize_t n, int64_t *GP_RESTRICT low, const int64_t *GP_RESTRICT row,
+                         const int32_t *GP_RESTRICT label, int32_t subset) {
+        Py_ssize_t k;
+        for (k = 0; k < n; k++) {
+            const int64_t x = label[k] == subset ? INT64_MAX : row[k];
+            low[k] = x < low[k] ? x : low[k];
+        }
+    }
+
+    /* Let `own` be the cost to a subset, of each element that is in it. */
+    GP_CLONES
+    static void gp_own(Py_ssize_t n, int64_t *GP_RESTRICT own, const int64_t *GP_RESTRICT row,
+                       const int32_t *GP_RESTRICT label, int32_t subset) {
+        Py_ssize_t k;
+        for (k = 0; k < n; k++) own[k] = label[k] == subset ? row[k] : own[k];
+    }
+
+    /* The changes of cost by best moves; INT64_MAX without one. */
+    GP_CLONES
+    static void gp_rate(Py_ssize_t n, int64_t *GP_RESTRICT delta, const int64_t *GP_RESTRICT low,
+                        const int64_t *GP_RESTRICT own, const char *GP_RESTRICT done) {
+        Py_ssize_t k;
+        for (k = 0; k < n; k++) delta[k] = done[k] || low[k] == INT64_MAX ? INT64_MAX : low[k] - own[k];
+    }
+    """
+    void gp_lower(Py_ssize_t, fixed_t*, const fixed_t*, const element_t*, element_t) noexcept nogil
+    void gp_own(Py_ssize_t, fixed_t*, const fixed_t*, const element_t*, element_t) noexcept nogil
+    void gp_rate(Py_ssize_t, fixed_t*, const fixed_t*, const fixed_t*, const char*) noexcept nogil
+
 cdef fixed_t NONE = INT64_MAX       # the cost of a forbidden move
+
+cdef enum:
+    FEW = 24        # subsets up to which all are compared after each move
 
 
 cdef struct State:
@@ -169,6 +208,21 @@ cdef inline void offer(State* s, element_t b, fixed_t x, element_t U) noexcept n
         s.target[b] = U
 
 
+cdef void rate_all(State* s, element_t U, element_t W) noexcept nogil:
+    """Find bounds for all elements after a move from U to W. O(n * subsets)"""
+    cdef Py_ssize_t n = s.n, b
+    cdef element_t V
+    gp_own(n, s.own, s.table + U * n, s.label, U)
+    gp_own(n, s.own, s.table + W * n, s.label, W)
+    for b in range(n):
+        s.low[b] = to_empty(s, <element_t>b)
+    for V in range(<element_t>s.subsets):
+        if s.size[V]:
+            gp_lower(n, s.low, s.table + V * n, s.label, V)
+    gp_rate(n, s.delta, s.low, s.own, s.done)
+    memset(s.loose, True, n)
+
+
 cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
     """Move element a to subset W, which may be the free one, and update the tables and bounds. O(n)"""
     cdef Py_ssize_t n = s.n, b
@@ -204,6 +258,9 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
             s.free_subset += 1
     if s.size[U] == 0:
         s.free_subset = min(s.free_subset, U)
+    if s.subsets <= FEW and s.cuts == NULL:
+        rate_all(s, U, W)
+        return
     for b in range(n):
         mine = s.label[b]
         x = from_row[b]
@@ -263,6 +320,8 @@ cdef element_t best(State* s) noexcept nogil:
             return <element_t>k
         scan(s, <element_t>k)
         rate(s, <element_t>k)
+        if s.delta[k] == p:
+            return <element_t>k
 
 
 cdef inline element_t where(State* s, element_t a) noexcept nogil:

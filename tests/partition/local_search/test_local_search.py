@@ -72,6 +72,16 @@ def test_same_end_as_the_naive_reference_on_larger_problems(name, dense, seed):
     check_end(p, SEARCHES[name](p, start), last)
 
 
+@pytest.mark.parametrize("name", ["greedy_moving", "kernighan_lin"])
+def test_same_end_where_many_subsets_become_few(name):
+    """Of more than 24 subsets of a matrix, the kernel keeps best moves; of fewer, it compares all."""
+    p = random_problem(5, n=34, dense=True, share=1.0)
+    start = list(range(p.n))
+    *_, last = [start, *getattr(reference, name)(p, start)]
+    assert len(set(last)) < 24
+    check_end(p, SEARCHES[name](p, start), last)
+
+
 @each_search
 @settings(max_examples=trials(150))
 @given(case=problem_and_start(max_n=9, kinds=("integer", "real", "huge", "tiny")))
