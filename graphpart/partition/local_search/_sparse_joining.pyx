@@ -15,9 +15,6 @@ good.
 If subsets have to be connected, the costs of lifted pairs are in the tables, but these pairs do not wait in the queue.
 A pair that stands for several is a base pair if at least one of them is.
 
-Where the pairs are those of a part of a problem, one element stands for all elements outside (see join_by_parts.py). A
-subset that joins them is never repelled by what comes later: its costs above 0 become 0.
-
 Latency of memory takes most of the time. So the kernel prefetches, step by step, the memory that the next joins in the
 sorted list will read: the pair, its elements, the subsets that contain them, their tables, and the tables of their
 neighbours; and the first entries of the heap. All tables stand in few large pages. The memory of a removed table is
@@ -134,7 +131,6 @@ cdef struct Tables:
     size_t left
     Terms terms             # with the sums of the existing subsets
     char* lifted            # whether each pair is lifted; NULL if subsets need not be connected
-    element_t outside       # the subset of the element that stands for all that are outside; or -1
     bint failed             # out of memory
 
 
@@ -410,9 +406,6 @@ cdef inline double background(Tables* s, const Pair* pair) noexcept nogil:
     return sum + groups_between(&s.terms.groups, U, V) if s.terms.groups.any else sum
 
 
-cdef double BEFORE = 1.0 + 2.0**-40     # joins with what is outside come before others of the same cost
-
-
 cdef void fold(Tables* s, element_t a, element_t b, Queue* queue, double tolerance) noexcept nogil:
     """Join subset b into subset a, which has at least as many neighbours; queue the costs that fall below zero."""
     cdef Table* into = &s.of[a]
@@ -448,14 +441,9 @@ cdef void fold(Tables* s, element_t a, element_t b, Queue* queue, double toleran
     for k in range(count):
         entry = s.batch[k]
         other = &s.of[entry.key]
-        if a == s.outside:
-            kept = &s.pairs[entry.edge]
-            kept.cost = min(0.0, kept.cost) * BEFORE
         if s.merging[k] < 0:
             insert(s, into, entry)
             rename(s, other, b, a)
-            if a == s.outside and kept.cost < -tolerance:
-                push(queue, queued(s, kept.cost, entry.edge, a, entry.key))
             if s.failed:
                 return
             continue
@@ -575,13 +563,9 @@ cdef inline uint64_t bits_of(cost_t cost) noexcept nogil:
     return bits
 
 
-cdef inline element_t name_of(const element_t* name, element_t a) noexcept nogil:
-    return a if name == NULL else name[a]
-
-
 cdef bint rank(
-    const element_t* u, const element_t* v, const element_t* name, const cost_t* cost, Py_ssize_t m, double tolerance,
-    Py_ssize_t count, element_t* edges, cost_t* costs,
+    const element_t* u, const element_t* v, const cost_t* cost, Py_ssize_t m, double tolerance, Py_ssize_t count,
+    element_t* edges, cost_t* costs,
 ) noexcept nogil:
     """The `count` attractive pairs and their costs; the most attractive pair first, on ties the smallest hash."""
     cdef Ranked* x = <Ranked*>in_large_pages(2 * count * sizeof(Ranked))
@@ -611,7 +595,7 @@ cdef bint rank(
         if end - at > 1:
             for k in range(end - at):
                 i = run[k].edge
-                run[k].key = scramble_pair(<uint64_t>name_of(name, u[i]), <uint64_t>name_of(name, v[i]))
+                run[k].key = scramble_pair(<uint64_t>u[i], <uint64_t>v[i])
             run = sort_ranked(run, room + at, end - at)
         for k in range(end - at):
             edges[at + k] = run[k].edge
@@ -621,21 +605,17 @@ cdef bint rank(
 
 
 def _rank(
-    const element_t[::1] u, const element_t[::1] v, const element_t[::1] names, const cost_t[::1] between,
+    const element_t[::1] u, const element_t[::1] v, const cost_t[::1] between,
     double tolerance, element_t[::1] edges, cost_t[::1] first,
 ) -> bool:
-    cdef const element_t* name = NULL
     cdef bint made
-    if names is not None:
-        name = &names[0]
     with nogil:
-        made = rank(&u[0], &v[0], name, &between[0], u.shape[0], tolerance, edges.shape[0], &edges[0], &first[0])
+        made = rank(&u[0], &v[0], &between[0], u.shape[0], tolerance, edges.shape[0], &edges[0], &first[0])
     return made
 
 
 def _make_tables(
-    size_t tables, Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost,
-    const element_t[::1] names,
+    size_t tables, Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost
 ) -> bool:
     """Make the tables at an address."""
     cdef Tables* s = <Tables*>tables
@@ -643,9 +623,6 @@ def _make_tables(
     cdef bint made
     with nogil:
         made = make_tables(s, n, &u[0], &v[0], &cost[0], u.shape[0])
-        if made and names is not None:
-            for k in range(n):
-                s.of[k].smallest = names[k]
     return made
 
 
@@ -661,16 +638,13 @@ def join_sparse(
     element_t[:, ::1] merges=None,
     cost_t[::1] merge_costs=None,
     Py_ssize_t fewest=0,
-    const element_t[::1] names=None,
-    element_t outside=-1,
 ):
     """Labels of the fixed point. O(m log^2 m) time; about 48 bytes for each pair.
 
     `terms` is `Terms` of sums.py, or None. At least `fewest` subsets remain, and at least the least number in `terms`.
     `merges`, of shape (n, 2), becomes the joins in order: the subset that stays and the subset that is folded into it,
     each named by one of its elements, which stays the same. `merge_costs` becomes the costs between them. There is one
-    join for each element that is not the first of its label. `names`, which ascend, are the numbers of the elements for
-    ties. `outside`, if any, is the element that stands for all outside.
+    join for each element that is not the first of its label.
     """
     cdef Py_ssize_t m = u.shape[0], next = 0, attractive = 0, k, made_joins = 0
     cdef fixed_t exact = 0
@@ -685,9 +659,6 @@ def join_sparse(
     cdef Queue queue
     cdef Tables tables
     cdef bint made
-    cdef const element_t* name = NULL
-    if names is not None:
-        name = &names[0]
     if m >= 2**31 - 1:
         raise MemoryError(f"{m} pairs: expected fewer than 2**31")
     labels_array = np.arange(n, dtype=np.int32)
@@ -719,14 +690,13 @@ def join_sparse(
     cdef element_t[::1] edges = empty_int32(attractive)
     cdef cost_t[::1] first = empty_float64(attractive)
     ranked, made = side_by_side(
-        partial(_rank, u, v, names, between, tolerance, edges, first),
-        partial(_make_tables, <size_t>&tables, n, u, v, cost, names),
+        partial(_rank, u, v, between, tolerance, edges, first),
+        partial(_make_tables, <size_t>&tables, n, u, v, cost),
         worth=m >= 2**18,
     )
     if not ranked:
         free_tables(&tables)
         raise MemoryError()
-    tables.outside = outside
     queue.capacity = 1024
     queue.size = 0
     queue.heap = <Queued*>malloc(queue.capacity * sizeof(Queued))
@@ -740,7 +710,7 @@ def join_sparse(
                     item.cost = first[next]
                     item.edge = edges[next]
                     item.sizes = pack_sizes(1, 1)
-                    item.hash = scramble_pair(name_of(name, u[item.edge]), name_of(name, v[item.edge]))
+                    item.hash = scramble_pair(u[item.edge], v[item.edge])
                     from_list = not before(&queue.heap[0], &item)
                 if from_list:
                     item.cost = first[next]
@@ -777,12 +747,11 @@ def join_sparse(
                     continue
             for k in range(min(5, queue.size)):      # the first entries of the queue: candidates for the next joins
                 prefetch(&tables.pairs[queue.heap[k].edge])
-            if b == tables.outside or (a != tables.outside and tables.of[a].size < tables.of[b].size):
+            if tables.of[a].size < tables.of[b].size:
                 swap = a
                 a = b
                 b = swap
-            if a != tables.outside:
-                total += item.cost
+            total += item.cost
             if keep:
                 merges[made_joins, 0] = a
                 merges[made_joins, 1] = b

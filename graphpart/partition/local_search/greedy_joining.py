@@ -16,15 +16,13 @@ does not follow the numbering of the elements, and is the same on every machine,
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.machine import processors
 from graphpart.partition.local_search import _kernels, _sparse_joining
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any
 from graphpart.partition.local_search.improve import improve
-from graphpart.partition.local_search.join_by_parts import join_by_parts
+from graphpart.partition.local_search.join_in_rounds import join_in_rounds
 from graphpart.partition.local_search.limited import few_enough
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition
@@ -101,12 +99,12 @@ def greedy_joining(
 
 
 def joined(p: SetPartition, stopping: Stopping) -> Labels:
-    """The fixed point of greedy joining from singletons, where other methods start; joins are not iterations."""
-    return join(p, p._must_join_classes(), stopping.child())
+    """Joining from singletons, where other methods start: in rounds if that pays. Joins are not iterations."""
+    return join(p, p._must_join_classes(), stopping.child(), True)
 
 
-def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
-    """The fixed point of greedy joining from canonical labels."""
+def join(p: SetPartition, labels: Labels, stopping: Stopping, in_rounds: bool = False) -> Labels:
+    """The fixed point of greedy joining from canonical labels, or of joining in rounds where that pays."""
     subsets = int(labels.max()) + 1 if p.n else 0
     q = p if subsets == p.n else p._contract(labels)
     cost = p._evaluate_labels(labels)
@@ -118,8 +116,7 @@ def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
         joined = join_any(r, r._must_join_classes(), cost, stopping)
     else:
         plain = r.background is None and r._limits is None and r.lifted is None
-        watched = stopping.max_iterations < 2**62 or stopping.target > -math.inf or stopping.callback is not None
-        joined = join_by_parts(r, tolerance, stopping) if plain and not watched and processors() > 1 else None
+        joined = join_in_rounds(r, tolerance, stopping) if in_rounds and plain else None
         if joined is None:
             joined = _sparse_joining.join_sparse(r.n, r.u, r.v, r.cost, terms_of(r), tolerance, cost, stopping)
     found = joined if q is p else joined[labels]

@@ -128,9 +128,10 @@ def kernighan_lin_pairs(
     problem : SetPartition or networkx.Graph
         A graph has its costs in the edge attribute ``cost``. Elements that must be joined move together.
     initial : Result, labels, mapping or list of sets, optional
-        The partition to start from; default: the fixed point of greedy joining, or, for more than 1000 elements whose
-        unlisted pairs cost something, what one iteration of :func:`~graphpart.partition.multilevel` reaches. Elements
-        that it leaves out start alone.
+        The partition to start from; default: the fixed point of greedy joining (of joining at many places at once, if
+        there are more than 10^6 pairs, as of large grids), or, for more than 1000 elements whose unlisted pairs cost
+        something, what one iteration of :func:`~graphpart.partition.multilevel` reaches. Elements that it leaves out
+        start alone.
     time_limit, target, callback
         As for :func:`~graphpart.partition.greedy_joining`.
     max_iterations : int, optional
