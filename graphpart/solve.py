@@ -180,10 +180,11 @@ def with_certificate(
     """
     from graphpart.common.proof_tree import Unproven
 
-    if result.status is not Status.OPTIMAL:
-        return replace(result, message=f"{result.message}; no certificate, since the result is not proven optimal")
-    seconds = max(60.0, 10.0 * result.seconds) if time_limit is None else time_limit
     kind = problem_kind(problem)
+    if result.status is not Status.OPTIMAL:
+        why = f"the result is not proven optimal: gp.{kind}.lower_bound makes one of a lower bound"
+        return replace(result, message=f"{result.message}; no certificate, since {why}")
+    seconds = max(60.0, 10.0 * result.seconds) if time_limit is None else time_limit
     try:
         if kind == "labeled":
             raise Unproven("there are none for labelled partitions")

@@ -40,6 +40,7 @@ __all__ = ["HardComponent"]
 Labels = NDArray[np.int32]
 # Odd cycles have shares of the time for themselves, each only if they have left no more than this share of the gap.
 TRIALS = ((0.1, 1.0), (0.2, 0.1), (0.3, 0.03))
+SOON = 0.02  # largest share of the time for the first labeling
 REFINED = 0.02  # share of the first gap; as long as more is open, regions around the gap wait
 
 
@@ -76,7 +77,8 @@ class HardComponent:
         self.f, self.told, self.limit, self._stopping = f, told, stopping.remaining, stopping
         self.parameters = parameters = parameters or ContestantParameters()
         self.least = trivial_bound(f)
-        labels, cost = improve(f, labels, stopping.child(), "sweep")
+        soon = None if self.limit is None else SOON * self.limit
+        labels, cost = improve(f, labels, stopping.child(soon), "sweep")
         seed = int(rng.integers(2**31))
         nominal = NOMINAL if self.limit is None else self.limit
         self.stripping = Stripping(

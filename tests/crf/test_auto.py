@@ -270,9 +270,31 @@ def test_factor_graphs_that_are_too_large_for_the_memory_of_search(monkeypatch):
         labels = np.zeros(f.n, np.int32)
         searching = CONTESTANTS.Searching(f, labels, f.evaluate_labels(labels), HARD.ContestantParameters(), 0)
         assert searching.done == done
-    for limit in (None, 0.5):
+    for limit in (None, 30.0):  # which ends by proof
         r = gp.solve(several, time_limit=limit)
         assert r.lower_bound <= r.cost <= 1.01 * r.lower_bound
+
+
+def test_expansions_begin_with_the_least_unary_costs():
+    """Their result is not above that of the method, whatever labeling the race has; without a limit it ends there."""
+    rng = np.random.default_rng(0)
+    apart = np.minimum(abs(np.subtract.outer(*2 * [range(6)])), 2)
+    better = 0
+    for _ in range(trials(20)):
+        f = gp.FactorGraph.pairwise(unary=4 * rng.random((8, 8, 6)), pairwise=apart)
+        labels = rng.integers(0, 6, f.n).astype(np.int32)
+        for until in (None, -1.0):  # which is one turn, or turns of a move
+            one = CONTESTANTS.Expanding(f, labels, f.evaluate_labels(labels), HARD.ContestantParameters(), rng)
+            for _ in range(1 if until is None else 200):
+                one.run(Stopping(), until)
+            assert one.cost == f.evaluate_labels(one.labels) <= gp.crf.expansion(f).cost + 1e-9
+            assert one.done == (until is None)
+        better += one.cost < gp.crf.expansion(f).cost - 1e-9
+        best = gp.solve(f)
+        one = CONTESTANTS.Expanding(f, best.labels, best.cost, HARD.ContestantParameters(), rng)
+        one.run(Stopping(), None)
+        assert one.done and one.cost <= best.cost
+    assert better
 
 
 def test_message_passing_may_be_interrupted_before_an_iteration(monkeypatch):

@@ -31,7 +31,7 @@ from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["Expansions", "expanded", "expansion", "random_expansions"]
+__all__ = ["Expansions", "expanded", "expansion", "expansions_from"]
 
 ORDERS = ("ascending", "descending", "random")
 
@@ -125,15 +125,17 @@ def expanded(
     f: FactorGraph, moves: Moves, labels: NDArray[np.int32], stopping: Stopping, rng: np.random.Generator
 ) -> NDArray[np.int32]:
     """Improve labels by expansions in random order, with prepared moves; the result is never worse."""
-    run = random_expansions(f, moves, labels, rng)
+    run = expansions_from(f, moves, labels, rng)
     run.run(stopping)
     return run.labels if f.evaluate_labels(run.labels) <= f.evaluate_labels(labels) else labels
 
 
-def random_expansions(f: FactorGraph, moves: Moves, labels: NDArray[np.int32], rng: np.random.Generator) -> Expansions:
-    """Expansions in random order, with prepared moves, that start from labels and have not begun yet."""
-    every = list(range(int(f.domains.max(initial=0))))
-    return Expansions(f, moves, labels, _rounds(every, "random", False, rng), False)
+def expansions_from(
+    f: FactorGraph, moves: Moves, labels: NDArray[np.int32], rng: np.random.Generator | None = None
+) -> Expansions:
+    """Expansions in random order, else in that of the labels, with prepared moves, that have not begun yet."""
+    every, order = list(range(int(f.domains.max(initial=0)))), "ascending" if rng is None else "random"
+    return Expansions(f, moves, labels, _rounds(every, order, False, rng or np.random.default_rng()), False)
 
 
 class Expansions:

@@ -12,7 +12,7 @@ from trials import trials
 
 import graphpart as gp
 from graphpart.crf.graph_cuts._moves import Moves
-from graphpart.crf.graph_cuts.expansion import _moves, _rounds, expansion, random_expansions
+from graphpart.crf.graph_cuts.expansion import _moves, _rounds, expansion, expansions_from
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidPartition, InvalidProblem
 from graphpart.stopping import Stopping
 
@@ -245,7 +245,7 @@ def test_a_move_that_was_stopped_is_tried_again(monkeypatch):
     monkeypatch.setattr(import_module("graphpart.crf.graph_cuts.expansion"), "Moves", Stopped)
     for stop in range(1, full.iterations + 1):
         left[0] = stop
-        run = random_expansions(f, _moves(f), np.zeros(f.n, np.int32), np.random.default_rng(0))
+        run = expansions_from(f, _moves(f), np.zeros(f.n, np.int32), np.random.default_rng(0))
         run.rounds = _rounds(list(range(max(f.domains))), "ascending", False, None)
         run._left = next(run.rounds)
         first = Stopping()
