@@ -11,19 +11,21 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from graphpart.errors import InvalidOption, InvalidProblem, warn
+from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.estimators.solving import clustered, seed
 from graphpart.learn import LogisticRegression, MaxMarginPartition, pairs
 from graphpart.learn.attributes import total_width
 from graphpart.learn.rich_attributes import NAMES, RichAttributes
+from graphpart.partition.inputs.thresholds import drawn
 from graphpart.partition.problem import SetPartition
-from graphpart.result import PartitionResult
+from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Labels = NDArray[np.int64]
 Model = LogisticRegression | MaxMarginPartition
+FEW_PAIRS = 5000  # from which is learned if the time was up before
 
 
 class LearnedPartition(BaseEstimator):  # type: ignore[misc]
@@ -62,8 +64,9 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         As for :func:`graphpart.solve`, but without a limit, ``"auto"`` searches for about a tenth of a second if that
         finds nothing better, and proves for no longer than it has searched.
     time_limit : float, optional
-        Seconds for `fit`, and for each partition of new elements. The attributes of ``kind="auto"`` are computed in any
-        case, which takes seconds for thousands of elements.
+        Seconds for `fit`, and for each partition of new elements. In any case, attributes are computed, which takes
+        seconds for thousands of elements with ``kind="auto"``, and one round of learning is done, or, for the logistic
+        loss, learning from some thousand pairs. What was learned until then is kept.
     random_state : int, RandomState or None
         For draws, and for methods that draw random numbers. None: 0 for samples, so that fits can be repeated.
     progress : bool
@@ -133,11 +136,6 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
             The weights of the elements, at least 0. The weight of a pair is the product of the weights of its elements.
             Equal elements of one class are merged into one element with the sum of their weights, so that repeating an
             element has the same effect as a larger weight.
-
-        Warns
-        -----
-        GraphPartWarning
-            If `time_limit` is so short that no costs were learned.
         """
         if self.loss not in ("max-margin", "logistic"):
             raise InvalidOption(f"loss is {self.loss!r}: expected max-margin or logistic")
@@ -161,8 +159,6 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         X, classes, weights = _merged(X[chosen], classes[chosen], None if weights is None else weights[chosen])
 
         self.attributes_, self.model_ = self._learn(X, classes, weights, drawn_by, Stopping(self.time_limit))
-        if self.time_limit is not None and not self.model_.theta_.any():
-            warn(f"time_limit is {self.time_limit:g}: no costs were learned in that time; all pairs cost the same")
         return self
 
     def _learn(
@@ -183,11 +179,20 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         train, same = pairs.training_pairs(y, self.max_pairs, seed=drawn_by, missing=None)
         w = self._pair_weights(y, train, same, weights)
         model = LogisticRegression(1.0 if self.sigma is None else self.sigma, intercept=self.intercept)
-        if rich is not None:
-            rows = rich.of_pairs(X, train)
-            return rich, model.fit(rows, same, w, attributes=names, time_limit=stopping.remaining)
-        blocks, width = pairs.sample_blocks(X, train, same, self.kind, w), total_width(self.kind, X)
-        return None, model.fit_blocks(blocks, width, attributes=names, time_limit=stopping.remaining)
+
+        def fit(train: Indices, same: NDArray[np.int8], w: Any, seconds: float | None) -> None:
+            if rich is not None:
+                model.fit(rich.of_pairs(X, train), same, w, attributes=names, time_limit=seconds)
+            else:
+                blocks, width = pairs.sample_blocks(X, train, same, self.kind, w), total_width(self.kind, X)
+                model.fit_blocks(blocks, width, attributes=names, time_limit=seconds)
+
+        fit(train, same, w, stopping.remaining)
+        if model.status_ is Status.TIME_LIMIT and not model.theta_.any():  # before the first step
+            some = drawn(len(train), FEW_PAIRS)
+            fit(train[some], same[some], None if w is None else w[some], None)
+            model.status_ = Status.TIME_LIMIT
+        return rich, model
 
     def _learn_from_partitions(
         self,
@@ -213,8 +218,13 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         model = MaxMarginPartition(
             10.0 if self.sigma is None else self.sigma, start=None, intercept=self.intercept, seed=0
         )
-        y_pairs = np.concatenate(decisions)
-        return model.fit(rows, y_pairs, every, number, w, attributes=names, time_limit=stopping.remaining)
+        given = rows, np.concatenate(decisions), every, number, w
+        model.fit(*given, attributes=names, time_limit=stopping.remaining)
+        if model.status_ is Status.TIME_LIMIT and model.n_iter_ < 2:  # maybe within the first round
+            model.max_iterations = 1
+            model.fit(*given, attributes=names)
+            model.max_iterations, model.status_ = None, Status.TIME_LIMIT
+        return model
 
     def _pair_weights(self, y: NDArray[Any], train: Indices, same: NDArray[np.int8], weights: Array | None) -> Any:
         """Weights of training pairs: of their elements, and such that drawn pairs count as all."""

@@ -502,8 +502,16 @@ def test_the_time_limit_of_learning(monkeypatch):
     assert len(limits) == 1 and 900 < limits[0] <= 1000
     unlimited = LearnedPartition().fit(X, y)
     assert limits[1:] == [None] and (unlimited.model_.theta_ == model.model_.theta_).all()
-    with pytest.warns(gp.GraphPartWarning, match="time_limit is 0: no costs were learned"):
-        model.set_params(time_limit=0).fit(X, y)
+
+
+@pytest.mark.parametrize("options", [{}, {"loss": "logistic"}, {"loss": "logistic", "kind": "absolute-difference"}])
+def test_costs_are_learned_however_soon_the_time_is_up(options):
+    y = np.repeat(np.arange(12), 10)
+    X = 8.0 * np.array([(i, j) for i in range(4) for j in range(3)])[y] + np.random.default_rng(0).normal(size=(120, 2))
+    known = y < 6
+    model = LearnedPartition(**options, time_limit=0).fit(X[known], y[known])
+    assert model.model_.status_ is gp.Status.TIME_LIMIT
+    assert model.set_params(time_limit=None).score(X[~known], y[~known]) > 0.9
 
 
 def test_default_fits_do_not_search_long_where_local_search_has_found_the_best(monkeypatch):
