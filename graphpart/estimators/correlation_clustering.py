@@ -288,7 +288,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self.threshold_ = float(self.threshold)
         u, v, costs, others = drawn_pairs(P, self.metric, self.threshold_)
         names = range(X.shape[0])
-        return SetPartition._of_pairs(names, u, v, costs, background_of(names, others), dense=False)
+        return SetPartition._of_pairs(names, u, v, costs, background_of(names, **others), dense=False)
 
     def _distances(self, X: Any, u: NDArray[np.int64], v: NDArray[np.int64]) -> NDArray[np.float64]:
         """The distances of pairs, which are sorted by their first element."""

@@ -3,13 +3,16 @@
 The cost of a pair is its distance - threshold. Up to some thousand points, all pairs are listed, in one matrix that
 becomes that of the problem. Of more points, up to `LARGEST`, all distances are looked at, some rows at a time:
 
-1. Pairs that are not listed cost the mean of those that are about as far apart as most pairs are: a constant.
+1. Pairs that are not listed cost the mean of those that are about as far apart as most pairs are: a constant, times a
+   share of each of the two points. It is 1 if a point has few near pairs, else so small that within its cluster this
+   background is a fraction of the attraction (`BACKGROUND`): what drawn pairs make up for varies with the draw, and
+   would split clusters that attract little compared with how much others repel.
 2. Pairs that are nearer are listed, each with a probability p that is 1 if no element has many such pairs. Of an
    element in a large cluster, about `LISTED` that attract and as many that repel are drawn, nearer ones more probably.
-3. A listed pair costs the constant, and about 1 / p times what its own cost differs from the constant, such that the
-   pairs of each element add up to what all of its pairs do. If it repels and one of both is in no large cluster, it
-   costs not less than 0. So the cost of a partition is nearly that of all pairs: large clusters keep together, and tiny
-   ones apart.
+3. A listed pair costs the background, and about 1 / p times what its own cost differs from that, such that the pairs of
+   each element add up to what all of its pairs do. If it repels and one of both is in no large cluster, it costs not
+   less than 0. So the cost within clusters is nearly that of all pairs, and large clusters, which repel each other by
+   many pairs, do so by a share of it: large clusters keep together, and tiny ones apart.
 
 Of even more points, or if `n_neighbors` is given, pairs of nearest neighbours are listed, and as many that are drawn
 from all pairs. Neighbours alone attract, and would join everything that they connect. The pairs drawn stand for the
@@ -44,6 +47,7 @@ ALL_PAIRS = 3000  # points up to which all pairs are listed by default
 LARGEST = 50_000  # points up to which all distances are looked at by default
 NEIGHBORS = 30  # of each of more points
 LISTED = 50  # pairs of an element that are drawn, about, if it has many near ones
+BACKGROUND = 0.25  # of unlisted pairs in a large cluster, as a share of its attraction
 
 
 def uses_neighbors(n: int, n_neighbors: Any) -> int | None:
@@ -140,15 +144,15 @@ def with_others(n: int, u: Ints, v: Ints) -> tuple[Ints, Ints]:
     return keys // n, keys % n
 
 
-def drawn_pairs(P: Any, metric: str, limit: float) -> tuple[Ints, Ints, Floats, float]:
-    """(u, v, costs, cost of all other pairs) of points, as the docstring of this module says."""
+def drawn_pairs(P: Any, metric: str, limit: float) -> tuple[Ints, Ints, Floats, dict[str, Any]]:
+    """(u, v, costs, `missing` or `background` of all pairs) of points, as the docstring of this module says."""
     n = P.shape[0]
     far = _usual(P, metric, limit)
     if far <= 0:  # most pairs attract
-        return *(np.zeros(0, np.int64),) * 2, np.zeros(0), far
+        return *(np.zeros(0, np.int64),) * 2, np.zeros(0), {"missing": far}
     rng = np.random.default_rng(0)
     parts: list[tuple[Ints, Ints, Floats]] = []
-    rates, sums, total, others = np.zeros((2, n)), np.zeros(n), 0.0, 0
+    rates, (sums, counts), total, others = np.zeros((2, n)), np.zeros((2, n)), 0.0, 0  # sums, counts: of near pairs
     for start, block in blocks_of_squares(P):
         excess = scaled_squares(block, metric)  # excess over the attraction of most pairs; 1 at the threshold
         excess -= limit + far
@@ -161,7 +165,8 @@ def drawn_pairs(P: Any, metric: str, limit: float) -> tuple[Ints, Ints, Floats, 
         for attracts in (0, 1):
             weights = np.bincount(row, _weight(value) * ((value >= 1) == attracts), len(block))
             rates[attracts, start : start + len(block)] = LISTED / np.maximum(weights, 1e-300)
-        sums[start : start + len(block)] = np.bincount(row, value * (value >= 1), len(block))
+        sums[start : start + len(block)] = np.bincount(row, (value - 1) * (value >= 1), len(block))
+        counts[start : start + len(block)] = np.bincount(row, value >= 1, len(block))
         kept = rng.random(len(row)) < _chance(value, rates, row + start)
         parts.append((row[kept] + start, column[kept].astype(np.int64), value[kept]))
     u, v, value = (np.concatenate(some) for some in zip(*parts, strict=True))
@@ -169,14 +174,21 @@ def drawn_pairs(P: Any, metric: str, limit: float) -> tuple[Ints, Ints, Floats, 
     u, v, value = keys // n, keys % n, value[first]
     one, other = (_chance(value, rates, end) for end in (u, v))
     usual = total / others if others else 0.0
-    times = 1 / (one + other - one * other)
-    near = value >= 1
-    times[near] = _calibrated(u[near], v[near], value[near], times[near], sums)
-    costs = far * ((1 - usual) - (value - usual) * times)
     many = rates[1] < 1
+    share = np.ones(n)
+    share[many] = np.sqrt(np.minimum(1.0, BACKGROUND * sums[many] / counts[many] / (1 - rates[1, many])))
+    beside = (1 - usual) * share[u] * share[v]
+    value = value - 1
+    times = 1 / (one + other - one * other)
+    near = value >= 0
+    sums += (1 - usual) * np.square(share) * counts
+    times[near] = _calibrated(u[near], v[near], (value + beside)[near], times[near], sums)
+    costs = far * (beside - (value + beside) * times)
     few = ~(many[u] & many[v])  # of these, no pair attracts only because others were not drawn
-    np.maximum(costs, 0.0, out=costs, where=few & (value < 1))
-    return u, v, costs, far * (1 - usual)
+    np.maximum(costs, 0.0, out=costs, where=few & (value < 0))
+    if not many.any():
+        return u, v, costs, {"missing": far * (1 - usual)}
+    return u, v, costs - far * beside, {"background": (far * (1 - usual), share)}  # which is added to listed costs
 
 
 def _calibrated(u: Ints, v: Ints, value: Floats, times: Floats, sums: Floats) -> Floats:
@@ -264,19 +276,19 @@ def chosen(threshold: Any, P: Any, metric: str) -> tuple[float, str]:
 
 def costs_of_points(
     X: Any, threshold: Any, n_neighbors: Any, metric: str
-) -> tuple[Floats | None, tuple[Any, ...], float, str]:
-    """(matrix of costs, or None, (u, v, costs) of listed pairs, cost of all other pairs, words about the threshold)."""
+) -> tuple[Floats | None, tuple[Any, ...], dict[str, Any], str]:
+    """(matrix of costs, or None, (u, v, costs) of listed pairs, terms of all others, words about the threshold)."""
     P = points(X, metric)
     n = P.shape[0]
     k = uses_neighbors(n, n_neighbors)
     limit, words = chosen(threshold, P, metric)
     if k is not None:
         u, v = with_others(n, *neighbor_pairs(P, k))
-        return None, (u, v, scaled(distances_of(P, u, v), metric) - limit), 0.0, words
+        return None, (u, v, scaled(distances_of(P, u, v), metric) - limit), {"missing": 0.0}, words
     if n > ALL_PAIRS:
-        u, v, costs, background = drawn_pairs(P, metric, limit)
-        return None, (u, v, costs), background, words
+        u, v, costs, others = drawn_pairs(P, metric, limit)
+        return None, (u, v, costs), others, words
     matrix = matrix_of_distances(P, metric)
     matrix -= limit
     np.fill_diagonal(matrix, 0.0)
-    return matrix, (), 0.0, words
+    return matrix, (), {}, words

@@ -81,10 +81,11 @@ class FromOthers(FromData):
         Notes
         -----
         All pairs take O(n^2 d) time. Up to 3000 elements, they are one matrix. Of more, near pairs are listed, and
-        others cost a constant. Of an element with many near pairs, some tens are drawn, always the same ones, and cost
-        so much more that the expected cost of each partition is that of all pairs. With `n_neighbors`, the drawn pairs
-        represent all pairs that are not listed. Neighbours are found by a tree in up to 12 dimensions; in more, by all
-        distances, or approximately by pynndescent, if it is installed, from 50,000 elements on.
+        others cost a constant, or less in large clusters. Of an element with many near pairs, some tens are drawn,
+        always the same ones, and cost so much more that the expected cost within clusters is that of all pairs. With
+        `n_neighbors`, the drawn pairs represent all pairs that are not listed. Neighbours are found by a tree in up to
+        12 dimensions; in more, by all distances, or approximately by pynndescent, if it is installed, from 50,000
+        elements on.
 
         Bounds of more than 3000 elements are far below the cost: they look at few pairs at once, and are as low as if
         each near pair were half joined. This says nothing against the clusters. To see how good these are, look at
@@ -101,12 +102,12 @@ class FromOthers(FromData):
 
         if nodes is None and hasattr(getattr(X, "index", None), "tolist"):
             nodes = X.index.tolist()
-        matrix, listed, missing, words = costs_of_points(X, threshold, n_neighbors, metric)
+        matrix, listed, others, words = costs_of_points(X, threshold, n_neighbors, metric)
         if matrix is not None:
             p = cls._of_symmetric(names_of(nodes, len(matrix)), matrix, {"dense": True, **options}, zeros=True)
         else:
             names = names_of(nodes, count_of(X))
-            p = cls.__new__(cls)._build(names, listed, {"dense": False, "missing": missing, **options})
+            p = cls.__new__(cls)._build(names, listed, {"dense": False, **others, **options})
         p._told = {"threshold": words}
         return p
 

@@ -42,6 +42,16 @@ def test_large_clusters_stay_whole():
     assert gp.metrics.adjusted_rand_index(y, r.labels) > 0.99 and not r.problem.is_dense
 
 
+def test_near_clusters_in_few_dimensions_stay_whole(monkeypatch):
+    """Their elements attract little compared with how much others repel, so that drawn pairs would split them."""
+    monkeypatch.setattr(embeddings, "ALL_PAIRS", 100)
+    monkeypatch.setattr(embeddings, "LISTED", 20)
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 5, 1500)
+    X = rng.normal(size=(5, 8))[y] + 0.2 * rng.normal(size=(1500, 8))
+    assert gp.metrics.adjusted_rand_index(y, gp.solve(gp.SetPartition.from_embeddings(X), "kernighan-lin")) > 0.99
+
+
 @pytest.mark.parametrize("n_neighbors", [None, 5, 10, 30])
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 def test_clusters_stay_whole(metric, n_neighbors):
