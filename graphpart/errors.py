@@ -201,6 +201,10 @@ ELSEWHERE = {
 #: Names of attributes that one may look for, and what does that here.
 ATTRIBUTES = {
     "compare": "metrics.compare(truth, labels), or changes() of a result",
+    "ChainCRF": "estimators.ChainCRF",
+    "CorrelationClustering": "estimators.CorrelationClustering",
+    "GridCRF": "estimators.GridCRF",
+    "LearnedPartition": "estimators.LearnedPartition",
     "LinearChainCRF": "estimators.ChainCRF",
     "SequenceLabeler": "estimators.ChainCRF",
     "draw": "plot() of a result, or of what segment returns",
@@ -213,6 +217,7 @@ ATTRIBUTES = {
     "from_networkx": "SetPartition(G, cost=...), or SetPartition.from_similarity(G, ...)",
     "from_records": "gp.match(frame, on=[...])",
     "from_texts": "SetPartition.from_embeddings(texts), or gp.near_duplicates(texts)",
+    "link_detections": "records.link_detections",
     "marginals": "predict_marginals",
     "m_best": "predict_k_best",
     "plot": "plot() of a problem or a result, as p.plot(r)",

@@ -182,6 +182,7 @@ class TestMessages:
             ("plotting.plot", r"did you mean plot\(\) of a problem"),
             ("SetPartition.from_graph", r"SetPartition has no .*; did you mean SetPartition\(G, cost"),
             ("SetPartition.from_matrx", "did you mean 'from_matrix'"),
+            ("LearnedPartition", "did you mean estimators.LearnedPartition"),
             ("estimators.ChainCRF().predict_proba", "ChainCRF has no .*; did you mean predict_marginals"),
             ("SetPartition.marginals", "no attribute 'marginals'$"),  # those of factor graphs are not there
             ("solv", "module 'graphpart' has no .*; did you mean 'solve'"),

@@ -6,6 +6,7 @@ import errno
 import json
 import math
 import os
+import re
 import signal
 import sys
 import traceback
@@ -88,6 +89,17 @@ def say(text: str) -> None:
         print("graphpart:", " ".join(text.split()), file=sys.stderr, flush=True)
 
 
+def as_options(text: str) -> str:
+    """A message of the library with options of the shell in place of arguments of Python.
+
+    Examples
+    --------
+    >>> as_options('duplicates="mean" or "max" takes one value; clip=0 requires these pairs')
+    '--duplicates mean or max takes one value; --clip 0 requires these pairs'
+    """
+    return re.sub(r'"(max|sum)"', r"\1", re.sub(r'\b(clip|duplicates)="?([\w.-]+)"?', r"--\1 \2", text))
+
+
 def say_warning(
     message: Warning | str,
     category: type[Warning],
@@ -97,16 +109,18 @@ def say_warning(
     line: str | None = None,
 ) -> None:
     """Show a warning of the library in one line (the signature is that of `warnings.showwarning`)."""
-    say(f"warning: {'' if _files[-1] is None else shown(_files[-1]) + ': '}{message}")
+    say(f"warning: {'' if _files[-1] is None else shown(_files[-1]) + ': '}{as_options(str(message))}")
 
 
 def say_error(error: BaseException, file: str | None = None) -> int:
     """Report an error and its place in one line; return the exit status."""
     place = "" if file is None else f"{shown(file)}: "
     if isinstance(error, FormatError):
-        say(str(error))
+        say(as_options(str(error)))
     elif isinstance(error, GraphPartError):
-        say(str(error) if str(error).startswith(place) else f"{place}{error}")  # some name the file themselves
+        say(
+            as_options(str(error) if str(error).startswith(place) else f"{place}{error}")
+        )  # some name the file themselves
     elif isinstance(error, OSError) and error.strerror:
         say(f"{shown(str(error.filename))}: {error.strerror}" if error.filename else f"{place}{error.strerror}")
     elif isinstance(error, MemoryError):

@@ -11,10 +11,10 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InvalidOption, InvalidProblem, unknown
 from graphpart.estimators.solving import clustered, seed
 from graphpart.learn import LogisticRegression, MaxMarginPartition, pairs
-from graphpart.learn.attributes import total_width
+from graphpart.learn.attributes import KINDS, total_width
 from graphpart.learn.rich_attributes import NAMES, RichAttributes
 from graphpart.partition.inputs.thresholds import drawn
 from graphpart.partition.problem import SetPartition
@@ -137,6 +137,8 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
             Equal elements of one class are merged into one element with the sum of their weights, so that repeating an
             element has the same effect as a larger weight.
         """
+        if isinstance(self.kind, str) and self.kind not in (known := ("auto", *KINDS)):
+            raise unknown("kind of attributes", self.kind, known)
         if self.loss not in ("max-margin", "logistic"):
             raise InvalidOption(f"loss is {self.loss!r}: expected max-margin or logistic")
         if not (isinstance(self.threshold, int | float | np.number) and np.isfinite(self.threshold)):

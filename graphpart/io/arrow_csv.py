@@ -2,21 +2,23 @@
 
 A plain table has no quotes below its header, the same number of fields in each line, and no spaces before identifiers.
 Any other table, or one with an error, is left to :class:`~graphpart.io.table.TableReader`, whose messages name the
-line.
+line. Of a table with an error, it reads the part in which pyarrow finds one, so that errors are found as fast.
 """
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from graphpart.files.text import INTEGER, identifier
 
-__all__ = ["plain_columns"]
+__all__ = ["plain_columns", "wrong_parts"]
 
 LEAST = 1 << 16  # bytes of a table for which pyarrow is imported
+PART = 1 << 22  # bytes of a table that are looked at together to find an error
 AFTER_ZERO = np.frombuffer(b".,\r\n", np.uint8)
 
 
@@ -35,7 +37,7 @@ def plain_columns(data: bytes, columns: list[str], ends: list[str], value: str, 
     probability : bool
         Values have to be from 0 to 1.
     """
-    if len(data) < LEAST or data.find(b'"', data.find(b"\n")) >= 0 or data.count(b"\r") != data.count(b"\r\n"):
+    if len(data) < LEAST or not _is_plain(data):
         return None
     try:
         import pyarrow
@@ -88,6 +90,27 @@ def plain_columns(data: bytes, columns: list[str], ends: list[str], value: str, 
         for array, x in zip(names, texts, strict=True):
             array[:] = list(map(identifier, x.to_pylist()))
     return {ends[0]: names[0][codes[0]], ends[1]: names[1][codes[1]], value: values}
+
+
+def wrong_parts(data: bytes, columns: list[str], ends: list[str], value: str, probability: bool) -> Iterator[bytes]:
+    """The parts of a table in which something is not plain or wrong, each below the header and as many empty lines as
+    precede it in the table; none if the table is small, or only for Python's reader."""
+    start = data.find(b"\n") + 1
+    if len(data) < 2 * PART or not start or not _is_plain(data):
+        return
+    header, lines = data[:start], 0
+    while start < len(data):
+        end = data.find(b"\n", min(start + PART, len(data))) + 1 or len(data)
+        part = data[start:end]
+        if plain_columns(header + part, columns, ends, value, probability) is None:
+            yield header + b"\n" * lines + part
+        lines += part.count(b"\n")
+        start = end
+
+
+def _is_plain(data: bytes) -> bool:
+    """Whether a table has no quotes below its header, and line ends of one kind."""
+    return data.find(b'"', data.find(b"\n")) < 0 and data.count(b"\r") == data.count(b"\r\n")
 
 
 def _fit(values: Any, probability: bool) -> Any:

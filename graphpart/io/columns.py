@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidOption, InvalidProblem, unknown_argument
 from graphpart.files.source import PathOrStream, Source, opened
 from graphpart.files.text import identifier
-from graphpart.io.arrow_csv import plain_columns
+from graphpart.io.arrow_csv import plain_columns, wrong_parts
 from graphpart.io.parquet import MAGIC, ParquetColumns
 from graphpart.io.table import TableReader
+from graphpart.partition.inputs.duplicates import lines_of_rows
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.requirements import NAMES, OLDER
 
@@ -85,6 +86,7 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
             ends.append(others.pop(0) if end is None else end)
             table.place(ends[-1])
         frame: Any
+        lines: list[int] | range | None = None
         if isinstance(table, ParquetColumns):
             frame = table.as_needed([*ends, value])
             if not frame.rows:
@@ -93,15 +95,24 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
             plain := plain_columns(data, table.columns, ends, value, options.get("probability") is not None)
         ) is not None:
             frame = plain
+            lines = None if b"\n\n" in data or b"\n\r\n" in data else range(2, len(plain[value]) + 2)
         else:
-            values, names = _columns(source, table, ends, value, options.get("probability") is not None)
+            probability = options.get("probability") is not None
+            for part in wrong_parts(data, table.columns, ends, value, probability):
+                within = TableReader(Source(io.BytesIO(part), source.name))
+                _columns(source, within, ends, value, probability)  # its error is the first one of the table
+                break
+            values, names, lines = _columns(source, table, ends, value, probability)
             if not len(values):
                 raise source.error(2, "no row follows the header: expected pairs")
             frame = {ends[0]: names[0], ends[1]: names[1], value: values}
+        told = lines_of_rows.set(None if lines is None else lines.__getitem__)
         try:
             return SetPartition.from_frame(frame, ends[0], ends[1], **options)
         except InvalidProblem as error:
             raise source.error(None, str(error)) from error
+        finally:
+            lines_of_rows.reset(told)
 
 
 def divided(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -117,10 +128,11 @@ def divided(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any],
 
 def _columns(
     source: Source, table: TableReader, ends: Sequence[str], value: str, probability: bool
-) -> tuple[NDArray[np.float64], list[NDArray[Any]]]:
-    """(values, identifiers of both sides) of all rows, checked as far as a message has to name the line."""
+) -> tuple[NDArray[np.float64], list[NDArray[Any]], list[int]]:
+    """(values, identifiers of both sides, lines) of all rows, checked as far as a message has to name the line."""
     blocks: list[NDArray[np.float64]] = []
     texts: tuple[list[str], list[str]] = [], []
+    lines: list[int] = []
     for block_lines, numbers, fields in table.blocks([value], ends, finite=False):
         block = numbers[:, 0]
         wrong = np.isnan(block) | ((block < 0) | (block > 1) if probability else False)
@@ -134,6 +146,7 @@ def _columns(
             texts[0].append(a)
             texts[1].append(b)
         blocks.append(block)
+        lines += block_lines
     known = {text: identifier(text) for text in {*texts[0], *texts[1]}}
     small = all(isinstance(name, int) and abs(name) < 2**63 for name in known.values())
     names = []
@@ -141,4 +154,4 @@ def _columns(
         array = np.empty(len(side), np.int64 if small else object)
         array[:] = list(map(known.__getitem__, side))
         names.append(array)
-    return np.concatenate(blocks) if blocks else np.zeros(0), names
+    return np.concatenate(blocks) if blocks else np.zeros(0), names, lines

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.display import plural
 from graphpart.errors import no_column
 from graphpart.files.source import Source
 from graphpart.files.text import check_text, no_header
@@ -95,7 +96,11 @@ class TableReader:
             lines = [line for line, _ in rows]
             for line, row in rows:
                 if len(row) != len(self.columns):
-                    raise self._source.error(line, f"found {len(row)} fields: expected {len(self.columns)}")
+                    fewer = len(row) < len(self.columns) and row is rows[-1][1] and not self._take(1)
+                    cut = ", and this is the last line: the file may be cut off" if fewer else ""
+                    raise self._source.error(
+                        line, f"found {plural(len(row), 'field')}: expected {len(self.columns)}{cut}"
+                    )
             fields = [tuple(row[k] for k in text_places) for _, row in rows]
             for (line, _), row_fields in zip(rows, fields, strict=True):
                 if "" in row_fields and (

@@ -59,15 +59,15 @@ TURN = {
 def check_sign(p: PairCosts) -> None:
     """Warn if costs are consistent only with the opposite sign.
 
-    Of large problems a part is looked at, always the same one. Problems with limits are not looked at, nor communities
-    of networks, nor costs of unlisted pairs, except those of tables of scores. If few pairs attract, hubs look like
-    turned signs.
+    Of large problems a part is looked at, always the same one. Problems with a number of clusters are not looked at,
+    nor communities of networks, nor costs of unlisted pairs, except those of tables of scores. If few pairs attract,
+    hubs look like turned signs.
     """
     kind = "cost" if p._origin is None else p._origin.kind
     table = p._origin is not None and p._origin.left is not None
     if kind not in TURN or p.sense != 1 or (p.background is not None and not table):
         return
-    if p._limits is not None or p.n < FEWEST_ELEMENTS:
+    if p.n < FEWEST_ELEMENTS or (p._limits is not None and p._limits.number):
         return
     n, u, v, costs, lifted = part_of(p)
     if len(costs) < FEWEST_PAIRS or np.count_nonzero(costs < 0) < FEWEST_ATTRACT * len(costs) or costs.max() < 0:

@@ -70,6 +70,11 @@ def link_detections(
     >>> len({(k, f) for k, f in zip(r.labels.tolist(), frame.tolist())}) == len(frame)
     True
     """
+    if hasattr(frame, "columns") or np.asarray(place).dtype.kind in "OUS":
+        raise InvalidProblem(
+            "expected the frames of detections and their places, no names of columns: for a data frame t, "
+            'link_detections(t["frame"], t[["x", "y"]], step)'
+        )
     at = np.asarray(frame)
     where = np.asarray(place, np.float64)
     if at.ndim != 1 or where.ndim != 2 or len(at) != len(where):

@@ -7,6 +7,7 @@ import pytest
 
 import graphpart as gp
 from graphpart.io import arrow_csv
+from graphpart.io import columns as reading
 
 pytest.importorskip("pyarrow")
 
@@ -91,3 +92,33 @@ def test_integers_that_pyarrow_would_read_otherwise(row, plain):
     from graphpart.io.arrow_csv import _plain_integers
 
     assert bool(_plain_integers(f"a,b,c\n{row}\n".encode())) is plain
+
+
+@pytest.mark.parametrize("line", ["a,x,one,b", "a,x,0.5", "a,x,0.5,a"])
+def test_errors_of_large_tables_are_found_without_reading_all_of_them_line_by_line(monkeypatch, line):
+    text = table("n{}".format) + line + "\n"
+    expected = both(monkeypatch, text, left="id1", right="id2", probability="score")[1]
+    monkeypatch.setattr(arrow_csv, "LEAST", 0)
+    monkeypatch.setattr(arrow_csv, "PART", 1000)
+    read, columns = [], reading._columns
+    monkeypatch.setattr(reading, "_columns", lambda *args: read.append(args[1]) or columns(*args))
+    with pytest.raises(gp.FormatError) as caught:
+        gp.read(io.BytesIO(text.encode()), left="id1", right="id2", probability="score")
+    assert str(caught.value) == expected and ":302:" in expected
+    assert len(read) == 1 and read[0]._reader.line_num == 302
+
+
+def test_repeated_pairs_are_named_by_their_lines(monkeypatch):
+    text = "id1,id2,score\na,b,0.2\nb,c,0.3\n{}b,a,0.4\n"
+    for least, empty, last in ((0, "", 4), (1 << 30, "", 4), (1 << 30, "\n", 5)):
+        monkeypatch.setattr(arrow_csv, "LEAST", least)
+        stream = io.BytesIO(text.format(empty).encode())
+        with pytest.raises(gp.FormatError, match=f"line {last} lists 'b' and 'a' as line 2 does"):
+            gp.read(stream, left="id1", right="id2", probability="score", duplicates="error")
+
+
+def test_a_table_that_is_cut_off():
+    with pytest.raises(gp.FormatError, match=r"found 2 fields: expected 3, and this is the last line: .* cut off"):
+        gp.read(io.BytesIO(b"a,b,p\nx,y,0.5\nx,z"), left="a", right="b", probability="p")
+    with pytest.raises(gp.FormatError, match=r"found 1 field: expected 3$"):
+        gp.read(io.BytesIO(b"a,b,p\nx\nx,z,0.5\n"), left="a", right="b", probability="p")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import graphpart as gp
-from graphpart.records.tracks import _pairs, _velocities
+from graphpart.records.tracks import _pairs, _velocities, link_detections
 
 
 def test_tracks_of_a_scene():
@@ -73,3 +73,11 @@ def test_a_step_that_is_too_small_is_warned_of():
     frame, place, _ = gp.generate.tracks(objects=3, frames=10, seed=0)
     with pytest.warns(gp.GraphPartWarning, match="step is 1e-09: no two detections are that near"):
         assert gp.records.link_detections(frame, place, 1e-9).n_clusters == len(frame)
+
+
+def test_names_of_columns_are_told_how_to_be_written():
+    pandas = pytest.importorskip("pandas")
+    table = {"frame": [0, 1], "x": [0.0, 0.1]}
+    for frame, place in (("frame", ["x"]), (table["frame"], "x"), (pandas.DataFrame(table), ["x"])):
+        with pytest.raises(gp.InvalidProblem, match=r'link_detections\(t\["frame"\], t\[\["x", "y"\]\], step\)'):
+            link_detections(frame, place, 0.1)

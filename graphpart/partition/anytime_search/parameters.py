@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from graphpart.errors import unknown
+
 __all__ = [
     "AnnealingParameters",
     "CoreParameters",
@@ -77,6 +79,13 @@ class RestartParameters:
     again: float = 0.2  #: sweeps of each of the runs afterwards, as a share of those of an annealing
 
 
+#: Names of all strategies; which of them work on a problem depends on its form.
+STRATEGIES = (
+    "annealing", "core annealing", "evolution", "exchanges", "fitted", "fusion", "multilevel", "propagation",
+    "reheating", "restarts",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class SearchParameters:
     """All parameters of the search: how strategies share the time, and those of each."""
@@ -101,3 +110,9 @@ class SearchParameters:
     fusion: FusionParameters = field(default_factory=FusionParameters)
     drifting: DriftingParameters = field(default_factory=DriftingParameters)
     restarts: RestartParameters = field(default_factory=RestartParameters)
+
+    def __post_init__(self) -> None:
+        names = (self.without,) if isinstance(self.without, str) else self.without
+        for name in names:
+            if name not in STRATEGIES:
+                raise unknown("strategy", name, STRATEGIES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from graphpart.partition.inputs.arrays import keys_of_pairs
 
 __all__ = ["check_choice", "once", "repeated"]
 
+#: The line of the file of a row, counted from 1, while a file is read that has lines.
+lines_of_rows: ContextVar[Callable[[int], int] | None] = ContextVar("lines_of_rows", default=None)
 HOW = ("error", "sum", "mean", "max")
 
 Rows = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
@@ -97,5 +100,10 @@ def repeated(
     order = "" if u[row] == u[before] else ", the other way round,"
     more = int(np.count_nonzero(first < np.arange(len(rows))))
     what = f"{plural(more, 'row')} {'repeats' if more == 1 else 'repeat'} a pair: "
-    what += f"row {row} lists {a!r} and {b!r} as row {before} does{order}"
-    return f"{what} with {values[row]:g} and {values[before]:g}"
+    line, base = lines_of_rows.get(), ""
+    if line is None:
+        what += f"row {row} lists {a!r} and {b!r} as row {before} does{order}"
+        base = ", rows counted from 0"
+    else:
+        what += f"line {line(row)} lists {a!r} and {b!r} as line {line(before)} does{order}"
+    return f"{what} with {values[row]:g} and {values[before]:g}{base}"

@@ -392,7 +392,10 @@ def _codes(nodes: Sequence[Hashable], values: Any, what: str) -> tuple[Integers,
         listed: list[Any] = [None] * n
         for node, value in values.items():
             if node not in place:
-                raise InvalidProblem(f"{what} has a group for {node!r}, which is no element of the problem")
+                raise InvalidProblem(
+                    f"{what} has a group for {node!r}, which is no element of the problem: expected groups of its "
+                    "elements; elements= names those that are in no pair"
+                )
             listed[place[node]] = value
         values = listed
     if isinstance(values, set | frozenset | str | bytes) or not hasattr(values, "__len__"):

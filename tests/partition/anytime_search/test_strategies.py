@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+import pkgutil
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from graphpart.common.variates import exponential_variates
 from graphpart.partition.anytime_search import _dense_annealing
 from graphpart.partition.anytime_search.annealing import Annealer, narrowed
 from graphpart.partition.anytime_search.fusion import FusionRounds, FusionTask, fused, noisy_joining, regions
-from graphpart.partition.anytime_search.parameters import FusionParameters, SearchParameters
+from graphpart.partition.anytime_search.parameters import STRATEGIES, FusionParameters, SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.portfolio import Portfolio
 from graphpart.partition.anytime_search.strategy import Turn
@@ -363,3 +365,16 @@ def test_auto_hands_its_parameters_to_the_search(monkeypatch: pytest.MonkeyPatch
         seen.clear()
         gp.solve(p, time_limit=0.3, parameters=given)
         assert seen and all(each is given for each in seen)
+
+
+def test_names_of_strategies():
+    """Names that no strategy has are errors, and all strategies have one that is known."""
+
+    room = importlib.import_module("graphpart.partition.anytime_search")
+    modules = [importlib.import_module(f"{room.__name__}.{each.name}") for each in pkgutil.iter_modules(room.__path__)]
+    kinds = {each for module in modules for each in vars(module).values() if isinstance(each, type)}
+    names = {each.name for each in kinds if isinstance(getattr(each, "name", None), str)}
+    assert names - {"", "search"} == set(STRATEGIES)
+    for without in ("nonsense", ("fusion", "nonsense"), {"nonsense"}):
+        with pytest.raises(gp.InvalidOption, match="strategy is 'nonsense': expected one of annealing"):
+            SearchParameters(without=without)

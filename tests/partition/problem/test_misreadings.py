@@ -365,3 +365,20 @@ def test_equal_elements_are_one_cluster_where_the_threshold_is_chosen():
     assert gp.solve(gp.SetPartition.from_embeddings(np.ones((12, 3)))).n_clusters == 1
     assert gp.solve(gp.SetPartition.from_similarity(np.ones((12, 12)))).n_clusters == 1
     assert gp.near_duplicates(["a b c"] * 10).n_clusters == 1
+
+
+@pytest.mark.parametrize("max_size", [None, 8])
+def test_guests_whose_sign_is_wrong_are_warned_of_with_a_largest_size_too(max_size):
+    rng = np.random.default_rng(0)
+    family = np.arange(60) // 4
+    likes = {(a, b): 5.0 for a in range(60) for b in range(a + 1, 60) if family[a] == family[b]}
+    for value, least in ((1.0, 150), (-3.0, 270)):  # guests of one circle like each other, rivals are anywhere
+        while len(likes) < least:
+            a, b = sorted(rng.integers(0, 60, 2).tolist())
+            if a != b and (value < 0 or a // 12 == b // 12):
+                likes.setdefault((a, b), value)
+    table = {"a": [a for a, _ in likes], "b": [b for _, b in likes], "likes": list(likes.values())}
+    limits = {} if max_size is None else {"max_size": max_size}
+    gp.solve(gp.SetPartition.from_frame(table, "a", "b", weight="likes", **limits), "greedy-joining")
+    with pytest.warns(gp.GraphPartWarning, match="with the opposite sign they do"):
+        gp.solve(gp.SetPartition.from_frame(table, "a", "b", cost="likes", **limits), "greedy-joining")
