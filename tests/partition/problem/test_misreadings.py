@@ -19,8 +19,8 @@ ROWS = {"a": ["x", "y", "x"], "b": ["y", "x", "z"], "s": [0.75, 0.25, 0.5]}
 class TestDuplicates:
     def test_the_first_repetition_is_named(self):
         message = (
-            r"1 row repeats a pair: row 1 lists 'y' and 'x' as row 0 does, the other way round, with 0.25 and 0.75, rows counted from 0; "
-            r'their costs are added up.*duplicates="mean"'
+            r"1 row repeats a pair: row 1 lists 'y' and 'x' as row 0 does, the other way round, "
+            r'with 0.25 and 0.75, rows counted from 0; their costs are added up.*duplicates="mean"'
         )
         with pytest.warns(gp.GraphPartWarning, match=message):
             gp.SetPartition.from_frame(ROWS, "a", "b", weight="s")
