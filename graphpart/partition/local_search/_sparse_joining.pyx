@@ -91,6 +91,7 @@ cdef void push(Queue* q, Queued item) noexcept nogil:
 
 cdef enum:
     LIST = 32       # most neighbours in a table that is not hashed
+    PARTS = 8       # of all longer lists, which are hashed one part after the other
 
 
 cdef struct Entry:
@@ -208,9 +209,29 @@ cdef inline void release(Tables* s, Table* t) noexcept nogil:
     t.entries = NULL
 
 
+cdef void make_slots(Tables* s, Table* t, Py_ssize_t size) noexcept nogil:
+    """Give a table free slots for some entries, at most five eighths of the slots, in place of the memory it has."""
+    cdef Entry* slots
+    cdef int bits = lowest_bit(2 * LIST)
+    cdef Py_ssize_t k
+    while 5 * (<Py_ssize_t>1 << bits) < 8 * size:
+        bits += 1
+    if bits > 30:
+        s.failed = True
+        return
+    slots = take_piece(s, bits)
+    if slots == NULL:
+        return
+    for k in range(<Py_ssize_t>1 << bits):
+        slots[k].key = -1
+    t.entries, t.capacity = slots, -(1 << bits)
+
+
 cdef void grow(Tables* s, Table* t) noexcept nogil:
     """Make room for at least one more entry."""
     cdef Entry* larger
+    cdef Entry* old
+    cdef element_t slots
     cdef element_t k
     cdef int bits
     if t.capacity >= 0 and t.size < LIST:
@@ -226,24 +247,15 @@ cdef void grow(Tables* s, Table* t) noexcept nogil:
         t.entries = larger
         t.capacity = 1 << bits
         return
-    bits = lowest_bit(2 * LIST)
-    while 5 * (<Py_ssize_t>1 << bits) < 8 * (<Py_ssize_t>t.size + 1):     # at most five eighths full after growing
-        bits += 1
-    if bits > 30:
-        s.failed = True
+    old, slots = t.entries, t.capacity
+    make_slots(s, t, t.size + 1)
+    if s.failed:
         return
-    larger = take_piece(s, bits)
-    if larger == NULL:
-        return
-    for k in range(1 << bits):
-        larger[k].key = -1
-    for k in range(t.capacity if t.capacity < 0 else -t.size, 0):
+    for k in range(slots if slots < 0 else -t.size, 0):
         # Counts up to zero: the slots of a hashed table, or the entries of a list.
-        if t.entries[-k - 1].key >= 0:
-            place(larger, (<uint32_t>1 << bits) - 1, t.entries[-k - 1])
-    release(s, t)
-    t.entries = larger
-    t.capacity = -(1 << bits)
+        if old[-k - 1].key >= 0:
+            place(t.entries, <uint32_t>(-t.capacity) - 1, old[-k - 1])
+    give_back(s, old, slots if slots >= 0 else -<Py_ssize_t>slots)
 
 
 cdef void insert(Tables* s, Table* t, Entry entry) noexcept nogil:
@@ -304,8 +316,10 @@ cdef void* in_large_pages(size_t bytes) noexcept nogil:
 cdef bint make_tables(
     Tables* s, Py_ssize_t n, const element_t* u, const element_t* v, const cost_t* cost, Py_ssize_t m
 ) noexcept nogil:
-    cdef Py_ssize_t k, total = 0
+    cdef Py_ssize_t k, i, total = 0, room = 0, largest = 0, used, begin, end = 0
     cdef Table* t
+    cdef Entry* old
+    cdef Entry* long_lists      # of some elements at a time, until they are hashed
     for k in range(32):
         s.pieces[k] = NULL
     s.blocks = NULL
@@ -313,34 +327,65 @@ cdef bint make_tables(
     s.failed = False
     s.pairs = <Pair*>in_large_pages(m * sizeof(Pair))
     s.of = <Table*>in_large_pages(n * sizeof(Table))
-    s.base = <Entry*>in_large_pages(2 * m * sizeof(Entry))
     s.batch_capacity = 64
     s.batch = <Entry*>malloc(s.batch_capacity * sizeof(Entry))
     s.merging = <element_t*>malloc(s.batch_capacity * sizeof(element_t))
-    if s.pairs == NULL or s.of == NULL or s.base == NULL or s.batch == NULL or s.merging == NULL:
+    s.base = NULL
+    if s.pairs == NULL or s.of == NULL or s.batch == NULL or s.merging == NULL:
         s.failed = True
         return False
     for k in range(n):
         s.of[k] = Table(NULL, 0, 0, <element_t>k, <element_t>k, 1)
     for k in range(m):
         s.pairs[k] = Pair(cost[k], u[k], v[k])
-        s.of[u[k]].capacity += 1
-        s.of[v[k]].capacity += 1
+        s.of[u[k]].size += 1
+        s.of[v[k]].size += 1
     for k in range(n):
-        s.of[k].entries = s.base + total
-        total += s.of[k].capacity
-    for k in range(m):
-        t = &s.of[u[k]]
-        t.entries[t.size].key = v[k]
-        t.entries[t.size].edge = <element_t>k
-        t.size += 1
-        t = &s.of[v[k]]
-        t.entries[t.size].key = u[k]
-        t.entries[t.size].edge = <element_t>k
-        t.size += 1
-    for k in range(n):
-        if s.of[k].size > LIST:
-            grow(s, &s.of[k])
+        if s.of[k].size <= LIST:
+            total += s.of[k].size
+        else:
+            largest = max(largest, s.of[k].size)
+            room += s.of[k].size
+    room = max(largest, room // PARTS)
+    s.base = <Entry*>in_large_pages(total * sizeof(Entry) + 1)
+    long_lists = <Entry*>in_large_pages(room * sizeof(Entry) + 1)
+    s.failed = s.base == NULL or long_lists == NULL
+    total = 0
+    while end < n and not s.failed:
+        begin, used = end, 0
+        while end < n:
+            t = &s.of[end]
+            if t.size <= LIST:
+                t.entries = s.base + total
+                total += t.size
+            elif used + t.size > room:
+                break
+            else:
+                t.entries = long_lists + used
+                used += t.size
+            t.capacity, t.size = t.size, 0
+            end += 1
+        for k in range(m):
+            if u[k] >= end:
+                break
+            if begin <= u[k]:
+                t = &s.of[u[k]]
+                t.entries[t.size] = Entry(v[k], <element_t>k)
+                t.size += 1
+            if begin <= v[k] < end:
+                t = &s.of[v[k]]
+                t.entries[t.size] = Entry(u[k], <element_t>k)
+                t.size += 1
+        for k in range(begin, end):
+            t = &s.of[k]
+            if t.size > LIST:
+                old = t.entries
+                make_slots(s, t, t.size)
+                if s.failed:
+                    break
+                for i in range(t.size):
+                    place(t.entries, <uint32_t>(-t.capacity) - 1, old[i])
+    free(long_lists)
     return not s.failed
 
 
