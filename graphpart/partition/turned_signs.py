@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from graphpart.errors import warn
 from graphpart.kernels import _pairs
-from graphpart.partition.local_search.greedy_joining import joined
+from graphpart.machine import give_back
+from graphpart.partition.local_search.greedy_joining import MANY, joined
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.pair_costs import PairCosts
 from graphpart.stopping import Stopping
@@ -70,6 +71,8 @@ def check_sign(p: PairCosts) -> None:
     if p.n < FEWEST_ELEMENTS or (p._limits is not None and p._limits.number):
         return
     n, u, v, costs, lifted = part_of(p)
+    if p.m >= MANY:
+        give_back()
     if len(costs) < FEWEST_PAIRS or np.count_nonzero(costs < 0) < FEWEST_ATTRACT * len(costs) or costs.max() < 0:
         return
     rng, parts = np.random.default_rng(0), [near_each_other(n, u, v, costs, lifted)]

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from graphpart.machine import give_back
 from graphpart.partition.local_search import _kernels, _sparse_joining
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any
 from graphpart.partition.local_search.improve import improve
@@ -31,6 +32,8 @@ from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["greedy_joining"]
+
+MANY = 2**20  # pairs from which on to give back memory takes no part of the time
 
 
 @interruptible
@@ -119,5 +122,7 @@ def join(p: SetPartition, labels: Labels, stopping: Stopping, in_rounds: bool = 
         joined = join_in_rounds(r, tolerance, stopping) if in_rounds and plain else None
         if joined is None:
             joined = _sparse_joining.join_sparse(r.n, r.u, r.v, r.cost, terms_of(r), tolerance, cost, stopping)
+    if r.m >= MANY:  # what comes next needs other pieces of memory than joining did
+        give_back()
     found = joined if q is p else joined[labels]
     return few_enough(p, found, stopping) if stopping.reason is None else found
