@@ -204,6 +204,7 @@ class Expanding(Contestant):
         self.parameters = parameters
         self.rng = rng
         self._moves: Expansions | None = None
+        self.again = False  # whether they begin with the least unary costs once more
         self._each = parameters.entry * numbers_in(f)
         self._longest = self._each  # of all moves: those of a labeling that is far from the end take longer
         self._left = 0  # moves of the first round of all
@@ -240,13 +241,14 @@ class Expanding(Contestant):
 
     def _go_on(self, moves: Moves, until: float | None) -> None:
         """Begin again, from the best labeling if moves may improve it."""
-        self._left = -1
+        self._left, self.again = -1, False
         if self.cost < self._best:
             self._moves, self._best = expansions_from(self.f, moves, self.labels, self.rng), self.cost
         elif until is None:
             self.done = True
         else:
             self._moves, self._each = expansions_from(self.f, moves, moves.best_unary(), self.rng), self._longest
+            self.again = True
 
 
 class Searching(Contestant):

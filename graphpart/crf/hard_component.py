@@ -41,7 +41,7 @@ Labels = NDArray[np.int32]
 # Odd cycles have shares of the time for themselves, each only if they have left no more than this share of the gap.
 TRIALS = ((0.1, 1.0), (0.2, 0.1), (0.3, 0.03))
 SOON = 0.02  # largest share of the time for the first labeling
-REFINED = 0.02  # share of the first gap; as long as more is open, regions around the gap wait
+REFINED = 0.02  # share of the first gap; as long as more is open, regions around the gap wait, then further expansions
 
 
 class HardComponent:
@@ -89,11 +89,12 @@ class HardComponent:
         self.searching = Searching(f, labels, cost, parameters, seed)
         self.branching = Branching(f, labels, cost, parameters)
         self.relaxing = Relaxing(f, labels, cost, parameters)
+        self.expanding = Expanding(f, labels, cost, parameters, rng)
         self.refining = Refining(f, labels, cost, parameters, lambda: self.passing.passes)
         self.others = (
             self.stripping,
             self.relaxing,
-            Expanding(f, labels, cost, parameters, rng),
+            self.expanding,
             self.refining,
             self.searching,
             self.branching,
@@ -188,6 +189,8 @@ class HardComponent:
         if one is self.refining:
             long = self.limit is not None and one.preparing > self.parameters.first_round * self.limit
             return passes is not None and self.open_share <= REFINED and not long and not self._strips_lead()
+        if one is self.expanding and one.again and self.open_share <= REFINED:
+            return False
         if one is self.searching and (self.searching.begun or self._searches_late()):
             return self.searching.begun or not self._no_search()
         if one is self.cutting and not self.cutting.dense:

@@ -288,7 +288,7 @@ def test_expansions_begin_with_the_least_unary_costs():
             for _ in range(1 if until is None else 200):
                 one.run(Stopping(), until)
             assert one.cost == f.evaluate_labels(one.labels) <= gp.crf.expansion(f).cost + 1e-9
-            assert one.done == (until is None)
+            assert one.done == (until is None) and one.again == (until is not None)
         better += one.cost < gp.crf.expansion(f).cost - 1e-9
         best = gp.solve(f)
         one = CONTESTANTS.Expanding(f, best.labels, best.cost, HARD.ContestantParameters(), rng)
