@@ -149,7 +149,7 @@ COST = ["cost", "model.json", "p.csv", "-o", "c.csv"]
         (LEARN, "x,y\n1e999,1\n", "p.csv:2: column 'x' has '1e999'"),
         (LEARN, 'x,n,y\n1,"a\nb",1\n2,c,0.5\n', "p.csv:2: column 'n' has 'a\\nb'"),
         ([*LEARN, "--ignore", "n"], 'x,n,y\n1,"a\nb",1\n2,c,0.5\n', "p.csv:4: column 'y' has 0.5: expected 0 or 1"),
-        (LEARN, "x,y\n1,1\n1\n", "p.csv:3: found 1 fields: expected 2"),
+        (LEARN, "x,y\n1,1\n1\n", "p.csv:3: found 1 field: expected 2, and this is the last line"),
         (LEARN, "x,y\n1,1,1\n", "p.csv:2: found 3 fields: expected 2"),
         (LEARN, 'x,y\n1,"1\n', "p.csv:2: unexpected end of data"),
         (LEARN, "x,y\n1,\x001\n", "p.csv:2: "),
