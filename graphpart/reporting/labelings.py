@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from graphpart.crf.confidence.doubts import LabelDoubts
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.shared_tables import places_in_tables
 from graphpart.display import number, plural
 from graphpart.display.grids import grid_of
 from graphpart.display.layout import DRAWN, READABLE, springs
@@ -99,12 +100,7 @@ def energies_of(f: FactorGraph, labels: Integers) -> tuple[Floats, Floats]:
     """
     if not f.m:
         return np.zeros(0), np.zeros(0)
-    at, start = np.zeros(f.m, np.int64), f.scope_start
-    arity = np.diff(start)
-    for j in range(int(arity.max(initial=0))):
-        some = np.flatnonzero(arity > j)
-        variable = f.scope[start[some] + j]
-        at[some] = at[some] * f.domains[variable] + labels[variable]
+    at = places_in_tables(f.domains, f.scope_start, f.scope, labels)
     return f.tables[f.table_start[:-1] + at], np.minimum.reduceat(f.tables, f.table_start[:-1])
 
 

@@ -12,7 +12,7 @@ from graphpart.crf.branch_and_bound.shrinking import FORBIDDEN
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem._view import unary_sums
 from graphpart.crf.problem.labeling import places
-from graphpart.crf.problem.shared_tables import by_table, selected
+from graphpart.crf.problem.shared_tables import by_table, places_in_tables, selected, starts_of
 
 __all__ = ["BITS", "BLOCK", "Costs", "Flat", "flat_of"]
 
@@ -51,12 +51,7 @@ class Flat(Costs):
         at = self.first[:-1] + labels
         if self.forbidden[at].any():
             return FORBIDDEN
-        arity = np.diff(self.scope_start)
-        within = np.zeros(len(arity), np.int64)
-        for j in range(int(arity.max(initial=0))):
-            some = np.flatnonzero(arity > j)
-            v = self.scope[self.scope_start[some] + j]
-            within[some] = within[some] * self.domains[v] + labels[v]
+        within = places_in_tables(self.domains, self.scope_start, self.scope, labels)
         entries = self.tables[self.table_start[:-1] + within]
         return FORBIDDEN if (entries >= FORBIDDEN).any() else int(self.unary[at].sum()) + int(entries.sum())
 
@@ -69,9 +64,9 @@ class Flat(Costs):
         domains = self.domains.astype(np.int64)
         scope = np.concatenate([self.scope, structure.pairs.ravel(), structure.scopes.ravel()]).astype(np.int32)
         added, triplets = len(structure.pairs), len(structure.triplets)
-        start = _starts(np.concatenate([np.diff(self.scope_start), np.full(added, 2), np.full(triplets, 3)]))
+        start = starts_of(np.concatenate([np.diff(self.scope_start), np.full(added, 2), np.full(triplets, 3)]))
         more = [domains[structure.pairs].prod(axis=1), domains[structure.scopes].prod(axis=1)]
-        table_start = _starts(np.concatenate([np.diff(self.table_start), *more]))
+        table_start = starts_of(np.concatenate([np.diff(self.table_start), *more]))
         tables = np.zeros(int(table_start[-1]), np.int64)
         tables[: len(self.tables)] = self.tables
         given = np.rint(np.clip(np.nan_to_num(links), -(2.0**BITS), 2.0**BITS)).astype(np.int64)
@@ -93,12 +88,6 @@ class Flat(Costs):
         return replace(self, scope_start=start, scope=scope, table_start=table_start, tables=tables)
 
 
-def _starts(sizes: NDArray[np.int64]) -> Wholes:
-    starts = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=starts[1:])
-    return starts
-
-
 def flat_of(p: FactorGraph) -> Flat:
     """The integer costs of a factor graph whose costs are whole numbers. Tables that factors share stay shared."""
     first = places(p)
@@ -112,7 +101,7 @@ def flat_of(p: FactorGraph) -> Flat:
         unary[i : i + BLOCK] = sums[i : i + BLOCK].astype(np.int64)
     scope_start, scope, tables, table_start = selected(p, several)
     if table_start is None:
-        table_start = _starts(np.diff(p.table_start)[several])
+        table_start = starts_of(np.diff(p.table_start)[several])
     costs = p._flat()[4]
     costs = by_table(p, np.maximum, np.where(np.isfinite(costs), costs, -(2.0**BITS)) if p.has_forbidden else costs)
     highest = int(costs[several].astype(np.int64).sum())

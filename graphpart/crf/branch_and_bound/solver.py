@@ -20,7 +20,7 @@ from graphpart.crf.exact_solvers.ilp import relaxation
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.derive import merge
-from graphpart.crf.problem.shared_tables import by_table
+from graphpart.crf.problem.shared_tables import largest_of
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping
 
@@ -55,10 +55,7 @@ class Units:
     """
 
     def __init__(self, f: FactorGraph) -> None:
-        entries = f._flat()[4]
-        if f.has_forbidden:
-            entries = np.where(np.isinf(entries), 0.0, entries)
-        largest = np.maximum(by_table(f, np.maximum, entries), -by_table(f, np.minimum, entries))
+        largest = largest_of(f)
         size = float(largest.max(initial=0.0))
         top = math.frexp(size)[1] if size else 0
         largest = np.ldexp(largest, -top)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from graphpart.crf.bucket_elimination import _kernels
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import named
-from graphpart.crf.problem.shared_tables import by_table
+from graphpart.crf.problem.shared_tables import largest_of
 from graphpart.errors import InfeasibleProblem, InvalidOption
 from graphpart.stopping import Stopping
 
@@ -228,11 +228,7 @@ def magnitude(f: FactorGraph) -> float:
     """The sum of the largest absolute finite entries of all tables, and the constant: no partial energy is larger."""
     kept = f._cache.get("magnitude")
     if kept is None:
-        values = f._flat()[4]
-        if f.has_forbidden:
-            values = np.where(np.isinf(values), 0.0, values)
-        largest = np.maximum(by_table(f, np.maximum, values), -by_table(f, np.minimum, values))
-        kept = f._cache["magnitude"] = float(largest.sum())
+        kept = f._cache["magnitude"] = float(largest_of(f).sum())
     return abs(f.constant) + float(kept)
 
 

@@ -11,7 +11,7 @@ from graphpart.common.judge import TOLERANCE, Judge, judge_of
 from graphpart.common.steps import decimal_scales, decimal_step
 from graphpart.crf.certificates.certificate import common_step, counted_costs, finite_costs
 from graphpart.crf.problem import FactorGraph
-from graphpart.crf.problem.shared_tables import absolute_costs
+from graphpart.crf.problem.shared_tables import absolute_costs, places_in_tables
 
 __all__ = ["is_far", "judge_of_labels", "selected_entries", "steps_of"]
 
@@ -69,11 +69,4 @@ def selected_entries(
     """
     domains, start, scope, table_start, _ = f._flat()
     end = f.m if end is None else end
-    at, start = table_start[begin:end].copy(), start[begin : end + 1]
-    arity = np.diff(start)
-    within = np.zeros(end - begin, np.int64)
-    for j in range(int(arity.max(initial=0))):
-        some = np.flatnonzero(arity > j)
-        v = scope[start[some] + j]
-        within[some] = within[some] * domains[v] + labels[v]
-    return at + within
+    return table_start[begin:end] + places_in_tables(domains, start[begin : end + 1], scope, labels)

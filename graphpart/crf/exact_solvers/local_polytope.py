@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from graphpart.common.groups import first_of
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.labeling import places
+from graphpart.crf.problem.shared_tables import places_in_tables
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -32,8 +34,7 @@ def program_of(f: FactorGraph) -> tuple[Floats, csr_array, Floats, float, NDArra
     domains, scope_start, scope, _, _ = f._flat()
     table_start, tables = f.table_start, f.tables
     n_labels = int(domains.sum())
-    first = np.zeros(f.n + 1, np.int64)
-    np.cumsum(domains, out=first[1:])
+    first = places(f)
     arity = np.diff(scope_start)
     sizes = np.diff(table_start)
     factor = np.repeat(np.arange(f.m), sizes)
@@ -105,11 +106,5 @@ def values_of(f: FactorGraph, labels: NDArray[np.int32], entries: NDArray[np.int
     x = np.zeros(int(f.domains.sum()))
     x[np.cumsum(f.domains) - f.domains + labels] = 1.0
     selected = np.zeros(f.entries)
-    index = np.zeros(f.m, np.int64)
-    arity = np.diff(f.scope_start)
-    for place in range(int(arity.max(initial=0))):
-        there = np.flatnonzero(arity > place)
-        variable = f.scope[f.scope_start[there] + place]
-        index[there] = index[there] * f.domains[variable] + labels[variable]
-    selected[f.table_start[:-1] + index] = 1.0
+    selected[f.table_start[:-1] + places_in_tables(f.domains, f.scope_start, f.scope, labels)] = 1.0
     return np.concatenate([x, selected[entries]])

@@ -24,12 +24,16 @@ __all__ = [
     "by_table",
     "entries_of",
     "kept_once",
+    "largest_of",
+    "places_in_tables",
     "rows_of",
     "selected",
+    "starts_of",
     "times",
 ]
 
 Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
 Starts = NDArray[np.int64]
 BLOCK = 2**18  # entries that `blocks` returns at a time, unless a table is larger
 
@@ -47,6 +51,14 @@ def by_table(f: FactorTables, operation: np.ufunc, values: Floats | None = None)
         return np.asarray(operation.reduceat(values, start[:-1]))
     distinct, which = np.unique(start[:-1], return_inverse=True)
     return np.asarray(operation.reduceat(values, distinct)[which])
+
+
+def largest_of(f: FactorTables) -> Floats:
+    """The largest absolute finite entry of the table of each factor, shape (m,); 0 of a table without finite ones."""
+    values = f._flat()[4]
+    if f.has_forbidden:
+        values = np.where(np.isinf(values), 0.0, values)
+    return np.maximum(by_table(f, np.maximum, values), -by_table(f, np.minimum, values))
 
 
 def absolute_costs(f: FactorTables, values: Floats | None = None) -> float:
@@ -88,14 +100,14 @@ def times(f: FactorTables) -> Floats | float:
 def entries_of(f: FactorTables, factors: NDArray[np.integer[Any]]) -> tuple[Starts, Floats]:
     """The tables of some factors, one after the other, each once for each factor: (starts, entries)."""
     begins, starts = f._flat()[3], f.table_start
-    new = _starts(starts[factors + 1] - starts[factors])
+    new = starts_of(starts[factors + 1] - starts[factors])
     return new, _structure.gather(f._flat()[4], begins[factors], new)
 
 
 def blocks(f: FactorTables, factors: NDArray[np.integer[Any]]) -> Iterator[Floats]:
     """The entries of the tables of some factors, one after the other, some at a time."""
     begins, tables, all_starts = f._flat()[3][factors], f._flat()[4], f.table_start
-    start = _starts(all_starts[factors + 1] - all_starts[factors])
+    start = starts_of(all_starts[factors + 1] - all_starts[factors])
     ends = np.searchsorted(start, np.arange(0, start[-1], BLOCK) + BLOCK)
     for a, b in pairwise([0, *np.unique(np.minimum(ends, len(factors))).tolist()]):
         yield _structure.gather(tables, begins[a:b], start[a : b + 1] - start[a])
@@ -122,20 +134,32 @@ def kept_once(tables: Floats, begins: Starts, sizes: Starts, shared: bool = True
     """
     distinct, first, which = np.unique(begins, True, True) if shared else (begins, begins, begins)
     if len(distinct) == len(begins):
-        return _structure.gather(tables, begins, _starts(sizes)), None
-    new = _starts(sizes[first])
+        return _structure.gather(tables, begins, starts_of(sizes)), None
+    new = starts_of(sizes[first])
     return _structure.gather(tables, distinct, new), np.append(new[:-1][which], new[-1])
+
+
+def places_in_tables(domains: Labels, start: Starts, scope: Labels, labels: NDArray[np.integer[Any]]) -> Starts:
+    """The place in its table of the entry that labels select, for each scope; `start` tells where scopes begin."""
+    arity = np.diff(start)
+    places = np.zeros(len(arity), np.int64)
+    for j in range(int(arity.max(initial=0))):
+        some = np.flatnonzero(arity > j)
+        v = scope[start[some] + j]
+        places[some] = places[some] * domains[v] + labels[v]
+    return places
 
 
 def rows_of(start: Starts, values: NDArray[Any], rows: NDArray[np.integer[Any]]) -> tuple[Starts, NDArray[Any]]:
     """Some rows of a compressed-row array, in the order given: (starts, values)."""
     length = start[rows + 1] - start[rows]
-    new_start = _starts(length)
+    new_start = starts_of(length)
     at = np.repeat(start[rows] - new_start[:-1], length) + np.arange(new_start[-1])
     return new_start, values[at]
 
 
-def _starts(sizes: Starts) -> Starts:
+def starts_of(sizes: Starts) -> Starts:
+    """Where rows of these sizes begin, one after the other, and where the last one ends."""
     out = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=out[1:])
     return out
