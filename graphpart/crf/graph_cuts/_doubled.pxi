@@ -31,8 +31,6 @@ from graphpart.kernels._arrays cimport empty_int32, empty_int64, full_int32, zer
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
-cdef int64_t FIXED = <int64_t>1 << 62
-
 cdef enum:
     REACHED = 1         # by the source, also along dropped capacity
     STRONG = 2
@@ -40,11 +38,6 @@ cdef enum:
 
 cdef class DoubledCut(OrderedCut):
     """The network of a factor graph over variables with at most two labels. In order: measure, build, run; then look."""
-
-    cdef int64_t[::1] kept_capacity     # of the solved network, for probing
-    cdef int64_t[::1] kept_excess
-    cdef uint8_t[::1] kept_dropped, kept_dropped_excess
-    cdef bint kept_drops
 
     def build(self):
         """Make the network."""
@@ -130,10 +123,6 @@ cdef class DoubledCut(OrderedCut):
         """The label of each variable that all optimal labelings share, -1 if there is none."""
         out = full_int32(self.t.n, -1)
         cdef element_t[::1] label = out
-        self.read(label)
-        return out
-
-    cdef read(self, element_t[::1] label):
         cdef Py_ssize_t v, x
         cdef Node* nodes = self.flow.nodes
         cdef int32_t found
@@ -150,6 +139,7 @@ cdef class DoubledCut(OrderedCut):
                 x = 2 * self.first[v]
                 if self.first[v + 1] > self.first[v] and not (mark[x] | mark[x + 1]) & STRONG:
                     label[v] = -1
+        return out
 
     cdef bint in_doubt(self) noexcept nogil:
         """Whether dropped capacity counts: not if costs were rounded, since labels then hold up to rounding only."""
@@ -259,66 +249,6 @@ cdef class DoubledCut(OrderedCut):
                 x = <int32_t>(2 * self.first[v])
                 if component[x] != component[x + 1]:        # components are numbered against topological order
                     label[v] = component[x] < component[x + 1]
-
-    def keep(self):
-        """Remember the flow, as the start of all probes."""
-        cdef Py_ssize_t v
-        cdef Flow* flow = self.flow
-        self.kept_capacity = np.array(self.network.capacity)
-        self.kept_excess = empty_int64(flow.n)
-        for v in range(flow.n):
-            self.kept_excess[v] = flow.nodes[v].excess
-        self.kept_drops = flow.drops
-        self.kept_dropped, self.kept_dropped_excess = zeros_uint8(2 * self.network.edges), zeros_uint8(flow.n)
-        for v in range(2 * self.network.edges):
-            self.kept_dropped[v] = flow.dropped[v]
-        for v in range(flow.n):
-            self.kept_dropped_excess[v] = flow.dropped_excess[v]
-
-    def restore(self):
-        """Take the flow that was kept."""
-        with nogil:
-            self.take_kept()
-
-    cdef void take_kept(self) noexcept nogil:
-        cdef Py_ssize_t i
-        for i in range(2 * self.network.edges):
-            self.flow.capacity[i] = self.kept_capacity[i]
-        for i in range(self.flow.n):
-            self.flow.nodes[i].excess = self.kept_excess[i]
-        if not self.flow.drops:
-            return
-        self.flow.drops = self.kept_drops
-        for i in range(2 * self.network.edges):
-            self.flow.dropped[i] = self.kept_dropped[i]
-        for i in range(self.flow.n):
-            self.flow.dropped_excess[i] = self.kept_dropped_excess[i]
-
-    def probe(self, Py_ssize_t v, int value, element_t[::1] label, Stopping stopping):
-        """(finished, high, low): fix a binary variable and continue from the kept flow.
-
-        Writes the strong labels given the fixed one. ``high * 2**32 + low`` is the rise of the bound in halves of
-        units.
-        """
-        cdef Flow* flow = self.flow
-        cdef Py_ssize_t i, x = self.first[v]
-        cdef int64_t fixed = FIXED if value else -FIXED
-        cdef bint finished
-        cdef Wide gain
-        gain.high = gain.low = 0
-        with nogil:
-            self.take_kept()
-            flow.nodes[x].excess = fixed
-            finished = self.network.run(stopping)
-            wide_add(&gain, -flow.spilled)
-            for i in range(flow.n):
-                wide_add(&gain, -magnitude(flow.nodes[i].excess))
-                wide_add(&gain, magnitude(self.kept_excess[i]))
-            wide_add(&gain, FIXED)
-            wide_add(&gain, -self.kept_excess[x] if value else self.kept_excess[x])
-        if finished:
-            self.read(label)
-        return finished, gain.high, gain.low
 
     def messages(self) -> NDArray[np.float64]:
         """The costs that the flow moved from tables to labels: one for each factor, variable and label."""

@@ -5,8 +5,7 @@ The following steps find labels that can be left out. They are repeated until no
 * **dead ends**: another label of the same variable is better for all labels of its neighbours (Desmet, De Maeyer, Hazes
   & Lasters 1992, in the form of Goldstein 1994); for tables of any arity. A label that a table forbids is left out,
   too.
-* **roof duality**: where all variables are binary and all factors pairs (see `graph_cuts/roof_duality.py`), optionally
-  with probing, which also finds variables that are equal or opposite (Boros, Hammer & Tavares 2006).
+* **roof duality**: where all variables are binary and all factors pairs (see `graph_cuts/roof_duality.py`).
 
 A variable with only one label left is known: the tables of its factors are reduced to this label. Variables whose
 labels follow from each other become one (see `contraction`). The result is a smaller problem. First only labels that
@@ -26,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.reduction import Reduction
-from graphpart.crf.graph_cuts.roof_duality import RoofDuality, roof_dual
+from graphpart.crf.graph_cuts.roof_duality import roof_dual
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import least_entries, named, places
 from graphpart.crf.reduction import _kernels
@@ -115,7 +114,7 @@ class LabelingReduction(Reduction[FactorGraph]):
         return out
 
 
-def persistency(problem: Any, *, probing: bool = False, time_limit: float | None = None) -> Persistency:
+def persistency(problem: Any, *, time_limit: float | None = None) -> Persistency:
     """Labels that all, or some, optimal labelings have; see :func:`reduce` for the arguments.
 
     Examples
@@ -127,14 +126,13 @@ def persistency(problem: Any, *, probing: bool = False, time_limit: float | None
     >>> found.strong.tolist(), found.weak.tolist(), found.remaining.tolist()
     ([0, -1], [0, 1], [True, False, False, False, True, False])
     """
-    return reduce(problem, probing=probing, time_limit=time_limit).persistency
+    return reduce(problem, time_limit=time_limit).persistency
 
 
 @interruptible
 def reduce(
     problem: Any,
     *,
-    probing: bool = False,
     time_limit: float | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> LabelingReduction:
@@ -143,9 +141,6 @@ def reduce(
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph
-    probing : bool
-        Fix variables one by one if roof duality applies; this finds more labels, and variables that are equal or
-        opposite, which become one. It takes at least O(n) for each variable.
     time_limit : float, optional
         Seconds, after which the labels found so far are used.
     callback : callable, optional
@@ -176,7 +171,7 @@ def reduce(
     """
     stopping = Stopping(time_limit, callback=callback)
     f = as_factor_graph(problem)
-    small = reduced(f, (*STEPS, probing_step) if probing else STEPS, stopping)
+    small = reduced(f, STEPS, stopping)
     stopping.reraise()
     if f.owner is f:
         return small
@@ -221,19 +216,16 @@ def roof_duality_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray
     """Labels that roof duality leaves; None where it does not apply."""
     if not _is_quadratic(g):
         return None
-    return _left_by(roof_dual(g, stopping, weak), weak)
-
-
-def _is_quadratic(g: FactorGraph) -> bool:
-    return g.n > 0 and g.domains.max() <= 2 and np.diff(g.scope_start).max(initial=0) <= 2
-
-
-def _left_by(found: RoofDuality, weak: bool) -> NDArray[np.uint8]:
+    found = roof_dual(g, stopping, weak)
     labels = found.weak if weak else found.strong
     alive = np.ones((len(labels), 2), np.uint8)  # of two labels each: a variable with one is known, and not here
     decided = np.flatnonzero(labels >= 0)
     alive[decided, 1 - labels[decided]] = 0
     return alive.ravel()
+
+
+def _is_quadratic(g: FactorGraph) -> bool:
+    return g.n > 0 and g.domains.max() <= 2 and np.diff(g.scope_start).max(initial=0) <= 2
 
 
 def improving_mapping_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
@@ -243,31 +235,11 @@ def improving_mapping_step(g: FactorGraph, weak: bool, stopping: Stopping) -> ND
     return improving_mapping(g, stopping)
 
 
-def probing_step(g: FactorGraph, weak: bool, stopping: Stopping) -> tuple[FactorGraph, NDArray[np.uint8]] | None:
-    """Roof duality with probing, after the other steps: ties of pairs become tables."""
-    if not _is_quadratic(g):
-        return None
-    found = roof_dual(g, stopping, weak, True)
-    k = len(found.pairs)
-    if k:
-        ties = np.where(np.eye(2) == 1 - found.pairs[:, 2, None, None], 0.0, np.inf)
-        start = np.concatenate([g.scope_start, g.scope_start[-1] + 2 * np.arange(1, k + 1)])
-        scope = np.concatenate([g.scope, found.pairs[:, :2].ravel()])
-        begins, tables = g._flat()[3:]
-        begins = np.concatenate([begins, len(tables) + 4 * np.arange(1, k + 1)])
-        tables = np.concatenate([tables, ties.ravel()])
-        names, units = list(g.variables), (g.offset, g.sense)
-        g = FactorGraph.of_csr(names, g.domains, start, scope, tables, begins, g.constant)._in_units(*units)
-    return g, _left_by(found, weak)
+Step = Callable[[FactorGraph, bool, Stopping], NDArray[np.uint8] | None]
 
-
-Left = NDArray[np.uint8] | tuple[FactorGraph, NDArray[np.uint8]] | None
-Step = Callable[[FactorGraph, bool, Stopping], Left]
-
-#: The steps in order: ``step(factor graph, weak, stopping)`` gives a flag for each label, or None; probing gives
-#: the factor graph with ties between variables, too. With `weak` it may leave out labels as long as some optimal
-#: labeling remains, else only labels that no optimal one has. All variables of the factor graph have at least two
-#: labels.
+#: The steps in order: ``step(factor graph, weak, stopping)`` gives a flag for each label, or None. With `weak` it may
+#: leave out labels as long as some optimal labeling remains, else only labels that no optimal one has. All variables of
+#: the factor graph have at least two labels.
 STEPS: tuple[Step, ...] = (dead_end_step, roof_duality_step, improving_mapping_step)
 QUICK_STEPS = STEPS[:2]  #: those without message passing
 
@@ -294,7 +266,6 @@ class State:
         first = places(f)
         self.options = (np.arange(first[-1]) - np.repeat(first[:-1], f.domains)).astype(np.int32)
         self.g, self.constant = f, 0.0
-        self.probed: FactorGraph | None = None
         self.mapping = True  # whether to look for improving mappings
         if (f.domains == 1).any():
             self.restrict(np.ones(first[-1], np.uint8), True)
@@ -307,24 +278,17 @@ class State:
         for step in cycle(steps):
             if idle == len(steps) or self.g.n == 0 or stopping.check(math.inf):
                 return
-            if step is probing_step and self.probed is self.g:  # its results do not depend on `weak`
-                idle += 1
-                continue
             if step is improving_mapping_step and not self.mapping:
                 idle += 1
                 continue
-            alive, before = step(self.g, weak, stopping), self.g
-            if isinstance(alive, tuple):
-                self.g, alive = alive
+            alive = step(self.g, weak, stopping)
             if step is improving_mapping_step and weak:
                 self.mapping = alive is not None and float(alive.mean()) <= 1.0 - AGAIN
-            if alive is not None and (self.restrict(alive) or self.g is not before):
+            if alive is not None and self.restrict(alive):
                 self._contract()
                 idle = 0
             else:
                 idle += 1
-            if step is probing_step and idle:
-                self.probed = self.g
 
     def _contract(self) -> None:
         """Make one variable of those whose labels follow from each other, as long as there are any."""
