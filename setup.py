@@ -155,19 +155,21 @@ def long_description() -> str:
     return re.sub(r"((?<!!)\[[^\]]*\]\()(?!https?:|#)", rf"\g<1>{project}/blob/main/", text)
 
 
-# What a module does once when it is imported or called (to read arguments, attributes, constants) takes gcc a third of
-# its time to optimise. The pairs of marks are the begin and end of such parts in the C of Cython.
+# What a module does once when it is imported or called (to read arguments, attributes, constants) is half of a kernel,
+# which is a fifth smaller if gcc optimises this half for size. The marks are around such parts in the C of Cython.
 SLOW = r"^/\* Python wrapper \*/$.*?^}$|^/\* #### Code section: module_exttypes .*?(?=^/\* #### Code section: end )"
 GCC = "\n#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC {}\n#endif\n"
-QUICK = GCC.format('push_options\n#pragma GCC optimize("Og")')
+SKIPPED = "tree-pre tree-vrp ipa-sra ivopts tree-tail-merge code-hoisting tree-dominator-opts tree-sra"
+OPTIONS = ",".join(["Os", *(f"no-{one}" for one in SKIPPED.split())])  # these take time, and gain no byte
+SMALL = GCC.format(f'push_options\n#pragma GCC optimize("{OPTIONS}")')
 
 
 def mark(source: Path) -> None:
-    """Tell gcc which parts of the C of a kernel to optimise little."""
+    """Tell gcc which parts of the C of a kernel to optimise for size."""
     text = source.read_text("utf-8")
-    if QUICK not in text:
+    if SMALL not in text:
         ends = GCC.format("pop_options")
-        source.write_text(re.sub(SLOW, lambda part: QUICK + part[0] + ends, text, flags=re.M | re.S), "utf-8")
+        source.write_text(re.sub(SLOW, lambda part: SMALL + part[0] + ends, text, flags=re.M | re.S), "utf-8")
 
 
 @functools.cache
@@ -200,6 +202,9 @@ class BuildExtensions(build_ext):
             "freethreading_compatible": True,
             "annotation_typing": False,  # what a function returns is said for its stub
             "auto_pickle": False,  # what is pickled says how, by __reduce__
+            "binding": False,  # such functions keep names and lines of their source, 7% of the kernels
+            "embedsignature": True,  # the others tell their parameters in the first line of their text, as Python's own
+            "embedsignature.format": "clinic",
             "emit_code_comments": False,  # with the line above, a fifth of the C
         }
         written = cythonize(

@@ -11,6 +11,7 @@ callback, which gets the incumbent. So the costs that it gets never rise. Only t
 records. Polls in other threads only learn that the run has to end.
 """
 
+cimport cython
 from libc.math cimport INFINITY
 from cpython.exc cimport PyErr_CheckSignals
 
@@ -345,6 +346,7 @@ def interruptible(method):
     check = argument_check(method)
 
     @functools.wraps(method)
+    @cython.binding(True)  # what `wraps` sets: name, text and parameters of the method
     def wrapped(*args, **options):
         global interrupted
         check(options)
