@@ -58,7 +58,8 @@ def largest_of(f: FactorTables) -> Floats:
     values = f._flat()[4]
     if f.has_forbidden:
         values = np.where(np.isinf(values), 0.0, values)
-    return np.maximum(by_table(f, np.maximum, values), -by_table(f, np.minimum, values))
+    largest: Floats = np.maximum(by_table(f, np.maximum, values), -by_table(f, np.minimum, values))
+    return largest
 
 
 def absolute_costs(f: FactorTables, values: Floats | None = None) -> float:
