@@ -92,9 +92,14 @@ def plain_columns(data: bytes, columns: list[str], ends: list[str], value: str, 
     return {ends[0]: names[0][codes[0]], ends[1]: names[1][codes[1]], value: values}
 
 
-def wrong_parts(data: bytes, columns: list[str], ends: list[str], value: str, probability: bool) -> Iterator[bytes]:
-    """The parts of a table in which something is not plain or wrong, each below the header and as many empty lines as
-    precede it in the table; none if the table is small, or only for Python's reader."""
+def wrong_parts(
+    data: bytes, columns: list[str], ends: list[str], value: str, probability: bool
+) -> Iterator[tuple[bytes, bool]]:
+    """(part, whether it is the last) for the parts of a table in which something is not plain or wrong.
+
+    Each is below the header and as many empty lines as precede it in the table. None if the table is small, or only for
+    Python's reader.
+    """
     start = data.find(b"\n") + 1
     if len(data) < 2 * PART or not start or not _is_plain(data):
         return
@@ -103,7 +108,7 @@ def wrong_parts(data: bytes, columns: list[str], ends: list[str], value: str, pr
         end = data.find(b"\n", min(start + PART, len(data))) + 1 or len(data)
         part = data[start:end]
         if plain_columns(header + part, columns, ends, value, probability) is None:
-            yield header + b"\n" * lines + part
+            yield header + b"\n" * lines + part, end == len(data)
         lines += part.count(b"\n")
         start = end
 

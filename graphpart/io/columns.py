@@ -98,8 +98,8 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
             lines = None if b"\n\n" in data or b"\n\r\n" in data else range(2, len(plain[value]) + 2)
         else:
             probability = options.get("probability") is not None
-            for part in wrong_parts(data, table.columns, ends, value, probability):
-                within = TableReader(Source(io.BytesIO(part), source.name))
+            for part, last in wrong_parts(data, table.columns, ends, value, probability):
+                within = TableReader(Source(io.BytesIO(part), source.name), whole=last)
                 _columns(source, within, ends, value, probability)  # its error is the first one of the table
                 break
             values, names, lines = _columns(source, table, ends, value, probability)

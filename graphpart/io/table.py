@@ -26,6 +26,8 @@ class TableReader:
     ----------
     source : Source
         Fields may be quoted as usual (RFC 4180), line ends may be LF or CRLF.
+    whole : bool
+        Whether the table ends with the source; False for a part that more lines follow.
 
     Attributes
     ----------
@@ -38,8 +40,8 @@ class TableReader:
         If there is no header, or a name in it is empty or occurs twice.
     """
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, source: Source, whole: bool = True) -> None:
+        self._source, self._whole = source, whole
         self._reader = csv.reader(source.text(), strict=True, skipinitialspace=True)
         first = self._take(1)
         if not first:
@@ -96,7 +98,8 @@ class TableReader:
             lines = [line for line, _ in rows]
             for line, row in rows:
                 if len(row) != len(self.columns):
-                    fewer = len(row) < len(self.columns) and row is rows[-1][1] and not self._take(1)
+                    last = self._whole and row is rows[-1][1] and not self._take(1)
+                    fewer = last and len(row) < len(self.columns)
                     cut = ", and this is the last line: the file may be cut off" if fewer else ""
                     raise self._source.error(
                         line, f"found {plural(len(row), 'field')}: expected {len(self.columns)}{cut}"

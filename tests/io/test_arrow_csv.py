@@ -108,6 +108,18 @@ def test_errors_of_large_tables_are_found_without_reading_all_of_them_line_by_li
     assert len(read) == 1 and read[0]._reader.line_num == 302
 
 
+def test_a_short_line_at_the_end_of_a_part_is_not_the_last_one(monkeypatch):
+    monkeypatch.setattr(arrow_csv, "LEAST", 0)
+    monkeypatch.setattr(arrow_csv, "PART", 1000)
+    rows = ["x,y,0.5"] * 400
+    rows[1000 // 8] = "x,yy0.5"
+    text = "\n".join(["a,b,p", *rows, ""])
+    first, last = next(arrow_csv.wrong_parts(text.encode(), ["a", "b", "p"], ["a", "b"], "p", True))
+    assert first.endswith(b"yy0.5\n") and not last
+    with pytest.raises(gp.FormatError, match=r":127: found 2 fields: expected 3$"):
+        gp.read(io.BytesIO(text.encode()), left="a", right="b", probability="p")
+
+
 def test_repeated_pairs_are_named_by_their_lines(monkeypatch):
     text = "id1,id2,score\na,b,0.2\nb,c,0.3\n{}b,a,0.4\n"
     for least, empty, last in ((0, "", 4), (1 << 30, "", 4), (1 << 30, "\n", 5)):

@@ -146,6 +146,21 @@ def test_texts_are_numbered_alike_on_any_number_of_threads(tmp_path, monkeypatch
         gp.read(path, **OPTIONS)
 
 
+@pytest.mark.parametrize("elements", [60, 100, 200])
+def test_categories(tmp_path, elements):
+    """Their codes have 8 bits, which may be too few for those of both columns together."""
+    path = tmp_path / "t.parquet"
+    names = np.array([f"n{k}" for k in range(elements)])
+    for left, right in ((names[:-1], names[1:]), (names[: elements // 2], names[elements // 2 :])):
+        frame = pd.DataFrame({"a": pd.Categorical(left), "b": pd.Categorical(right), "c": np.arange(len(left)) + 1.0})
+        frame.to_parquet(path)
+        expected = gp.SetPartition.from_frame(
+            {"a": left.tolist(), "b": right.tolist(), "c": frame["c"]}, "a", "b", cost="c"
+        )
+        assert same(gp.read(path, **OPTIONS), expected)
+        assert same(gp.SetPartition.from_frame(pa.Table.from_pandas(frame), "a", "b", cost="c"), expected)
+
+
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 def test_arrays_of_the_user_are_copied(kind):
     u, v, c = np.array([0, 0, 1], kind), np.array([1, 2, 2], kind), np.array([-1.0, 2.0, 1.0])

@@ -529,10 +529,12 @@ def _of_arrow(table: Any) -> Table:
                 if types.is_dictionary(both.type):
                     both = both.unify_dictionaries()
                 coded = both.combine_chunks().dictionary_encode()
-            except pyarrow.ArrowNotImplementedError:
+            except (pyarrow.ArrowNotImplementedError, pyarrow.ArrowInvalid):  # or too many texts for short codes
                 pass
             else:
                 codes, texts = numbers_of(pyarrow.chunked_array([coded.indices])), coded.dictionary.to_pylist()
+                if codes.dtype not in (np.int32, np.int64):  # as of categories of pandas
+                    codes = codes.astype(np.int64)
                 return _numbered(codes, lambda at: [texts[k] for k in codes[at].tolist()])
         return _hashed(a.to_pylist(), b.to_pylist(), left, right)
 
