@@ -175,7 +175,8 @@ def approximate_marginals(
         left, more = whole.remaining, most - TIMED
         kept = None if left is None else left - min((whole.seconds - began) / TIMED, left / 2)
         stopping = whole.child(kept, iterations=more)
-        change, passed = passes.run(float(damping), float(tol), stopping), TIMED
+        passed, later = TIMED, passes.run(float(damping), float(tol), stopping)
+        change = later if later < math.inf else change  # it is infinite if the first of these passes was stopped
     converged, beliefs = change <= tol, passes.beliefs
     left = whole.remaining
     log_z = passes.log_z(Stopping(None if left is None else max(left, LATE))) - f.constant

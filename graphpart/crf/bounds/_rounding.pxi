@@ -326,8 +326,12 @@ cdef class Network(Passing):
         cdef bint at_later
         cdef double* to_u
         cdef double* to_v
-        cdef double* m = &self.wide[0]      # the answer may be longer than the message
-        cdef double[::1] zero = zeros_float64(max(1, self.given.shape[0]))
+        cdef Py_ssize_t largest = self.given.shape[0]
+        cdef double[::1] room = zeros_float64(4 * largest)      # other threads may read the messages at the same time
+        cdef gp_network net = self.net
+        cdef double* m = &room[2 * largest]     # the answer may be longer than the message
+        cdef const double* zero = &room[3 * largest]
+        net.in_, net.out = &room[0], &room[largest]
         with nogil:
             for k in range(self.pair_count):
                 p = &self.pairs[k]
@@ -336,9 +340,9 @@ cdef class Network(Passing):
                 d, e = self.domains[p.u], self.domains[p.v]
                 to_u = &out[own[f]] + (e if p.flipped else 0)
                 to_v = &out[own[f]] + (0 if p.flipped else d)
-                gp_read(&self.net, k, e if at_later else d, m)
+                gp_read(&net, k, e if at_later else d, m)
                 memcpy(to_v if at_later else to_u, m, (e if at_later else d) * sizeof(double))
-                gp_answer(&self.net, k, at_later, &zero[0], m)
+                gp_answer(&net, k, at_later, zero, m)
                 memcpy(to_u if at_later else to_v, m, (d if at_later else e) * sizeof(double))
             for k in range(self.large_count):
                 f = self.large_factor[k]

@@ -25,7 +25,8 @@ def _nothing(f: FactorGraph, stopping: Stopping) -> Certificate:
     alone = scope[scope_start[:-1][np.diff(scope_start) == 1]]
     if np.bincount(alone).max(initial=0) > 1:  # then the bound is above the sum of the least entries
         return certify(f, np.zeros(messages_of(f)), "negative-sum")
-    return later(f, trivial_bound(f), "negative-sum", lambda: np.zeros(messages_of(f)))
+    messages = messages_of(f)
+    return later(f, trivial_bound(f), "negative-sum", lambda: np.zeros(messages))
 
 
 def _message_passing(f: FactorGraph, stopping: Stopping) -> Certificate:

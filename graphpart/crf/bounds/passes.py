@@ -323,7 +323,7 @@ class Passes:
         when they are first read; of others, the memory is given back before the proof.
         """
         if last and self.streams:
-            self.certified = self.proven()
+            self.certified, self.f = self.proven(), self.f._now()
             return later(self.f, self.certified, method, lambda: self.messages()[0], cost)
         messages, extra = self._proof()
         if last:

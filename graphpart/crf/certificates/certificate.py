@@ -161,10 +161,11 @@ class Certificate(Proof):
     def __getattr__(self, name: str) -> Any:
         """What is made when it is first read; see `later`."""
         made = self.__dict__.get("_make") if name in LATER else None
-        if made is None:
+        if made is not None:
+            self.__dict__.update({key: value for key, value in made().__dict__.items() if key in LATER})
+            self.__dict__.pop("_make", None)
+        if name not in self.__dict__:  # else another thread has just made it
             raise AttributeError(f"a certificate has no attribute {name!r}")
-        self.__dict__.update({key: value for key, value in made().__dict__.items() if key in LATER})
-        self.__dict__.pop("_make", None)
         return self.__dict__[name]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -289,7 +290,7 @@ def later(
     step = common_step(f)
     bound = math.nextafter(bound - ROUNDED * (1 + degree) * (absolute_costs(f) + abs(f.constant)), -math.inf)
     certificate = Certificate(round_up(bound, step), method, np.zeros(0), Extra.none(), step, f.n, "", cost)
-    own = replace(certificate)
+    own, f = replace(certificate), f._now()  # factors may be added to it before the messages are read
     certificate.__dict__["_make"] = lambda: sealed(replace(own, messages=messages(), problem=fingerprint(f)))
     for name in LATER:
         del certificate.__dict__[name]

@@ -314,6 +314,16 @@ class FactorTables(Shown):
             self._measure()
         return self._stored.arrays
 
+    def _now(self) -> Self:
+        """A factor graph that stays as this one is now, with the same arrays; functions are not taken along."""
+        arrays, one = self._flat(), type(self)()
+        names = self._names
+        one._names = list(names) if isinstance(names, list) else names
+        one._stored, one._cache = Stored(arrays, self._stored.entries, [], []), dict(self._cache)
+        one.constant, one.shape = self.constant, self.shape
+        one.offset, one.sense = self.offset, self.sense
+        return one
+
     # ---------------------------------------------------------------------------------------------------- looking
 
     @property

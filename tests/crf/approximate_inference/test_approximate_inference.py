@@ -128,6 +128,23 @@ def test_the_estimate_of_log_z_is_within_the_time(monkeypatch):
     assert np.isnan(ended.log_z) and not np.isnan(ended.probabilities.flat).any()
 
 
+def test_the_change_is_that_of_the_last_whole_pass(monkeypatch):
+    class Stopped(loopy._kernels.LoopyMessages):
+        """Messages whose third pass is stopped."""
+
+        runs = 0
+
+        def run(self, *options):
+            self.runs += 1
+            return super().run(*options) if self.runs == 1 else math.inf
+
+    f = gp.generate.factor_grid(5, 5, "mixed", seed=0).problem
+    two = approximate_marginals(f, max_iterations=2)
+    monkeypatch.setattr(loopy._kernels, "LoopyMessages", Stopped)
+    stopped = approximate_marginals(f, max_iterations=9)
+    assert stopped.iterations == 2 and stopped.change == two.change < math.inf
+
+
 def test_says_how_it_ended():
     f = gp.generate.factor_grid(12, 12, "mixed", strength=3.0, seed=0).problem
     m = approximate_marginals(f, damping=0.0, max_iterations=5)

@@ -1,6 +1,7 @@
 """The bound that stored messages prove: below the one of their certificate and all energies; messages of 16 bits."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 
@@ -117,6 +118,33 @@ def test_certificates_whose_messages_are_written_out_later(large, monkeypatch):
     assert proven > trials(200) // 2
     with pytest.raises(AttributeError, match="no attribute 'seals'"):
         c.seals  # noqa: B018
+
+
+@pytest.mark.parametrize("large", [2**27, 0])
+def test_factors_that_are_added_before_messages_are_written_out_do_not_count(large, monkeypatch):
+    monkeypatch.setattr(passes_module, "LARGE", large)
+    rng = np.random.default_rng(4)
+    for case in range(trials(20)):
+        f = grid(rng, (3, 4), 3, 0.5)
+        old = pickle.loads(pickle.dumps(f))
+        found = [gp.crf.lower_bound(f, method) for method in ("message-passing", "negative-sum")]
+        found.append(gp.crf.message_passing(f).info["certificate"])
+        f.add_constant(-1.0)
+        if case % 2:
+            f.add_variable("more", 5)
+            f.add_factor(["more", f.variables[0]], rng.normal(size=(5, 3)))
+        for c in found:
+            assert "seal" not in vars(c) and not c.verify(f) and c.verify(old) and c.verify(old, exact=True)
+            assert c.__getattr__("seal") == c.seal  # as in another thread
+
+
+def test_several_threads_may_write_messages_out_at_once():
+    f = grid(np.random.default_rng(7), (90, 90), 6, 0.5)
+    passes = Passes(f)
+    passes.iterate(np.inf, Stopping())
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: passes.messages()[0], range(8)))
+    assert all((one == found[0]).all() for one in found)
 
 
 def test_a_limit_of_time_has_the_proof_within_it(monkeypatch):

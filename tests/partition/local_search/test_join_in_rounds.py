@@ -167,6 +167,7 @@ def test_where_it_does_not_pay(monkeypatch):
 def test_a_time_limit_ends_the_rounds(monkeypatch):
     p = grid(60, 3)
     monkeypatch.setattr(rounds, "MANY", 1)
+    monkeypatch.setattr(rounds, "join_sparse", None)  # which is not called
     stopping = Stopping(time_limit=0.0)
     labels = rounds.join_in_rounds(p, p._tolerance, stopping)
     assert labels is not None
