@@ -51,7 +51,8 @@ def join_in_rounds(p: SetPartition, tolerance: float, stopping: Stopping) -> Lab
         subsets = after
     labels = np.arange(subsets.n, dtype=np.int32)
     if not inner.check(0.0):  # else the tables of joining would be made for nothing
-        labels = join_sparse(subsets.n, *subsets.pairs(), None, tolerance, 0.0, inner)
+        u, v, cost = subsets.pairs()
+        labels = join_sparse(subsets.n, u, v, cost, None, tolerance, 0.0, inner)
     for number in reversed(numbers):
         labels = labels[number]
     return canonical(labels)
