@@ -205,14 +205,15 @@ class Expanding(Contestant):
         self.rng = rng
         self._moves: Expansions | None = None
         self.again = False  # whether they begin with the least unary costs once more
-        self._each = parameters.entry * numbers_in(f)
+        self._each = parameters.moved * f.n
+        self._needs = self._each + parameters.prepared * f.n + parameters.proof * len(f._flat()[4])
         self._longest = self._each  # of all moves: those of a labeling that is far from the end take longer
         self._left = 0  # moves of the first round of all
         self._best = math.inf  # the cost of a labeling that moves do not improve, or from which they have begun
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """Perform a turn. Without `until`, it ends when no move improves."""
-        if not self.affords(self._each, stopping):
+        if not self.affords(self._each if self.begun else self._needs, stopping):
             return
         if self._moves is None:
             moves = Moves(self.f._view())
@@ -238,6 +239,11 @@ class Expanding(Contestant):
                 self._go_on(run.moves, until)
             if until is not None and stopping.seconds >= until and not (above and self._left > 0):
                 break
+
+    @property
+    def begun(self) -> bool:
+        """Whether they had a turn, or do not apply."""
+        return self._moves is not None or self.done
 
     def _go_on(self, moves: Moves, until: float | None) -> None:
         """Begin again, from the best labeling if moves may improve it."""

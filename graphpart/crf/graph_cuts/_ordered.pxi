@@ -120,7 +120,7 @@ cdef class OrderedCut:
     def build(self):
         """(factor, i, j) where D(i, j) is negative, factor = -1 if it never is: then the network is made."""
         cdef const Factors* t = &self.t
-        cdef Py_ssize_t f, v, i, edges = 0
+        cdef Py_ssize_t f, v, i, k, edges = 0
         cdef offset_t cell = -1, columns = 1, rows = 1
         cdef element_t a = -1, b = -1
         cdef offset_t[::1] first = self.first
@@ -134,11 +134,16 @@ cdef class OrderedCut:
             for v in range(t.n):
                 self.chains += max(0, t.domains[v] - 2)
             edges = self.chains
-            for f in range(t.m):
-                if self.binary:
-                    edges += entries_of(t, f) == 4
-                    continue
-                cell = self.factor(f, &edges, False)
+            for k in range(2):      # unary factors, which are never wrong, come last
+                for f in range(t.m):
+                    if (t.scope_start[f + 1] - t.scope_start[f] < 2) != (k == 1):
+                        continue
+                    if self.binary:
+                        edges += entries_of(t, f) == 4
+                        continue
+                    cell = self.factor(f, &edges, False)
+                    if cell >= 0:
+                        break
                 if cell >= 0:
                     break
         if cell >= 0:

@@ -99,8 +99,10 @@ def _merged(f: Graph, least: int) -> Graph:
     merged_scopes: list[tuple[int, ...]] = []
     merged_tables: list[NDArray[np.float64]] = []
     merged_first: list[int] = []
-    for k in np.unique(arity[arity >= least]).tolist():
+    for k in range(least, int(arity.max(initial=0)) + 1):
         at = np.flatnonzero(arity == k)
+        if not len(at):
+            continue
         rows = np.sort(scope[start[at][:, None] + np.arange(k)], axis=1)
         if f.n**k < 2**63 and _differ(rows @ f.n ** np.arange(k, dtype=np.int64)):
             kept.append(at)
