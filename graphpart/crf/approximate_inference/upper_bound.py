@@ -65,6 +65,8 @@ def upper_bound(
     stopping: Stopping,
 ) -> float:
     """An upper bound on log Z; ``inf`` if the time ends before. `tables` are those that are kept, made finite."""
+    if stopping.check(math.inf):  # before tables are made, which takes long
+        return math.inf
     domains, scope_start, scope, begins, _ = f._flat()
     table_start = f.table_start
     weight, messages, edge_first, beliefs = found.weight, found.messages, found.start, found.beliefs

@@ -145,6 +145,12 @@ def test_the_change_is_that_of_the_last_whole_pass(monkeypatch):
     assert stopped.iterations == 2 and stopped.change == two.change < math.inf
 
 
+def test_no_tables_are_made_for_an_upper_bound_that_is_out_of_time(monkeypatch):
+    f = gp.generate.factor_grid(5, 5, "mixed", seed=0).problem
+    monkeypatch.setattr("graphpart.crf.approximate_inference.upper_bound._structure.gather", None)
+    assert approximate_marginals(f, "tree-reweighted", time_limit=0).upper_bound == math.inf
+
+
 def test_says_how_it_ended():
     f = gp.generate.factor_grid(12, 12, "mixed", strength=3.0, seed=0).problem
     m = approximate_marginals(f, damping=0.0, max_iterations=5)
