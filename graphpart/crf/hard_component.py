@@ -77,8 +77,9 @@ class HardComponent:
         self.f, self.told, self.limit, self._stopping = f, told, stopping.remaining, stopping
         self.parameters = parameters = parameters or ContestantParameters()
         self.least = trivial_bound(f)
-        soon = None if self.limit is None else SOON * self.limit
-        labels, cost = improve(f, labels, stopping.child(soon), "sweep")
+        soon = stopping.child(None if self.limit is None else SOON * self.limit)
+        labels, cost = improve(f, labels, soon, "sweep")
+        self._first_ends = not soon.check(cost)  # whether no label of the first labeling alone can be improved
         seed = int(rng.integers(2**31))
         nominal = NOMINAL if self.limit is None else self.limit
         self.stripping = Stripping(
@@ -128,6 +129,10 @@ class HardComponent:
             remaining -= min(needed, remaining / 4)
         self._within = stopping.child(remaining)
         turns = self._run(self._within)
+        if not self._first_ends and not self.race.proven:  # where little else had time
+            self._first_ends = True
+            self.searching.take(*improve(self.f, self.race.labels, self._within, "sweep"))
+            self.race.take(self.searching)
         if not self.race.proven:  # however the race ended
             self.searching.collect()
             self.race.take(self.searching)

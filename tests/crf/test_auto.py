@@ -323,6 +323,20 @@ def test_branch_and_bound_of_many_variables_needs_a_limit():
         assert hard._too_large is not begins
 
 
+def test_the_first_labeling_is_improved_at_last_if_nothing_else_has_time(monkeypatch):
+    monkeypatch.setattr(HARD, "SOON", 0.0)
+    rng = np.random.default_rng(4)
+    pairs = np.unique(np.sort(rng.integers(0, 300, (900, 2)), axis=1), axis=0)
+    f = gp.crf.potts(pairs[pairs[:, 0] < pairs[:, 1]], unary=rng.normal(size=(300, 5)), weight=0.5)
+    labels, stopping = np.zeros(f.n, np.int32), Stopping(time_limit=60)
+    slow = HARD.ContestantParameters(entry=1e3, proof=0.0, moved=1e3, affordable=0.0)
+    hard = HARD.HardComponent(f, labels, stopping, rng, lambda *_: None, slow)
+    assert hard.cost == f.evaluate_labels(labels)
+    hard.run(stopping)
+    assert sum(hard.race.spent().values()) < 1
+    assert hard.cost == f.evaluate_labels(hard.labels) == icm(f, labels, order="sweep").cost
+
+
 def test_counting_the_labelings_of_many_variables_takes_no_time():
     n = 10**6
     f = gp.FactorGraph.from_arrays(np.full(n, 3), [(np.array([[0, 1], [1, 2], [0, 2]]), np.zeros((3, 3, 3)))])
