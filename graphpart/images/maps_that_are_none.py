@@ -10,7 +10,7 @@ from graphpart.errors import MissingDependency, warn
 from graphpart.images.graph import DECIDES, RegionGraph
 from graphpart.images.photographs import SAMPLE, filters_of_scikit_image
 
-__all__ = ["check_values", "warn_of_one_region"]
+__all__ = ["check_values", "warn_of_lines", "warn_of_one_region"]
 
 WIDE = 11  # pixels: lines between segments are narrower
 SIDE = {2: 512, 3: 64}  # of the middle of a picture or volume, which is looked at
@@ -55,6 +55,15 @@ def warn_of_one_region(heights: NDArray[np.float32]) -> None:
         f"the boundary map {found}, so all is one region: expected the probability of a boundary at each pixel, "
         f"high on lines that divide it; pass grey values as image={faint(heights)[1]}"
     )
+
+
+def warn_of_lines(grey: NDArray[np.float32]) -> None:
+    """Warn if integers that are read as a grey photograph look like a boundary map on a grey ground."""
+    if not fills_areas(grey):
+        warn(
+            "the integers are read as a grey photograph, but high values are lines, as in a boundary map: pass "
+            "boundary / 255 (or / 65535) if it is one, or image= if it is none"
+        )
 
 
 def check_values(heights: NDArray[np.float32], graph: RegionGraph, segments: int, is_map: bool) -> None:

@@ -32,7 +32,7 @@ from graphpart.images.classes import with_classes
 from graphpart.images.files import is_picture, read_array
 from graphpart.images.flooding import flooded
 from graphpart.images.graph import RegionGraph, region_graph
-from graphpart.images.maps_that_are_none import check_values, warn_of_one_region
+from graphpart.images.maps_that_are_none import check_values, warn_of_lines, warn_of_one_region
 from graphpart.images.photographs import (
     colour_costs,
     edges_of,
@@ -349,6 +349,8 @@ def segment(
             warn(f"{text}; if these are colours, they come last: numpy.moveaxis(photo, 0, -1)")
         if is_image or is_photograph(array) or is_grey_photograph(array):
             photograph, channels = array, lightness_and_colour(array)
+            if not is_image and not is_photograph(array):
+                warn_of_lines(channels[..., 0])
             array = edges_of(channels)
         heights = probabilities_of(array)
         shape = heights.shape

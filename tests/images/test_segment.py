@@ -113,6 +113,16 @@ def test_a_photograph(tmp_path):
     assert np.array_equal(gp.images.segment(image=noisy).labels, gp.images.segment(noisy).labels)
 
 
+def test_an_integer_boundary_map_on_a_grey_ground_is_told():
+    boundary, _ = gp.images.cells((96, 96), size=24, noise=0.05, seed=7)
+    grey = (255 * (0.7 * boundary + 0.2).clip(0, 1)).astype(np.uint8)
+    with pytest.warns(gp.GraphPartWarning, match=r"high values are lines.*pass boundary / 255"):
+        gp.images.segment(grey)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", gp.GraphPartWarning)
+        gp.images.segment(image=grey)
+
+
 def test_faint_borders_beside_strong_edges():
     # black and white things made Otsu's threshold that of their edges, and one region covered both greys
     photograph = np.full((120, 160, 3), 200, np.uint8)
