@@ -66,13 +66,15 @@ def warn_of_lines(grey: NDArray[np.float32]) -> None:
         )
 
 
-def check_values(heights: NDArray[np.float32], graph: RegionGraph, segments: int, is_map: bool) -> None:
+def check_values(
+    heights: NDArray[np.float32], graph: RegionGraph, segments: int, is_map: bool, threshold: float
+) -> None:
     """Warn if all regions are joined, or if a boundary map is probably none, or its values are no probabilities.
 
     Of most boundary maps the median is at most 0.2, of maps turned round at least 0.8. A photograph may be between, but
     its high values fill areas. Values are no probabilities if hardly any is near 1, and if for a tenth of all contacts
-    or more the value that decides is below 1/2, so that the regions attract, although it is high beside the values of
-    the whole map.
+    or more the value that decides is below the threshold, so that the regions attract, although it is high beside the
+    values of the whole map.
     """
     middle = float(np.median(heights.ravel()[:: max(1, heights.size // SAMPLE)])) if is_map and graph.n > 1 else 0.0
     if middle > 0.55 or (middle > 0.2 and fills_areas(heights)):
@@ -83,7 +85,7 @@ def check_values(heights: NDArray[np.float32], graph: RegionGraph, segments: int
         return
     best, hint = faint(heights) if is_map else (1.0, "")
     values = graph.columns[DECIDES]
-    joined = float(graph.weights[(values > best) & (values < 0.5)].sum())
+    joined = float(graph.weights[(values > best) & (values < threshold)].sum())
     if (segments > 1 or graph.n < 5) and (not joined or joined < 0.1 * float(graph.weights.sum())):
         return
     given = f"values of the boundary map, at most {float(heights.max()):.4g}," if is_map else "affinities"

@@ -386,7 +386,7 @@ def segment(
         else:
             warn_of_one_region(heights)
     elif photograph is None and threshold <= 0.5 and classes is None and not requirements:
-        check_values(heights, graph, result.n_clusters, affinities is None)
+        check_values(heights, graph, result.n_clusters, affinities is None, threshold)
     return Segmentation(
         graph.project(result), chosen, graph, problem, result, heights, photograph if image is None else image
     )
