@@ -9,8 +9,10 @@
    of the sum of their probabilities, divided by the number of all pairs. With sources, only pairs of different ones are
    candidates, and the prior takes into account that a record has at most one partner in each other source.
    Of a single column, nothing can be learned. Half of the pairs of one entity are taken to be at the first level of its
-   comparison, a quarter at the second one, and so on; of n records, n / 2 pairs are of one entity, or if it is a text,
-   so many that nearly all pairs at the first level are.
+   comparison, a quarter at the second one, and so on; so many pairs are of one entity that nearly all equal ones are.
+   If there are at least `FEW` records for each different value, such as a sex or a city, it is n / 2 of n records.
+   Of several columns, without sources, how often different records agree, and how rare values are, is counted without
+   copies: of records that are equal in all columns, one remains.
 4. The cost of a candidate is minus the logarithm of its odds. A pair that is no candidate costs 0 by default: that both
    records agree in no rule is evidence against them, but weak, since of one entity, too, many pairs have no key in
    common. On 2000 generated people, costs of 0, 0.5 and 2 gave nearly the same clusters.
@@ -46,6 +48,7 @@ __all__ = ["match"]
 
 Floats = NDArray[np.float64]
 SUREST = 0.98  # the probability that pairs of one column are of one entity, at most
+FEW = 10  # records for each different row from which equal ones are not taken to be of one entity
 
 
 @with_options(RequirementOptions)
@@ -168,19 +171,27 @@ def match(
     rules = blocking_rules(table, columns) if blocking is None else [_rule(rule) for rule in blocking]
     blocks = [block(rule, blocking is None and sources is not None) for rule in rules]
     how = [_comparison(one, columns) for one in (columns if comparisons is None else comparisons)]
+    whole, rows, few = _equal_rows(table, columns)
+    copies = np.zeros(len(table), bool)
     if len(how) == 1 and pairs is None and comparisons is None:
         how = [how[0].configure(m_probabilities=halving(columns[0]))]
+        if columns[0].kind in ("name", "category"):  # a value that is rare because it is one entity's says nothing
+            how = [how[0].configure(term_frequency_adjustments=few)]
+    elif len(how) > 1 and not few and sources is None:
+        copies = (whole >= 0) & ~np.isin(np.arange(len(whole)), np.unique(whole, return_index=True)[1])
     tell(f"{len(table)} records, compared on {', '.join(f'{c.name} ({c.kind})' for c in columns)}")
     tell(f"candidates agree in one of {len(rules)} rules: {'; '.join(' and '.join(map(str, r)) for r in rules)}")
-    scored, learned = scored_candidates(table, columns, blocks, how, labelled)
+    scored, learned = scored_candidates(table, columns, blocks, how, labelled, copies)
     u, v, weight = (scored.column(name).to_numpy() for name in (f"{RECORD}_l", f"{RECORD}_r", "match_weight"))
+    equal = _equal(whole, u, v)
     weight = np.maximum(weight, -15.0)  # with even odds beforehand: the evidence alone
     if prior is not None:
         share = prior
     elif len(how) == 1 and not learned:
         share = 1 / len(table)
-        if columns[0].kind == "text" and len(weight):  # whole texts are not equal by chance
-            share = max(share, SUREST * 2.0 ** -float(weight.max()))
+        sure = weight[equal] if equal.any() else weight[:0] if columns[0].kind != "text" else weight
+        if len(sure) and not few:  # equal values are of one entity, and so are whole texts
+            share = max(share, SUREST * 2.0 ** -float(sure.max()))
     else:
         share = _prior(weight, len(table)) if sources is None else _prior_of_sources(weight, u, v, table[SOURCE])
     if len(how) == 1 and not learned:  # the share of all pairs at a level is known, with pairs of one entity among them
@@ -211,6 +222,7 @@ def match(
         tell(str(given))
         told += f"; {given}"
     scores = _scores(names, u, v, weight, levels)
+    _warn_of_equal(weight[_equal(rows, u, v)] < 0, len(table), columns)
     del scored, levels, u, v
     default_memory_pool().release_unused()  # of the first weights
     problem._origin = replace(origin, table=table_of(scores))
@@ -231,6 +243,34 @@ def match(
         r = r.learned(asked, error=error, method=method, time_limit=time_limit)
         tell("; ".join(r.message.rsplit("; ", 2)[1:]))  # how many answers
     return r
+
+
+def _equal_rows(table: Any, columns: list[Column]) -> tuple[Any, Any, bool]:
+    """A number for each row, the same for equal ones, -1 if a value is missing; with missing values equal; if few.
+
+    Values are few if there are ten rows for each different one. Texts are not equal by chance.
+    """
+    rows = table.groupby([column.name for column in columns], sort=False, dropna=False).ngroup()
+    gone = table[[column.name for column in columns]].isna()
+    rows, whole = rows.mask(gone.all(axis=1), -1).to_numpy(), rows.mask(gone.any(axis=1), -1).to_numpy()
+    known = whole[whole >= 0]
+    few = 0 < FEW * len(np.unique(known)) <= len(known) and all(column.kind != "text" for column in columns)
+    return whole, rows, few
+
+
+def _equal(rows: Any, u: Any, v: Any) -> NDArray[np.bool_]:
+    """Which candidates are equal rows."""
+    return np.asarray((rows[u] == rows[v]) & (rows[u] >= 0))
+
+
+def _warn_of_equal(apart: NDArray[np.bool_], n: int, columns: list[Column]) -> None:
+    """Say so if most pairs of equal rows, and many, are kept apart."""
+    count = int(apart.sum())
+    if 2 * count > len(apart) and 20 * count >= n:
+        warn(
+            f"{count} of {len(apart)} pairs of records that are equal in {', '.join(c.name for c in columns)} are more "
+            "probably different: add a column that tells records apart, such as a name, a date or a number"
+        )
 
 
 def _check_one_table(frame: Any, on: Any) -> None:

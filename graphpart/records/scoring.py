@@ -141,8 +141,13 @@ def labelled_pairs(pairs: Any, names: Sequence[Hashable]) -> Any:
     return pandas.DataFrame(kept, columns=[f"{RECORD}_l", f"{RECORD}_r"]).assign(clerical_match_score=1.0)
 
 
-def scored_candidates(table: Any, columns: list[Column], blocks: Any, how: Any, labelled: Any) -> tuple[Any, bool]:
-    """The candidates with their match weights for even odds beforehand, and whether anything was learned from pairs."""
+def scored_candidates(
+    table: Any, columns: list[Column], blocks: Any, how: Any, labelled: Any, copies: Any
+) -> tuple[Any, bool]:
+    """The candidates with their match weights for even odds beforehand, and whether anything was learned from pairs.
+
+    `copies` says which rows are copies of earlier ones: how often different records agree is counted without them.
+    """
     import duckdb
     import pyarrow
     import splink
@@ -162,7 +167,10 @@ def scored_candidates(table: Any, columns: list[Column], blocks: Any, how: Any, 
         )
         most = SAMPLE[any(column.kind == "text" for column in columns)]
         linker = splink.Linker(api.register(table), settings, log_level="ERROR")
-        linker.training.estimate_u_using_random_sampling(max_pairs=most, seed=1)
+        if copies.any():
+            _by_different(linker, api, settings, table[~copies], most)
+        else:
+            linker.training.estimate_u_using_random_sampling(max_pairs=most, seed=1)
         learned = False
         if labelled is not None and len(labelled):
             linker.training.estimate_m_from_pairwise_labels(api.register(labelled))  # type: ignore[no-untyped-call]
@@ -196,6 +204,36 @@ def scored_candidates(table: Any, columns: list[Column], blocks: Any, how: Any, 
     del found
     pyarrow.default_memory_pool().release_unused()  # which Arrow keeps otherwise
     return scores, learned
+
+
+def _by_different(linker: Any, api: Any, settings: Any, table: Any, most: float) -> None:
+    """Take the chance that different records agree, and the frequencies of values, from a table without copies."""
+    import splink
+
+    different = splink.Linker(api.register(table), settings, log_level="ERROR")
+    different.training.estimate_u_using_random_sampling(max_pairs=most, seed=1)
+    both = (one._settings_obj.core_model_settings.comparisons for one in (linker, different))
+    for comparison, other in zip(*both, strict=True):
+        for level, known in zip(comparison.comparison_levels, other.comparison_levels, strict=True):
+            if not level.is_null_level:
+                level.u_probability = known._u_probability
+                level._trained_u_probabilities = known._trained_u_probabilities
+    for column in linker._settings_obj._term_frequency_columns:
+        name = column.unquote().name
+        rows = frequencies(table[name]).rename_axis(name).reset_index(name=f"tf_{name}")
+        linker.table_management.register_term_frequency_lookup(api.register(rows), name)
+
+
+def frequencies(values: Any) -> Any:
+    """The chance that another record has the same value, for each value of a column without copies.
+
+    It is the share of records that have the value. Of values that are known once, it is by Good (1953) and Turing twice
+    the number of values known twice, or at least 1, divided by the numbers of values known once and of records.
+    """
+    count = values.value_counts()
+    once = count == 1
+    rare = max(1.0, 2.0 * float((count == 2).sum())) / max(1.0, float(once.sum()))
+    return count.astype(float).mask(once, min(1.0, rare)) / max(1, int(count.sum()))
 
 
 def _smooth(linker: Any, count: int) -> None:

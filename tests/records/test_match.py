@@ -374,6 +374,66 @@ def test_one_column_few_rows_and_nothing_to_learn_from(people):
     assert gp.records.match(frame, ["a"], answers=said, method=how).n_clusters == 1
 
 
+COPIES = np.repeat(np.arange(200), 3)
+OF_ONE = {
+    "email": [f"user{k}@x.com" for k in COPIES],
+    "code": [100_000 + 7919 * int(k) % 900_000 for k in COPIES],
+    "phone": [f"+49 {170 + k % 9} {k * 7654321 % 10**7:07d}" for k in COPIES],
+    "title": [f"lamp model m{k} in s{k * 7 % 101} with t{k * 13 % 211} feet" for k in COPIES],
+    "name": [f"lamp {k}" for k in COPIES],
+    "brand": [f"brand {k % 40}" for k in COPIES],
+    "price": [f"{10 + 0.75 * k:.2f}" for k in COPIES],
+    "sex": ["mf"[k % 2] for k in COPIES],
+}
+
+
+@pytest.mark.filterwarnings("ignore:of one column of texts")
+@pytest.mark.parametrize(
+    "on", ["email", "code", "phone", "title", "name", "title brand", "title price", "name price", "email sex"]
+)
+def test_exact_copies_are_of_one_entity(on):
+    """How rare a value is says nothing against its copies."""
+    r = gp.records.match(pd.DataFrame(OF_ONE), on.split())
+    assert gp.metrics.compare(COPIES, r.labels).joins_f1 == 1
+
+
+def test_few_copies_among_many_records_are_of_one_entity():
+    of = np.concatenate([np.arange(550), np.arange(50)])
+    frame = pd.DataFrame({"mail": [f"p{k * 7919 % 99991}@m.de" for k in of], "sex": ["mf"[k % 2] for k in of]})
+    for on in (["mail"], ["mail", "sex"]):
+        assert gp.metrics.compare(of, gp.records.match(frame, on).labels).joins_f1 == 1
+
+
+@pytest.mark.parametrize("on", [["sex"], ["brand"], ["sex", "brand"]])
+def test_equal_values_of_few_are_kept_apart_with_a_warning(on):
+    with pytest.warns(gp.GraphPartWarning, match=f"equal in {', '.join(on)} are more probably different: add a column"):
+        r = gp.records.match(pd.DataFrame(OF_ONE), on)
+    assert r.n_clusters == 600
+
+
+def test_errors_in_a_column_and_people_of_one_or_two_columns(people):
+    rng = np.random.default_rng(0)
+    mails = [f"{a}.{b}@example.org" for a in ("anna", "bert", "carla", "david", "emil", "frida", "gustav", "hanna")
+             for b in ("bergmann", "dvorak", "hamilton", "lindqvist", "petrov", "moreau", "okonkwo")]  # fmt: skip
+    truth = np.repeat(np.arange(len(mails)), 4)
+    cut = np.where(rng.random(len(truth)) < 0.2, rng.integers(10, size=len(truth)), 99)
+    frame = pd.DataFrame({"mail": [mails[k][:c] + mails[k][c + 1 :] for k, c in zip(truth, cut, strict=True)]})
+    found, equal = (
+        gp.metrics.compare(truth, labels)
+        for labels in (gp.records.match(frame, ["mail"]).labels, pd.factorize(frame["mail"])[0])
+    )
+    assert found.joins_precision > 0.95 and found.joins_recall >= equal.joins_recall
+    frame, person = people
+    for on, least in ((["surname"], 0.6), (["birth"], 0.8), (["given", "surname"], 0.8), (["surname", "birth"], 0.8)):
+        assert gp.metrics.compare(person, gp.records.match(frame, on).labels).joins_f1 > least, on
+
+
+def test_values_that_are_known_once_are_rarer_than_one_record():
+    chance = scoring.frequencies(pd.Series(["a", "b", "c", "d", "e", "e", "f", "f", "f", "f"])).to_dict()
+    assert chance["e"] == 0.2 and chance["f"] == 0.4 and chance["a"] == pytest.approx(0.05)
+    assert scoring.frequencies(pd.Series([*"abcd"]))["a"] == pytest.approx(1 / 16)
+
+
 def test_mistakes_that_splink_finds_are_one_line(people):
     frame = people[0][:50]
     with pytest.raises(gp.InvalidOption, match=r'^splink refuses this: Binder Error: [^\n]*"foo"[^\n]*$'):
