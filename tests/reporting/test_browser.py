@@ -157,7 +157,9 @@ def clean(driver, path):
     said = [entry["message"] for entry in driver.get_log("browser") if entry["level"] != "INFO"]
     assert [line for line in said if "willReadFrequently" not in line] == []  # a hint on speed, of Bokeh before 3.7
     messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
-    asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+    requests = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
+    # On a slow machine, the log still gets what the browser's own first page (chrome://new-tab-page) asked for.
+    asked = [r["request"]["url"] for r in requests if not r["documentURL"].startswith("chrome://")]
     assert asked.count(path.as_uri()) >= 1 or not asked
     assert [url for url in asked if url != path.as_uri() and not url.startswith(("data:", "blob:"))] == []
     assert driver.execute_script("return window.harmed === undefined")

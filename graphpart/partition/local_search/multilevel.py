@@ -14,13 +14,11 @@ One iteration starts from a partition of the elements, and goes up level by leve
    Without terms, only elements wait that are not where they were on the way up, and their neighbours.
 
 The next iteration starts from the result, in which no move of an element lowers the cost: it begins with step 2. There,
-elements join in their given order in the first iteration, and after subsets were divided for the first time (below). In
-other iterations they join in random order, so that each finds other sets. An iteration goes one level above the highest
-one whose moves lowered the cost by WORTH of it in the iteration before; it goes up all levels after an iteration that
-lowered the cost by less than SMALLEST of it. After PATIENCE of the latter in a row, subsets are divided into connected
-pieces, and all elements move as in step 1. The method ends if this does not lower the cost. Else it goes on from there:
-the first time until AGAIN such iterations, or more on large problems, then until one. The larger a problem is, the more
-often such a move is found, which lowers the cost by little.
+elements join in their given order in the first iteration, and in random order in later iterations, so that each
+iteration finds other sets. An iteration goes one level above the highest one whose moves lowered the cost by WORTH of
+it in the iteration before; it goes up all levels after an iteration that lowered the cost by less than SMALLEST of it.
+After PATIENCE of the latter in a row, subsets are divided into connected pieces, and all elements move as in step 1.
+The method ends if this does not lower the cost, else it goes on from there until AGAIN such iterations.
 
 For a background, the method only keeps the sums of weights of each subset on each level. For groups, it also keeps the
 number of members of each group in each subset. On each level, all moves obey groups and limits, and keep subsets
@@ -52,7 +50,7 @@ __all__ = ["improve_by_levels", "multilevel", "start_of_sequences"]
 
 PATIENCE = 3  # iterations with little gain after which the method ends; for 1, see docs/explanation/tried.md
 SMALLEST = 1e-4  # share of the cost
-AGAIN = 2  # the same, after subsets were divided for the first time; one more whenever pairs double from 2**20 on
+AGAIN = 2  # the same, after subsets were divided
 MANY = 2**17  # pairs from which on elements are numbered subset by subset, for neighbours to be near in memory
 FEW = 2000  # a level has fewer elements than the one below by more than one in so many: others find little
 WORTH = 2e-6  # share of the cost that the moves of a level lower it by, if the next iteration is to reach that level
@@ -163,7 +161,7 @@ def improve_by_levels(
     bottom.move(labels, cost, stopping)
     labels = canonical(labels)
     cost = p._evaluate_labels(_brought_back(labels, number))
-    fruitless, first, most, last, divided = 0, not shuffled, p.n, patience, False
+    fruitless, first, most, last = 0, not shuffled, p.n, patience
     rows: list[Any] = []
     while True:
         reached, lowered, height = _iteration(bottom, labels, cost, stopping, None if first else state, most, rows)
@@ -182,8 +180,7 @@ def improve_by_levels(
             cost = p._evaluate_labels(_brought_back(labels, number))
             if not cost < before - bottom.tolerance:
                 break
-            last = 1 if divided else min(patience, AGAIN) + max(0, p.m.bit_length() - 20)
-            fruitless, first, divided = 0, not divided, True
+            fruitless, first, last = 0, True, min(patience, AGAIN)
     return _brought_back(labels, number)
 
 
