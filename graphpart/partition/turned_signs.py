@@ -1,6 +1,12 @@
 """Whether costs probably have the wrong sign: a warning where users pass data, as those of `problem.misreadings`.
 
-Two numbers tell how well costs suit clusters, each for the given sign and for the opposite one:
+Of listed pairs, triangles tell at once. Pairs within clusters have common neighbours within these: with the right sign,
+many pairs that attract have a common attracting neighbour, and few that repel. With the wrong sign, many pairs that
+repel have a common repelling neighbour, few that attract have one, and attracting pairs have no more common attracting
+neighbours than others. Beside pairs of the same places, dense parts of a table mean nothing. On 1,776 problems (tables
+of several sources and of blocking rules, generated families, public instances) this never fires with the right sign.
+
+Otherwise two numbers tell how well costs suit clusters, each for the given sign and for the opposite one:
 
 1. Greedy joining finds a partition, which suits a share of the sum of absolute costs: pairs that attract are together,
    pairs that repel are apart. One cluster of all elements, or all elements apart, suit a share, too. Of what is left of
@@ -28,6 +34,7 @@ from numpy.typing import NDArray
 from graphpart.errors import warn
 from graphpart.kernels import _pairs
 from graphpart.machine import give_back
+from graphpart.partition.inputs._compared import with_common
 from graphpart.partition.local_search.greedy_joining import MANY, joined
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.pair_costs import PairCosts
@@ -45,6 +52,10 @@ SHUFFLES, STEPS = 9, 25  # the latter of Lanczos' method
 CLEAR, UNCLEAR = 5.0, 0.1  # standard deviations; the share of these, or of the excess itself, for the given sign
 LEAST, SMALLEST = 0.1, 0.002  # part that is suited; its standard deviation, of which few shuffles say little
 FAR, BESIDE = 6.0, 0.25  # the same two of eigenvalues
+SAMPLE = 10_000  # pairs of each sign, of which common neighbours are looked for
+COMMON, FEWER = 0.1, 0.5  # share of repelling pairs with a common neighbour beyond that of attracting ones; of both
+ENOUGH = 0.25  # share of attracting pairs from which on they are compared with repelling ones
+FULL = 0.9  # share of pairs with common attracting neighbours from which on these say nothing
 NARROW = 0.65  # standard deviation of the largest eigenvalue of n random ones, as a share of it, times n ** (2 / 3)
 TURN = {
     "probability": "a large probability joins a pair: for probabilities that a pair differs, give 1 - p",
@@ -70,6 +81,9 @@ def check_sign(p: PairCosts) -> None:
         return
     if p.n < FEWEST_ELEMENTS or (p._limits is not None and p._limits.number):
         return
+    if p.matrix is None and p.lifted is None and by_triangles(p):
+        _warn(kind, p)
+        return
     n, u, v, costs, lifted = part_of(p)
     if p.m >= MANY:
         give_back()
@@ -87,11 +101,48 @@ def check_sign(p: PairCosts) -> None:
 
     clear = by_partitions(part) or by_eigenvalues(part)
     if clear and suited(*part(0)[:4]) < suited(*part(0)[:4], -1):  # of few pairs, any partition suits nearly all
-        words = {"probability": "probabilities", "similarity": "similarities", "weight": "weights"}.get(kind, "costs")
-        warn(
-            f"the {words} suit a partition no better than {words} in random order, but with the opposite sign they do: "
-            f"{TURN[kind]}"
-        )
+        _warn(kind, p)
+
+
+def _warn(kind: str, p: PairCosts) -> None:
+    words = {"probability": "probabilities", "similarity": "similarities", "weight": "weights"}.get(kind, "costs")
+    typed = ""
+    if p._origin is not None and p._origin.left is not None:
+        column = f"frame[{p._origin.column!r}]"
+        typed = f", such as by {column} = {'1 - ' if kind == 'probability' else '-'}{column}"
+    warn(
+        f"the {words} suit a partition no better than {words} in random order, but with the opposite sign they do: "
+        f"{TURN[kind]}{typed}"
+    )
+
+
+def by_triangles(p: PairCosts) -> bool:
+    """Whether listed pairs that repel have common repelling neighbours, as those within clusters have attracting ones.
+
+    Most pairs that attract have to meet others that do: alone, as those of two records, they cannot form triangles.
+    """
+    u, v, costs = p._listed()
+    usable = np.isfinite(costs) & (costs != 0)
+    attract, repel = usable & (costs < 0), usable & (costs > 0)
+    del costs, usable
+    joined, parted = np.flatnonzero(attract), np.flatnonzero(repel)
+    if not len(parted) or len(joined) < ENOUGH * max(FEWEST_PAIRS, len(joined) + len(parted)):
+        return False
+    joined, parted = (at[:: -(-len(at) // SAMPLE)] for at in (joined, parted))
+
+    def closed(sign: NDArray[np.bool_]) -> tuple[float, float, bool]:
+        """The shares of attracting and repelling pairs with a common neighbour; whether attracting ones meet others."""
+        rows = _pairs.adjacency(p.n, u[sign], v[sign])
+        near = [float(with_common(u[at], v[at], rows.starts, rows.neighbours).mean()) for at in (joined, parted)]
+        degree = np.diff(rows.starts)
+        meeting = np.count_nonzero(np.maximum(degree[u[joined]], degree[v[joined]]) > 1)
+        return near[0], near[1], 2 * meeting > len(joined)
+
+    few, many, _ = closed(repel)
+    if many - few < COMMON or few > FEWER * many:
+        return False  # mostly at once
+    same, other, meet = closed(attract)
+    return meet and other < FULL and same - other < COMMON * (many - few)
 
 
 def by_partitions(part: Callable[[int], Part]) -> bool:

@@ -1,9 +1,11 @@
-# How many of the pairs that probably belong together are listed in a table; see unlisted.py.
+# Common neighbours: of pairs that probably belong together, see unlisted.py, and of given pairs, see turned_signs.py.
 from functools import partial
 
 import numpy as np
 
-from graphpart.kernels._arrays cimport empty_int32, full_int32, zeros_int32
+from libc.stdint cimport uint8_t
+
+from graphpart.kernels._arrays cimport empty_int32, full_int32, zeros_int32, zeros_uint8
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.kernels.union_find cimport root, unite
 from graphpart.machine import side_by_side
@@ -89,3 +91,24 @@ def _compare(
             for k in range(size):
                 common[found[k]] = 0
     return counts_array
+
+
+def with_common(
+    const element_t[::1] u, const element_t[::1] v, const offset_t[::1] starts, const element_t[::1] neighbours
+):
+    """1 for each pair whose elements have a common neighbour in the compressed rows, else 0. O(the rows of all pairs)"""
+    cdef Py_ssize_t k
+    cdef offset_t i, j, last, end
+    out = zeros_uint8(u.shape[0])
+    cdef uint8_t[::1] common = out
+    with nogil:
+        for k in range(u.shape[0]):
+            i, last = starts[u[k]], starts[u[k] + 1]
+            j, end = starts[v[k]], starts[v[k] + 1]
+            while i < last and j < end and neighbours[i] != neighbours[j]:     # neighbours ascend in each row
+                if neighbours[i] < neighbours[j]:
+                    i += 1
+                else:
+                    j += 1
+            common[k] = i < last and j < end
+    return out

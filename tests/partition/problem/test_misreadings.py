@@ -11,7 +11,9 @@ import scipy.sparse
 
 import graphpart as gp
 from graphpart.cli import main
+from graphpart.kernels import _pairs
 from graphpart.partition import turned_signs
+from graphpart.partition.inputs._compared import with_common
 
 ROWS = {"a": ["x", "y", "x"], "b": ["y", "x", "z"], "s": [0.75, 0.25, 0.5]}
 
@@ -130,6 +132,51 @@ class TestSigns:
         turned_signs.check_sign(self.scores(clusters, size, share, kind, right=True))  # warnings are errors in tests
         with pytest.warns(gp.GraphPartWarning, match="with the opposite sign they do: a .* joins a pair"):
             turned_signs.check_sign(self.scores(clusters, size, share, kind, right=False))
+
+    def large_table(self, share, turned, noise=0.0):
+        """12,000 records in clusters of 3.5 and 50,000 rows; a part of the pairs within clusters is listed."""
+        rng = np.random.default_rng(0)
+        truth = np.repeat(np.arange(3400), 1 + rng.poisson(2.53, 3400))
+        places = np.concatenate([np.flatnonzero(truth[k:] == truth[: len(truth) - k]) + 1j * k for k in range(1, 14)])
+        u = places.real.astype(int)
+        within = np.stack([u, u + places.imag.astype(int)])[:, rng.random(len(u)) < share]
+        others = rng.integers(len(truth), size=(2, 50_000 - within.shape[1]))
+        u, v = np.unique(np.sort(np.hstack([within, others[:, others[0] != others[1]]]), axis=0), axis=1)
+        same = (truth[u] == truth[v]) ^ (rng.random(len(u)) < noise)
+        score = np.where(same, rng.beta(6, 1.5, len(u)), rng.beta(1.5, 6, len(u))).clip(0.01, 0.99)
+        return {"left": u, "right": v, "score": 1 - score if turned else score}
+
+    @pytest.mark.parametrize("missing", [None, 0.0])
+    @pytest.mark.parametrize(("share", "noise"), [(1.0, 0.0), (1.0, 0.15), (0.5, 0.1)])
+    def test_tables_of_many_small_clusters(self, share, noise, missing):
+        for turned in (False, True):
+            table = self.large_table(share, turned, noise)
+            p = gp.SetPartition.from_frame(table, "left", "right", probability="score", missing=missing)
+            assert turned_signs.by_triangles(p) == turned
+        with pytest.warns(gp.GraphPartWarning, match=r"joins .* give 1 - p, .* frame\['score'\] = 1 - frame\['s"):
+            turned_signs.check_sign(p)
+
+    def test_dense_blocks_of_candidates_beside_sure_pairs(self):
+        """All pairs of a block repel, and pairs of two attract across blocks: alone, they say nothing of the sign."""
+        u, v = np.triu_indices(6, 1)
+        blocks = np.concatenate([np.stack([u, v], 1) + 6 * k for k in range(50)])
+        for step in (7, 13, 90):
+            two = np.stack([np.arange(150), (np.arange(150) + step) % 150 + 150], 1)
+            pairs, costs = np.concatenate([blocks, two]), np.repeat([1.0, -1.0], [len(blocks), len(two)])
+            for some in (1, 2):  # of half as many blocks, a third of the pairs attracts
+                kept = np.append(np.arange(len(blocks)) % some == 0, np.ones(len(two), bool))
+                assert not turned_signs.by_triangles(gp.SetPartition.from_pairs(300, pairs[kept], costs[kept]))
+
+    def test_common_neighbours(self):
+        rng = np.random.default_rng(0)
+        for n in (5, 12, 30):
+            u, v = np.triu_indices(n, 1)
+            kept = rng.random(len(u)) < 2 / n
+            rows = _pairs.adjacency(n, u[kept].astype(np.int32), v[kept].astype(np.int32))
+            matrix = np.zeros((n, n), int)
+            matrix[u[kept], v[kept]] = matrix[v[kept], u[kept]] = 1
+            found = with_common(u.astype(np.int32), v.astype(np.int32), rows.starts, rows.neighbours)
+            assert found.tolist() == ((matrix @ matrix)[u, v] > 0).tolist()
 
     @pytest.mark.parametrize("n", [15, 24])
     def test_few_distances_as_similarities(self, n):
