@@ -197,7 +197,7 @@ METHODS: tuple[Method, ...] = (
            "minimum cut, exact where pairs are submodular", exact=True, restricted=True,
            also=("max-flow", "min-cut")),
     Method("expansion", "crf", "graphpart.crf.graph_cuts.expansion:expansion",
-           "moves of any variables to one label, for pairs", LOCAL | {"seed"}, restricted=True,
+           "moves of any variables to one label, for pairs", LOCAL, restricted=True,
            also=("alpha-expansion",)),
     Method("message-passing", "crf", "graphpart.crf.bounds.message_passing:message_passing",
            "sequential reweighted message passing: a bound, rounding, and cycles that tighten it", LOCAL,

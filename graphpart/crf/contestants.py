@@ -29,7 +29,7 @@ from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.bucket_elimination.plan import DEFAULT_MEMORY
 from graphpart.crf.exact_solvers.linear_functions import NOMINAL
 from graphpart.crf.graph_cuts._moves import Moves
-from graphpart.crf.graph_cuts.expansion import Expansions, expansions_from
+from graphpart.crf.graph_cuts.expansion import Expansions
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import trivial_bound
 from graphpart.machine import processors
@@ -221,7 +221,7 @@ class Expanding(Contestant):
                 self.done = True
                 return
             moves.prepare()
-            self._moves = expansions_from(self.f, moves, moves.best_unary())
+            self._moves = Expansions(self.f, moves, moves.best_unary())
             self._left = int(self.f.domains.max())
         while not self.done and self.affords(self._each, stopping) and not stopping.check(self.cost):
             run, began = self._moves, stopping.seconds
@@ -249,11 +249,11 @@ class Expanding(Contestant):
         """Begin again, from the best labeling if moves may improve it."""
         self._left, self.again = -1, False
         if self.cost < self._best:
-            self._moves, self._best = expansions_from(self.f, moves, self.labels, self.rng), self.cost
+            self._moves, self._best = Expansions(self.f, moves, self.labels, self.rng), self.cost
         elif until is None:
             self.done = True
         else:
-            self._moves, self._each = expansions_from(self.f, moves, moves.best_unary(), self.rng), self._longest
+            self._moves, self._each = Expansions(self.f, moves, moves.best_unary(), self.rng), self._longest
             self.again = True
 
 

@@ -9,14 +9,11 @@ is a problem with binary variables. A minimum cut solves it if each pair satisfi
 as metrics do, for example Potts costs. Otherwise roof duality solves it in part, and iterated conditional modes change
 single labels after each round of labels without improvement. If all moves were solved completely, no expansion lowers
 the energy in the end. For Potts costs, if no cost is negative, the energy is then at most twice the optimum.
-
-With ``swap``, moves exchange two labels: each variable that has one of the two labels takes either of them. A round
-goes through pairs of labels instead of labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,13 +24,11 @@ from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.given_labels import start_of
 from graphpart.crf.problem.labeling import finish, named, trivial_bound
-from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
+from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["Expansions", "expanded", "expansion", "expansions_from"]
-
-ORDERS = ("ascending", "descending", "random")
+__all__ = ["Expansions", "expanded", "expansion"]
 
 
 @interruptible
@@ -41,9 +36,6 @@ def expansion(
     problem: Any,
     initial: Any = None,
     *,
-    order: str | Sequence[int] = "ascending",
-    swap: bool = False,
-    seed: int | np.random.Generator | None = None,
     time_limit: float | None = None,
     max_iterations: int | None = None,
     target: float | None = None,
@@ -60,13 +52,6 @@ def expansion(
     initial : Result, labels or mapping from names to labels, optional
         The labeling to start from; default: for each variable the label of least unary cost.
         Variables that it leaves out get the label of least cost given the others.
-    order : {"ascending", "descending", "random"} or sequence of int
-        Order of labels in each round; "random" draws a new order in each round. With a sequence, only its labels are
-        tried.
-    swap : bool
-        Exchange pairs of labels instead of expanding one.
-    seed : int or numpy.random.Generator, optional
-        For random order.
     time_limit : float, optional
         Seconds.
     max_iterations : int, optional
@@ -87,8 +72,8 @@ def expansion(
     ------
     InvalidProblem
         If a factor has more than two variables; the message names it.
-    InvalidPartition, InvalidOption
-        If the initial labeling does not fit the problem, or an option has no meaning.
+    InvalidPartition
+        If the initial labeling does not fit the problem.
     InfeasibleProblem
         If one table forbids everything.
 
@@ -109,12 +94,11 @@ def expansion(
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
     f = as_factor_graph(problem)
-    labels_tried = _checked_order(order, f)
     bound = trivial_bound(f)
     moves = _moves(f)
     labels = moves.best_unary() if initial is None else start_of(f, initial)
     start = labels.copy()
-    run = Expansions(f, moves, labels, _rounds(labels_tried, order, swap, np.random.default_rng(seed)), swap)
+    run = Expansions(f, moves, labels)
     run.run(stopping)
     labels = run.labels if f.evaluate_labels(run.labels) <= f.evaluate_labels(start) else start
     info = {"fusions": moves.fusions}
@@ -125,21 +109,15 @@ def expanded(
     f: FactorGraph, moves: Moves, labels: NDArray[np.int32], stopping: Stopping, rng: np.random.Generator
 ) -> NDArray[np.int32]:
     """Improve labels by expansions in random order, with prepared moves; the result is never worse."""
-    run = expansions_from(f, moves, labels, rng)
+    run = Expansions(f, moves, labels, rng)
     run.run(stopping)
     return run.labels if f.evaluate_labels(run.labels) <= f.evaluate_labels(labels) else labels
 
 
-def expansions_from(
-    f: FactorGraph, moves: Moves, labels: NDArray[np.int32], rng: np.random.Generator | None = None
-) -> Expansions:
-    """Expansions in random order, else in that of the labels, with prepared moves, that have not begun yet."""
-    every, order = list(range(int(f.domains.max(initial=0)))), "ascending" if rng is None else "random"
-    return Expansions(f, moves, labels, _rounds(every, order, False, rng or np.random.default_rng()), False)
-
-
 class Expansions:
     """Moves, until no move of a whole round improves; a stopped run can be continued.
+
+    Each round goes through the labels in ascending order, or in a new random order if there is a generator.
 
     Attributes
     ----------
@@ -154,15 +132,14 @@ class Expansions:
         f: FactorGraph,
         moves: Moves,
         labels: NDArray[np.int32],
-        rounds: Iterator[list[tuple[int, ...]]],
-        swap: bool,
+        rng: np.random.Generator | None = None,
     ) -> None:
-        self.f, self.moves, self.labels, self.rounds, self.by_swaps = f, moves, labels, rounds, swap
+        self.f, self.moves, self.labels, self.rng = f, moves, labels, rng
         self.cost = f.evaluate_labels(labels)
         self.done = False
-        self._left = next(rounds)  # moves of this round
+        self._left = self._round()  # labels of this round
         self._tried, self._changes = False, 0
-        self._seen: dict[tuple[int, ...], int] = {}  # for each move the number of changes after which it was tried
+        self._seen: dict[int, int] = {}  # for each label the number of changes after which it was tried
 
     def run(self, stopping: Stopping) -> None:
         """Go on until no move improves, or `stopping` says so; its iterations are moves."""
@@ -172,49 +149,33 @@ class Expansions:
             if not self._left:
                 self._next_round()
                 continue
-            move, *self._left = self._left
-            if self._seen.get(move) == self._changes:
+            label, *self._left = self._left
+            if self._seen.get(label) == self._changes:
                 continue
-            changed = self.swap(*move) if self.by_swaps else self.expand(*move)
+            changed = self.expand(label)
             if changed is None:
-                self._left.insert(0, move)
+                self._left.insert(0, label)
                 break
             self._tried = True
             self._changes += changed
-            self._seen[move] = self._changes  # the best of its kind: again only after a change by another
+            self._seen[label] = self._changes  # the best of its kind: again only after a change by another
             stopping.step(self.cost)
 
     def _next_round(self) -> None:
         if not self._tried:
             self.done = not self.by_single_changes() and self.stopping.reason is None
             self._changes += 1
-        self._left, self._tried = next(self.rounds), False
+        self._left, self._tried = self._round(), False
+
+    def _round(self) -> list[int]:
+        count = int(self.f.domains.max(initial=0))
+        return list(range(count)) if self.rng is None else self.rng.permutation(count).tolist()
 
     def expand(self, label: int) -> bool | None:
-        one = np.where(label < self.f.domains, np.int32(label), self.labels)
-        return self.accept(self.labels, one)
-
-    def by_single_changes(self) -> bool:
-        """Change variables that roof duality left undecided one by one; return whether this lowered the energy."""
-        if self.moves.fusions == 0:
-            return False
-        found, cost = improve(self.f, self.labels.copy(), self.stopping.child())
-        if not cost < self.cost:
-            return False
-        self.labels, self.cost = found, cost
-        return True
-
-    def swap(self, first: int, second: int) -> bool | None:
-        takes_part = ((self.labels == first) | (self.labels == second)) & (second < self.f.domains)
-        if not takes_part.any():
-            return False
-        zero, one = (np.where(takes_part, np.int32(label), self.labels) for label in (first, second))
-        return self.accept(zero, one)
-
-    def accept(self, zero: NDArray[np.int32], one: NDArray[np.int32]) -> bool | None:
         """Make a move if it lowers the energy; return whether it does, None if the run was stopped before."""
+        one = np.where(label < self.f.domains, np.int32(label), self.labels)
         found = self.labels.copy()
-        if not self.moves.move(zero, one, found, self.cost, self.stopping):
+        if not self.moves.move(self.labels, one, found, self.cost, self.stopping):
             return None
         high, low = self.moves.difference(self.labels, found)
         units = (high << 32) + low
@@ -227,33 +188,15 @@ class Expansions:
             self.cost = self.f.evaluate_labels(found)
         return True
 
-
-def _checked_order(order: str | Sequence[int], f: FactorGraph) -> list[int]:
-    largest = int(f.domains.max()) if f.n else 0
-    if isinstance(order, str):
-        if order not in ORDERS:
-            raise InvalidOption(f"order is {order!r}: expected {', '.join(ORDERS)}, or a sequence of labels")
-        labels = list(range(largest))
-        return labels[::-1] if order == "descending" else labels
-    labels = []
-    for label in order:
-        if not isinstance(label, int | np.integer) or not 0 <= label < largest:
-            raise InvalidOption(f"order has the label {label!r}: expected labels from 0 to {largest - 1}")
-        labels.append(int(label))
-    return labels
-
-
-def _rounds(
-    labels: list[int], order: str | Sequence[int], swap: bool, rng: np.random.Generator
-) -> Iterator[list[tuple[int, ...]]]:
-    """The moves of one round after the other."""
-    moves: list[tuple[int, ...]] = [(label,) for label in labels]
-    if swap:
-        moves = [(min(a, b), max(a, b)) for i, a in enumerate(labels) for b in labels[i + 1 :] if a != b]
-    while True:
-        if isinstance(order, str) and order == "random":
-            moves = [moves[i] for i in rng.permutation(len(moves)).tolist()]
-        yield moves
+    def by_single_changes(self) -> bool:
+        """Change variables that roof duality left undecided one by one; return whether this lowered the energy."""
+        if self.moves.fusions == 0:
+            return False
+        found, cost = improve(self.f, self.labels.copy(), self.stopping.child())
+        if not cost < self.cost:
+            return False
+        self.labels, self.cost = found, cost
+        return True
 
 
 def _moves(f: FactorGraph) -> Moves:
