@@ -135,7 +135,7 @@ def by_triangles(p: PairCosts) -> bool:
         rows = _pairs.adjacency(p.n, u[sign], v[sign])
         near = [float(with_common(u[at], v[at], rows.starts, rows.neighbours).mean()) for at in (joined, parted)]
         degree = np.diff(rows.starts)
-        meeting = np.count_nonzero(np.maximum(degree[u[joined]], degree[v[joined]]) > 1)
+        meeting = int(np.count_nonzero(np.maximum(degree[u[joined]], degree[v[joined]]) > 1))
         return near[0], near[1], 2 * meeting > len(joined)
 
     few, many, _ = closed(repel)

@@ -11,6 +11,7 @@ table. Only the list of distinct identifiers consists of Python objects.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ __all__ = [
     "table_of",
 ]  # fmt: skip
 
+DIGITS = re.compile(r"^0+(?=\d)|\.0+$")  # what a text of a number may have beside another one
+MANY = 0.05  # share of identifiers that are others but for such digits, from which on they are probably the same
 Indices = NDArray[np.int64]
 Codes = tuple[Indices, Indices, Sequence[Hashable]]  # of both columns, -1 where null, and the names that they stand for
 
@@ -147,6 +150,9 @@ def pairs_of_table(
             _check_spelling(cast("Sequence[str]", names), left, right)
         else:
             _check_kinds(names, left, right)
+    numbers_only: Any = names
+    if kinds == {int, float} and all(float(name).is_integer() for name in numbers_only):  # as one column had nulls
+        names, kinds = list(map(int, numbers_only)), {int}
     if nodes is None:
         if isinstance(names, list) and kinds == {int}:  # of a column of objects, for instance
             nodes = sorted(names)  # type: ignore[type-var]
@@ -239,20 +245,43 @@ def elements_of(frame: Any, name: Hashable | None) -> tuple[list[Hashable], Call
 
 
 def _check_kinds(names: Sequence[Hashable], left: Hashable, right: Hashable) -> None:
-    """Warn if a number and the text of this number are two identifiers."""
-    texts = {name for name in names if isinstance(name, str)}
-    for name in names:
-        if isinstance(name, int | float | np.number) and (text := f"{name:.17g}") in texts:
-            warn(
-                f"columns {left!r} and {right!r} have both the number {name!r} and the text {text!r}, which are two "
-                "elements: if they mean one, make both columns text, such as frame.astype({...: str})"
-            )
-            return
+    """Warn if a number and the text of this number are two identifiers, or texts write numbers in two ways."""
+    texts = [name for name in names if isinstance(name, str)]
+    known, written = set(texts), {f"{name:.17g}": name for name in names if isinstance(name, int | float | np.number)}
+    if (text := next((text for text in written if text in known), None)) is not None:
+        warn(
+            f"columns {left!r} and {right!r} have both the number {written[text]!r} and the text {text!r}, which are "
+            "two elements: if they mean one, make both columns text, such as frame.astype({...: str})"
+        )
+        return
+    _check_digits(texts, {**dict(zip(texts, texts, strict=True)), **written}, left, right)
+
+
+def _check_digits(texts: Sequence[str], known: Mapping[str, Hashable], left: Hashable, right: Hashable) -> None:
+    """Warn if many texts are a known one but for zeros in front, ".0" at the end, or spaces, as "007" beside 7."""
+
+    def alike(some: Sequence[str]) -> list[tuple[Hashable, str]]:
+        plain = ((DIGITS.sub("", text.strip()), text) for text in some)
+        return [(known[other], text) for other, text in plain if other != text and other in known]
+
+    if not alike(texts[:: max(1, len(texts) // 2000)]) or len(found := alike(texts)) < max(2, MANY * len(known)):
+        return
+    some, last = " and ".join(f"{plain!r} beside {text!r}" for plain, text in found[:2]), found[0][1].rstrip()
+    made = (
+        ".str.strip()" if last != found[0][1] else ".str.lstrip('0')" if last[:1] == "0" else ".str.removesuffix('.0')"
+    )
+    warn(
+        f"columns {left!r} and {right!r} have {some}: {len(found)} of {len(known)} identifiers differ from "
+        f"others in how a number is written, and are elements of their own; write them alike if they are the same, "
+        f"such as by frame[{right!r}].astype(str){made}"
+    )
 
 
 def _check_spelling(names: Sequence[str], left: Hashable, right: Hashable) -> None:
-    """Warn if two texts differ in spaces at their ends or in capitals only."""
-    whole = "\n".join(names)
+    """Warn if two texts differ in spaces at their ends or in capitals only, or write numbers in two ways."""
+    whole = "\n".join(["", *names, ""])
+    if "\n0" in whole or ".0\n" in whole:
+        _check_digits(names, dict(zip(names, names, strict=True)), left, right)
     if " " not in whole and whole == whole.casefold():  # mostly decided without a look at each name
         return
     alike = list(map(str.strip, map(str.casefold, names)))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 
@@ -61,6 +62,46 @@ def test_numbers_on_the_left_and_text_on_the_right():
     rows = {"a": [1, 2], "b": ["2", "1"], "s": [0.5, 0.7]}
     with pytest.warns(gp.GraphPartWarning, match="both the number 1 and the text '1', which are two elements"):
         gp.SetPartition.from_frame(rows, "a", "b", weight="s", duplicates="sum")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "told"),
+    [
+        (["7", "8", "9"], ["007", "008", "1"], r"'7' beside '007' and '8' beside '008': 2 of 6 .*\.str\.lstrip\('0'\)"),
+        ([7, 8, 9], ["007", "008", "1"], r"7 beside '007' and 8 beside '008': 2 of 6 .*\['b'\]\.astype\(str\)\.str\.l"),
+        (["7", "8", "9"], ["7.0", "8.0", "7"], r"'7' beside '7\.0' and .*\.str\.removesuffix\('\.0'\)"),
+        ([7, 8, 9], ["7 ", "8 ", "x"], r"7 beside '7 ' and .*\.str\.strip\(\)"),
+        (["7", "8", "9"], ["007", "x", "1"], None),  # a single one
+        (["0", "0.10", "rec-7"], ["00", "x", "rec-007"], None),
+        (["010", "020", "030"], ["040", "050", "060"], None),
+    ],
+)
+def test_numbers_that_are_written_in_two_ways(left, right, told, tmp_path):
+    table = tmp_path / "pairs.csv"
+    table.write_text("a,b,s\n" + "".join(f"{a},{b},0.9\n" for a, b in zip(left, right, strict=True)))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        gp.SetPartition.from_frame({"a": left, "b": right, "s": [0.9] * 3}, "a", "b", weight="s")
+    assert len(found) == (told is not None)
+    if told is not None:
+        with pytest.warns(gp.GraphPartWarning, match=told):
+            gp.SetPartition.from_frame({"a": left, "b": right, "s": [0.9] * 3}, "a", "b", weight="s")
+    if "007" in right and told is not None:
+        with pytest.warns(gp.GraphPartWarning, match="7 beside '007'"):
+            gp.read(table, left="a", right="b", weight="s")
+
+
+@pytest.mark.parametrize("kind", [dict, pd.DataFrame])
+def test_whole_numbers_beside_floats_are_whole_numbers(kind):
+    """A column of integers with a missing value is one of floats in pandas."""
+    p = gp.SetPartition.from_frame(
+        kind({"a": [3, 2, 1], "b": [2.0, 1.0, 4.0], "s": [1.0, 1.0, 1.0]}), "a", "b", weight="s"
+    )
+    assert [(type(name), name) for name in p.nodes] == [(int, 1), (int, 2), (int, 3), (int, 4)]
+    p = gp.SetPartition.from_frame(
+        kind({"a": [3, 2, 1], "b": [2.5, 1.0, 4.0], "s": [1.0, 1.0, 1.0]}), "a", "b", weight="s"
+    )
+    assert 2.5 in list(p.nodes) and p.n == 5
 
 
 class TestSigns:
