@@ -15,7 +15,7 @@ from graphpart.errors import InvalidOption, InvalidProblem, check_callback, unkn
 from graphpart.methods import find_method, methods_for
 from graphpart.partition.certificates.kept import Kept, keeping
 from graphpart.partition.inputs.arrays import advice, frozen
-from graphpart.partition.inputs.unlisted import derived_cost, hardly_compared
+from graphpart.partition.inputs.unlisted import about_unlisted, hardly_compared
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.partition.problem.misreadings import check_values
 from graphpart.partition.problem.requirements import NAMES, OLDER
@@ -262,7 +262,7 @@ def run(
     if moved:
         text = f"the start violated what is required and was repaired: {plural(moved, 'element')} moved"
         result = replace(result, message=f"{result.message}; {text}")
-    if (told := derived_cost(problem)) is not None:
+    if (told := about_unlisted(problem)) is not None:
         result = replace(result, message=f"{result.message}; {told}")
     if isinstance(old, PartitionResult) and found.problem == "partition":
         from graphpart.partition.extending.old import old_labels, stable

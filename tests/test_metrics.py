@@ -160,6 +160,7 @@ def test_missing_labels():
         (np.ones((1, 2)), [1], "labels have shape"),
         ([1, 2], [1, None], "element 1 has a true label but none"),
         ([{1, 2}], {1: 0}, "2 has a true label but is not in the partition"),
+        ({np.str_("b"): 0}, {"a": 0}, "^'b' has a true label but is not in the partition"),
         ([{1, 2}, {2}], {1: 0, 2: 0}, "2 is in two clusters"),
         ([{1}], [0], "names nodes"),
         ([0], {1: 0}, "names nodes"),

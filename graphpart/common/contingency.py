@@ -115,7 +115,9 @@ def aligned(truth: Any, partition: Any, missing: Any) -> tuple[Codes, Codes]:
         try:
             partition = [named[node] for node in named_truth]
         except KeyError as error:
-            raise InvalidPartition(f"{error.args[0]!r} has a true label but is not in the partition") from None
+            name = error.args[0]
+            name = name.item() if isinstance(name, np.generic) else name
+            raise InvalidPartition(f"{name!r} has a true label but is not in the partition") from None
         truth = list(named_truth.values())
     else:
         truth, partition = (x.labels if isinstance(x, Result) else x for x in (truth, partition))

@@ -296,3 +296,5 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
             stream.write(f"{name[-3:].upper()}\n{' '.join(map(str, [len(array), *array.tolist()]))}\n".encode())
         else:
             write_rows(stream, "", array)
+            if os.path.splitext(name)[1] not in ("", ".txt") and not _numbered(nodes):
+                warn("labels are written one on each line, in the order of the elements, without names: .csv has both")

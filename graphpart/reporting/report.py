@@ -11,7 +11,7 @@ from graphpart.display import number
 from graphpart.errors import InvalidOption, InvalidPartition, known_arguments
 from graphpart.files.source import check_writable
 from graphpart.partition.inputs.frames import table_of
-from graphpart.partition.inputs.unlisted import derived_cost
+from graphpart.partition.inputs.unlisted import about_unlisted
 from graphpart.partition.problem import as_problem
 from graphpart.reporting.charts import check_report
 from graphpart.reporting.document import title_of
@@ -124,7 +124,7 @@ def report(
     if title is None:
         title = title_of(path, "Report")
     remarks: list[str] = []
-    if is_partition and (told := derived_cost(problem)) is not None:
+    if is_partition and (told := about_unlisted(problem)) is not None:
         remarks.append(f"{told[0].upper()}{told[1:]}.")
     found = _doubts(problem, result, is_partition, time_limit, remarks) if doubts else None
     if is_partition:

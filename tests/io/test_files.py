@@ -264,6 +264,15 @@ def test_numbers_and_names_in_one_edge_list() -> None:
         gp.read(io.BytesIO(("u,v,cost\n" + "".join(lines) + "5,x,2\n5,x,y\n").encode()))
 
 
+@pytest.mark.parametrize("rows", [2, 60_000])  # by Python's reader, and of a table in parts
+def test_a_header_that_is_repeated(rows, tmp_path) -> None:
+    table = tmp_path / "two.csv"
+    one = "a,b,p\n" + "".join(f"{k},{k + 1},0.9\n" for k in range(rows))
+    table.write_text(one + one.replace("a,b", "a, b"))
+    with pytest.raises(gp.FormatError, match=rf"two\.csv:{rows + 2}: the header is repeated: expected it in the first"):
+        gp.read(table, left="a", right="b", probability="p")
+
+
 def test_lines_of_quoted_fields() -> None:
     with pytest.raises(gp.FormatError, match=":4: found '1x'"):
         gp.read(io.BytesIO(b'u,v,cost\n"a\nb",c,1\nc,d,1x\n'))

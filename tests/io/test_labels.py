@@ -262,3 +262,14 @@ def test_large_tables_have_the_same_bytes(nodes, tmp_path, monkeypatch) -> None:
         gp.write_labels([0, 1, 0], tmp_path / "labels.csv", p)
         found.append((tmp_path / "labels.csv").read_bytes())
     assert found[0] == found[1] and found[0].count(b"\n") == 4
+
+
+def test_names_that_a_file_does_not_have(tmp_path):
+    table = {"a": ["x", "y"], "b": ["y", "z"], "s": [1.0, -1.0]}
+    r = gp.solve(gp.SetPartition.from_frame(table, "a", "b", weight="s"))
+    with pytest.warns(gp.GraphPartWarning, match=r"one on each line, .* without names: \.csv has both"):
+        gp.write_labels(r, tmp_path / "out.xyz")
+    assert (tmp_path / "out.xyz").read_text() == "0\n0\n1\n"
+    gp.write_labels(r, tmp_path / "out.labels")  # warnings are errors in tests
+    gp.write_labels(r, io.BytesIO())
+    gp.write_labels(gp.solve(gp.SetPartition.from_pairs(3, [(0, 1)], [-1.0])), tmp_path / "out.xyz")

@@ -32,9 +32,11 @@ from graphpart.display import number, plural
 from graphpart.kernels import _pairs
 from graphpart.partition.inputs._compared import compared_near
 
-__all__ = ["cost_of_unlisted", "derived_cost", "hardly_compared", "near_pairs", "told"]
+__all__ = [
+    "about_unlisted", "cost_of_unlisted", "derived_cost", "hardly_compared", "near_pairs", "told", "told_free",
+]  # fmt: skip
 
-UNLISTED = "pairs that are not in the table cost"
+UNLISTED, FREE = "pairs that are not in the table cost", "unlisted pairs cost nothing"
 CROWD = 256  # attracting neighbours, above which an element is not looked at as a common neighbour
 FEW = 0.001  # share of the costs of listed pairs, below which all unlisted pairs together cost nothing
 FEWEST = 20  # pairs with common neighbours: the share of fewer says too little
@@ -85,10 +87,25 @@ def told(derived: float) -> dict[str, str]:
     return {UNLISTED: f"{number(derived)} (derived; missing=0 turns this off)"} if derived else {}
 
 
+def told_free(limits: Any) -> dict[str, str]:
+    """The words of a problem whose unlisted pairs cost nothing, since it has both limits; none with other limits."""
+    both = limits is not None and limits.max_size is not None and limits.number
+    return {FREE: "beside max_size with n_clusters (missing=... gives them a cost)"} if both else {}
+
+
 def derived_cost(p: Any) -> str | None:
     """The sentence about a derived cost of unlisted pairs of a problem, if it has one."""
-    words = getattr(p, "_told", {}).get(UNLISTED)
-    return None if words is None else f"{UNLISTED} {words}"
+    return _sentence(p, UNLISTED)
+
+
+def about_unlisted(p: Any) -> str | None:
+    """The sentence about a derived cost of unlisted pairs, or about why there is none, if anything is to be told."""
+    return _sentence(p, UNLISTED) or _sentence(p, FREE)
+
+
+def _sentence(p: Any, key: str) -> str | None:
+    words = getattr(p, "_told", {}).get(key)
+    return None if words is None else f"{key} {words}"
 
 
 def hardly_compared(p: Any, labels: NDArray[np.integer[Any]]) -> str | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import frozen, keys_of_pairs
-from graphpart.partition.inputs.unlisted import derived_cost
+from graphpart.partition.inputs.unlisted import derived_cost, told_free
 from graphpart.partition.problem.background import Background, background_of
 from graphpart.partition.problem.connectedness import linked_parts, with_lifted
 from graphpart.partition.problem.labels import canonical
@@ -161,6 +161,7 @@ def requiring(p: Problem, asked: Requirements) -> Problem:
         cuts = np.concatenate([p._must_cut, rules.cuts])
         if prevent_chains(p.n, groups is not None, asked.connects, rules.limits, cuts):
             p = _without_derived(p)
+            p._told = told_free(rules.limits)
     if asked.connects or (p.lifted is not None and groups is not None):
         p, groups = _connecting(p, asked, groups), None
     return with_rules(p, rules, groups)
@@ -273,7 +274,6 @@ def _without_derived(p: Problem) -> Problem:
     source = p if p._source is None else p._source  # which tells listed pairs from others
     u, v, cost = source._listed()
     q = p._of_pairs(p.nodes, u, v, cost, None, source._rules, dense=p.is_dense or None)._as(p)
-    q._told = {}
     if q._zeros is not None and source._zeros is not None:
         q._zeros = frozen(np.concatenate([q._zeros, source._zeros]))
     return q

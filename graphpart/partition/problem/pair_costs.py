@@ -17,7 +17,7 @@ from graphpart.display import Shown
 from graphpart.errors import InvalidProblem, NoAttribute, deprecated
 from graphpart.kernels import _pairs
 from graphpart.partition.inputs.arrays import Places, Triples, check_matrix_fits, frozen, size_of, tidy_pairs
-from graphpart.partition.inputs.unlisted import cost_of_unlisted, told
+from graphpart.partition.inputs.unlisted import cost_of_unlisted, told, told_free
 from graphpart.partition.problem.background import SMALL, Background, background_of
 from graphpart.partition.problem.connectedness import linked_parts, with_background, with_lifted
 from graphpart.partition.problem.requirements import Pairs, Requirements
@@ -168,7 +168,7 @@ class PairCosts(Shown):
         groups = asked.groups_of(nodes, attribute)
         rules = asked.rules(Places(nodes), flags)
         missing, dense = options.get("missing"), options.get("dense")
-        derived = 0.0
+        derived, words = 0.0, {}
         if scores and missing is None and options.get("background") is None:
             forbidden = costs == np.inf
             cuts = np.concatenate([rules.cuts, np.stack([u[forbidden], v[forbidden]], 1)])
@@ -177,9 +177,12 @@ class PairCosts(Shown):
                 rules = Rules(joins, rules.cuts, rules.limits)
                 derived = cost_of_unlisted(len(nodes), u, v, costs)
                 dense = False if dense is None and derived else dense  # a matrix does not tell which pairs are listed
+                words = told(derived)
+            elif len(u) < len(nodes) * (len(nodes) - 1) // 2:
+                words = told_free(rules.limits)
         background = background_of(nodes, derived if missing is None else missing, options.get("background"), groups)
         self._set_pairs(nodes, u, v, costs, background, rules, dense, copy=not (scores or own))
-        self._told = told(derived)
+        self._told = words
         return self
 
     @classmethod

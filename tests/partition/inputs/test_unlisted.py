@@ -299,3 +299,25 @@ def test_common_neighbours_are_the_same_on_any_number_of_threads(monkeypatch):
         found.append((counts.tolist(), group.tolist()))
     assert 2 * len(u) >= 2**18 and found[0] == found[1] == found[2]
     assert 1 < len(set(found[0][1])) < n / 2
+
+
+def test_both_limits_are_told_to_make_unlisted_pairs_free():
+    rng = np.random.default_rng(0)
+    u, v = np.triu_indices(40, 1)
+    same = u // 5 == v // 5
+    kept = same | (rng.random(len(u)) < 0.2)
+    table = {"a": u[kept], "b": v[kept], "p": np.where(same, 0.9, 0.2)[kept]}
+    limits = {"max_size": 5, "n_clusters": (1, 20)}
+    free = "unlisted pairs cost nothing beside max_size with n_clusters"
+    one = gp.SetPartition.from_frame(table, "a", "b", probability="p")
+    other = gp.SetPartition.from_frame(table, "a", "b", probability="p", **limits)
+    for p, asked in ((one, limits), (other, {}), (one.require(**limits), {"together": [(0, 1)]})):
+        assert free in gp.solve(p, "greedy-joining", **asked).message
+        assert derived_cost(p.require(**asked)) is None
+    assert free in repr(other) and free not in repr(one)
+    zero = gp.SetPartition.from_frame(table, "a", "b", probability="p", missing=0, **limits)
+    full = gp.SetPartition.from_frame(
+        {"a": u, "b": v, "p": np.where(same, 0.9, 0.2)}, "a", "b", probability="p", **limits
+    )
+    for p in (zero, full, one.require(max_size=5), one.require(groups=list(range(40)))):
+        assert free not in gp.solve(p, "greedy-joining").message
