@@ -31,16 +31,18 @@ def join_in_rounds(p: SetPartition, tolerance: float, stopping: Stopping) -> Lab
     """A partition that no join improves, of a problem without terms; None if greedy joining has to take its place."""
     if p.m < MANY or _is_uniform(p, tolerance):
         return None
-    starts, neighbours, costs = p._rows().arrays
+    rows = p._rows(keep=False)  # greedy joining needs their memory, and so do the rounds
+    own = rows is not p._neighbours
     alone = np.ones(p.n, np.int32), np.arange(p.n, dtype=np.int32)
-    subsets = Subsets(starts[:-1], starts[1:], neighbours, costs, *alone, tolerance)
+    subsets = Subsets(rows.starts[:-1], rows.starts[1:], rows.neighbours, rows.costs, *alone, tolerance)
+    del rows, alone
     subsets.choose()
     if subsets.merging() < PARALLEL:
         return None
     inner = stopping.child(plus=np.inf)
     numbers: list[Labels] = []
-    rooms = [None, None]  # of the entries before and after a round, in turn
-    few = False
+    rooms = [None, subsets.room if own else None]  # of the entries before and after a round, in turn
+    after, few = None, False
     while not few and not inner.check(0.0):
         after = subsets.joined(rooms.pop(0))
         if after is None:
@@ -51,8 +53,10 @@ def join_in_rounds(p: SetPartition, tolerance: float, stopping: Stopping) -> Lab
         subsets = after
     labels = np.arange(subsets.n, dtype=np.int32)
     if not inner.check(0.0):  # else the tables of joining would be made for nothing
-        u, v, cost = subsets.pairs()
-        labels = join_sparse(subsets.n, u, v, cost, None, tolerance, 0.0, inner)
+        left, (u, v, cost) = subsets.n, subsets.pairs()
+        rooms.clear()
+        del subsets, after
+        labels = join_sparse(left, u, v, cost, None, tolerance, 0.0, inner)
     for number in reversed(numbers):
         labels = labels[number]
     return canonical(labels)
